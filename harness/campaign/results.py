@@ -8,7 +8,7 @@ import msgspec
 
 from harness import errors
 from harness.campaign.purposes import Purpose
-from harness.checks import verdicts
+from harness.checks import device_exclusivity, verdicts
 from harness.scenario import hazards
 from harness.statistics import rates
 
@@ -79,6 +79,16 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def breaks(self) -> int:
         """The number of violations, of all guarantees."""
         return self.double_allocations + self.stuck + self.others
+
+    @property
+    def is_conclusive(self) -> bool:
+        """True if it is VALID or INVALID."""
+        return self.verdict in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
+
+    @property
+    def is_about_exclusivity(self) -> bool:
+        """True if it is conclusive and examined whether claims held one device at once."""
+        return self.is_conclusive and device_exclusivity.CHECK.name not in self.unexamined
 
     @property
     def is_violated(self) -> bool:
@@ -252,9 +262,7 @@ def _row_key(result: RunResult) -> tuple[int, str, str, str]:
 
 def rate(runs: Iterable[RunResult]) -> rates.Rate:
     """Return the rate of runs with a violation among those that are VALID or INVALID."""
-    made = [
-        run for run in runs if run.verdict in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
-    ]
+    made = [run for run in runs if run.is_conclusive]
     return rates.Rate(sum(run.is_violated for run in made), len(made))
 
 
@@ -282,7 +290,7 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
 
     INVALID also if a run with a known hazard failed in another way. UNKNOWN if a control was not
     caught or a hazard not shown: it is not known then whether other defects would have been found;
-    and without any run.
+    if no run of the subject has examined exclusivity; and without any run.
     """
     of_subject = [
         row.verdict
@@ -294,6 +302,9 @@ def verdict(table: Sequence[Row]) -> verdicts.Verdict:
         for row in table
         if row.purpose.must_fail and not row.is_as_expected
     ]
+    tested = [run for row in of_purpose(table, Purpose.SUBJECT) for run in row.runs]
+    if tested and not any(run.is_about_exclusivity for run in tested):
+        missed.append(verdicts.Verdict.UNKNOWN)
     if table and not of_subject and not missed:
         return verdicts.Verdict.VALID  # only controls and hazards, and all were found
     return verdicts.worst([*of_subject, *missed])

@@ -12,6 +12,9 @@ from harness.checks import verdicts
 from harness.history import subject_names
 from harness.statistics import rates
 
+_REASON_MAX = 200
+"""Characters of the reason of a run that stands in the sentence; its own line has all."""
+
 
 def of_table(table: Sequence[results.Row], title: str = "", *, ends_at_first: bool = False) -> str:
     """Return the figures of a campaign; `title` names the program, empty: the subjects do.
@@ -34,22 +37,34 @@ def _subjects(tested: Sequence[results.Row]) -> str:
 
 
 def _found(tested: Sequence[results.Row], *, ends_at_first: bool) -> str:
-    """Return what was violated in how many runs, and where first."""
-    runs = [run for row in tested for run in row.runs if run.verdict in _CONCLUSIVE]
+    """Return what was violated in how many runs, and where first.
+
+    Runs that did not examine exclusivity say nothing about double allocations: they count only in
+    a rate of other violations.
+    """
+    every = [run for row in tested for run in row.runs]
+    runs = [run for run in every if run.is_conclusive]
     bad = [run for run in runs if run.is_violated]
-    rate = rates.Rate(len(bad), len(runs))
+    examined = [run for run in runs if run.is_about_exclusivity]
+    if not every:
+        return "no run was made"
     if not runs:
-        return "no run was conclusive"
+        why = every[0].reason or every[0].error or "the first one has no reason"
+        return f"no run was conclusive: {why:.{_REASON_MAX}}"
+    if not (bad or examined):
+        return f"no run has examined double allocations: {runs[0].reason:.{_REASON_MAX}}"
     if not bad:
-        under = rates.upper(rate.most * 100)
-        made = verdicts.counted(len(runs), "run")
+        under = rates.upper(rates.Rate(0, len(examined)).most * 100)
+        made = verdicts.counted(len(examined), "run")
         return f"no double allocation in {made} (95 %: under {under} % of runs)"
+    has_doubles = any(run.double_allocations for run in bad)
+    if has_doubles:
+        runs = [run for run in runs if run.is_about_exclusivity or run.is_violated]
+    rate = rates.Rate(len(bad), len(runs))
     share = f"in {len(bad)} of {verdicts.counted(len(runs), 'run')}"
     interval = "" if ends_at_first else f" (95 %: {rates.span(*rate.interval)} % of runs)"
-    return f"{_violations(bad)} {share}{interval}, first in {_first(bad)}"
-
-
-_CONCLUSIVE = (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
+    head = "no double allocation, but " * (examined == runs and not has_doubles)
+    return f"{head}{_violations(bad)} {share}{interval}, first in {_first(bad)}"
 
 
 def _first(bad: Sequence[results.RunResult]) -> str:
@@ -61,8 +76,7 @@ def _violations(bad: Sequence[results.RunResult]) -> str:
     doubles = sum(run.double_allocations for run in bad)
     stuck = sum(run.stuck for run in bad)
     others = sum(run.others for run in bad)
-    head = "" if doubles else "no double allocation, but "
-    return head + _counted(
+    return _counted(
         (doubles, "double allocation"), (stuck, "stuck object"), (others, "other violation")
     )
 

@@ -1,9 +1,9 @@
 """The conclusion of a run: its verdict in one sentence, from its checks and its certificate.
 
 Guarantees about which a run says nothing take no part in the verdict, unless the run owes them:
-device exclusivity, and what its scenario demands (`load.examined`, `limits.progress_s`). A VALID
-run names those that it could not judge, and those about what it used (`used_features`) of which
-it judged nothing, or not all.
+device exclusivity, or what a script expects, and what its scenario demands (`load.examined`,
+`limits.progress_s`). A VALID run names those that it could not judge, and those about what it used
+(`used_features`) of which it judged nothing, or not all; of exclusivity it always says so.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import plans, records, subject_names
 
 ALWAYS = frozenset({device_exclusivity.CHECK.name})
-"""Checks without whose answer no run is VALID, but scripts that are not about them."""
+"""Checks without whose answer no run is VALID, but scripts that are about others."""
 _AT_REST = (claim_progress.CHECK.name, resource_leaks.CHECK.name)
 _LOAD = "load"
 """Name of the certificate's item about the load."""
@@ -87,8 +87,8 @@ def owed(plan: plans.Plan, at_rest: Iterable[str]) -> frozenset[str]:
     `at_rest` are those of what is so at the end, for which a plan gives its `progress_s`.
     """
     asked = at_rest if plan.progress_s is not None else ()
-    always = ALWAYS if not scripted_plans.is_scripted(plan) else ()
-    return frozenset((*plan.requirements.examined, *asked, *always))
+    about = scripted_plans.expected(plan) or ALWAYS
+    return frozenset((*plan.requirements.examined, *asked, *about))
 
 
 def _unseen(
@@ -101,6 +101,7 @@ def _unseen(
     `asked` are the names of the checks about what the run used; of others, those count that the run
     could not judge, although it had what they are about.
     """
+    asked = {*asked, *ALWAYS}
     for item in others:
         is_idle = item.reason == plain_answers.NOT_ASKED or item.is_vacuous
         if item.check in asked or not is_idle:
@@ -108,6 +109,8 @@ def _unseen(
     for result in results:
         if result.unexamined_count and result.check in asked:
             yield f"{result.check} ({_times(result.unexamined_count)})"
+        elif not result.examined_count and result.check in asked:
+            yield result.check
 
 
 def _without_vacuous(
@@ -131,7 +134,9 @@ def divided(
     """
     results: list[verdicts.CheckResult] = []
     others: list[verdicts.NotExamined] = []
-    for answer in answers:
+    answers = list(answers)
+    gone = set(owed).difference(answer.check for answer in answers)
+    for answer in (*answers, *map(_never_ran, sorted(gone))):
         if isinstance(answer, verdicts.CheckResult):
             results.append(answer)
         elif answer.check in owed:
@@ -139,6 +144,10 @@ def divided(
         else:
             others.append(answer)
     return results, others
+
+
+def _never_ran(check: str) -> verdicts.NotExamined:
+    return verdicts.NotExamined(check=check, promise="", reason=f"no check {check} took part")
 
 
 def require_examined(
@@ -202,8 +211,9 @@ def conclude(
         told = "; ".join(f"{item.name}: {item.reason}" for item in missing)
         return verdicts.Verdict.UNKNOWN, told
     if verdict is verdicts.Verdict.UNKNOWN:
-        open_ones = [item.reason for item in results if item.verdict is verdict]
-        return verdict, "; ".join([*open_ones, *threshold_results.sentences(bounds, verdict)])
+        left = [f"{item.check}: {item.reason}" for item in results if item.verdict is verdict]
+        reasons = [*left, *threshold_results.sentences(bounds, verdict)]
+        return verdict, "; ".join(reasons) or "no guarantee was examined"
     return verdict, _kept(results, measured, bounds, unseen)
 
 

@@ -19,7 +19,12 @@ def is_scripted(plan: plans.Plan) -> bool:
 
 def expects(plan: plans.Plan, check: str) -> bool:
     """Return whether the run plays a script that is about violations of this check."""
-    return is_scripted(plan) and check in (_traffic(plan.settings).get("expects") or ())
+    return check in expected(plan)
+
+
+def expected(plan: plans.Plan) -> Sequence[str]:
+    """Return the names of the checks that the script of the run is about; empty: it has none."""
+    return (is_scripted(plan) and _traffic(plan.settings).get("expects")) or ()
 
 
 def steps(plan: plans.Plan) -> Sequence[Mapping[str, Any]]:

@@ -10,7 +10,7 @@ from harness.checks import verdict_files, verdicts
 from harness.checks.certificate import script_items
 from harness.checks.witness import audit_files
 from harness.client import transports
-from harness.history import directories, histories
+from harness.history import directories, histories, records
 from harness.model import naming
 from harness.scenario import loading, script_specs
 
@@ -31,11 +31,12 @@ class Answer(enum.StrEnum):
     OTHER = "another violation"
     """A check that the script does not expect has found one."""
     REFUTED = "refuted"
-    """The whole script was followed, and nothing was violated."""
+    """The whole script was followed, and what it expects was examined and not violated."""
     NOT_FOLLOWED = "not followed"
     """A step did not happen in its time."""
     UNKNOWN = "unknown"
-    """The script was followed, and the verdict is UNKNOWN for another reason."""
+    """The script was followed, and the verdict is UNKNOWN: what it expects examined nothing, or
+    evidence is missing."""
 
     @property
     def exit_code(self) -> int:
@@ -58,6 +59,11 @@ class Played:
     last_calls: Sequence[str] = ()
     """The last writes of that play before it gave up, oldest first."""
 
+    @property
+    def page(self) -> pathlib.Path:
+        """The report of the play."""
+        return directories.RunDirectory(self.directory).report
+
 
 def script_of(loaded: loading.Loaded) -> script_specs.ScriptTraffic:
     """Return the script of a scenario that has one. Raises TypeError if it makes load."""
@@ -73,14 +79,15 @@ def of_run(
     directory: directories.RunDirectory,
 ) -> Played:
     """Return the answer of a run that has played a script."""
-    late = _late_step(directory)
+    steps = script_items.steps(histories.load(directory.path))
+    late = next((item.step for item in steps if item.late), None)
     violated = [item.check for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
     answer = _answer(script, judgement, violated, is_followed=_is_followed(judgement))
     is_late = late is not None and answer is Answer.NOT_FOLLOWED
     return Played(
         script=judgement.scenario,
         answer=answer,
-        sentence=_sentence(answer, script, judgement, late),
+        sentence=_sentence(answer, script, judgement, steps),
         directory=directory.path,
         late_step=late,
         last_calls=last_calls(directory) if is_late else (),
@@ -107,28 +114,43 @@ def _is_followed(judgement: verdict_files.Judgement) -> bool:
     return all(item.ok for item in judgement.certificate if item.name == script_items.NAME)
 
 
-def _late_step(directory: directories.RunDirectory) -> int | None:
-    steps = script_items.steps(histories.load(directory.path))
-    return next((item.step for item in steps if item.late), None)
-
-
 def _sentence(
     answer: Answer,
     script: script_specs.ScriptTraffic,
     judgement: verdict_files.Judgement,
-    late: int | None,
+    steps: Sequence[records.ScriptStep],
 ) -> str:
     subject = judgement.subject_name
     about = f"{answer} ({'the correct subject' if subject == 'correct' else subject})"
     if answer is Answer.NOT_FOLLOWED:
         return f"{about}: {_of_item(judgement)}"
     if answer is Answer.REFUTED:
-        return f"{about}: all {len(script.steps)} steps happened, and nothing is violated"
+        met = "; ".join([f"all {len(script.steps)} steps happened", *_met(script, steps)])
+        return f"{about}: {met}; nothing is violated; {_examined(script, judgement)}"
     if answer is Answer.OTHER:
         expected = " or ".join(script.expects)
         return f"{about}: expected {expected} to be violated, but {judgement.reason}"
-    without = f", although step {late} did not happen" if late else ""
+    late = [item.step for item in steps if item.late]
+    without = f", although step {late[0]} did not happen" if late else ""
     return f"{about}{without}: {judgement.reason}"
+
+
+def _met(script: script_specs.ScriptTraffic, steps: Sequence[records.ScriptStep]) -> Iterator[str]:
+    """Yield whether each state was reached for which the script waits a while only.
+
+    These are steps that a program without the defect need not come to.
+    """
+    for step, record in zip(script.steps, steps, strict=False):
+        if isinstance(step, script_specs.Await) and step.at_most_s:
+            reached = "was" if record.seen else f"was within {step.at_most_s:g} s not"
+            yield f"{step.object} {reached} {step.state}"
+
+
+def _examined(script: script_specs.ScriptTraffic, judgement: verdict_files.Judgement) -> str:
+    """Return what the expected checks have examined; of all if the script names none."""
+    names = script.expects or [item.check for item in judgement.checks]
+    examined = [item for item in judgement.checks if item.check in names]
+    return "; ".join(f"{item.check}: {item.reason}" for item in examined)
 
 
 def _of_item(judgement: verdict_files.Judgement) -> str:

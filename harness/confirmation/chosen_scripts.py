@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import pathlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness import errors, regular_files, suggestions, writing
 from harness.confirmation import derived_scripts, needed_orders, script_files
@@ -12,6 +12,11 @@ from harness.explore.search import tokens
 from harness.scenario import hazards, loading, script_specs
 
 _TOKEN = re.compile(r"fh\d+-")
+_OPTIONS: Mapping[str, str] = {
+    "kube-scheduler": " --subject kube-scheduler=./kube-scheduler",
+    "kube-controller-manager": " --claim-controller kube-controller-manager=./kube-controller-manager",
+}
+"""Program of Kubernetes -> the option that puts it into a run."""
 _OPEN_KEYS = ("limits.", "recording.", "subject.", "traffic.deadline_s")
 """The keys of a scenario that can be changed without changing what its script needs."""
 
@@ -107,12 +112,17 @@ def _shows(name: str, hazard: hazards.Hazard) -> bool:
 
 
 def _instead(hazard: hazards.Hazard) -> str:
-    """Return the load that shows a finding, or else where to read why none does, as a sentence."""
-    names = hazards.scenarios(hazard)
-    listed = " or ".join(f"`flake-hunt run {name}`" for name in names)
-    return (
-        f" Load shows it: {listed}" if names else " Its page in docs/findings says how it was tried"
-    )
+    """Return the load that shows a finding, or else where to read why none does, as a sentence.
+
+    If only real programs have it, the load is one in which they did it.
+    """
+    option = "".join(_OPTIONS.get(part, "") for part in hazard.parts)
+    tried = [trial.how for trial in hazard.programs if trial.shown]
+    others = [f"{name}{option}" for name in loading.every_name() if name in tried]
+    commands = [f"`flake-hunt run {words}`" for words in hazards.scenarios(hazard) or others]
+    if not commands:
+        return " Its page in docs/findings says how it was tried"
+    return f" Load shows it: {' or '.join(commands)}"
 
 
 # ------------------------------------------------------------------------------- tokens
@@ -160,9 +170,8 @@ def _not_by_order(token: tokens.Token) -> str:
     )
 
 
-def lines(found: Chosen) -> Iterator[str]:
-    """Yield the notes, and the steps of each script as clauses."""
-    yield from found.notes
+def steps(found: Chosen) -> Iterator[str]:
+    """Yield the steps of each script as clauses."""
     for script in found.scripts:
         traffic = script.scenario.traffic
         if isinstance(traffic, script_specs.ScriptTraffic):

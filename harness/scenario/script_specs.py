@@ -286,7 +286,17 @@ class SeveredRequest(Calls):
         return f"the connection of {self.what} breaks, which is still under way"
 
 
-class Arrive(Step):
+class Late(Step):
+    """A step about the request of an earlier step, which it names."""
+
+    _what: str = pydantic.PrivateAttr("a request")
+
+    def refer(self, earlier: Calls) -> None:
+        """Tell the request as the earlier step does."""
+        self._what = earlier.what
+
+
+class Arrive(Late):
     """A request that was under way is carried out."""
 
     do: Literal["arrive"]
@@ -297,10 +307,10 @@ class Arrive(Step):
     @property
     def text(self) -> str:
         """The step, as a clause."""
-        return f"the late request {self.request} is carried out"
+        return f"{self._what}, which was under way, is carried out"
 
 
-class Answer(Step):
+class Answer(Late):
     """The answer that a step `request` has held is sent."""
 
     do: Literal["answer"]
@@ -311,7 +321,7 @@ class Answer(Step):
     @property
     def text(self) -> str:
         """The step, as a clause."""
-        return f"the answer to {self.request} is sent"
+        return f"the answer to {self._what} is sent"
 
 
 class Events(Step):
@@ -545,6 +555,8 @@ class ScriptTraffic(Spec):
             is_late = isinstance(before, HeldRequest | SeveredRequest)
             if isinstance(step, Arrive) and before and not is_late:
                 yield f"{where} to name a step hold-request or sever-request, got {request!r}"
+            if isinstance(step, Late) and isinstance(before, Calls):
+                step.refer(before)
             if isinstance(step, Answer) and before and getattr(before, "answer", "") != "held":
                 yield f'{where} to name a step request with answer = "held", got {request!r}'
             if step.name in seen:

@@ -68,7 +68,8 @@ def _floor(value: float) -> float:
     """Round down to two digits, but not to a unit from 100 on; 99 to 100 % have a third one."""
     size = abs(value)
     places = 1 if 99 < size < 100 else max(1 - math.floor(math.log10(max(size, 1e-9))), 0)
-    return math.floor(round(value * 10**places, 6)) / 10**places  # 5 may be 5.000000000000001
+    scale = 10.0**places
+    return math.floor(round(value * scale, 6)) / scale  # 5 may be 5.000000000000001
 
 
 def fall(first: Rate, second: Rate, *, confidence: float = CONFIDENCE) -> tuple[float, float]:

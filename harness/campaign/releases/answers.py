@@ -51,7 +51,7 @@ def of_verdict(document: Mapping[str, Any], checks: Sequence[str]) -> Answer:
         return Answer(word="shown", reason=_short(first["summary"]), others=others)
     if document["verdict"] == verdicts.Verdict.VALID:
         return Answer(word="not shown", reason="")
-    missing = _missing(document["certificate"])
+    missing = _missing(document["certificate"]) or _undecided(document["checks"], checks)
     if missing or not others:
         return Answer(word="undecided", reason=_short(missing or document["reason"]), others=others)
     return Answer(
@@ -66,6 +66,12 @@ def _missing(certificate: Sequence[Mapping[str, Any]]) -> str:
     if of_script:
         return f"the script was not followed: {of_script[0]['reason']}"
     return str(missing[0]["reason"]) if missing else ""
+
+
+def _undecided(found: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> str:
+    """Return why one of these checks has not decided; empty: each has."""
+    left = (item for item in found if item["check"] in checks)
+    return next((item["reason"] for item in left if item["verdict"] == "UNKNOWN"), "")
 
 
 def _short(text: str) -> str:

@@ -237,5 +237,5 @@ def test_results_have_the_order_of_the_plan() -> None:
 def test_a_campaign_of_controls_alone_says_nothing_of_a_subject() -> None:
     table = results.rows([run(INVALID, control="defect")])
     assert sentences.of_table(table) == "1 of 1 controls caught"
-    assert sentences.of_table([]) == "no subject: no run was conclusive"
-    assert sentences.of_table(table, "mine 1.2").startswith("mine 1.2: no run was conclusive; ")
+    assert sentences.of_table([]) == "no subject: no run was made"
+    assert sentences.of_table(table, "mine 1.2").startswith("mine 1.2: no run was made; ")

@@ -63,6 +63,37 @@ def test_violations_of_other_kinds_are_named_as_what_they_are() -> None:
     )
 
 
+BLIND: dict[str, Any] = {"unexamined": ["device_exclusivity"], "reason": "0 allocations"}
+
+
+def test_only_runs_that_examined_exclusivity_speak_of_it() -> None:
+    """A script about something else in which nothing is allocated is VALID, and says nothing."""
+    assert said(run(**BLIND)) == (
+        "kube-scheduler 1.36.3: no run has examined double allocations: 0 allocations; "
+        "not examined in every run: device_exclusivity"
+    )
+    assert verdict(run(**BLIND), control(caught=True)) is UNKNOWN
+    both = (run(), run(**BLIND), run(INVALID, double_allocations=1))
+    assert "no double allocation in 1 run (95 %: under 95 % of runs)" in said(*both[:2])
+    assert verdict(*both[:2]) is VALID
+    assert "1 double allocation in 1 of 2 runs" in said(*both)
+
+
+def test_another_violation_does_not_say_that_there_was_no_double_allocation() -> None:
+    text = said(run(), run(INVALID, others=1, **BLIND))
+    assert text.startswith("kube-scheduler 1.36.3: 1 other violation in 1 of 2 runs")
+
+
+@pytest.mark.parametrize("purpose", list(Purpose))
+@pytest.mark.parametrize("changes", [{}, BLIND, {"verdict": UNKNOWN, "reason": "a gap"}])
+def test_no_sentence_counts_more_runs_than_examined_it(
+    purpose: Purpose, changes: dict[str, Any]
+) -> None:
+    is_counted = purpose is Purpose.SUBJECT and not changes
+    text = said(run(**changes, purpose=purpose), run(scenario="other", **BLIND))
+    assert ("no double allocation in 1 run " in text) is is_counted
+
+
 def test_a_missed_control_is_unknown() -> None:
     runs = [run(), control(caught=True), control(caught=False)]
     assert said(*runs).endswith("; 1 of 2 controls caught")
@@ -73,7 +104,9 @@ def test_inconclusive_runs_are_counted_and_are_in_no_rate() -> None:
     text = said(run(), run(UNKNOWN))
     assert "in 1 run (95 %: under 95 % of runs)" in text
     assert "1 run inconclusive" in text
-    assert said(run(UNKNOWN)).startswith("kube-scheduler 1.36.3: no run was conclusive")
+    assert said(run(UNKNOWN, reason="a gap")).startswith(
+        "kube-scheduler 1.36.3: no run was conclusive: a gap; 1 run inconclusive"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from harness.checks import (
 )
 from harness.checks.certificate import certificate_items
 from harness.checks.evidence import used_features
-from harness.history import plans, records
+from harness.history import directories, plans, records
 from harness.report import publishing
 from tests.histories import building
 
@@ -107,6 +107,55 @@ def test_a_script_owes_what_it_is_about(tmp_path: pathlib.Path) -> None:
         building.write(directory.script, [], process="script")
         judged = judging.judge(directory)
         assert judged.verdict is verdict, judged.reason
+
+
+@pytest.mark.parametrize("name", [check.name for check in check_registry.CHECKS] + ["of_a_plug_in"])
+def test_no_script_is_valid_that_examined_nothing_of_what_it_expects(
+    tmp_path: pathlib.Path, name: str
+) -> None:
+    """Whatever it expects: nothing happened, so nothing is refuted, and the reason says so."""
+    directory = _scripted(tmp_path / "run", "", expects=[name])
+    judged = judging.judge(directory)
+    examined = {item.check for item in judged.checks if item.examined_count}
+    assert (judged.verdict is VALID) == (name in examined), judged.reason
+    assert name in examined or f"{name}: " in judged.reason
+
+
+@pytest.mark.parametrize("expects", [[], ["device_exclusivity"]])
+@pytest.mark.parametrize("text", ["", "p:? a<p p?a", "a+D1", "a+D1! p*"])
+def test_no_unknown_is_without_a_reason(
+    tmp_path: pathlib.Path, text: str, expects: list[str]
+) -> None:
+    for directory in (
+        _scripted(tmp_path / "script", text, expects=expects),
+        building.build(tmp_path / "load", text),
+    ):
+        judged = judging.judge(directory)
+        unknown = [item for item in judged.checks if item.verdict is UNKNOWN]
+        assert all(item.reason for item in (*unknown, *judged.not_examined, *judged.certificate))
+        assert judged.reason.strip(" :;")
+
+
+def test_a_run_without_any_answer_says_so() -> None:
+    figures = judging.run_figures.Figures  # no figure is asked for
+    assert conclusions.conclude([], [], figures) == (UNKNOWN, "no guarantee was examined")  # type: ignore[arg-type]
+
+
+def test_a_script_about_another_guarantee_says_that_nothing_was_allocated(
+    tmp_path: pathlib.Path,
+) -> None:
+    judged = judging.judge(_scripted(tmp_path / "run", "p:? a<p p?a", expects=["generated_claims"]))
+    assert judged.verdict is VALID
+    assert judged.unexamined == ["device_exclusivity"]
+
+
+def _scripted(
+    folder: pathlib.Path, text: str, *, expects: Sequence[str]
+) -> directories.RunDirectory:
+    traffic = {"profile": "script", "expects": list(expects)}
+    directory = building.build(folder, text, changes={"settings": {"traffic": traffic}})
+    building.write(directory.script, [], process="script")
+    return directory
 
 
 def test_a_demanded_check_that_examined_nothing_is_unknown(

@@ -51,6 +51,9 @@ def test_exit_codes(
     found, out, _ = flake_hunt("confirm", "h01-lost-answer", "--reports", str(tmp_path))
     assert found == code
     assert out.splitlines()[-1] == f"h01-lost-answer: {answer}"
+    told = [line for line in out.splitlines() if line.startswith("h01-lost-answer: ")]
+    assert told[0].endswith("as the test says  /run/report.html"), "a line a play, with its page"
+    assert "pod-1" not in out, "the steps are on the page"
 
 
 def test_a_finding_by_its_id(
@@ -96,6 +99,8 @@ def test_the_last_calls_of_a_play_that_was_not_followed(
         (["H1", "--set", "traffic.steps=[]"], "the script needs everything else as it is"),
         (["H1", "--write", "x.toml"], "expected --write with a token"),
         (["H4"], "expected a finding with a script, got H4"),
+        (["H24"], "`flake-hunt run pod-groups --subject kube-scheduler=./kube-scheduler`"),
+        (["H23"], "run evictions --claim-controller kube-controller-manager="),
         (["H6"], "Its page in docs/findings says how it was tried"),
     ],
 )

@@ -75,7 +75,8 @@ def confirm(
             found = chosen_scripts.chosen(
                 what, reports / _SCRIPTS, file=write, overrides=override or ()
             )
-        for line in chosen_scripts.lines(found):
+        out.note(f"seed {first_seed}")
+        for line in (*found.notes, *(chosen_scripts.steps(found) if out.is_verbose else ())):
             out.note(line)
         held_clusters.prepare()
         defects, remedies = _parts(found, on, defect, remedy, release)
@@ -86,7 +87,7 @@ def confirm(
             options={"defects": defects, "remedies": remedies, "release": release},
             seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
             reports=reports,
-            out=_for_plays(out, repeat),
+            out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
         )
         with indexing.refreshed(reports):
             outcome = confirming.confirm(
@@ -112,11 +113,6 @@ def _parts(
     if found.token is None or is_given:
         return defects or (), remedies or ()
     return found.token.defects, found.token.remedies
-
-
-def _for_plays(out: outputs.Output, repeat: int) -> outputs.Output:
-    """Return the output for the phases of each play: none if plays are repeated, unless verbose."""
-    return out if repeat == 1 or out.is_verbose else dataclasses.replace(out, is_quiet=True)
 
 
 def _play(
@@ -157,12 +153,11 @@ def _play(
 
 
 def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -> None:
-    """Print the answer of one play; on one line if there are several."""
-    if out.is_quiet:
-        return
-    calls = () if is_repeated else [f"  {call}" for call in played.last_calls]
-    lines = (f"{played.script}: {played.sentence}", *calls, f"{played.directory}")
-    print(("  " if is_repeated else "\n  ").join(lines), flush=True)
+    """Print the answer of one play on a line, with its page; below it, the last calls of one that
+    was not followed, unless there are several."""
+    out.note(f"{played.script}: {played.sentence}  {played.page}")
+    for call in () if is_repeated else played.last_calls:
+        out.note(f"    {call}")
 
 
 def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
