@@ -52,7 +52,7 @@ def _found(tested: Sequence[results.Row], *, ends_at_first: bool) -> str:
         why = every[0].reason or every[0].error or "the first one has no reason"
         return f"no run was conclusive: {why:.{_REASON_MAX}}"
     if not (bad or examined):
-        return f"no run has examined double allocations: {runs[0].reason:.{_REASON_MAX}}"
+        return "no run has examined double allocations"
     if not bad:
         under = rates.upper(rates.Rate(0, len(examined)).most * 100)
         made = verdicts.counted(len(examined), "run")

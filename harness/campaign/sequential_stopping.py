@@ -20,6 +20,7 @@ from harness import errors, regular_files, writing
 from harness.campaign import bisection, campaign_plan, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
+from harness.model import figures
 from harness.statistics import confidence_sequences, power, rates
 from harness.statistics.confidence_sequences import Answer, Question
 
@@ -63,7 +64,7 @@ def question(text: str) -> Question | None:
         return None
     first, _, second = text.partition("@")
     try:
-        found = Question(float(first), float(second))
+        found = Question(figures.number(first), figures.number(second))
     except ValueError:
         found = Question(0, 0)
     if not (0 < found.limit < 1 and 0.5 <= found.confidence <= 0.9999):

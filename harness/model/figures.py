@@ -6,6 +6,8 @@ here: `checks.run_figures` does that once, for pages, comparisons and thresholds
 
 import dataclasses
 import functools
+import math
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -16,6 +18,7 @@ _LIVES = {
     "pod_to_running": ("pod to Running", "pods that were seen Running"),
 }
 """Name of a latency -> its title, and its samples."""
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _LARGE = 1e12
 """From here on, numbers are not written with all their digits."""
 _LEAST = {"p50": 2, "p90": 10, "p99": 100, "max": 1}
@@ -42,6 +45,8 @@ class Figure:
     """The file that it is measured from: of the run directory, or of a campaign's folder."""
     over_runs: Literal["median", "largest", "sum", ""] = "median"
     """How the figure of a campaign follows from those of its runs; empty: no run has it."""
+    least_value: float = 0.0
+    most_value: float = math.inf
 
     @property
     def is_of_runs(self) -> bool:
@@ -116,6 +121,7 @@ def _rates() -> Iterator[Figure]:
             name=name,
             title=f"calls {title}",
             meaning=f"share of the {calls} {title}, from 0 to 1",
+            most_value=1.0,
             needs="calls",
             count="api_calls",
             file=files,
@@ -174,9 +180,9 @@ def _numbers() -> Iterator[Figure]:
 
 def _of_campaigns() -> Iterator[Figure]:
     counted = "runs of the tested subject, VALID or with a violation"
-    for name, meaning in (
-        ("invalid_rate", f"share of the {counted}, with a violation"),
-        ("invalid_rate_high", "upper end of the exact 95 % interval of that share"),
+    for name, least, meaning in (
+        ("invalid_rate", 0.0, f"share of the {counted}, with a violation"),
+        ("invalid_rate_high", 1e-6, "upper end of the exact 95 % interval of that share"),
     ):
         yield Figure(
             name=name,
@@ -185,6 +191,8 @@ def _of_campaigns() -> Iterator[Figure]:
             needs=counted,
             file="results.jsonl",
             over_runs="",
+            least_value=least,
+            most_value=1.0,
         )
 
 
@@ -193,6 +201,16 @@ FIGURES = {
     for figure in (*_latencies(), *_rates(), *_memory(), *_numbers(), *_of_campaigns())
 }
 """Name -> figure, in the order of the documentation."""
+
+
+def number(text: str) -> float:
+    """Return a number that is written in plain ASCII digits, as `0.05` or `3e3`.
+
+    Raises ValueError for any other text; float() also takes `1_000`, `nan` and other digits.
+    """
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"expected a number in plain digits, got {text!r:.60}")
+    return float(text)
 
 
 def value(measured: object, name: str) -> float | None:

@@ -58,7 +58,22 @@ class ThresholdSpec(Spec):
                 f"{self.metric}: expected per = 'campaign' (as an option, campaign:{self.metric}), "
                 "since no single run has it, got 'run'"
             )
+        self._require_that_it_decides(figures.FIGURES[self.metric])
         return self
+
+    def _require_that_it_decides(self, figure: figures.Figure) -> None:
+        """Refuse a bound beyond the figure's own ends: it says the same whatever happens."""
+        if self.max is not None:
+            never, always = self.max < figure.least_value, self.max >= figure.most_value
+        else:
+            bound = self.min or 0.0
+            never, always = bound > figure.most_value, bound <= figure.least_value
+        if never or always:
+            ends = f"from {figure.least_value:g} to {figure.most_value:g}".removesuffix(" to inf")
+            raise ValueError(
+                f"{self.metric}: expected a bound that can fail and can hold, got one that "
+                f"{'never fails' if always else 'never holds'}: the figure is {ends}"
+            )
 
 
 def require_consistent(found: Iterable[ThresholdSpec]) -> None:
@@ -118,6 +133,6 @@ def _parsed(expression: str) -> ThresholdSpec:
 def _number(text: str) -> float | str:
     """Return a number, or the text, which is refused where its place is known."""
     try:
-        return float(text)
+        return figures.number(text)
     except ValueError:
         return text

@@ -23,6 +23,8 @@ from harness.history import plans, records
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
+_Members = Mapping[tuple[str, str], Sequence[pod_lives.PodLife]]
+"""Namespace and name of a PodGroup -> its pods."""
 _ENDS = {
     "dropped": "lost its reservation",
     "deallocated": "was deallocated",
@@ -75,11 +77,19 @@ def check(
         and (item.claim.namespace, item.claim.name) not in moved
         and (blames_server or item.end != "removed")
     ]
+    members = _members(pods)
+    kept = [
+        item
+        for item in lives.reservations
+        if item.until_version is None
+        and lives.is_complete
+        and any(pod.bound_version is not None for pod in _pods_of(item, pods, members))
+    ]
     return findings.answer(
         CHECK,
-        examined=len(ended),
-        what="reservations that ended",
-        found=list(_taken(ended, pods, _Hazards(hits))),
+        examined=len(ended) + len(kept),
+        what="reservations that ended or whose pod was bound",
+        found=list(_taken(ended, pods, members, _Hazards(hits))),
     )
 
 
@@ -107,9 +117,11 @@ class _Hazards:
 
 
 def _taken(
-    ended: list[claim_lives.Reservation], pods: pod_lives.PodLives, hazards: _Hazards
+    ended: list[claim_lives.Reservation],
+    pods: pod_lives.PodLives,
+    members: _Members,
+    hazards: _Hazards,
 ) -> Iterator[findings.Finding]:
-    members = _members(pods)
     for item in ended:
         for pod in _pods_of(item, pods, members):
             until = item.until_version
@@ -135,8 +147,8 @@ def _user(item: claim_lives.Reservation, pod: pod_lives.PodLife) -> str:
     return f"PodGroup {item.consumer.name} of pod {pod}"
 
 
-def _members(pods: pod_lives.PodLives) -> dict[tuple[str, str], list[pod_lives.PodLife]]:
-    """Return the pods of PodGroups, by namespace and name of their group."""
+def _members(pods: pod_lives.PodLives) -> _Members:
+    """Return the pods of PodGroups."""
     found = collections.defaultdict(list)
     for pod in pods.pods.values():
         if pod.group:
@@ -147,7 +159,7 @@ def _members(pods: pod_lives.PodLives) -> dict[tuple[str, str], list[pod_lives.P
 def _pods_of(
     item: claim_lives.Reservation,
     pods: pod_lives.PodLives,
-    members: Mapping[tuple[str, str], Sequence[pod_lives.PodLife]],
+    members: _Members,
 ) -> Iterator[pod_lives.PodLife]:
     """Yield the pods that use a claim because of a reservation."""
     if not group_lives.is_group(item.consumer):

@@ -61,7 +61,7 @@ def test_an_option_takes_the_place_of_those_of_its_figure(tmp_path: pathlib.Path
 
 
 def test_what_a_plan_calls_it_is_the_option(tmp_path: pathlib.Path) -> None:
-    for number in (0.1, -3.0, 2000.0, 1e300, 123456.789):
+    for number in (0.1, 2000.0, 1e300, 123456.789):
         threshold = plans.Threshold(metric="claims", max=number)
         [found] = threshold_specs.with_options([], [threshold.text])
         assert found.max == number
@@ -110,7 +110,16 @@ def test_bounds_that_nothing_can_meet(tmp_path: pathlib.Path) -> None:
         ("", "expected --threshold FIGURE<=NUMBER"),
         ("clams<=4", "--threshold 'clams<=4': expected the name of a figure, with its unit"),
         ("claims<=4ms", "--threshold 'claims<=4ms': expected a number, got '4ms'"),
-        ("claims<=nan", "--threshold 'claims<=nan': expected a finite number, got nan"),
+        ("claims<=nan", "--threshold 'claims<=nan': expected a number, got 'nan'"),
+        ("claims<=1e999", "expected a finite number, got inf"),
+        ("claims>=1_000", "expected a number, got '1_000'"),
+        ("claims>=١٠", "expected a number, got '١٠'"),
+        ("claims>=１", "expected a number, got '１'"),
+        ("pods>=0", "got one that never fails: the figure is from 0"),
+        ("pod_to_running.p99_ms<=-5", "got one that never holds: the figure is from 0"),
+        ("campaign:invalid_rate<=2", "got one that never fails: the figure is from 0 to 1"),
+        ("campaign:invalid_rate_high<=0", "got one that never holds"),
+        ("error_rate>=1.5", "got one that never holds: the figure is from 0 to 1"),
         ("invalid_rate<=0", "(as an option, campaign:invalid_rate)"),
     ],
 )

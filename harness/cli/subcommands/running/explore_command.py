@@ -293,7 +293,7 @@ def _size(text: str) -> tuple[str, int]:
     from harness import errors
 
     key, _, value = text.partition("=")
-    if not value.isdecimal():
+    if not (value.isascii() and value.isdecimal()):
         raise errors.UsageError(f"expected --set name=number, as in --set claims=3, got {text!r}")
     return key, int(value)
 

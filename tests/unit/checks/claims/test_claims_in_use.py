@@ -95,8 +95,11 @@ def test_a_gap_in_the_pods_is_doubt() -> None:
     assert answer.verdict is verdicts.Verdict.VALID
 
 
-def test_without_the_end_of_a_reservation_nothing_was_examined() -> None:
-    assert found(BOUND) == ["not examined"]
+def test_a_reservation_that_stays_is_examined_if_its_pod_was_bound() -> None:
+    """It was kept while it was needed; of a pod that was never bound nothing is known."""
+    assert found(BOUND) == []
+    assert found("p:a a+D1 a^p") == ["not examined"]
+    assert found(f"{BOUND} [ ]") == ["not examined"]
 
 
 # --------------------------------------------------------------------- when it is examined
