@@ -30,17 +30,6 @@ def default_paths() -> list[pathlib.Path]:
     return existing or paths[:1]
 
 
-def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
-    """Write a kubeconfig with one context of some others and return the context's name.
-
-    See `extracted`. The file is written atomically, with mode 0600.
-    """
-    document = extracted(paths, context=context)
-    write(into, document)
-    name: str = document["current-context"]
-    return name
-
-
 def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, Any]:
     """Return a kubeconfig with one context of some others; its paths are absolute.
 
@@ -57,7 +46,7 @@ def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, 
         ]
         for section in ("contexts", "clusters", "users")
     }
-    where = paths[0] if len(paths) == 1 else pathlib.Path(os.pathsep.join(map(str, paths)))
+    where = joined(paths)
     require_context(name, merged, where)
     chosen = named(merged, "contexts", name, where)
     inner = chosen.get("context") or {}
@@ -69,6 +58,11 @@ def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, 
         "clusters": [named(merged, "clusters", inner.get("cluster", ""), where)],
         "users": [named(merged, "users", inner["user"], where)] if inner.get("user") else [],
     }
+
+
+def joined(paths: Sequence[pathlib.Path]) -> pathlib.Path:
+    """Return the files that a user gave as one path, for messages."""
+    return pathlib.Path(os.pathsep.join(map(str, paths)))
 
 
 def write(path: pathlib.Path, document: Document) -> None:

@@ -1,8 +1,8 @@
 """Kubeconfigs: the address of the API server and the user's credentials.
 
-Supports tokens, token files, client certificates, certificate authorities, exec plugins, HTTP
-proxies and impersonation. Unsupported settings (passwords, auth providers, other proxies) are
-rejected with a remedy, never ignored.
+Supports tokens, token files, id tokens of the auth provider `oidc`, client certificates,
+certificate authorities, exec plugins, HTTP proxies and impersonation. Unsupported settings
+(passwords, other auth providers and proxies) are rejected with a remedy, never ignored.
 
 No library is used: of lightkube, kubernetes, kubernetes_asyncio, pykube-ng and kr8s, none supports
 impersonation; only kubernetes and kubernetes_asyncio support `proxy-url` and exec plugins that
@@ -12,14 +12,15 @@ return certificates, and importing them takes 200 and 340 ms, in each process of
 import base64
 import dataclasses
 import functools
+import json
 import pathlib
 import re
 import ssl
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness import errors, regular_files, writing
+from harness import clocks, errors, regular_files, writing
 from harness.client import exec_credentials, kubeconfig_files
 
 Headers = tuple[tuple[str, str], ...]
@@ -31,7 +32,6 @@ _KEYS = ("as", "as-uid", "as-groups", "as-user-extra")
 Document = kubeconfig_files.Document
 _REFUSED_USER = {
     "username": "a user name with a password, which no supported API server accepts: use a token or a client certificate",
-    "auth-provider": "an auth-provider, which client-go has removed: use an exec plugin",
 }
 
 
@@ -124,12 +124,29 @@ def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
 
     Raises KubeconfigError if the file is malformed or needs something that is not supported.
     """
-    document = kubeconfig_files.read(path)
+    return endpoint(kubeconfig_files.read(path), path, context=context)
+
+
+def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
+    """Write a kubeconfig with one context of some others and return the context's name.
+
+    See `kubeconfig_files.extracted`. The file is written atomically, with mode 0600. Raises
+    KubeconfigError, which names the others, for one that `load` would refuse.
+    """
+    document = kubeconfig_files.extracted(paths, context=context)
+    endpoint(document, kubeconfig_files.joined(paths))
+    kubeconfig_files.write(into, document)
+    name: str = document["current-context"]
+    return name
+
+
+def endpoint(document: Document, path: pathlib.Path, *, context: str | None = None) -> Endpoint:
+    """Return the endpoint of a kubeconfig that was read; `path` is for messages. See `load`."""
     name, cluster, user = _chosen(document, context, path)
     _refuse(user, name, path)
     url, port = _server(cluster.get("server"), name, path)
     certificate, key = _pem(user, "client-certificate", path), _pem(user, "client-key", path)
-    token = _token(user, path)
+    token = _token(user, path) or _id_token(user.get("auth-provider") or {}, name, path)
     command = user.get("exec") if not (token or certificate) else None
     return Endpoint(
         host=url.hostname or "",
@@ -212,6 +229,45 @@ def _token(user: Document, path: pathlib.Path) -> str:
     if file := _token_file(user, path):
         return _bytes(file, "tokenFile", path).decode().strip()
     return ""
+
+
+def _id_token(provider: Document, context: str, path: pathlib.Path) -> str:
+    """Return the id token of the auth provider `oidc`, which nothing here renews; empty: none.
+
+    Raises KubeconfigError for another provider, and for a token that is not valid now.
+    """
+    if not provider:
+        return ""
+    kind = provider.get("name")
+    whose = f"{path}: the user of context {context!r} has the auth-provider {kind!r}"
+    if kind != "oidc":
+        removed = ", which client-go has removed" * (kind in ("gcp", "azure"))
+        raise errors.KubeconfigError(
+            f"{whose}{removed or ', which is not supported here'}: use an exec plugin"
+        )
+    token = str((provider.get("config") or {}).get("id-token") or "")
+    expires_s = _expiry_s(token)
+    if expires_s * 10**9 > clocks.wall_ns():
+        return token
+    ended = (
+        f"that has expired ({clocks.wall_text(expires_s * 10**9)})"
+        if expires_s
+        else "without an expiry"
+    )
+    raise errors.KubeconfigError(
+        f"{whose} with an id-token {ended}, and Flake Hunt does not renew it: let kubectl write a new one "
+        f"(kubectl --context {context} get namespaces), or use an exec plugin"
+    )
+
+
+def _expiry_s(token: str) -> int:
+    """Return the `exp` of a JSON web token, in seconds since the epoch; 0 if it has none."""
+    payload = f"{token}..".split(".")[1]
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return int(claims["exp"])
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return 0
 
 
 def _token_file(user: Document, path: pathlib.Path) -> pathlib.Path | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from harness import errors
-from harness.client import apis, kubeconfig_files, transports
+from harness.client import apis, kubeconfig_files, kubeconfigs, transports
 from harness.cluster import cluster_records, interfaces
 from harness.cluster.fake_nodes import fake_world
 from harness.model.objects import Object
@@ -141,7 +141,7 @@ class Provider:
 
         Raises ClusterError or UsageError with a remedy if the cluster cannot be used.
         """
-        context = kubeconfig_files.extract(self._paths(), path, context=self._profile.context)
+        context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
         transport = transports.connect(path)
         try:
             version = str(_require(transport, "/version", context).get("gitVersion", "unknown"))

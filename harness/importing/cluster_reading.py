@@ -1,15 +1,14 @@
 """Reads the objects of an import from an API server. Nothing is written there."""
 
-import json
 import pathlib
 import urllib.parse
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness import errors, writing
-from harness.client import apis, kubeconfig_files, transports
-from harness.importing import materials, outlines
+from harness import errors
+from harness.client import apis, kubeconfig_files, kubeconfigs, transports
+from harness.importing import checking, materials
 from harness.manifests import api_versions, server_fields, sources
 from harness.model.objects import Object
 
@@ -17,14 +16,13 @@ PAGE = 500
 """Objects in one response."""
 _GROUP = "resource.k8s.io"
 _VERSIONS, _RULE_VERSIONS = ("v1", "v1beta2", "v1beta1"), ("v1", "v1beta2", "v1alpha3")
-_DEPLOYMENTS = apis.Resource("apps", "v1", "deployments", "Deployment", namespaced=True)
-_JOBS = apis.Resource("batch", "v1", "jobs", "Job", namespaced=True)
-_CRON_JOBS = apis.Resource("batch", "v1", "cronjobs", "CronJob", namespaced=True)
-_GENERATED = (
-    "resource.kubernetes.io/pod-claim-name",
-    "resource.kubernetes.io/extended-resource-claim",
+_OF_OTHERS = (
+    apis.Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", namespaced=True),
+    apis.Resource(
+        "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet", namespaced=True
+    ),
+    apis.Resource("ray.io", "v1", "rayclusters", "RayCluster", namespaced=True),
 )
-"""Annotations of claims that a controller or a scheduler has made."""
 
 
 def read(
@@ -32,12 +30,12 @@ def read(
 ) -> materials.Materials:
     """Return what a cluster has; of one namespace, if it is named, also its claims and workloads.
 
-    Raises ClusterError if there is no whole answer, UnusableClusterError if one is refused, and
-    KubeconfigError for a kubeconfig that cannot be used.
+    Raises UnusableClusterError if there is no whole answer or it is a refusal, ClusterError for
+    other errors of the server, and KubeconfigError for a kubeconfig that cannot be used.
     """
     document = kubeconfig_files.extracted(kubeconfig, context=context)
-    with writing.private_file(json.dumps(document).encode()) as path:
-        transport = transports.connect(pathlib.Path(path))
+    where = kubeconfig_files.joined(kubeconfig)
+    transport = transports.HttpTransport(kubeconfigs.endpoint(document, where))
     try:
         return Reader(transport, document["current-context"]).read(namespace)
     finally:
@@ -54,35 +52,25 @@ class Reader:
         """Return the materials; see `read` of the module."""
         found, version = materials.Materials(), self._version()
         for resource in (apis.SLICES, apis.DEVICE_CLASSES, apis.NODES):
-            found.add(self._objects(_in(resource, version)))
-        found.add(self._rules())
-        found.add(self._objects(_in(apis.CLAIM_TEMPLATES, version), namespace))
+            found.add(self._objects(_in(resource, version), found.notes))
+        found.add(self._rules(found.notes))
+        found.add(self._objects(_in(apis.CLAIM_TEMPLATES, version), found.notes, namespace))
         if namespace:
             self._read_namespace(found, version, namespace)
         return found
 
     def _read_namespace(self, found: materials.Materials, version: str, namespace: str) -> None:
         self._ask(apis.NAMESPACES.path(None, namespace), f"namespace {namespace}")
-        found.add(self._claims(_in(apis.CLAIMS, version), namespace, found.notes))
-        found.add(self._objects(apis.PODS, namespace, owned=False))
-        for resource in (_DEPLOYMENTS, _JOBS, _CRON_JOBS):
-            if self._is_served(resource):
-                found.add(self._objects(resource, namespace, owned=False))
+        found.add(self._objects(_in(apis.CLAIMS, version), found.notes, namespace))
+        for resource in (*materials.WORKLOADS.values(), apis.POD_GROUPS, *_OF_OTHERS):
+            if resource is apis.PODS or self._is_served(resource):
+                found.add(self._objects(resource, found.notes, namespace))
 
-    def _claims(
-        self, resource: apis.Resource, namespace: str, notes: materials.Notes
-    ) -> Iterator[Object]:
-        for obj in self._objects(resource, namespace):
-            if {*_GENERATED} & {*(obj["metadata"].get("annotations") or {})}:
-                notes.add("left out: ResourceClaim that was made for a pod")
-            else:
-                yield obj
-
-    def _rules(self) -> Iterator[Object]:
+    def _rules(self, notes: materials.Notes) -> Iterator[Object]:
         """Yield the DeviceTaintRules, of the newest version that has any."""
         for version in _RULE_VERSIONS:
             if self._is_served(resource := _in(apis.TAINT_RULES, version)):
-                yield from self._objects(resource)
+                yield from self._objects(resource, notes)
                 return
 
     def _is_served(self, resource: apis.Resource) -> bool:
@@ -101,17 +89,11 @@ class Reader:
         )
 
     def _objects(
-        self, resource: apis.Resource, namespace: str = "", *, owned: bool = True
+        self, resource: apis.Resource, notes: materials.Notes, namespace: str = ""
     ) -> Iterator[Object]:
-        """Yield the objects of a resource as if they were read from a file.
-
-        Not `owned`: without those that belong to others.
-        """
-        yield from outlines.checked(
-            self._manifest(item, resource)
-            for item in self._items(resource, namespace)
-            if owned or not item["metadata"].get("ownerReferences")
-        )
+        """Yield the objects of a resource as if they were read from a file."""
+        items = self._items(resource, namespace)
+        yield from checking.checked((self._manifest(item, resource) for item in items), notes)
 
     def _items(self, resource: apis.Resource, namespace: str) -> Iterator[Object]:
         """Yield the items of a list, page by page."""
@@ -127,7 +109,7 @@ class Reader:
         typed = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
         source = sources.Source(path=f"context {self._context}")
         return api_versions.converted(
-            sources.Manifest(obj=server_fields.dropped(typed), source=source)
+            sources.Manifest(obj=server_fields.dropped(typed, keeps_owners=True), source=source)
         )
 
     def _ask(self, path: str, what: str, *, if_there: bool = False) -> Object:
@@ -135,7 +117,7 @@ class Reader:
         try:
             response = self._transport.send(transports.Request(method="GET", path=path))
         except transports.TransportError as error:
-            raise errors.ClusterError(
+            raise errors.UnusableClusterError(
                 f"context {self._context!r}: {error}. Is the cluster up and reachable from this machine?"
             ) from error
         if if_there and response.status == 404:
@@ -145,7 +127,7 @@ class Reader:
         try:
             answer: Object = msgspec.json.decode(response.body)
         except msgspec.DecodeError as error:
-            raise errors.ClusterError(
+            raise errors.UnusableClusterError(
                 f"context {self._context!r}: expected JSON as {what}, got something else: is this an API server?"
             ) from error
         return answer

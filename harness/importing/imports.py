@@ -7,17 +7,18 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.importing import (
+    checking,
     cluster_reading,
     devices,
     folders,
     materials,
-    outlines,
     redaction,
     scenario_texts,
     secrets_in_parameters,
     workload_sets,
 )
 from harness.manifests import reading
+from harness.run import run_plan
 from harness.scenario import loading
 
 SCENARIO = "scenario.toml"
@@ -37,7 +38,8 @@ class Imported:
 def from_files(files: Sequence[pathlib.Path]) -> materials.Materials:
     """Return the objects of files. Raises ManifestError for one that cannot be read."""
     found = materials.Materials()
-    found.add(outlines.checked(reading.read([str(path) for path in files])))
+    manifests = reading.read([str(path) for path in files], keeps_owners=True)
+    found.add(checking.checked(manifests, found.notes))
     return found
 
 
@@ -81,7 +83,7 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
             + "; ".join(found.notes.lines)
         )
     if redacted:
-        sets = redaction.Redaction(found.notes).apply(found, sets)
+        found, sets = redaction.redacted(found, sets)
     else:
         secrets_in_parameters.remove(found, sets)
     pools = folders.manifests("slices", [*found.nodes, *found.slices])
@@ -95,9 +97,13 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
 
 
 def _require_usable(draft: pathlib.Path, folder: pathlib.Path) -> None:
-    """Load the scenario. Raises ScenarioError, with the path that was meant, if it is refused."""
+    """Plan a run. Raises ScenarioError, with the path that was meant, if that is refused.
+
+    The API server has been asked about all objects of the pools already.
+    """
     try:
-        loading.load(str(draft / SCENARIO))
+        loaded = loading.load(str(draft / SCENARIO))
+        run_plan.plan(dataclasses.replace(loaded, pool_objects=None), seed=1)
     except errors.UsageError as error:
         said = str(error).replace(str(draft), str(folder))
         raise errors.ScenarioError(f"what was found makes no scenario that runs: {said}") from error

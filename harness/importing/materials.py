@@ -4,19 +4,27 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 
+from harness.client import apis
+from harness.manifests import workload_kinds
 from harness.model.objects import Object
+from harness.scenario import cluster_features
 
 NODE, SLICE, CLASS, RULE = "Node", "ResourceSlice", "DeviceClass", "DeviceTaintRule"
 CLAIM, TEMPLATE, POD = "ResourceClaim", "ResourceClaimTemplate", "Pod"
-POD_TEMPLATES = {
-    POD: (),
-    "Job": ("spec", "template"),
-    "CronJob": ("spec", "jobTemplate", "spec", "template"),
-    "Deployment": ("spec", "template"),
-    "ReplicaSet": ("spec", "template"),
+POD_GROUP = "PodGroup"
+WORKLOADS = {
+    kind: apis.Resource(group, "v1", f"{kind.lower()}s", kind, namespaced=True)
+    for kind in workload_kinds.TEMPLATES
+    for group in [{"Pod": "", "Job": "batch", "CronJob": "batch"}.get(kind, "apps")]
 }
-"""Kinds whose pods a run makes -> the keys down to the pods' template."""
-KINDS = (NODE, SLICE, CLASS, RULE, CLAIM, TEMPLATE, *POD_TEMPLATES)
+"""Kinds of Kubernetes that make pods -> their resource."""
+NODES_MIN = 4
+"""Nodes that a run has at least, by copies: with fewer of them little happens at once."""
+_GENERATED = (
+    "resource.kubernetes.io/pod-claim-name",
+    "resource.kubernetes.io/extended-resource-claim",
+)
+"""Annotations of claims that a controller or a scheduler has made."""
 
 
 class Notes:
@@ -48,7 +56,13 @@ class Materials:
     claims: list[Object] = dataclasses.field(default_factory=list)
     templates: list[Object] = dataclasses.field(default_factory=list)
     workloads: list[Object] = dataclasses.field(default_factory=list)
+    pod_groups: list[Object] = dataclasses.field(default_factory=list)
     notes: Notes = dataclasses.field(default_factory=Notes)
+
+    @property
+    def copies(self) -> int:
+        """Return how many nodes are made of each."""
+        return -(-NODES_MIN // max(1, len(self.nodes)))
 
     def add(self, objects: Iterable[Object]) -> None:
         """Take objects; those of other kinds are noted and left out."""
@@ -56,6 +70,11 @@ class Materials:
             self._list(obj).append(obj)
 
     def _list(self, obj: Object) -> list[Object]:
+        if {*_GENERATED} & {*(obj["metadata"].get("annotations") or {})} and obj["kind"] == CLAIM:
+            self.notes.add("left out: ResourceClaim that was made for a pod")
+            return []
+        if is_workload(obj):
+            return self.workloads
         lists = {
             NODE: self.nodes,
             SLICE: self.slices,
@@ -63,10 +82,10 @@ class Materials:
             RULE: self.rules,
             CLAIM: self.claims,
             TEMPLATE: self.templates,
-            **dict.fromkeys(POD_TEMPLATES, self.workloads),
+            POD_GROUP: self.pod_groups,
         }
-        if (found := lists.get(obj["kind"])) is not None:
-            return found
+        if obj["kind"] in lists and not is_foreign(obj):
+            return lists[obj["kind"]]
         self.notes.add(f"left out: {obj['kind']} of {obj.get('apiVersion')}")
         return []
 
@@ -84,12 +103,21 @@ def namespace_of(obj: Object) -> str:
     return str((obj.get("metadata") or {}).get("namespace", ""))
 
 
+def is_foreign(obj: Object) -> bool:
+    """Return whether an object is a PodGroup of another project."""
+    return (obj["kind"], obj["apiVersion"] == cluster_features.GROUPS_API) == (POD_GROUP, False)
+
+
+def is_workload(obj: Object) -> bool:
+    """Return whether a run can make the pods of an object."""
+    return bool(obj["kind"] in workload_kinds.TEMPLATES or workload_kinds.parts_of(obj))
+
+
 def pod_template(workload: Object) -> Object:
     """Return the part of a workload that has the `metadata` and `spec` of its pods."""
-    found = workload
-    for key in POD_TEMPLATES[workload["kind"]]:
-        found = found.get(key) or {}
-    return found
+    place = workload_kinds.TEMPLATES[workload["kind"]]
+    found: Object | None = workload_kinds.value(workload, place) if place else workload
+    return found or {}
 
 
 def claim_spec(obj: Object) -> Object:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from harness.importing import materials
+from harness.manifests import workload_kinds
 from harness.model.objects import Object
 
 _OF_POD = (
@@ -17,6 +18,7 @@ _OF_POD = (
     "affinity",
     "tolerations",
     "resources",
+    "schedulingGroup",
 )
 _OF_CONTAINER = ("name", "image", "restartPolicy", "resources")
 _AFFINITY = "nodeAffinity"
@@ -29,8 +31,8 @@ PODS_MAX = 8
 _OF_WORKLOAD = {
     "Job": ("completions", "parallelism", "completionMode"),
     "CronJob": ("schedule",),
-    "Deployment": ("replicas", "selector"),
-    "ReplicaSet": ("replicas", "selector"),
+    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet"), ("replicas", "selector")),
+    workload_kinds.PER_NODE: ("selector",),
 }
 _SILENT = {
     "affinity",
@@ -43,6 +45,7 @@ _SILENT = {
     "imagePullPolicy",
     "manualSelector",
     "nodeName",
+    "podManagementPolicy",
     "podReplacementPolicy",
     "preemptionPolicy",
     "priority",
@@ -55,19 +58,23 @@ _SILENT = {
     "suspend",
     "terminationMessagePath",
     "terminationMessagePolicy",
+    "updateStrategy",
 }
 """Keys of which nothing is said: API servers add them, or they decide nothing here."""
 
 
-def cut_down(workload: Object, resources: Collection[str], notes: materials.Notes) -> Object:
+def cut_down(
+    workload: Object, resources: Collection[str], notes: materials.Notes, *, nodes: int = 0
+) -> Object:
     """Return a workload without what a run has no use for; `notes` get the rest.
 
-    `resources` are the extended resources that classes offer.
+    `resources` are the extended resources that classes offer, `nodes` the number of the run's.
     """
-    kind = workload["kind"]
-    outer = {key: workload[key] for key in ("apiVersion", "kind")}
+    kind, spec = workload["kind"], workload.get("spec") or {}
+    if kind == workload_kinds.PER_NODE and nodes > PODS_MAX:
+        kind, spec = "Deployment", {**spec, "replicas": nodes}
+    outer: Object = {"apiVersion": workload["apiVersion"], "kind": kind}
     outer["metadata"] = {"name": materials.name_of(workload)}
-    spec = workload.get("spec") or {}
     if kind == materials.POD:
         outer["metadata"] |= _labels(workload)
         return {**outer, "spec": _pod(spec, resources, notes)}

@@ -4,11 +4,13 @@ Kept are the names of drivers, attributes, capacities, labels and extended resou
 versions and amounts: by them devices are chosen. Selectors in CEL follow what is replaced.
 """
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.importing import devices, materials, workload_sets
+from harness.importing import devices, materials, selector_answers, workload_sets
+from harness.manifests import workload_kinds
 from harness.model.objects import Object
 
 _IDENTITY = re.compile(
@@ -26,47 +28,61 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 """Names of attributes whose text is replaced, whatever it looks like."""
-_IN_PARTS = re.compile(
-    r"""(?:\.|\[['"])([\w-]+)(?:['"]\])?      # .name or ['name']
-        \.(?:lowerAscii\(\)\.)?(?:startsWith|endsWith|contains|matches|find|split|substring)\(""",
-    re.VERBOSE,
-)
-"""An attribute of whose text a selector looks at parts."""
-QUOTED = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
-"""A quoted text in CEL."""
 _TOPOLOGY = re.compile(r"(zone|region)$")
 _TYPE_KEYS = ("apiVersion", "kind")
 REDACTED = "redacted"
 
 
-class Redaction:
+def redacted(
+    found: materials.Materials, sets: list[workload_sets.WorkloadSet]
+) -> tuple[materials.Materials, list[workload_sets.WorkloadSet]]:
+    """Return the materials and sets with other names and values.
+
+    Each selector answers for each device as before. Texts that this needs stay, and are noted.
+    """
+    public = {*_public(found.slices)}
+    kept: set[str] = set()
+    while True:
+        made, made_sets = _Redaction(public | kept).apply(found, sets)
+        selectors = zip(_expressions(found, sets), _expressions(made, made_sets), strict=True)
+        pairs = zip(_devices(found.slices), _devices(made.slices), strict=True)
+        more = selector_answers.texts_to_keep(
+            selectors, ((driver, old, new) for (driver, old), (_, new) in pairs)
+        )
+        if not more:
+            break
+        kept |= more
+    for name in sorted(_attributes_with(kept, found.slices)):
+        found.notes.add(
+            f"not redacted: {name}, and what selectors compare it with, as they would not answer as before"
+        )
+    return made, made_sets
+
+
+class _Redaction:
     """The replacements of one import."""
 
-    def __init__(self, notes: materials.Notes) -> None:
-        self._notes = notes
+    def __init__(self, kept: set[str]) -> None:
+        """`kept` are the texts that stay as they are."""
         self._names: dict[str, dict[str, str]] = {}
         self._values: dict[str, str] = {}
-        self._kept: set[str] = set()
-        """Texts that stay as they are."""
-        self._in_parts: set[str] = set()
-        """Attributes of which a selector looks at parts."""
+        self._kept = kept
 
     def apply(
         self, found: materials.Materials, sets: list[workload_sets.WorkloadSet]
-    ) -> list[workload_sets.WorkloadSet]:
-        """Replace the names and values of the materials and sets; return the sets."""
-        self._kept = {*_public(found.slices)}
-        self._in_parts = {
-            name for text in _expressions(found, sets) for name in _IN_PARTS.findall(text)
-        }
+    ) -> tuple[materials.Materials, list[workload_sets.WorkloadSet]]:
+        """Return other materials and sets, with other names and values."""
         for node in found.nodes:
             self._name("node", materials.name_of(node))
-        found.slices = [self._slice(obj) for obj in found.slices]
-        found.classes = [self._class(obj) for obj in found.classes]
-        found.rules = [self._rule(obj) for obj in found.rules]
+        made = dataclasses.replace(
+            found,
+            slices=[self._slice(obj) for obj in found.slices],
+            classes=[self._class(obj) for obj in found.classes],
+            rules=[self._rule(obj) for obj in found.rules],
+        )
         selected = {*_selected_labels(found, sets)}
-        found.nodes = [self._node(obj, selected) for obj in found.nodes]
-        return [self._set(one) for one in sets]
+        made.nodes = [self._node(obj, selected) for obj in found.nodes]
+        return made, [self._set(one) for one in sets]
 
     # --------------------------------------------------------------------- replacing
 
@@ -93,11 +109,13 @@ class Redaction:
         return self._value(value, telling=key == devices.HOSTNAME)
 
     def _expression(self, text: str) -> str:
-        """Return CEL in which each quoted text is replaced as the attributes are."""
-        return QUOTED.sub(self._literal, text)
+        """Return CEL without comments in which quoted texts are replaced as the attributes are."""
+        return selector_answers.LITERAL.sub(self._literal, text)
 
     def _literal(self, found: re.Match[str]) -> str:
         quote = found[0][0]
+        if quote == "/":
+            return ""
         return f"{quote}{self._value(found[0][1:-1])}{quote}"
 
     # ----------------------------------------------------------------------- objects
@@ -127,6 +145,8 @@ class Redaction:
     def _device(self, device: Object) -> Object:
         kept = self._place(device)
         kept["name"] = self._name("device", str(device.get("name")))
+        if device.get("taints"):
+            kept["taints"] = [self._taint(item) for item in device["taints"]]
         if device.get("attributes"):
             kept["attributes"] = {
                 name: self._attribute(name, value) for name, value in device["attributes"].items()
@@ -134,9 +154,6 @@ class Redaction:
         return kept
 
     def _attribute(self, name: str, attribute: Object) -> Object:
-        if name.rpartition("/")[2] in self._in_parts:
-            self._notes.add(f"not redacted: {name}, as a selector looks at parts of it")
-            return attribute
         is_telling = bool(_TELLING.search(name))
         kept = dict(attribute)
         if isinstance(attribute.get("string"), str):
@@ -187,7 +204,17 @@ class Redaction:
                 chosen[key] = self._name(kind, chosen[key])
         if chosen.get("pool"):
             chosen["pool"] = self._pool(chosen["pool"])
-        return self._renamed(obj, "rule", {**spec, "deviceSelector": chosen})
+        changed = {**spec, "deviceSelector": chosen}
+        if spec.get("taint"):
+            changed["taint"] = self._taint(spec["taint"])
+        return self._renamed(obj, "rule", changed)
+
+    def _taint(self, taint: Object) -> Object:
+        """Return a taint or a toleration with another value."""
+        kept = {key: value for key, value in taint.items() if key != "timeAdded"}
+        if taint.get("value"):
+            kept["value"] = self._name("taint", taint["value"])
+        return kept
 
     def _selected(self, part: Object) -> Object:
         kept = dict(part)
@@ -222,15 +249,15 @@ class Redaction:
 
     def _set(self, one: workload_sets.WorkloadSet) -> workload_sets.WorkloadSet:
         objects = [self._object(obj) for obj in one.objects]
-        return workload_sets.WorkloadSet(name=self._name("objects", one.name), objects=objects)
+        return dataclasses.replace(one, name=self._name("objects", one.name), objects=objects)
 
     def _object(self, obj: Object) -> Object:
         if obj["kind"] == materials.TEMPLATE:
-            return self._renamed(
-                obj, "template", {**obj["spec"], "spec": self._claim(obj["spec"]["spec"])}
-            )
+            return self._renamed(obj, "template", {"spec": self._claim(obj["spec"]["spec"])})
         if obj["kind"] == materials.CLAIM:
             return self._renamed(obj, "claim", self._claim(obj["spec"]))
+        if obj["kind"] == materials.POD_GROUP:
+            return self._renamed(obj, "group", self._with_entries(obj["spec"]))
         return self._workload(obj)
 
     def _claim(self, spec: Object) -> Object:
@@ -249,18 +276,21 @@ class Redaction:
         return kept
 
     def _alternative(self, item: Object) -> Object:
-        return {
+        kept = {
             **self._selected(item),
             "deviceClassName": self._name("class", item["deviceClassName"]),
         }
+        if item.get("tolerations"):
+            kept["tolerations"] = [self._taint(one) for one in item["tolerations"]]
+        return kept
 
     def _workload(self, obj: Object) -> Object:
         name = {"name": self._name("workload", materials.name_of(obj))}
-        keys = materials.POD_TEMPLATES[obj["kind"]]
+        _, *keys = workload_kinds.TEMPLATES[obj["kind"]].split(".")
         if not keys:
             return {**obj, "metadata": name, "spec": self._pod(obj["spec"])}
         inner = {"spec": self._pod(materials.pod_template(obj)["spec"])}
-        outer = {**obj, "metadata": name, "spec": _with(obj["spec"], keys[1:], inner)}
+        outer = {**obj, "metadata": name, "spec": _with(obj["spec"], keys, inner)}
         if "selector" in outer["spec"]:
             label = {"app": name["name"]}
             outer["spec"]["selector"] = {"matchLabels": label}
@@ -279,9 +309,15 @@ class Redaction:
         for key in ("initContainers", "containers"):
             if spec.get(key):
                 kept[key] = [self._container(item) for item in spec[key]]
-        if spec.get("resourceClaims"):
-            kept["resourceClaims"] = [self._entry(item) for item in spec["resourceClaims"]]
-        return kept
+        if group := (spec.get("schedulingGroup") or {}).get("podGroupName"):
+            kept["schedulingGroup"] = {"podGroupName": self._name("group", group)}
+        return self._with_entries(kept)
+
+    def _with_entries(self, spec: Object) -> Object:
+        """Return the spec of pods, or of their group, with other names of claims."""
+        if not spec.get("resourceClaims"):
+            return spec
+        return {**spec, "resourceClaims": [self._entry(item) for item in spec["resourceClaims"]]}
 
     def _affinity(self, affinity: Object) -> Object:
         key = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -291,6 +327,10 @@ class Redaction:
     def _container(self, container: Object) -> Object:
         kept = {**container, "name": self._name("container", container["name"]), "image": "none"}
         resources = dict(container.get("resources") or {})
+        if resources.get("claims"):
+            resources["claims"] = [
+                {**item, "name": self._name("entry", item["name"])} for item in resources["claims"]
+            ]
         for key in ("requests", "limits"):
             if resources.get(key):
                 resources[key] = {
@@ -305,7 +345,7 @@ class Redaction:
         return workload_sets.IMPLICIT + self._name("class", class_name)
 
     def _entry(self, entry: Object) -> Object:
-        kept = dict(entry)
+        kept = {**entry, "name": self._name("entry", entry["name"])}
         for key, kind in (
             ("resourceClaimName", "claim"),
             ("resourceClaimTemplateName", "template"),
@@ -315,7 +355,7 @@ class Redaction:
         return kept
 
 
-def _with(spec: Object, keys: tuple[str, ...], inner: Object) -> Object:
+def _with(spec: Object, keys: list[str], inner: Object) -> Object:
     """Return a spec with another pod template, which is at the end of the keys."""
     if len(keys) == 1:
         return {**spec, keys[0]: inner}
@@ -329,6 +369,23 @@ def _public(slices: list[Object]) -> Iterator[str]:
         for device in obj["spec"].get("devices") or []:
             for name in (*(device.get("attributes") or {}), *(device.get("capacity") or {})):
                 yield name.partition("/")[0]
+
+
+def _devices(slices: list[Object]) -> Iterator[tuple[str, Object]]:
+    """Yield each device with its driver."""
+    for obj in slices:
+        yield from ((obj["spec"]["driver"], item) for item in obj["spec"].get("devices") or [])
+
+
+def _attributes_with(texts: set[str], slices: list[Object]) -> set[str]:
+    """Return the names of attributes that have one of the texts."""
+    return {
+        name
+        for _, device in _devices(slices)
+        if texts
+        for name, value in (device.get("attributes") or {}).items()
+        if texts.intersection(selector_answers.texts_of(value))
+    }
 
 
 def _expressions(
@@ -355,7 +412,7 @@ def _selected_labels(
             yield from _keys(devices.node_terms(part))
     for one in sets:
         for obj in one.objects:
-            if obj["kind"] in materials.POD_TEMPLATES:
+            if materials.is_workload(obj):
                 spec = materials.pod_template(obj)["spec"]
                 yield from spec.get("nodeSelector") or {}
                 wanted = (spec.get("affinity") or {}).get("nodeAffinity") or {}

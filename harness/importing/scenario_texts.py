@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from harness.importing import materials, workload_sets
 
 USERS_MIN, USERS_MAX = 12, 48
-NODES_MIN = 4
-"""Nodes that a run has at least, by copies: with fewer of them little happens at once."""
 _SCARCE_MAX = 160
 """Devices up to which so few users compete for them."""
 
@@ -18,15 +16,12 @@ class Figures:
     """The numbers of an import that the load depends on."""
 
     nodes: int
+    copies: int
+    """Nodes that are made of each."""
     drivers: int
     devices: int
     pods_of_a_round: int
     """Most pods that one user makes at once."""
-
-    @property
-    def copies(self) -> int:
-        """Return how many nodes are made of each."""
-        return -(-NODES_MIN // self.nodes)
 
     @property
     def users(self) -> int:
@@ -44,6 +39,7 @@ def figures(found: materials.Materials, sets: Sequence[workload_sets.WorkloadSet
     """Return the figures of what is imported."""
     return Figures(
         nodes=len(found.nodes),
+        copies=found.copies,
         drivers=len({obj["spec"].get("driver") for obj in found.slices}),
         devices=sum(len(obj["spec"].get("devices") or []) for obj in found.slices),
         pods_of_a_round=max(one.pods for one in sets),

@@ -4,7 +4,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from harness.importing import materials, pods
+from harness.manifests import sources, workload_kinds
 from harness.model.objects import Object
+from harness.scenario.object_sets import reading
 
 SETS_MAX = 32
 """Files of `traffic.objects` that a scenario may have."""
@@ -20,11 +22,8 @@ class WorkloadSet:
 
     name: str
     objects: Sequence[Object]
-
-    @property
-    def pods(self) -> int:
-        """Return how many pods one user makes of it."""
-        return sum(_pods_of(obj) for obj in self.objects if obj["kind"] in materials.POD_TEMPLATES)
+    pods: int = 1
+    """Pods that one user makes of it."""
 
 
 def divide(found: materials.Materials) -> list[WorkloadSet]:
@@ -59,6 +58,16 @@ class _Divider:
         self._resources = {*_resources(found.classes)}
         self._templates = self._usable(found.templates)
         self._claims = self._usable(found.claims)
+        self._nodes = len(found.nodes) * found.copies
+        self._groups = {
+            (materials.namespace_of(obj), materials.name_of(obj)): obj
+            for obj in found.pod_groups
+            if self._is_usable(obj, _claims_of_group(obj))
+        }
+        self._made_of = {
+            (obj["kind"], materials.namespace_of(obj), materials.name_of(obj)): (obj, _parts(obj))
+            for obj in found.workloads
+        }
 
     def _usable(self, objects: list[Object]) -> dict[Key, Object]:
         usable = {}
@@ -80,54 +89,113 @@ class _Divider:
 
     def sets(self) -> Iterator[WorkloadSet]:
         """Yield the sets of the workloads that can be used."""
-        usable = [obj for obj in self._found.workloads if self._is_usable(obj)]
-        used: set[Key] = set()
-        for group in _grouped(usable):
-            shared, templates = self._needed(group)
-            used |= shared.keys() | templates.keys()
-            made = [pods.cut_down(obj, self._resources, self._notes) for obj in group]
-            objects = [*shared.values(), *templates.values(), *made]
-            yield WorkloadSet(name=materials.name_of(group[0]), objects=objects)
+        usable = [part for obj in self._found.workloads for part in self._usable_parts(obj)]
+        used: set[tuple[str, Key]] = set()
+        for members in _grouped(usable):
+            needed = self._needed(members)
+            used |= {(obj["kind"], key) for key, obj in needed}
+            made = [
+                pods.cut_down(obj, self._resources, self._notes, nodes=self._nodes)
+                for obj in members
+            ]
+            count = sum(_pods_of(obj, self._nodes) for obj in made)
+            objects = [*(self._cut_group(obj, count) for _, obj in needed), *made]
+            yield WorkloadSet(name=materials.name_of(members[0]), objects=objects, pods=count)
         if usable:
             self._note_unused(used)
 
-    def _needed(self, group: list[Object]) -> tuple[dict[Key, Object], dict[Key, Object]]:
-        shared, templates = {}, {}
-        for obj in group:
-            space = materials.namespace_of(obj)
-            for entry in _entries(obj):
-                if name := entry.get("resourceClaimName"):
-                    shared[space, name] = self._claims[space, name]
-                elif name := entry.get("resourceClaimTemplateName"):
-                    templates[space, name] = self._templates[space, name]
-        return shared, templates
+    def _needed(self, members: list[Object]) -> list[tuple[Key, Object]]:
+        """Return the claims, the templates and the PodGroups that workloads use, each once."""
+        found: dict[tuple[str, Key], Object] = {}
+        spaces = [(materials.namespace_of(obj), obj) for obj in members]
+        groups = {(space, name) for space, obj in spaces if (name := _group_of(obj))}
+        entries = [(space, entry) for space, obj in spaces for entry in _entries(obj)]
+        entries += [
+            (key[0], item) for key in groups for item in _claims_of_group(self._groups[key])
+        ]
+        for kind, field, known in (
+            (materials.CLAIM, "resourceClaimName", self._claims),
+            (materials.TEMPLATE, "resourceClaimTemplateName", self._templates),
+        ):
+            keys = [(space, entry[field]) for space, entry in entries if entry.get(field)]
+            found |= {(kind, key): known[key] for key in keys}
+        found |= {(materials.POD_GROUP, key): self._groups[key] for key in sorted(groups)}
+        return [(key, obj) for (_, key), obj in found.items()]
 
-    def _note_unused(self, used: set[Key]) -> None:
-        for objects in (self._templates, self._claims):
+    def _cut_group(self, obj: Object, pods_of_it: int) -> Object:
+        """Return a PodGroup without what a run decides; other objects as they are."""
+        if obj["kind"] != materials.POD_GROUP:
+            return obj
+        spec = {key: value for key, value in obj["spec"].items() if key not in reading.OF_GROUP}
+        for key in obj["spec"].keys() - spec.keys():
+            self._notes.add(f"left out: {key} of a PodGroup")
+        gang = (spec.get("schedulingPolicy") or {}).get("gang") or {}
+        if gang.get("minCount", 0) > pods_of_it:
+            self._notes.add(f"cut down: minCount from {gang['minCount']} to {pods_of_it}")
+            spec["schedulingPolicy"] = {"gang": {**gang, "minCount": pods_of_it}}
+        return {**_named(obj), "apiVersion": obj["apiVersion"], "spec": spec}
+
+    def _note_unused(self, used: set[tuple[str, Key]]) -> None:
+        for objects in (self._templates, self._claims, self._groups):
             for key, obj in objects.items():
-                if key not in used:
+                if (obj["kind"], key) not in used:
                     self._notes.add(f"left out: {obj['kind']} {key[1]}, which no workload uses")
 
-    def _is_usable(self, obj: Object) -> bool:
+    def _usable_parts(self, obj: Object) -> list[Object]:
+        """Return what a run can make of a workload, and note what becomes of it and why."""
+        what = f"{obj['kind']} {materials.name_of(obj)}"
+        if maker := self._maker(obj):
+            self._notes.add(f"left out: {what}: {maker} has made it")
+            return []
+        if not (parts := _parts(obj)):
+            self._notes.add(f"left out: {what}: it makes no pods")
+        usable = [part for part in parts if self._is_usable(part, _entries(part))]
+        for part in usable if workload_kinds.parts_of(obj) else ():
+            self._notes.add(f"added: {part['kind']} {materials.name_of(part)} for pods of {what}")
+        for text in workload_kinds.unused(obj) if usable else ():
+            self._notes.add(f"left out: {text}")
+        return usable
+
+    def _maker(self, obj: Object, behind: tuple[Key, ...] = ()) -> str:
+        """Return what has made a workload, if that is imported itself, or its own maker is."""
+        for reference in obj["metadata"].get("ownerReferences") or ():
+            if not isinstance(reference, dict):
+                continue
+            key = (
+                str(reference.get("kind")),
+                materials.namespace_of(obj),
+                str(reference.get("name")),
+            )
+            owner, parts = self._made_of.get(key, (obj, []))
+            if owner is obj or key[::2] in behind:
+                continue
+            is_imported = any(not self._objection(part, _entries(part)) for part in parts)
+            if is_imported or self._maker(owner, (*behind, key[::2])):
+                return " ".join(key[::2])
+        return ""
+
+    def _is_usable(self, obj: Object, entries: list[Object]) -> bool:
         """Return whether a run can make the pods of a workload, and note why not."""
-        if why := self._objection(obj):
+        if why := self._objection(obj, entries):
             self._notes.add(f"left out: {obj['kind']} {materials.name_of(obj)}: {why}")
         return not why
 
-    def _objection(self, obj: Object) -> str:
-        space, spec = materials.namespace_of(obj), obj.get("spec") or {}
-        if spec.get("suspend") or not _pods_of(obj):
+    def _objection(self, obj: Object, entries: list[Object]) -> str:
+        """Return why an object with entries of `resourceClaims` cannot be used."""
+        space, is_group = materials.namespace_of(obj), obj["kind"] == materials.POD_GROUP
+        if (obj.get("spec") or {}).get("suspend"):
+            return "suspend is true, so that it makes no pods"
+        if not is_group and not _pods_of(obj, self._nodes):
             return "it makes no pods"
-        if _is_of_controller(obj):
-            return "a controller has made it"
-        entries = _entries(obj)
-        if not entries and not self._asks_resources(obj):
+        if not is_group and not entries and not self._asks_resources(obj):
             return "its pods have no claims"
         for entry in entries:
             name = entry.get("resourceClaimName") or entry.get("resourceClaimTemplateName")
             known = self._claims if entry.get("resourceClaimName") else self._templates
             if (space, name) not in known:
                 return f"{name}, which it uses, is not there"
+        if not is_group and (name := _group_of(obj)) and (space, name) not in self._groups:
+            return f"PodGroup {name}, which it uses, is not there"
         return ""
 
     def _asks_resources(self, obj: Object) -> bool:
@@ -198,8 +266,14 @@ def _pod_for(obj: Object) -> Object:
     }
 
 
+def _parts(obj: Object) -> list[Object]:
+    """Return the workload itself, or the Jobs and Deployments that stand for it."""
+    manifest = sources.Manifest(obj=obj, source=sources.Source(path=""))
+    return [one.obj for one in workload_kinds.expanded(manifest)]
+
+
 def _grouped(workloads: list[Object]) -> list[list[Object]]:
-    """Return the workloads in groups that share claims."""
+    """Return the workloads in groups that share claims or a PodGroup."""
     groups: list[tuple[set[Key], list[Object]]] = []
     for obj in workloads:
         space = materials.namespace_of(obj)
@@ -208,6 +282,8 @@ def _grouped(workloads: list[Object]) -> list[list[Object]]:
             for entry in _entries(obj)
             if entry.get("resourceClaimName")
         }
+        if group := _group_of(obj):
+            names.add((f"{space}/{materials.POD_GROUP}", group))
         joined = [group for group in groups if group[0] & names]
         members = [other for group in joined for other in group[1]] + [obj]
         groups = [group for group in groups if group not in joined]
@@ -216,37 +292,33 @@ def _grouped(workloads: list[Object]) -> list[list[Object]]:
 
 
 def _entries(obj: Object) -> list[Object]:
-    entries: list[Object] = (materials.pod_template(obj).get("spec") or {}).get(
-        "resourceClaims"
-    ) or []
-    return entries
+    return _pod_spec(obj).get("resourceClaims") or []
+
+
+def _claims_of_group(obj: Object) -> list[Object]:
+    return (obj.get("spec") or {}).get("resourceClaims") or []
+
+
+def _group_of(obj: Object) -> str:
+    """Return the name of the PodGroup of a workload's pods; empty: they have none."""
+    return (_pod_spec(obj).get("schedulingGroup") or {}).get("podGroupName") or ""
 
 
 def _containers(obj: Object) -> list[Object]:
-    spec = materials.pod_template(obj).get("spec") or {}
+    spec = _pod_spec(obj)
     return [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
 
 
-_MARKS = (
-    "pod-template-hash",
-    "batch.kubernetes.io/job-name",
-    "controller-revision-hash",
-    "job-name",
-)
-"""Labels of pods that a controller has made."""
+def _pod_spec(obj: Object) -> Object:
+    return materials.pod_template(obj).get("spec") or {}
 
 
-def _is_of_controller(obj: Object) -> bool:
-    labels = (obj.get("metadata") or {}).get("labels") or {}
-    return obj["kind"] in (materials.POD, "ReplicaSet") and bool({*_MARKS} & {*labels})
-
-
-def _pods_of(obj: Object) -> int:
+def _pods_of(obj: Object, nodes: int) -> int:
     spec = obj.get("spec") or {}
     if obj["kind"] == "CronJob":
         spec = (spec.get("jobTemplate") or {}).get("spec") or {}
-    if obj["kind"] in ("Deployment", "ReplicaSet"):
-        return int(1 if (count := spec.get("replicas")) is None else count)
-    if obj["kind"] == materials.POD:
-        return 1
-    return int(spec.get("completions") or spec.get("parallelism") or 1)
+    if obj["kind"] == workload_kinds.PER_NODE:
+        return nodes
+    if obj["kind"] in (materials.POD, "Job", "CronJob"):
+        return int(spec.get("completions") or spec.get("parallelism") or 1)
+    return int(1 if (count := spec.get("replicas")) is None else count)

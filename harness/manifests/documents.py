@@ -35,7 +35,9 @@ def read(path: str, content: bytes | None = None) -> Iterator[tuple[sources.Sour
         limit = FILE_BYTES_MAX // 2**20
         raise errors.ManifestError(f"{path}: expected a file of at most {limit} MiB: divide it")
     envelope = _envelope(content)
-    if envelope is None:
+    if envelope is None and _are_several(content):
+        yield from _several(path, content)
+    elif envelope is None:
         yield from yaml_documents.read(path, content)
     elif envelope.items is None:
         yield sources.Source(path=path), _value(path, content)
@@ -61,6 +63,32 @@ def _envelope(content: bytes) -> _Envelope | None:
         return msgspec.json.decode(content, type=_Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _are_several(content: bytes) -> bool:
+    """Return whether a file begins with an object of JSON after which another one begins."""
+    try:
+        text = content.decode("utf-8-sig").lstrip()
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().startswith("{")
+
+
+def _several(path: str, content: bytes) -> Iterator[tuple[sources.Source, Any]]:
+    """Yield objects of JSON that stand one after another, which kubectl reads as well."""
+    decoder = json.JSONDecoder(object_pairs_hook=_once)
+    text, at, number = content.decode("utf-8-sig").strip(), 0, 0
+    while at < len(text):
+        number += 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            where = f"{path}, document {number}"
+            raise errors.ManifestError(f"{where}: expected JSON; {error}") from error
+        yield sources.Source(path=path, document=number), value
+        while text[at : at + 1].isspace():
+            at += 1
 
 
 def _items(

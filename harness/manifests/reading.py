@@ -5,40 +5,48 @@ from typing import Any
 
 from harness import errors, suggestions
 from harness.manifests import api_versions, documents, server_fields, sources, yaml_documents
+from harness.model.objects import Object
 
 _LISTS_IN_LISTS_MAX = 8
 
 
 def read(
-    paths: Sequence[str], *, kinds: Collection[str] = (), of: str = "objects"
+    paths: Sequence[str],
+    *,
+    kinds: Collection[str] = (),
+    of: str = "objects",
+    keeps_owners: bool = False,
 ) -> Iterator[sources.Manifest]:
     """Yield the objects of all documents and Lists of files, in their order.
 
     Each is without server fields, and in today's version of resource.k8s.io.
     `kinds`: those that are allowed; empty: all. `of` is the key that names the files, for messages.
+    `keeps_owners`: with `ownerReferences`.
     Raises ManifestError with file, document and object for anything else. A file without objects
     yields none.
     """
     for path in paths:
         for source, value in documents.read(path):
-            for manifest in _of_value(source, value, kinds, of):
+            for place, obj in _of_value(source, value):
+                manifest = sources.Manifest(
+                    obj=server_fields.dropped(obj, keeps_owners=keeps_owners), source=place
+                )
+                _require_kind(manifest, kinds, of)
                 yield api_versions.converted(manifest)
 
 
 def _of_value(
-    source: sources.Source, value: Any, kinds: Collection[str], of: str, depth: int = 0
-) -> Iterator[sources.Manifest]:
+    source: sources.Source, value: Any, depth: int = 0
+) -> Iterator[tuple[sources.Source, Object]]:
     obj = _object(source, value)
     if isinstance(obj.get("items"), list) and depth < _LISTS_IN_LISTS_MAX:
         kind, version = str(obj["kind"]), str(obj.get("apiVersion"))
         yaml_documents.require_list(source, kind)
         for item in obj["items"]:
             typed = yaml_documents.typed(item, kind, version)
-            yield from _of_value(source, typed, kinds, of, depth + 1)
+            yield from _of_value(source, typed, depth + 1)
         return
-    manifest = sources.Manifest(obj=server_fields.dropped(obj), source=source)
-    _require_kind(manifest, kinds, of)
-    yield manifest
+    yield source, obj
 
 
 def _object(source: sources.Source, value: Any) -> dict[str, Any]:

@@ -22,13 +22,16 @@ _OF_NODES = ("allocatable", "capacity")
 """Fields of the status of a Node that stay: pods are placed by them."""
 
 
-def dropped(obj: Object) -> Object:
+def dropped(obj: Object, *, keeps_owners: bool = False) -> Object:
     """Return the object without them, in a copy of its outer parts.
 
     A name that the server has generated stays, and `generateName` goes. `metadata` is there.
+    `keeps_owners`: `ownerReferences` stay.
     """
     kept = {key: value for key, value in obj.items() if key != "status"}
     kept["metadata"] = _metadata(obj.get("metadata") or {})
+    if keeps_owners and (owners := (obj.get("metadata") or {}).get("ownerReferences")):
+        kept["metadata"]["ownerReferences"] = owners
     status = obj.get("status")
     if obj.get("kind") == "Node" and isinstance(status, dict):
         kept["status"] = {key: status[key] for key in _OF_NODES if key in status}

@@ -143,7 +143,7 @@ def _pack(chosen: _Chosen) -> Pack:
     files = dict(chosen.others)
     for run in chosen.runs:
         files |= {f"{run.path}/{name}": data for name, data in run.files.items()}
-    name, index = _name(chosen), _index(chosen, {})
+    name, index = _name(chosen) + "-redacted" * chosen.is_redacted, _index(chosen, {})
     text = readme.text(index, name).encode()
     files = {pack_index.README: text, **dict(sorted(files.items()))}
     index = _index(chosen, files)

@@ -27,7 +27,7 @@ def pods_for_load(scenario: specs.Scenario) -> int:
     reused = load.reuse_min + scenario.pools.device_count if load.reuse_min else 0
     claims = max(load.allocations_min, reused)
     if isinstance(traffic, traffic_specs.ObjectsTraffic):
-        shares = [object_features.pods_per_claim(one) for one in traffic.sets]
+        shares = [object_features.pods_per_claim(one) for one in scenario.object_sets]
         return max(load.pods_running_min, math.ceil(claims * max(shares)))
     pods = claims * getattr(traffic, "pods_per_claim", 1)
     return max(load.pods_running_min, math.ceil(pods / getattr(traffic, "claims_per_pod", 1)))

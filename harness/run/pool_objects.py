@@ -8,7 +8,7 @@ store's commits, so that a mistake is named with its file and the field's path.
 
 import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -45,8 +45,8 @@ def require_usable(loaded: loading.Loaded) -> None:
 
 def _require_accepted(pools: pool_specs.PoolsSpec, found: importing.Imported) -> None:
     once = pools.model_copy(update={"copies": 1})
-    with _gates(lists=pools.has("lists")):
-        server = _Server()
+    with gates({cluster_features.LISTS} if pools.has("lists") else ()):
+        server = Server()
         for kind, number, resource, obj in _created(once, found):
             problem = server.problem(resource, obj)
             if problem:
@@ -58,7 +58,7 @@ def _require_accepted_sets(scenario: specs.Scenario) -> None:
 
     PodGroups and their pods need gates that the run switches on: its API server is asked there.
     """
-    server = _Server(namespace="tried")
+    server = Server(namespace="tried")
     for where, resource, obj in object_rounds.ObjectRounds(scenario, run_id="tried").tried():
         if resource is apis.POD_GROUPS or "schedulingGroup" in obj["spec"]:
             continue
@@ -93,7 +93,7 @@ def _explained(
     return errors.ManifestError(f"{', '.join(found.paths)}: {kind}: {problem}")
 
 
-class _Server:
+class Server:
     """Says what an embedded API server would say of new objects."""
 
     def __init__(self, *, namespace: str = "default") -> None:
@@ -151,16 +151,16 @@ class _Server:
 
 
 @contextlib.contextmanager
-def _gates(*, lists: bool) -> Iterator[None]:
-    """Switch the gate of lists as a run has it, for the `with` block."""
+def gates(names: Collection[str]) -> Iterator[None]:
+    """Switch gates on as a run has them, for the `with` block."""
     from harness.apiserver.scheme import feature_gates
 
-    before = feature_gates.is_on(cluster_features.LISTS)
-    feature_gates.choose({cluster_features.LISTS: lists or before})
+    before = {name: feature_gates.is_on(name) for name in names}
+    feature_gates.choose(dict.fromkeys(names, True))
     try:
         yield
     finally:
-        feature_gates.choose({cluster_features.LISTS: before})
+        feature_gates.choose(before)
 
 
 # --------------------------------------------------------------------- matching devices

@@ -1,22 +1,26 @@
 """The shipped examples: a scheduler, a scenario, tests and a workflow to begin with."""
 
 import pathlib
+from collections.abc import Sequence
 
-from harness import errors, writing
+from harness import errors, suggestions, writing
 from harness.scenario import schemas
 from harness.scenario.toml_files import documents
 
 _LEFT_BEHIND = {"__pycache__", ".pytest_cache", "reports"}
 
 
-def copy(folder: pathlib.Path, *, is_forced: bool = False) -> list[pathlib.Path]:
+def copy(
+    folder: pathlib.Path, *, is_forced: bool = False, only: Sequence[str] = ()
+) -> list[pathlib.Path]:
     """Copy the examples into a folder, which is made if it is missing; return the new files.
 
+    `only` are names of files and folders; empty: all. Raises UsageError for one that is none.
     Raises UsageError, and copies nothing, if the folder has anything (if `is_forced`: one of the
     files); StorageError or
     UnwritableError if one cannot be written.
     """
-    if not is_forced and folder.is_dir() and any(folder.glob("[!.]*")):
+    if not (is_forced or only) and folder.is_dir() and any(folder.glob("[!.]*")):
         raise errors.UsageError(
             f"expected an empty folder, got {folder}, which has files: name a new folder, or add "
             "--force to put the examples beside them"
@@ -24,6 +28,7 @@ def copy(folder: pathlib.Path, *, is_forced: bool = False) -> list[pathlib.Path]
     shipped = documents.shipped_folder("examples")
     contents = {str(path.relative_to(shipped)): path.read_bytes() for path in _files(shipped)}
     contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()
+    contents = _chosen(contents, only) if only else contents
     targets = {folder / name: content for name, content in contents.items()}
     for target in targets:
         if target.exists():
@@ -38,6 +43,24 @@ def copy(folder: pathlib.Path, *, is_forced: bool = False) -> list[pathlib.Path]
             target.parent.mkdir(parents=True, exist_ok=True)
         writing.replace(target, content)
     return list(targets)
+
+
+def _chosen(contents: dict[str, bytes], only: Sequence[str]) -> dict[str, bytes]:
+    """Return the files with these names, or below folders with these names."""
+    known = {
+        str(one) for name in contents for one in [pathlib.Path(name), *pathlib.Path(name).parents]
+    }
+    for wanted in only:
+        if wanted not in known:
+            raise errors.UsageError(
+                f"expected names of examples, got {wanted!r}."
+                f"{suggestions.listed(wanted, sorted(known), title='Examples', where='flake-hunt init NEW_FOLDER')}"
+            )
+    return {
+        name: content
+        for name, content in contents.items()
+        if {name, *map(str, pathlib.Path(name).parents)} & {*only}
+    }
 
 
 def _files(shipped: pathlib.Path) -> list[pathlib.Path]:

@@ -137,8 +137,9 @@ class Scenario(Spec):
     @property
     def object_sets(self) -> Sequence[set_specs.ObjectSet]:
         """The sets of objects that users create; none unless manifests say them."""
-        traffic = self.traffic
-        return traffic.sets if isinstance(traffic, traffic_specs.ObjectsTraffic) else []
+        if not isinstance(self.traffic, traffic_specs.ObjectsTraffic):
+            return []
+        return [one.on_nodes(self.pools.nodes) for one in self.traffic.sets]
 
     @property
     def named_faults(self) -> list[tuple[str, fault.Fault]]:

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from harness.client import apis
+from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import specs
 from harness.scenario.object_sets import set_specs, workloads
@@ -44,7 +45,7 @@ class ObjectRounds:
     """Makes the objects that the users of one worker process create."""
 
     def __init__(self, scenario: specs.Scenario, *, run_id: str) -> None:
-        self._run_id = run_id
+        self._run_id, self._node_prefix = run_id, scenario.pools.node_prefix
         self._sets = own_names.of_sets(scenario.object_sets, scenario.pools, run_id)
         names = [item.scheduler_name for item in scenario.subject.schedulers]
         self._schedulers = itertools.cycle(names)
@@ -126,6 +127,8 @@ class ObjectRounds:
             self._pod(index, one, name, prefix, next(runs_s) if one.completes else None)
             for name in one.pod_names(prefix)
         ]
+        if one.is_per_node:
+            pods = [self._on_node(pod, number) for number, pod in enumerate(pods)]
         return Group(pods=pods, at_once=one.at_once, completes=one.completes)
 
     def _pod(
@@ -149,6 +152,16 @@ class ObjectRounds:
             "metadata": {**self._marked(template.get("metadata") or {}), "name": name},
             "spec": objects.on_own_nodes(spec, self._run_id),
         }
+
+    def _on_node(self, pod: Object, number: int) -> Object:
+        """Return a pod of a DaemonSet for the n-th node, unless it says itself for which it is."""
+        spec, key = pod["spec"], "requiredDuringSchedulingIgnoredDuringExecution"
+        if spec.get("affinity") or spec["nodeSelector"].keys() - {objects.RUN_LABEL}:
+            return pod
+        name = naming.node(number, prefix=self._node_prefix)
+        field = {"key": "metadata.name", "operator": "In", "values": [name]}
+        terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+        return {**pod, "spec": {**spec, "affinity": {"nodeAffinity": {key: terms}}}}
 
     def _entry(self, index: int, entry: Object, prefix: str) -> Object:
         """Return an entry of a pod's `resourceClaims` with the name in the run."""

@@ -70,7 +70,8 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 """A version of the API, after which a path has the resource."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-_QUOTED = imported.QUOTED
+_QUOTED = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
+"""A quoted text in CEL."""
 _KEYED = ("labels", "annotations", "matchLabels", "nodeSelector")
 _LARGE = 10**8
 """Numbers in opaque parameters from which on they may be those of an account."""

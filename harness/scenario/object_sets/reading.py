@@ -7,10 +7,11 @@ import pathlib
 from typing import Any
 
 from harness import errors
-from harness.manifests import reading, sources
+from harness.manifests import reading, sources, workload_kinds
 from harness.scenario.object_sets import set_specs, shapes
 
 KEY = "traffic.objects"
+_KINDS = (*shapes.BY_KIND, *(kind for _, kind in workload_kinds.PARTS))
 _UNUSED = ("ConfigMap", "Namespace", "Secret", "Service", "ServiceAccount")
 """Kinds without which the pods of a run do the same."""
 _OF_POOLS = ("DeviceClass", "DeviceTaintRule", "Node", "ResourceSlice")
@@ -28,7 +29,7 @@ _OF_POD = (
     "volumes",
 )
 """Keys of a pod that name what a run has not, or decides itself."""
-_OF_GROUP = ("podGroupTemplateRef", "priority", "priorityClassName", "schedulingConstraints")
+OF_GROUP = ("podGroupTemplateRef", "priority", "priorityClassName", "schedulingConstraints")
 """Keys of a PodGroup of which the same holds."""
 _OF_CONTAINER = ("volumeDevices", "volumeMounts")
 _SILENT = ("schedulerName", "serviceAccount", *_OF_CONTAINER)
@@ -61,14 +62,14 @@ def _set(file: str, folder: pathlib.Path) -> dict[str, Any]:
         if manifest.kind in _UNUSED:
             left_out[f"{manifest.kind} {manifest.name}"] = None
             continue
-        _require_usable(manifest)
-        made = _used(manifest.obj, left_out)
-        if why := set_specs.problem(made):
-            raise manifest.error(why)
-        objects.append({"at": _place(manifest.source), "manifest": made})
+        left_out |= dict.fromkeys(workload_kinds.unused(manifest.obj))
+        objects += [
+            {"at": _place(one.source), "manifest": _usable(one, left_out)}
+            for one in workload_kinds.expanded(manifest)
+        ]
     if not objects:
         raise errors.ManifestError(
-            f"{folder / file}: expected objects that users create ({', '.join(shapes.BY_KIND)}) in "
+            f"{folder / file}: expected objects that users create ({', '.join(_KINDS)}) in "
             f"{KEY}, got none"
         )
     return {"file": pathlib.PurePath(file).name, "objects": objects, "left_out": list(left_out)}
@@ -78,7 +79,8 @@ def _place(source: sources.Source) -> str:
     return str(source).removeprefix(f"{source.path}, ")
 
 
-def _require_usable(manifest: sources.Manifest) -> None:
+def _usable(manifest: sources.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
+    """Return what a user of a run creates of an object. Raises ManifestError if none can."""
     if manifest.kind in _OF_POOLS:
         raise manifest.error(
             f"expected no {manifest.kind} in {KEY}: move it to a file that pools.from names"
@@ -86,9 +88,13 @@ def _require_usable(manifest: sources.Manifest) -> None:
     is_foreign = manifest.kind == set_specs.POD_GROUP and manifest.api_version != _GROUP_VERSION
     if manifest.kind not in shapes.BY_KIND or is_foreign:
         raise manifest.error(
-            f"expected one of {', '.join(shapes.BY_KIND)} in {KEY}, got {manifest.kind} of "
+            f"expected one of {', '.join(_KINDS)} in {KEY}, got {manifest.kind} of "
             f"{manifest.api_version}; write its pods as one of them, or remove it"
         )
+    made = _used(manifest.obj, left_out)
+    if why := set_specs.problem(made):
+        raise manifest.error(why)
+    return made
 
 
 # ------------------------------------------------------------------------- leaving out
@@ -110,7 +116,7 @@ def _spec(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manif
     if not isinstance(spec, dict) or obj["kind"] in (set_specs.CLAIM, set_specs.TEMPLATE):
         return {"spec": spec}
     if obj["kind"] == set_specs.POD_GROUP:
-        return {"spec": _without(spec, _OF_GROUP, left_out)}
+        return {"spec": _without(spec, OF_GROUP, left_out)}
     return {"spec": _pods(spec, left_out)}
 
 

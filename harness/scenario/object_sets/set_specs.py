@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 import pydantic
 
+from harness.manifests import workload_kinds
 from harness.scenario.fields import Spec
 from harness.scenario.object_sets import shapes
 
@@ -34,6 +35,13 @@ class SetObject(Spec):
     def name(self) -> str:
         """Its name in the file."""
         return str(self.manifest["metadata"]["name"])
+
+    def on_nodes(self, nodes: int) -> "SetObject":
+        """Return the object; a DaemonSet with a number of pods."""
+        if self.kind != workload_kinds.PER_NODE:
+            return self
+        spec = {**self.manifest["spec"], "replicas": min(nodes, shapes.PODS_MAX)}
+        return self.model_copy(update={"manifest": {**self.manifest, "spec": spec}})
 
     @pydantic.field_validator("manifest")
     @classmethod
@@ -68,6 +76,12 @@ class ObjectSet(Spec):
             yield shapes.of(item.manifest).spec
         for item in self.of_kind(TEMPLATE):
             yield shapes.of(item.manifest).spec.spec
+
+    def on_nodes(self, nodes: int) -> "ObjectSet":
+        """Return the set with as many pods of each DaemonSet as there are nodes."""
+        if not self.of_kind(workload_kinds.PER_NODE):
+            return self
+        return self.model_copy(update={"objects": [one.on_nodes(nodes) for one in self.objects]})
 
     def where(self, item: SetObject) -> str:
         """Return the place of an object in sentences: `job.yaml, document 2: Pod one`."""

@@ -151,14 +151,15 @@ class CronJob(Part, frozen=True):
 
 
 class ReplicatedSpec(Part, frozen=True):
-    """The spec of a Deployment or a ReplicaSet."""
+    """The spec of a Deployment, ReplicaSet or StatefulSet; of a DaemonSet, once nodes are known."""
 
     template: PodTemplate
     replicas: Amount = 1
+    suspend: bool = False
 
 
 class Replicated(Part, frozen=True):
-    """A Deployment or a ReplicaSet."""
+    """A Deployment, ReplicaSet, StatefulSet or DaemonSet."""
 
     spec: ReplicatedSpec
 
@@ -244,8 +245,7 @@ BY_KIND: dict[str, type[Part]] = {
     "Pod": PodTemplate,
     "Job": Job,
     "CronJob": CronJob,
-    "Deployment": Replicated,
-    "ReplicaSet": Replicated,
+    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"), Replicated),
     "PodGroup": PodGroup,
     "ResourceClaim": Claim,
     "ResourceClaimTemplate": Template,

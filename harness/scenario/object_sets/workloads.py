@@ -3,16 +3,8 @@
 import dataclasses
 from collections.abc import Iterator
 
+from harness.manifests import workload_kinds
 from harness.scenario.object_sets import set_specs, shapes
-
-_TEMPLATES = {
-    set_specs.POD: "",
-    "Job": "spec.template",
-    "CronJob": "spec.jobTemplate.spec.template",
-    "Deployment": "spec.template",
-    "ReplicaSet": "spec.template",
-}
-"""Kinds whose pods users create, with the place of their pods' template."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +26,8 @@ class Workload:
     """The pods end by themselves."""
     is_suspended: bool = False
     """It makes no pods."""
+    is_per_node: bool = False
+    """Each pod is for a node of its own."""
 
     def pod_names(self, prefix: str) -> list[str]:
         """Return the names of the pods; that of a Pod has no number."""
@@ -56,12 +50,12 @@ def of_set(objects: set_specs.ObjectSet) -> Iterator[tuple[set_specs.SetObject, 
 
 def has_pods(item: set_specs.SetObject) -> bool:
     """Return whether an object is a Pod, or has a template of pods."""
-    return item.kind in _TEMPLATES
+    return item.kind in workload_kinds.TEMPLATES
 
 
 def of_object(item: set_specs.SetObject) -> Workload:
     """Return the pods of an object; its kind is one of those with pods."""
-    at, template = _TEMPLATES[item.kind], item.manifest
+    at, template = workload_kinds.TEMPLATES[item.kind], item.manifest
     for key in at.split(".") if at else ():
         template = template[key]
     shape = shapes.of(item.manifest)
@@ -72,8 +66,13 @@ def of_object(item: set_specs.SetObject) -> Workload:
         case shapes.Job():
             return _of_job(one, shape.spec)
         case shapes.Replicated():
-            count = shape.spec.replicas
-            return dataclasses.replace(one, pods=count, at_once=count)
+            return dataclasses.replace(
+                one,
+                pods=shape.spec.replicas,
+                at_once=shape.spec.replicas,
+                is_suspended=shape.spec.suspend,
+                is_per_node=item.kind == workload_kinds.PER_NODE,
+            )
     return one
 
 

@@ -45,6 +45,24 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     assert not (folder / "README.md").exists()
 
 
+def test_some_examples_are_copied_beside_other_files(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    code, out, _ = flake_hunt(
+        "init", str(tmp_path), "--only", "my-plugins", "--only", "in-the-wild/mig/scenario.toml"
+    )
+    assert code == 0
+    names = {str(pathlib.Path(line).relative_to(tmp_path)) for line in out.splitlines()}
+    assert "in-the-wild/mig/scenario.toml" in names
+    assert {name.partition("/")[0] for name in names} == {"my-plugins", "in-the-wild"}
+    assert len([name for name in names if name.startswith("in-the-wild")]) == 1
+    code, _, err = flake_hunt("init", str(tmp_path / "new"), "--only", "my-plugin")
+    assert code == 2
+    assert "'my-plugins'" in err
+    assert not (tmp_path / "new").exists()
+
+
 def test_the_readme_names_every_example(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     flake_hunt("init", str(tmp_path))
     text = (tmp_path / "README.md").read_text()

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness import errors
+from harness import clocks, errors
 from harness.apiserver.server import identities
 from harness.client import kubeconfig_files, kubeconfigs
+from harness.importing import cluster_reading
 
 Document = dict[str, Any]
 
@@ -30,6 +31,14 @@ def document(cluster: Document | None = None, user: Document | None = None) -> D
         ],
         "current-context": "one",
     }
+
+
+def oidc(token: str) -> Document:
+    return {"auth-provider": {"name": "oidc", "config": {"id-token": token}}}
+
+
+def web_token(claims: Document) -> str:
+    return f"e30.{base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.s"
 
 
 @pytest.fixture
@@ -197,7 +206,10 @@ NO_PEM = encoded(b"no certificate")
             "expected the cluster's proxy-url as http://host:port",
         ),
         (document(user={"username": "u", "password": "p"}), "a user name with a password"),
-        (document(user={"auth-provider": {"name": "gcp"}}), "an auth-provider, which client-go"),
+        (document(user={"auth-provider": {"name": "gcp"}}), "'gcp', which client-go has removed"),
+        (document(user={"auth-provider": {"name": "own"}}), "'own', which is not supported here"),
+        (document(user=oidc("abc.def.ghi")), "'oidc' with an id-token without an expiry"),
+        (document(user=oidc(web_token({"exp": 1_700_000_000}))), "that has expired (2023-11-14T"),
         (document(user={"as-groups": ["admins"], "token": "t"}), "no user to impersonate"),
         (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
         (
@@ -206,12 +218,27 @@ NO_PEM = encoded(b"no certificate")
         ),
     ],
 )
-def test_what_cannot_be_used(write: Any, content: Any, text: str) -> None:
+def test_what_cannot_be_used(write: Any, content: Any, text: str, tmp_path: pathlib.Path) -> None:
     path = write(content)
     with pytest.raises(errors.KubeconfigError) as caught:
         kubeconfigs.load(path)
     assert text in str(caught.value)
     assert str(path) in str(caught.value)
+    for read in (
+        lambda: cluster_reading.read([path], context="", namespace=""),
+        lambda: kubeconfigs.extract([path], tmp_path / "copy"),
+    ):
+        with pytest.raises(errors.KubeconfigError) as copied:
+            read()
+        assert str(path) in str(copied.value)
+        assert "/proc/" not in str(copied.value)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_an_id_token_is_used_while_it_is_valid(write: Any) -> None:
+    token = web_token({"exp": clocks.wall_ns() // 10**9 + 600})
+    assert kubeconfigs.load(write(document(user=oidc(token)))).token == token
+    assert kubeconfigs.load(write(document(user={**oidc("old"), "token": "t"}))).token == "t"
 
 
 @pytest.mark.parametrize(
@@ -254,17 +281,19 @@ def test_one_context_is_taken_out_of_several_files(tmp_path: pathlib.Path) -> No
     other = document({"server": "https://never:1"}, {"token": "other"}) | {"current-context": "x"}
     other["clusters"].append({"name": "c2", "cluster": {"server": "http://second:1"}})
     second.write_text(json.dumps(other))
+    for name in ("ca.pem", "token"):
+        (first.parent / name).write_text("t")
     into = tmp_path / "extracted"
-    assert kubeconfig_files.extract([first, second], into) == "one"
+    assert kubeconfigs.extract([first, second], into) == "one"
     assert into.stat().st_mode & 0o777 == 0o600
     made = json.loads(into.read_text())
     assert [item["name"] for item in made["clusters"]] == ["c"]
     assert made["clusters"][0]["cluster"]["certificate-authority"] == str(tmp_path / "a/ca.pem")
     assert made["users"][0]["user"]["tokenFile"] == str(tmp_path / "a" / "token")
-    assert kubeconfig_files.extract([first, second], into, context="two") == "two"
+    assert kubeconfigs.extract([first, second], into, context="two") == "two"
     assert json.loads(into.read_text())["clusters"][0]["cluster"]["server"] == "http://second:1"
     with pytest.raises(errors.KubeconfigError, match="expected 'three' among its contexts"):
-        kubeconfig_files.extract([first, second], into, context="three")
+        kubeconfigs.extract([first, second], into, context="three")
 
 
 def test_where_kubectl_looks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ spec:
   selector: {matchLabels: {app: d}}
   template:
     metadata: {labels: {app: d}}
-    spec: {containers: [{name: m, resources: {claims: [{name: t}]}}], resourceClaims: [{name: t, resourceClaimTemplateName: t}]}
+    spec: {containers: [{name: m, image: i, resources: {claims: [{name: t}]}}], resourceClaims: [{name: t, resourceClaimTemplateName: t}]}
 ---
 apiVersion: batch/v1
 kind: CronJob
@@ -90,7 +90,7 @@ spec:
     spec:
       completions: 2
       parallelism: 1
-      template: {spec: {restartPolicy: Never, containers: [{name: m}], resourceClaims: [{name: t, resourceClaimTemplateName: t}]}}
+      template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}], resourceClaims: [{name: t, resourceClaimTemplateName: t}]}}
 """
 
 

@@ -57,7 +57,7 @@ def test_all_pages_are_read(
     assert "uid" not in found.slices[0]["metadata"]
 
 
-def test_a_namespace_limits_templates_and_adds_what_nobody_owns(
+def test_a_namespace_limits_templates_and_adds_claims_and_workloads(
     server: local_servers.LocalServer,
 ) -> None:
     api = apis.Api(server)
@@ -74,7 +74,9 @@ def test_a_namespace_limits_templates_and_adds_what_nobody_owns(
     found = read(server, "team")
     assert [materials.name_of(obj) for obj in found.templates] == ["of-team"]
     assert [materials.name_of(obj) for obj in found.claims] == ["shared"]
-    assert [materials.name_of(obj) for obj in found.workloads] == ["job"]
+    assert [materials.name_of(obj) for obj in found.workloads] == ["job", "of-cron"]
+    assert found.workloads[1]["metadata"]["ownerReferences"][0]["name"] == "cron"
+    assert "left out: ResourceClaim that was made for a pod" in found.notes.lines
     assert len(read(server).templates) == 2
 
 
@@ -85,9 +87,10 @@ class Answers:
         self._server = server
 
     def send(self, request: transports.Request) -> transports.Response:
-        spec = {"template": {"spec": {"containers": [{"name": "main"}]}}}
+        spec = {"template": {"spec": {"containers": [{"name": "main", "image": "i"}]}}}
         job = {"metadata": {"name": "job"}, "spec": spec}
-        owned = {**job, "metadata": {"name": "of-cron", "ownerReferences": [{"name": "cron"}]}}
+        owner = {"kind": "CronJob", "name": "cron"}
+        owned = {**job, "metadata": {"name": "of-cron", "ownerReferences": [owner]}}
         answers = {
             f"{GROUP}/v1": {"resources": [{"name": "resourceslices"}]},
             "/apis/batch/v1": {"resources": [{"name": "jobs"}]},
@@ -158,7 +161,7 @@ def test_refusals_say_what_was_asked(
     assert "\n" not in str(caught.value)
 
 
-def test_a_lost_answer_is_an_error_of_the_cluster(server: local_servers.LocalServer) -> None:
+def test_a_lost_answer_is_a_cluster_that_cannot_be_used(server: local_servers.LocalServer) -> None:
     server.lose_answer("GET", "deviceclasses")
-    with pytest.raises(errors.ClusterError, match="reachable from this machine"):
+    with pytest.raises(errors.UnusableClusterError, match="reachable from this machine"):
         read(server)

@@ -1,11 +1,18 @@
 """Redaction: nothing that tells whose cluster it is stays, and what refers to it follows."""
 
+import pathlib
+import re
+from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import msgspec
 import pytest
+import yaml
+from hypothesis import strategies as st
 
-from harness.importing import devices, materials, redaction, workload_sets
+from harness.importing import devices, imports, materials, redaction, workload_sets
+from harness.subject.allocation import expressions
 
 UUID = "GPU-5d0e6a1c-0000-4c11-9d58-0f8e2b7a3100"
 PARAMETERS = {
@@ -141,8 +148,8 @@ def found() -> materials.Materials:
 
 
 def redacted(found: materials.Materials) -> tuple[materials.Materials, list[Any]]:
-    sets = redaction.Redaction(found.notes).apply(found, workload_sets.divide(found))
-    return found, [obj for one in sets for obj in one.objects]
+    made, sets = redaction.redacted(found, workload_sets.divide(found))
+    return made, [obj for one in sets for obj in one.objects]
 
 
 def test_nothing_that_was_to_be_hidden_is_left(found: materials.Materials) -> None:
@@ -205,19 +212,205 @@ def test_parameters_keep_their_keys_and_lose_their_values() -> None:
     }
 
 
+# ------------------------------------------------------------------------- selectors
+
+TEXTS = ["0000:00:02.0", "0000:01:00.0", "10.0.0.7", UUID, "a.corp.example", "hush-host", "M1"]
+PARTS = [*TEXTS, "0000:00:", "^0000:0[01]", ".0", "GPU-", "corp", ""]
+NAMES = ["uuid", "pciAddress", "model", "nic.example/busID"]
+QUOTES = st.sampled_from(["'{}'", '"{}"', "r'{}'", "('{}' + '')"])
+
+
+def read(name: str) -> str:
+    domain, _, key = name.rpartition("/")
+    return f"device.attributes['{domain or 'gpu.maker.example'}'].{key}"
+
+
+LITERALS = st.builds(lambda form, text: form.format(text), QUOTES, st.sampled_from(PARTS))
+VALUES = st.sampled_from(NAMES).map(read)
+LEAVES = st.one_of(
+    st.builds("{}.{}({})".format, VALUES, st.sampled_from(["startsWith", "endsWith", "contains", "matches"]), LITERALS),
+    st.builds("{} {} {}".format, VALUES, st.sampled_from(["==", "!=", "<", ">", ">="]), LITERALS),
+    st.builds("{} in [{}, {}]".format, VALUES, LITERALS, LITERALS),
+    st.builds("[{}, {}].exists(a, {}.endsWith(a))".format, LITERALS, LITERALS, VALUES),
+    st.builds("size({}) == {}".format, VALUES, st.integers(0, 40)),
+    st.builds("{} == {}".format, VALUES, VALUES),
+    st.builds("{} == {} // {}\n".format, VALUES, LITERALS, st.sampled_from(TEXTS)),
+    st.builds("device.attributes['gpu.maker.example'].exists(k, k == {})".format, LITERALS),
+    st.builds("has({})".format, VALUES),
+    st.builds("device.driver == {}".format, LITERALS),
+)  # fmt: skip
+SELECTORS = st.recursive(
+    LEAVES, lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from(["&&", "||"]), inner), max_leaves=3
+)  # fmt: skip
+DEVICES = st.dictionaries(
+    st.sampled_from(NAMES), st.sampled_from(TEXTS).map(lambda text: {"string": text})
+)
+
+
+def answers(found: materials.Materials) -> list[list[bool | None]]:
+    """Return what each class's selectors say of each device."""
+    return [
+        [answer(item["cel"]["expression"], device) for device in found.slices[0]["spec"]["devices"]]
+        for obj in found.classes
+        for item in obj["spec"]["selectors"]
+    ]
+
+
+def answer(text: str, device: dict[str, Any]) -> bool | None:
+    try:
+        return expressions.compiled(text).matches("gpu.maker.example", device)
+    except expressions.SelectorError:
+        return None
+
+
+@hypothesis.settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@hypothesis.given(
+    selectors=st.lists(SELECTORS, min_size=1, max_size=4),
+    attributes=st.lists(DEVICES, min_size=1, max_size=4),
+)
+def test_every_selector_answers_as_before_on_every_device(
+    selectors: list[str], attributes: list[dict[str, Any]]
+) -> None:
+    found = materials.Materials()
+    found.add([node(), slices()[0]])
+    found.slices[0]["spec"]["devices"] = [
+        device(f"d-{number}", **each) for number, each in enumerate(attributes)
+    ]
+    spec = {"selectors": [{"cel": {"expression": text}} for text in selectors]}
+    kinds = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
+    found.classes = [{**kinds, "metadata": {"name": "c"}, "spec": spec}]
+    devices.complete(found)
+    made, _ = redaction.redacted(found, workload_sets.divide(found))
+    assert answers(made) == answers(found)
+
+
 @pytest.mark.parametrize(
     "expression",
     [
         "device.attributes['nic.example'].ifName.startsWith('eth')",
         "device.attributes['nic.example']['ifName'].lowerAscii().contains('hush')",
+        "['hush', 'x'].exists(a, device.attributes['nic.example'].ifName.endsWith(a))",
+        "device.attributes['nic.example'].ifName < 'f'",
+        "size(device.attributes['nic.example'].ifName) == 8",
     ],
 )
-def test_a_text_of_which_a_selector_looks_at_parts_stays_and_is_told(
+def test_a_text_that_decides_by_its_form_stays_and_is_told(
     found: materials.Materials, expression: str
 ) -> None:
     spec = found.templates[0]["spec"]["spec"]["devices"]["requests"][0]["exactly"]
     spec["selectors"] = [{"cel": {"expression": expression}}]
-    found, _ = redacted(found)
-    attributes = found.slices[0]["spec"]["devices"][1]["attributes"]
+    made, _ = redacted(found)
+    attributes = made.slices[0]["spec"]["devices"][1]["attributes"]
     assert attributes["nic.example/ifName"] == {"string": "eth-hush"}
     assert any("nic.example/ifName" in line for line in found.notes.lines)
+
+
+def test_what_no_selector_looks_at_is_redacted_beside_what_stays(
+    found: materials.Materials,
+) -> None:
+    found.classes[0]["spec"]["selectors"] = [
+        {"cel": {"expression": "device.attributes['nic.example'].ifName.startsWith('eth')"}}
+    ]
+    made, _ = redacted(found)
+    assert UUID not in str(made.slices)
+
+
+# -------------------------------------------------------------------------- every text
+
+EVERYTHING = """
+apiVersion: v1
+kind: Node
+metadata: {name: hush-node, labels: {kubernetes.io/hostname: hush-node, kept.example/label: hush-1.a.example, hush.example/a: hush-b}, annotations: {hush-c: hush-d}}
+spec: {taints: [{key: hush-e, value: hush-f, effect: NoSchedule}], podCIDR: 10.9.8.0/24}
+status: {allocatable: {cpu: "8", memory: 32Gi}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: hush-slice, labels: {hush-g: hush-h}}
+spec:
+  driver: kept-driver.example
+  pool: {name: hush-pool, generation: 1, resourceSliceCount: 1}
+  nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: kept.example/label, operator: In, values: [hush-1.a.example]}]}]}
+  devices:
+  - name: hush-device
+    attributes: {uuid: {string: hush-i}, serials: {strings: [hush-j]}, keptModel: {string: kept-model}}
+    taints: [{key: kept.example/taint, value: hush-k, effect: NoSchedule, timeAdded: "2031-02-03T04:05:06Z"}]
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: hush-class, annotations: {hush-l: hush-m}}
+spec:
+  selectors: [{cel: {expression: "device.driver == 'kept-driver.example' // of hush-n@corp.example"}}]
+  config: [{opaque: {driver: kept-driver.example, parameters: {keptKey: hush-o}}}]
+---
+apiVersion: resource.k8s.io/v1beta2
+kind: DeviceTaintRule
+metadata: {name: hush-rule}
+spec: {deviceSelector: {driver: kept-driver.example, pool: hush-pool, device: hush-device}, taint: {key: kept.example/taint, value: hush-k, effect: NoSchedule}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: hush-template, namespace: hush-ns, labels: {hush-p: hush-q}}
+spec:
+  metadata: {labels: {hush-r: hush-s}, annotations: {hush-mail: hush-t@corp.example}}
+  spec:
+    devices:
+      requests: [{name: kept-request, exactly: {deviceClassName: hush-class, tolerations: [{key: kept.example/taint, operator: Equal, value: hush-k, effect: NoSchedule}]}}]
+      config: [{requests: [kept-request], opaque: {driver: kept-driver.example, parameters: {keptKey: [hush-u]}}}]
+---
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: hush-group, namespace: hush-ns}
+spec: {schedulingPolicy: {gang: {minCount: 2}}, resourceClaims: [{name: hush-entry, resourceClaimTemplateName: hush-template}]}
+---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: hush-set, namespace: hush-ns, annotations: {hush-v: hush-w}}
+spec:
+  replicatedJobs:
+  - name: hush-part
+    replicas: 2
+    template:
+      metadata: {labels: {hush-x: hush-y}}
+      spec:
+        template:
+          metadata: {labels: {hush-z: hush-aa}}
+          spec:
+            schedulingGroup: {podGroupName: hush-group}
+            serviceAccountName: hush-bb
+            nodeSelector: {kept.example/label: hush-1.a.example}
+            tolerations: [{key: hush-cc, operator: Exists}]
+            containers: [{name: hush-dd, image: hush.example/ee, command: [hush-ff], env: [{name: HUSH, value: hush-gg}], resources: {claims: [{name: hush-entry, request: kept-request}]}}]
+            resourceClaims: [{name: hush-entry, resourceClaimTemplateName: hush-template}]
+            volumes: [{name: hush-hh, configMap: {name: hush-ii}}]
+"""
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield the keys and texts of a document."""
+    if isinstance(value, dict):
+        yield from value
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict | list):
+            yield from texts(item)
+
+
+def test_of_all_texts_of_the_input_only_the_named_ones_are_left(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "input.yaml").write_text(EVERYTHING)
+    imports.write(
+        imports.from_files([tmp_path / "input.yaml"]), tmp_path / "made", name="x", redacted=True
+    )
+    output = "".join(path.read_text() for path in sorted((tmp_path / "made").iterdir()))
+    words = {
+        word
+        for text in texts(list(yaml.safe_load_all(EVERYTHING)))
+        for word in re.findall(r"[\w-]+", text)
+    }
+    found = {word for word in words if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", output)}
+    own = {word for word in found if word.startswith(("hush", "HUSH", "2031", "corp"))}
+    assert own == set()
+    assert {word for word in found if word.startswith("kept")} == {
+        *("kept", "kept-driver", "kept-model", "kept-request", "keptKey", "keptModel")
+    }

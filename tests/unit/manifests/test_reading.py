@@ -144,3 +144,20 @@ def test_kinds_that_are_not_expected_are_refused_by_name(tmp_path: pathlib.Path)
 def test_a_missing_file_is_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.ManifestError, match=r"none\.yaml: expected a readable file"):
         list(reading.read([str(tmp_path / "none.yaml")]))
+
+
+JSON_NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n  "])
+def test_objects_of_json_may_stand_one_after_another(tmp_path: pathlib.Path, between: str) -> None:
+    listed = f'{{"apiVersion": "v1", "kind": "List", "items": [{JSON_NODE}]}}'
+    found = read(tmp_path, between.join([JSON_NODE, JSON_NODE, listed]) + "\n")
+    assert [item.source.document for item in found] == [1, 2, 3]
+    assert {item.name for item in found} == {"a"}
+    assert ", document 2: expected JSON" in refused(tmp_path, f'{JSON_NODE}{between}{{"kind": ')
+
+
+def test_json_between_marks_of_yaml_is_yaml(tmp_path: pathlib.Path) -> None:
+    found = read(tmp_path, f"{JSON_NODE}\n---\n{JSON_NODE}\n")
+    assert [item.source.document for item in found] == [1, 2]

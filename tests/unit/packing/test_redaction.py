@@ -133,6 +133,7 @@ def test_no_name_of_a_recorded_run_is_left(
     wanted = originals(made)
     assert len(wanted) > 5
     pack = making.make([made.path], limit=packed.LIMIT, is_redacted=True)
+    assert pack.name.endswith("-redacted")
     assert occurrences(pack.content, wanted) == set()
     judgement = judging.judge(made)
     expected = {item.check: item.violation_count for item in judgement.checks}

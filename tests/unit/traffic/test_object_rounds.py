@@ -2,6 +2,7 @@
 
 import itertools
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -217,7 +218,7 @@ def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
         (("completions: 3", "suspend: true"), "Job train: spec.suspend: expected false, got true"),
         (("completions: 3", "completions: 0"), "document 3 (line 14): Job train-: spec.completions: expected `int` >= 1"),
         (("containers:\n", "container:\n"), "Job train-: spec.template.spec: object missing required field `containers`"),
-        (("kind: Job", "kind: StatefulSet"), "expected one of Pod, Job, CronJob, Deployment, ReplicaSet, PodGroup, ResourceClaim, ResourceClaimTemplate in traffic.objects, got StatefulSet of batch/v1"),
+        (("kind: Job", "kind: JobSet"), "JobSet, LeaderWorkerSet, RayCluster in traffic.objects, got JobSet of batch/v1"),
         (("kind: Job", "kind: DeviceClass"), "expected no DeviceClass in traffic.objects: move it to a file that pools.from names"),
         (("name: lone", "name: {}"), "metadata.name: expected text"),
         (("nodeSelector: {zone: a}", "nodeSelector: {kubernetes.io/hostname: a}"), "spec.nodeSelector, affinity: expected labels of nodes, got names of nodes"),
@@ -248,6 +249,78 @@ def test_what_the_api_server_would_refuse_is_refused_before_a_run(
         caught.value
     )
     assert "spec.containers[0].image" in str(caught.value)
+
+
+POD_SPEC = "{containers: [{name: work, image: i}]}"
+
+
+def _job_set(name: str, counts: str) -> str:
+    return f"{{name: {name}, {counts}template: {{spec: {{parallelism: 3, template: {{spec: {POD_SPEC}}}}}}}}}"
+
+
+def _workers(name: str, counts: str) -> str:
+    return f"{{groupName: {name}, {counts}, template: {{spec: {POD_SPEC}}}}}"
+
+
+OTHERS = {
+    "StatefulSet": (
+        f"apiVersion: apps/v1\nspec: {{replicas: 3, template: {{spec: {POD_SPEC}}}}}",
+        {"web": 3},
+    ),
+    "DaemonSet": (f"apiVersion: apps/v1\nspec: {{template: {{spec: {POD_SPEC}}}}}", {"web": 8}),
+    "JobSet": (
+        f"apiVersion: jobset.x-k8s.io/v1alpha2\nspec: {{network: {{a: b}}, replicatedJobs: [{_job_set('a', 'replicas: 2, ')}, {_job_set('b', '')}]}}",
+        {"web-a": 6, "web-b": 3},
+    ),
+    "LeaderWorkerSet": (
+        f"apiVersion: leaderworkerset.x-k8s.io/v1\nspec: {{replicas: 2, leaderWorkerTemplate: {{size: 4, workerTemplate: {{spec: {POD_SPEC}}}}}}}",
+        {"web-leader": 2, "web-worker": 6},
+    ),
+    "RayCluster": (
+        f"apiVersion: ray.io/v1\nspec: {{headGroupSpec: {{template: {{spec: {POD_SPEC}}}}}, workerGroupSpecs: [{_workers('big', 'replicas: 2, numOfHosts: 2')}, {_workers('none', 'replicas: 0')}]}}",
+        {"web-head": 1, "web-big": 4},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_workloads_of_other_kinds_are_pods_in_their_number(load: Load, kind: str) -> None:
+    text, pods = OTHERS[kind]
+    scenario = load(f"kind: {kind}\nmetadata: {{name: web}}\n{text}")
+    made = {one.names[0].rpartition("-")[0]: len(one.pods) for one in _round(scenario).groups}
+    assert made == {f"u-1-{name}": count for name, count in pods.items()}
+    assert ("network of a JobSet" in scenario.object_sets[0].left_out) == (kind == "JobSet")
+
+
+def test_each_pod_of_a_daemon_set_is_for_one_node_unless_it_chooses_nodes(load: Load) -> None:
+    text = f"kind: DaemonSet\nmetadata: {{name: web}}\n{OTHERS['DaemonSet'][0]}"
+    (group,) = _round(load(text)).groups
+    terms = [
+        pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        for pod in group.pods
+    ]
+    names = [term["nodeSelectorTerms"][0]["matchFields"][0]["values"] for term in terms]
+    assert names == [[f"worker-{number}"] for number in range(8)]
+    (group,) = _round(
+        load(text.replace("containers", "nodeSelector: {zone: a}, containers"))
+    ).groups
+    assert not any("affinity" in pod["spec"] for pod in group.pods)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("replicas: 2", "replicas: two"), "spec.replicas: expected a number from 0 on, got 'two'"),
+        (("workerTemplate: {", "other: {"), "LeaderWorkerSet web: spec.leaderWorkerTemplate.leaderTemplate: expected a template of pods"),
+        (("replicas: 2", "replicas: 0"), "expected objects that users create"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_workloads_of_other_kinds(
+    load: Load, change: tuple[str, str], sentence: str
+) -> None:
+    text = f"kind: LeaderWorkerSet\nmetadata: {{name: web}}\n{OTHERS['LeaderWorkerSet'][0]}"
+    with pytest.raises(errors.UsageError, match=re.escape(sentence)):
+        load(text.replace(*change))
 
 
 @pytest.mark.parametrize(

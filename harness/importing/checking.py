@@ -1,0 +1,113 @@
+"""Checks the objects of an import as the API server of a run does, before anything else."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from harness.client import apis
+from harness.importing import materials, pods
+from harness.manifests import sources, workload_kinds
+from harness.model.objects import Object
+from harness.run import pool_objects
+from harness.scenario import cluster_features
+from harness.scenario.object_sets import reading
+
+_DEVICE = "spec.devices[]."
+_NEWER = (
+    "spec.partitionTypeAttribute",
+    "spec.skipNodeOperations",
+    f"{_DEVICE}nodeAllocatableResources",
+    f"{_DEVICE}compatibilityGroups",
+    f"{_DEVICE}consumesCounters[].compatibilityGroups",
+)
+"""Fields that ResourceSlices have since Kubernetes 1.37, and the API server of a run has not."""
+_NEWER_IN_CLAIMS = "derivedAttributes"
+"""A field of requests since 1.37, without which a claim asks for something else."""
+_RESOURCES = {
+    materials.NODE: apis.NODES,
+    materials.SLICE: apis.SLICES,
+    materials.CLASS: apis.DEVICE_CLASSES,
+    materials.RULE: apis.TAINT_RULES,
+    materials.CLAIM: apis.CLAIMS,
+    materials.TEMPLATE: apis.CLAIM_TEMPLATES,
+    materials.POD_GROUP: apis.POD_GROUPS,
+}
+_UNDECODED = " cannot be handled as "
+"""Words of the API server about fields that are unknown, or have another type."""
+_METADATA = ("labels", "annotations")
+
+
+def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> Iterator[Object]:
+    """Yield the objects of manifests, without the fields of newer releases, which `notes` get.
+
+    Raises ManifestError, with the place, for an object that an API server would refuse.
+    """
+    server = pool_objects.Server()
+    for manifest in manifests:
+        if manifest.kind == materials.SLICE:
+            for place in _NEWER:
+                if _drop(manifest.obj, place.split(".")):
+                    field = place.rpartition(".")[2]
+                    notes.add(f"left out: {field} of ResourceSlices, which 1.36 does not have")
+        with pool_objects.gates(cluster_features.EMBEDDED_GATES):
+            why = _problem(server, manifest)
+        if why.endswith(f'{_NEWER_IN_CLAIMS}"'):
+            what = f"{manifest.kind} {manifest.name}: {_NEWER_IN_CLAIMS}, which 1.36 does not have"
+            notes.add(f"left out: {what}")
+            continue
+        if why:
+            raise manifest.error(f"the API server would refuse it: {why}")
+        yield manifest.obj
+
+
+def _drop(value: Any, keys: list[str]) -> bool:
+    """Remove the field at the end of the keys, and return whether it was there."""
+    key, *rest = keys
+    dropped = False
+    for table in value if isinstance(value, list) else [value]:
+        if not isinstance(table, dict):
+            continue
+        if rest:
+            dropped |= _drop(table.get(key.removesuffix("[]")), rest)
+        else:
+            dropped |= table.pop(key, None) is not None
+    return dropped
+
+
+def _problem(server: pool_objects.Server, manifest: sources.Manifest) -> str:
+    """Return why the API server would refuse an object; empty: it would not, or is not asked."""
+    obj = manifest.obj
+    if materials.is_workload(obj):
+        made = workload_kinds.expanded(manifest)
+        return next((why for one in made if (why := _problem_of_pods(server, one))), "")
+    if obj["kind"] not in _RESOURCES or materials.is_foreign(obj):
+        return ""
+    if obj["kind"] == materials.NODE:
+        spec, status = obj.get("spec"), obj.get("status")
+        taints = {"taints": spec.get("taints")} if isinstance(spec, dict) else spec
+        kept = {key: obj[key] for key in ("apiVersion", "kind", "metadata")}
+        obj = {**kept, "spec": taints, "status": status}
+    if obj["kind"] == materials.POD_GROUP and isinstance(spec := obj.get("spec"), dict):
+        kept = {key: value for key, value in spec.items() if key not in reading.OF_GROUP}
+        obj = {**obj, "spec": kept}
+    return _asked(server, _RESOURCES[obj["kind"]], obj)
+
+
+def _asked(server: pool_objects.Server, resource: apis.Resource, obj: Object) -> str:
+    """Return what the API server says of an object, of whose metadata only labels are used."""
+    metadata = {key: obj["metadata"][key] for key in _METADATA if key in obj["metadata"]}
+    return server.problem(resource, {**obj, "metadata": {"name": "named", **metadata}})
+
+
+def _problem_of_pods(server: pool_objects.Server, manifest: sources.Manifest) -> str:
+    """Return what is wrong with a workload's fields, or with what is kept of its pods."""
+    obj, place = manifest.obj, workload_kinds.TEMPLATES[manifest.kind]
+    resource = materials.WORKLOADS[manifest.kind]
+    why = _asked(server, resource, {**obj, "apiVersion": resource.api_version})
+    if _UNDECODED in why:
+        return why
+    if not workload_kinds.value(obj, f"{place}.spec.containers".lstrip(".")):
+        raise manifest.error("expected pods with containers, got none", field=f"{place}.spec")
+    pod = materials.pod_template(pods.cut_down(obj, (), materials.Notes()))
+    named = {"apiVersion": "v1", "kind": materials.POD, "metadata": {}}
+    why = _asked(server, apis.PODS, {**named, "spec": pod["spec"]})
+    return f"{place}.{why}".lstrip(".") if why else ""

@@ -1,0 +1,156 @@
+"""The kinds of objects that make pods, as data: where the pods' templates are, and how many pods.
+
+Objects of other projects become Jobs and Deployments with as many pods. No controller is needed.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.manifests import sources
+from harness.model.objects import Object
+
+TEMPLATES: Mapping[str, str] = {
+    "Pod": "",
+    "Job": "spec.template",
+    "CronJob": "spec.jobTemplate.spec.template",
+    **dict.fromkeys(
+        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"),
+        "spec.template",
+    ),
+}
+"""Kind -> place of its pods' template; empty: it is a pod."""
+PER_NODE = "DaemonSet"
+"""The kind with a pod on each node."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """Pods with one template. In places, `a|b` means a, or else b; a missing count is 1."""
+
+    name: str
+    """The end of the name of what it becomes; with `each`: the place of that in an entry."""
+    template: str
+    counts: tuple[str, ...] = ()
+    """Places of the numbers whose product is that of the pods; `size-1`: one less."""
+    each: str = ""
+    """The place of a list whose entries are such parts, with places of their own; empty: none."""
+    made: str = "Deployment"
+
+
+_WORKER = "spec.leaderWorkerTemplate.workerTemplate"
+PARTS: Mapping[tuple[str, str], tuple[Part, ...]] = {
+    ("jobset.x-k8s.io", "JobSet"): (
+        Part(
+            "name",
+            "template.spec.template",
+            ("replicas", "template.spec.parallelism"),
+            each="spec.replicatedJobs",
+            made="Job",
+        ),
+    ),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
+        Part(
+            "leader",
+            f"spec.leaderWorkerTemplate.leaderTemplate|{_WORKER}",
+            ("spec.replicas",),
+        ),
+        Part("worker", _WORKER, ("spec.replicas", "spec.leaderWorkerTemplate.size-1")),
+    ),
+    ("ray.io", "RayCluster"): (
+        Part("head", "spec.headGroupSpec.template"),
+        Part(
+            "groupName",
+            "template",
+            ("replicas|minReplicas", "numOfHosts"),
+            each="spec.workerGroupSpecs",
+        ),
+    ),
+}
+"""Group and kind of objects of other projects -> their parts."""
+KINDS = (*TEMPLATES, *(kind for _, kind in PARTS))
+
+
+def expanded(manifest: sources.Manifest) -> list[sources.Manifest]:
+    """Return what an object of PARTS becomes, none without pods; any other object as it is.
+
+    Raises ManifestError for a part without a template, and for a count that is no number.
+    """
+    parts = parts_of(manifest.obj)
+    if not parts:
+        return [manifest]
+    return [one for part in parts for one in _made(manifest, part)]
+
+
+def parts_of(obj: Object) -> tuple[Part, ...]:
+    """Return the parts of an object of another project; empty for any other."""
+    return PARTS.get((str(obj.get("apiVersion")).partition("/")[0], obj["kind"]), ())
+
+
+def unused(obj: Object) -> Iterator[str]:
+    """Yield the keys of an object of PARTS that its pods are not made of, as text."""
+    parts, spec = parts_of(obj), obj.get("spec")
+    places = [place for part in parts for place in (part.each, part.template, *part.counts)]
+    used = {"suspend", *re.findall(r"(?:^|[ |])spec\.(\w+)", " ".join(places))}
+    for key, found in spec.items() if parts and isinstance(spec, dict) else ():
+        if found and key not in used:
+            yield f"{key} of a {obj['kind']}"
+
+
+def value(obj: Any, place: str) -> Any:
+    """Return what is at a place, None without it."""
+    for alternative in place.split("|"):
+        found = obj
+        for key in alternative.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _made(manifest: sources.Manifest, part: Part) -> Iterator[sources.Manifest]:
+    entries = [manifest.obj] if not part.each else value(manifest.obj, part.each) or []
+    for index, entry in enumerate(entries if isinstance(entries, list) else [entries]):
+        where = f"{part.each}[{index}]." if part.each else ""
+        name = value(entry, part.name) if part.each else part.name
+        template = value(entry, part.template)
+        if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
+            place = f"{where}{part.template.partition('|')[0]}"
+            raise manifest.error("expected a template of pods", field=place)
+        pods = 1
+        for place in part.counts:
+            pods *= _count(manifest, entry, place, where)
+        if pods:
+            yield _one(manifest, part.made, str(name), template, pods)
+
+
+def _count(manifest: sources.Manifest, entry: Any, place: str, where: str) -> int:
+    keys, _, less = place.partition("-")
+    found = value(entry, keys)
+    if found is None:
+        found = 1
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        field = f"{where}{keys.partition('|')[0]}"
+        raise manifest.error(f"expected a number from 0 on, got {found!r:.40}", field=field)
+    return max(0, found - int(less or 0))
+
+
+def _one(
+    manifest: sources.Manifest, kind: str, name: str, template: Object, pods: int
+) -> sources.Manifest:
+    is_job = kind == "Job"
+    if is_job:  # as the controller of JobSets does
+        template = {**template, "spec": {"restartPolicy": "OnFailure", **template["spec"]}}
+    counts = {"completions": pods, "parallelism": pods} if is_job else {"replicas": pods}
+    suspend = {"suspend": True} if value(manifest.obj, "spec.suspend") else {}
+    metadata = {**manifest.obj["metadata"]}
+    base = metadata.pop("generateName", "").rstrip("-.") or manifest.name
+    metadata["name"] = f"{base}-{name}"
+    obj = {
+        "apiVersion": "batch/v1" if is_job else "apps/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {**suspend, **counts, "template": template},
+    }
+    return sources.Manifest(obj=obj, source=manifest.source)
