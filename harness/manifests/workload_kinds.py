@@ -13,12 +13,9 @@ from harness.model.objects import Object
 
 TEMPLATES: Mapping[str, str] = {
     "Pod": "",
-    "Job": "spec.template",
     "CronJob": "spec.jobTemplate.spec.template",
-    **dict.fromkeys(
-        ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"),
-        "spec.template",
-    ),
+    **dict.fromkeys(("Job", "Deployment", "ReplicaSet"), "spec.template"),
+    **dict.fromkeys(("StatefulSet", "DaemonSet"), "spec.template"),
 }
 """Kind -> place of its pods' template; empty: it is a pod."""
 PER_NODE = "DaemonSet"
@@ -32,44 +29,34 @@ class Part:
     name: str
     """The end of the name of what it becomes; with `each`: the place of that in an entry."""
     template: str
-    counts: tuple[str, ...] = ()
-    """Places of the numbers whose product is that of the pods; `size-1`: one less."""
+    counts: str = ""
+    """Places of the numbers whose product is that of the pods; `size-1`: one less than the size."""
     each: str = ""
     """The place of a list whose entries are such parts, with places of their own; empty: none."""
     made: str = "Deployment"
 
 
-_WORKER = "spec.leaderWorkerTemplate.workerTemplate"
+_LWS = "spec.leaderWorkerTemplate"
 PARTS: Mapping[tuple[str, str], tuple[Part, ...]] = {
     ("jobset.x-k8s.io", "JobSet"): (
         Part(
             "name",
             "template.spec.template",
-            ("replicas", "template.spec.parallelism"),
-            each="spec.replicatedJobs",
-            made="Job",
+            "replicas * template.spec.parallelism",
+            "spec.replicatedJobs",
+            "Job",
         ),
     ),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
-        Part(
-            "leader",
-            f"spec.leaderWorkerTemplate.leaderTemplate|{_WORKER}",
-            ("spec.replicas",),
-        ),
-        Part("worker", _WORKER, ("spec.replicas", "spec.leaderWorkerTemplate.size-1")),
+        Part("leader", f"{_LWS}.leaderTemplate|{_LWS}.workerTemplate", "spec.replicas"),
+        Part("worker", f"{_LWS}.workerTemplate", f"spec.replicas * {_LWS}.size-1"),
     ),
     ("ray.io", "RayCluster"): (
         Part("head", "spec.headGroupSpec.template"),
-        Part(
-            "groupName",
-            "template",
-            ("replicas|minReplicas", "numOfHosts"),
-            each="spec.workerGroupSpecs",
-        ),
+        Part("groupName", "template", "replicas|minReplicas * numOfHosts", "spec.workerGroupSpecs"),
     ),
 }
 """Group and kind of objects of other projects -> their parts."""
-KINDS = (*TEMPLATES, *(kind for _, kind in PARTS))
 
 
 def expanded(manifest: sources.Manifest) -> list[sources.Manifest]:
@@ -91,8 +78,8 @@ def parts_of(obj: Object) -> tuple[Part, ...]:
 def unused(obj: Object) -> Iterator[str]:
     """Yield the keys of an object of PARTS that its pods are not made of, as text."""
     parts, spec = parts_of(obj), obj.get("spec")
-    places = [place for part in parts for place in (part.each, part.template, *part.counts)]
-    used = {"suspend", *re.findall(r"(?:^|[ |])spec\.(\w+)", " ".join(places))}
+    places = " ".join(f"{part.each} {part.template} {part.counts}" for part in parts)
+    used = {"suspend", *re.findall(r"(?<![\w.])spec\.(\w+)", places)}
     for key, found in spec.items() if parts and isinstance(spec, dict) else ():
         if found and key not in used:
             yield f"{key} of a {obj['kind']}"
@@ -116,10 +103,10 @@ def _made(manifest: sources.Manifest, part: Part) -> Iterator[sources.Manifest]:
         name = value(entry, part.name) if part.each else part.name
         template = value(entry, part.template)
         if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
-            place = f"{where}{part.template.partition('|')[0]}"
-            raise manifest.error("expected a template of pods", field=place)
+            field = f"{where}{part.template.partition('|')[0]}"
+            raise manifest.error("expected a template of pods", field=field)
         pods = 1
-        for place in part.counts:
+        for place in filter(None, part.counts.split(" * ")):
             pods *= _count(manifest, entry, place, where)
         if pods:
             yield _one(manifest, part.made, str(name), template, pods)

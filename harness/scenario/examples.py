@@ -47,20 +47,14 @@ def copy(
 
 def _chosen(contents: dict[str, bytes], only: Sequence[str]) -> dict[str, bytes]:
     """Return the files with these names, or below folders with these names."""
-    known = {
-        str(one) for name in contents for one in [pathlib.Path(name), *pathlib.Path(name).parents]
-    }
-    for wanted in only:
-        if wanted not in known:
-            raise errors.UsageError(
-                f"expected names of examples, got {wanted!r}."
-                f"{suggestions.listed(wanted, sorted(known), title='Examples', where='flake-hunt init NEW_FOLDER')}"
-            )
-    return {
-        name: content
-        for name, content in contents.items()
-        if {name, *map(str, pathlib.Path(name).parents)} & {*only}
-    }
+    names = {name: {name, *map(str, pathlib.PurePath(name).parents)} for name in contents}
+    known = sorted({""}.union(*names.values()) - {"", "."})
+    for wanted in sorted({*only} - {*known}):
+        near = suggestions.listed(
+            wanted, known, title="Examples", where="flake-hunt init NEW_FOLDER"
+        )
+        raise errors.UsageError(f"expected the name of an example, got {wanted!r}.{near}")
+    return {name: contents[name] for name, own in names.items() if own & {*only}}
 
 
 def _files(shipped: pathlib.Path) -> list[pathlib.Path]:

@@ -180,7 +180,7 @@ class Deleter:
         if stored.deleting:
             released = resource is resources.POD_GROUPS and self._release_group(stored)
             return released or self._finish_step(resource, stored)
-        if not stored.owners or self._objects.has_owner(stored):
+        if not stored.owners or self._objects.has_owner(stored) or _has_foreign_owner(stored):
             return False
         self.delete(resource, stored, AS_USUAL)
         return True
@@ -316,3 +316,9 @@ def _set_propagation(
 def _count_generation(meta: Document) -> None:
     if meta.get("generation"):
         meta["generation"] += 1
+
+
+def _has_foreign_owner(stored: stored_objects.Stored) -> bool:
+    """Return whether an owner is of a group that is not served: nobody knows whether it is gone."""
+    versions = (one["apiVersion"] for one in stored.document()["metadata"]["ownerReferences"])
+    return any("/" in one and one.partition("/")[0] not in resources.groups() for one in versions)

@@ -79,8 +79,6 @@ class ObjectSet(Spec):
 
     def on_nodes(self, nodes: int) -> "ObjectSet":
         """Return the set with as many pods of each DaemonSet as there are nodes."""
-        if not self.of_kind(workload_kinds.PER_NODE):
-            return self
         return self.model_copy(update={"objects": [one.on_nodes(nodes) for one in self.objects]})
 
     def where(self, item: SetObject) -> str:

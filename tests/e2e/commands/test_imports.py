@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from harness.checks import verdicts
-from harness.importing import materials
+from harness.manifests import workload_kinds
 from tests.e2e import running
 
 pytestmark = pytest.mark.e2e
@@ -23,7 +23,7 @@ def workloads(folder: pathlib.Path) -> list[str]:
         for path in folder.glob("*.yaml")
         if path.name not in POOL_FILES
         for obj in yaml.safe_load_all(path.read_text())
-        if obj["kind"] in materials.POD_TEMPLATES
+        if obj["kind"] in workload_kinds.TEMPLATES
     ]
 
 

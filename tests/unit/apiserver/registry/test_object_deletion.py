@@ -241,6 +241,14 @@ def test_an_object_whose_owner_was_gone_before_it_came_goes_too(store: Any) -> N
     assert collect(store) == 1
 
 
+def test_an_object_whose_owner_is_of_another_group_stays(store: Any) -> None:
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "j", "uid": "u"}
+    meta = {"name": "s", "ownerReferences": [owner]}
+    store.create(R.SECRETS, "default", {"metadata": meta})
+    assert collect(store) == 0
+    assert names(store, R.SECRETS) == ["s"]
+
+
 def test_chains_of_owners_are_collected_to_their_end(store: Any) -> None:
     last = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c0"}})
     for number in range(1, 4):
