@@ -238,25 +238,18 @@ def _id_token(provider: Document, context: str, path: pathlib.Path) -> str:
     """
     if not provider:
         return ""
-    kind = provider.get("name")
-    whose = f"{path}: the user of context {context!r} has the auth-provider {kind!r}"
-    if kind != "oidc":
-        removed = ", which client-go has removed" * (kind in ("gcp", "azure"))
-        raise errors.KubeconfigError(
-            f"{whose}{removed or ', which is not supported here'}: use an exec plugin"
-        )
-    token = str((provider.get("config") or {}).get("id-token") or "")
-    expires_s = _expiry_s(token)
-    if expires_s * 10**9 > clocks.wall_ns():
-        return token
-    ended = (
-        f"that has expired ({clocks.wall_text(expires_s * 10**9)})"
-        if expires_s
-        else "without an expiry"
-    )
+    kind, why = provider.get("name"), "which is not supported here: use an exec plugin"
+    if kind in ("gcp", "azure"):
+        why = "which client-go has removed: use an exec plugin"
+    if kind == "oidc":
+        token = str((provider.get("config") or {}).get("id-token") or "")
+        expires_ns = _expiry_s(token) * 10**9
+        if expires_ns > clocks.wall_ns():
+            return token
+        until = f"has expired ({clocks.wall_text(expires_ns)})" if expires_ns else "has no expiry"
+        why = f"whose id-token {until}: let kubectl write a new one (kubectl get namespaces)"
     raise errors.KubeconfigError(
-        f"{whose} with an id-token {ended}, and Flake Hunt does not renew it: let kubectl write a new one "
-        f"(kubectl --context {context} get namespaces), or use an exec plugin"
+        f"{path}: the user of context {context!r} has the auth-provider {kind!r}, {why}"
     )
 
 

@@ -84,8 +84,7 @@ def _problem(server: pool_objects.Server, manifest: sources.Manifest) -> str:
     if obj["kind"] == materials.NODE:
         spec, status = obj.get("spec"), obj.get("status")
         taints = {"taints": spec.get("taints")} if isinstance(spec, dict) else spec
-        kept = {key: obj[key] for key in ("apiVersion", "kind", "metadata")}
-        obj = {**kept, "spec": taints, "status": status}
+        obj = {**obj, "spec": taints, "status": status}
     if obj["kind"] == materials.POD_GROUP and isinstance(spec := obj.get("spec"), dict):
         kept = {key: value for key, value in spec.items() if key not in reading.OF_GROUP}
         obj = {**obj, "spec": kept}

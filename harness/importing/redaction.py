@@ -49,13 +49,19 @@ def redacted(
         more = selector_answers.texts_to_keep(
             selectors, ((driver, old, new) for (driver, old), (_, new) in pairs)
         )
-        if not more:
+        if more <= kept:
             break
         kept |= more
-    for name in sorted(_attributes_with(kept, found.slices)):
-        found.notes.add(
-            f"not redacted: {name}, and what selectors compare it with, as they would not answer as before"
-        )
+    attributes = [
+        item
+        for _, device in _devices(found.slices)
+        for item in (device.get("attributes") or {}).items()
+    ]
+    has_kept = {
+        name for name, value in attributes if kept.intersection(selector_answers.texts_of(value))
+    }
+    for name in sorted(has_kept):
+        found.notes.add(f"not redacted: {name}, by whose text selectors choose, and what they name")
     return made, made_sets
 
 
@@ -115,7 +121,7 @@ class _Redaction:
     def _literal(self, found: re.Match[str]) -> str:
         quote = found[0][0]
         if quote == "/":
-            return ""
+            return found[0] if found[0][1:-1] in self._kept else ""
         return f"{quote}{self._value(found[0][1:-1])}{quote}"
 
     # ----------------------------------------------------------------------- objects
@@ -204,10 +210,8 @@ class _Redaction:
                 chosen[key] = self._name(kind, chosen[key])
         if chosen.get("pool"):
             chosen["pool"] = self._pool(chosen["pool"])
-        changed = {**spec, "deviceSelector": chosen}
-        if spec.get("taint"):
-            changed["taint"] = self._taint(spec["taint"])
-        return self._renamed(obj, "rule", changed)
+        changed = {"deviceSelector": chosen, "taint": self._taint(spec["taint"])}
+        return self._renamed(obj, "rule", {**spec, **changed})
 
     def _taint(self, taint: Object) -> Object:
         """Return a taint or a toleration with another value."""
@@ -375,17 +379,6 @@ def _devices(slices: list[Object]) -> Iterator[tuple[str, Object]]:
     """Yield each device with its driver."""
     for obj in slices:
         yield from ((obj["spec"]["driver"], item) for item in obj["spec"].get("devices") or [])
-
-
-def _attributes_with(texts: set[str], slices: list[Object]) -> set[str]:
-    """Return the names of attributes that have one of the texts."""
-    return {
-        name
-        for _, device in _devices(slices)
-        if texts
-        for name, value in (device.get("attributes") or {}).items()
-        if texts.intersection(selector_answers.texts_of(value))
-    }
 
 
 def _expressions(

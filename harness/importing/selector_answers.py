@@ -22,17 +22,14 @@ def texts_to_keep(
     `devices` are the driver of each device, and the device before and after.
     """
     texts: set[str] = set()
-    asked = [pair for pair in dict.fromkeys(selectors) if pair[0] != pair[1] or _reads(pair[0])]
+    pairs = dict.fromkeys(selectors)
+    asked = [(old, new) for old, new in pairs if old != new or _READS_TEXTS.search(old)]
     for driver, before, after in devices if asked else ():
         for old, new in asked:
             if _answer(old, driver, before) == _answer(new, driver, after):
                 continue
             texts |= {*_changed(old, before, after)} | ({*_literals(old)} - {*_literals(new)})
     return texts
-
-
-def _reads(selector: str) -> bool:
-    return bool(_READS_TEXTS.search(selector))
 
 
 def _answer(selector: str, driver: str, device: Object) -> bool | None:

@@ -62,11 +62,10 @@ class _Divider:
         self._groups = {
             (materials.namespace_of(obj), materials.name_of(obj)): obj
             for obj in found.pod_groups
-            if self._is_usable(obj, _claims_of_group(obj))
+            if self._is_usable(obj)
         }
-        self._made_of = {
-            (obj["kind"], materials.namespace_of(obj), materials.name_of(obj)): (obj, _parts(obj))
-            for obj in found.workloads
+        self._by_name = {
+            (materials.namespace_of(obj), _what(obj)): (obj, _parts(obj)) for obj in found.workloads
         }
 
     def _usable(self, objects: list[Object]) -> dict[Key, Object]:
@@ -107,12 +106,11 @@ class _Divider:
     def _needed(self, members: list[Object]) -> list[tuple[Key, Object]]:
         """Return the claims, the templates and the PodGroups that workloads use, each once."""
         found: dict[tuple[str, Key], Object] = {}
-        spaces = [(materials.namespace_of(obj), obj) for obj in members]
-        groups = {(space, name) for space, obj in spaces if (name := _group_of(obj))}
-        entries = [(space, entry) for space, obj in spaces for entry in _entries(obj)]
-        entries += [
-            (key[0], item) for key in groups for item in _claims_of_group(self._groups[key])
-        ]
+        groups = {
+            (materials.namespace_of(obj), name) for obj in members if (name := _group_of(obj))
+        }
+        users = [*members, *(self._groups[key] for key in groups)]
+        entries = [(materials.namespace_of(obj), item) for obj in users for item in _entries(obj)]
         for kind, field, known in (
             (materials.CLAIM, "resourceClaimName", self._claims),
             (materials.TEMPLATE, "resourceClaimTemplateName", self._templates),
@@ -143,46 +141,39 @@ class _Divider:
 
     def _usable_parts(self, obj: Object) -> list[Object]:
         """Return what a run can make of a workload, and note what becomes of it and why."""
-        what = f"{obj['kind']} {materials.name_of(obj)}"
+        what = _what(obj)
         if maker := self._maker(obj):
             self._notes.add(f"left out: {what}: {maker} has made it")
             return []
         if not (parts := _parts(obj)):
             self._notes.add(f"left out: {what}: it makes no pods")
-        usable = [part for part in parts if self._is_usable(part, _entries(part))]
+        usable = [part for part in parts if self._is_usable(part)]
         for part in usable if workload_kinds.parts_of(obj) else ():
-            self._notes.add(f"added: {part['kind']} {materials.name_of(part)} for pods of {what}")
+            self._notes.add(f"added: {_what(part)} for pods of {what}")
         for text in workload_kinds.unused(obj) if usable else ():
             self._notes.add(f"left out: {text}")
         return usable
 
-    def _maker(self, obj: Object, behind: tuple[Key, ...] = ()) -> str:
+    def _maker(self, obj: Object, behind: tuple[str, ...] = ()) -> str:
         """Return what has made a workload, if that is imported itself, or its own maker is."""
         for reference in obj["metadata"].get("ownerReferences") or ():
-            if not isinstance(reference, dict):
+            what = f"{reference.get('kind')} {reference.get('name')}"
+            owner, parts = self._by_name.get((materials.namespace_of(obj), what), (obj, []))
+            if owner is obj or what in behind:
                 continue
-            key = (
-                str(reference.get("kind")),
-                materials.namespace_of(obj),
-                str(reference.get("name")),
-            )
-            owner, parts = self._made_of.get(key, (obj, []))
-            if owner is obj or key[::2] in behind:
-                continue
-            is_imported = any(not self._objection(part, _entries(part)) for part in parts)
-            if is_imported or self._maker(owner, (*behind, key[::2])):
-                return " ".join(key[::2])
+            if not all(map(self._objection, parts)) or self._maker(owner, (*behind, what)):
+                return what
         return ""
 
-    def _is_usable(self, obj: Object, entries: list[Object]) -> bool:
-        """Return whether a run can make the pods of a workload, and note why not."""
-        if why := self._objection(obj, entries):
-            self._notes.add(f"left out: {obj['kind']} {materials.name_of(obj)}: {why}")
+    def _is_usable(self, obj: Object) -> bool:
+        """Return whether a run can make the pods of a workload, or a PodGroup; note why not."""
+        if why := self._objection(obj):
+            self._notes.add(f"left out: {_what(obj)}: {why}")
         return not why
 
-    def _objection(self, obj: Object, entries: list[Object]) -> str:
-        """Return why an object with entries of `resourceClaims` cannot be used."""
+    def _objection(self, obj: Object) -> str:
         space, is_group = materials.namespace_of(obj), obj["kind"] == materials.POD_GROUP
+        entries = _entries(obj)
         if (obj.get("spec") or {}).get("suspend"):
             return "suspend is true, so that it makes no pods"
         if not is_group and not _pods_of(obj, self._nodes):
@@ -266,8 +257,12 @@ def _pod_for(obj: Object) -> Object:
     }
 
 
+def _what(obj: Object) -> str:
+    return f"{obj['kind']} {materials.name_of(obj)}"
+
+
 def _parts(obj: Object) -> list[Object]:
-    """Return the workload itself, or the Jobs and Deployments that stand for it."""
+    """Return a workload itself, or the Jobs and Deployments that stand for it."""
     manifest = sources.Manifest(obj=obj, source=sources.Source(path=""))
     return [one.obj for one in workload_kinds.expanded(manifest)]
 
@@ -292,11 +287,9 @@ def _grouped(workloads: list[Object]) -> list[list[Object]]:
 
 
 def _entries(obj: Object) -> list[Object]:
-    return _pod_spec(obj).get("resourceClaims") or []
-
-
-def _claims_of_group(obj: Object) -> list[Object]:
-    return (obj.get("spec") or {}).get("resourceClaims") or []
+    is_group = obj["kind"] == materials.POD_GROUP
+    spec = (obj.get("spec") or {}) if is_group else _pod_spec(obj)
+    return spec.get("resourceClaims") or []
 
 
 def _group_of(obj: Object) -> str:

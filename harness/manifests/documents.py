@@ -84,8 +84,9 @@ def _several(path: str, content: bytes) -> Iterator[tuple[sources.Source, Any]]:
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            where = f"{path}, document {number}"
-            raise errors.ManifestError(f"{where}: expected JSON; {error}") from error
+            raise errors.ManifestError(
+                f"{path}, document {number}: expected JSON; {error}"
+            ) from error
         yield sources.Source(path=path, document=number), value
         while text[at : at + 1].isspace():
             at += 1

@@ -30,8 +30,9 @@ def dropped(obj: Object, *, keeps_owners: bool = False) -> Object:
     """
     kept = {key: value for key, value in obj.items() if key != "status"}
     kept["metadata"] = _metadata(obj.get("metadata") or {})
-    if keeps_owners and (owners := (obj.get("metadata") or {}).get("ownerReferences")):
-        kept["metadata"]["ownerReferences"] = owners
+    owners = (obj.get("metadata") or {}).get("ownerReferences")
+    if keeps_owners and isinstance(owners, list):
+        kept["metadata"]["ownerReferences"] = [one for one in owners if isinstance(one, dict)]
     status = obj.get("status")
     if obj.get("kind") == "Node" and isinstance(status, dict):
         kept["status"] = {key: status[key] for key in _OF_NODES if key in status}

@@ -126,18 +126,15 @@ def _count(manifest: sources.Manifest, entry: Any, place: str, where: str) -> in
 def _one(
     manifest: sources.Manifest, kind: str, name: str, template: Object, pods: int
 ) -> sources.Manifest:
-    is_job = kind == "Job"
-    if is_job:  # as the controller of JobSets does
+    spec: Object = {"replicas": pods, "template": template}
+    if kind == "Job":  # with the restart policy that the controller of JobSets chooses
         template = {**template, "spec": {"restartPolicy": "OnFailure", **template["spec"]}}
-    counts = {"completions": pods, "parallelism": pods} if is_job else {"replicas": pods}
-    suspend = {"suspend": True} if value(manifest.obj, "spec.suspend") else {}
+        spec = {"completions": pods, "parallelism": pods, "template": template}
+    if value(manifest.obj, "spec.suspend"):
+        spec["suspend"] = True
     metadata = {**manifest.obj["metadata"]}
     base = metadata.pop("generateName", "").rstrip("-.") or manifest.name
     metadata["name"] = f"{base}-{name}"
-    obj = {
-        "apiVersion": "batch/v1" if is_job else "apps/v1",
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {**suspend, **counts, "template": template},
-    }
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    obj = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
     return sources.Manifest(obj=obj, source=manifest.source)

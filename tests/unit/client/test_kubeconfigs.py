@@ -208,8 +208,11 @@ NO_PEM = encoded(b"no certificate")
         (document(user={"username": "u", "password": "p"}), "a user name with a password"),
         (document(user={"auth-provider": {"name": "gcp"}}), "'gcp', which client-go has removed"),
         (document(user={"auth-provider": {"name": "own"}}), "'own', which is not supported here"),
-        (document(user=oidc("abc.def.ghi")), "'oidc' with an id-token without an expiry"),
-        (document(user=oidc(web_token({"exp": 1_700_000_000}))), "that has expired (2023-11-14T"),
+        (document(user=oidc("abc.def.ghi")), "'oidc', whose id-token has no expiry"),
+        (
+            document(user=oidc(web_token({"exp": 1_700_000_000}))),
+            "whose id-token has expired (2023-11-14T",
+        ),
         (document(user={"as-groups": ["admins"], "token": "t"}), "no user to impersonate"),
         (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
         (

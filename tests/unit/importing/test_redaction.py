@@ -217,7 +217,7 @@ def test_parameters_keep_their_keys_and_lose_their_values() -> None:
 TEXTS = ["0000:00:02.0", "0000:01:00.0", "10.0.0.7", UUID, "a.corp.example", "hush-host", "M1"]
 PARTS = [*TEXTS, "0000:00:", "^0000:0[01]", ".0", "GPU-", "corp", ""]
 NAMES = ["uuid", "pciAddress", "model", "nic.example/busID"]
-QUOTES = st.sampled_from(["'{}'", '"{}"', "r'{}'", "('{}' + '')"])
+QUOTES = st.sampled_from(["'{}'", '"{}"', "r'{}'", "('{}' + '')", "'\\x27 // {}'"])
 
 
 def read(name: str) -> str:
