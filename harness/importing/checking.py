@@ -41,7 +41,7 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
 
     Raises ManifestError, with the place, for an object that an API server would refuse.
     """
-    server = pool_objects.Server()
+    server = pool_objects.Server(namespace="imported")
     for manifest in manifests:
         if manifest.kind == materials.SLICE:
             for place in _NEWER:

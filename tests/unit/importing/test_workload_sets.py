@@ -199,6 +199,15 @@ def test_a_workload_is_imported_with_the_number_of_its_pods(
     assert ("left out: serviceName of a StatefulSet" in notes) == (kind == "StatefulSet")
 
 
+def test_monitors_may_have_admin_access(tmp_path: pathlib.Path) -> None:
+    devices = found_inputs.DEVICES.replace(
+        "{deviceClassName", "{adminAccess: true, deviceClassName"
+    )
+    document = found_inputs.workload("DaemonSet", "w", f"{{{TEMPLATE}}}")
+    made, _ = imported(tmp_path, devices, document)
+    assert [obj["kind"] for obj in made] == ["DaemonSet"]
+
+
 def test_a_daemon_set_of_many_nodes_becomes_fewer_pods(tmp_path: pathlib.Path) -> None:
     nodes = [
         f"\n---\napiVersion: v1\nkind: Node\nmetadata: {{name: node-{letter}}}\n"
