@@ -118,14 +118,16 @@ def _why_not(entry: zipfile.ZipInfo, found: dict[str, zipfile.ZipInfo]) -> str:
 def _folder(entries: dict[str, zipfile.ZipInfo], pack: pathlib.Path) -> str:
     """Return the folder in the zip that has pack.json, with its slash.
 
-    Raises UsageError if there is none.
+    Raises UsageError if there is none, and PackError if there are several.
     """
     found = [name for name in entries if name.rpartition("/")[2] == pack_index.NAME]
     if not found:
         raise errors.UsageError(
             f"expected a pack of flake-hunt pack, but {pack} has no {pack_index.NAME}"
         )
-    return min(found, key=len).removesuffix(pack_index.NAME)
+    if len(found) > 1:
+        raise pack_index.PackError(pack, f"it has {len(found)} files {pack_index.NAME}")
+    return found[0].removesuffix(pack_index.NAME)
 
 
 def _index(

@@ -1,5 +1,6 @@
 """The list of what a pack has, pack.json, and the limits of packs."""
 
+import os
 import pathlib
 
 import msgspec
@@ -14,6 +15,8 @@ LIMIT_MB = 25
 """Largest attachment of another kind than pictures and videos on GitHub, in megabytes."""
 FILES_MAX = 50_000
 INDEX_BYTES_MAX = 32 * 2**20
+NAME_MAX, PART_BYTES_MAX = 1000, 255
+"""Longest path of a file, in characters, and longest name in it, in bytes."""
 UNPACKED_MAX = 2 * 2**30
 """Bytes of all files of a pack. Journals stay compressed, and have a limit of their own."""
 
@@ -90,13 +93,30 @@ def decode(content: bytes, pack: pathlib.Path) -> Index:
         index = msgspec.json.decode(content, type=Index)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PackError(pack, f"{NAME} is damaged ({error})") from error
-    for name in (*index.files, *(run.path for run in index.runs), *index.campaigns):
+    folders = [*(run.path for run in index.runs), *index.campaigns]
+    for name in (*index.files, *folders):
         require_inside(name, pack)
+    if why := _why_not(index, folders):
+        raise PackError(pack, why)
     return index
+
+
+def _why_not(index: Index, folders: list[str]) -> str:
+    """Return what of a list contradicts itself; empty: nothing does."""
+    above = {str(parent) for name in index.files for parent in pathlib.PurePosixPath(name).parents}
+    if not index.runs:
+        return "it has no run"
+    if twice := next((name for name in folders if folders.count(name) > 1), None):
+        return f"it lists {twice!r:.80} twice"
+    if both := above & index.files.keys():
+        return f"{min(both)!r:.80} is a file and a folder"
+    missing = next((run.path for run in index.runs if run.path not in above), None)
+    return f"it has no file of the run {missing!r:.80}" if missing else ""
 
 
 def require_inside(name: str, pack: pathlib.Path) -> None:
     """Raise PackError for a path that may lead out of the folder into which a pack is unpacked."""
     parts = name.split("/")
-    if {"", ".", ".."} & set(parts) or {"\\", "\0"} & set(name) or name[1:2] == ":":
+    is_long = len(name) > NAME_MAX or max(len(os.fsencode(part)) for part in parts) > PART_BYTES_MAX
+    if is_long or {"", ".", ".."} & set(parts) or {"\\", "\0"} & set(name) or name[1:2] == ":":
         raise PackError(pack, f"{name!r:.80} is no path of a file in a pack")

@@ -52,6 +52,8 @@ class ServedFolder:
         return self._plain(parts, with_file=campaign_folders.PLAN)
 
     def _plain(self, parts: Sequence[str], *, with_file: str) -> pathlib.Path:
+        if not all(map(_is_text, parts)):
+            raise MissingError(f"{'/'.join(parts)!r} has bytes that are no UTF-8: rename it")
         with self._entered(parts) as folder, os.scandir(folder) as entries:
             found = {entry.name: entry for entry in entries}
             link = next((name for name, entry in found.items() if entry.is_symlink()), None)
@@ -81,6 +83,11 @@ class ServedFolder:
             yield folder
         finally:
             os.close(folder)
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name can be told to readers, pages and databases."""
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _opened(parts: Sequence[str], flags: int, folder: int) -> int:

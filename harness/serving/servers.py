@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import logging
 import pathlib
 import signal
 import socket
@@ -11,7 +12,7 @@ import threading
 import traceback
 from collections.abc import Awaitable, Callable
 
-from aiohttp import web
+from aiohttp import http_exceptions, web
 
 from harness import clocks, errors
 from harness.serving import (
@@ -60,7 +61,7 @@ def application(reports: pathlib.Path, *, port: int) -> web.Application:
             web.get("/running/events", live_pages.answer_all_events),
             web.get("/sql", sql_pages.answer_form),
             web.post("/sql", sql_pages.answer_query),
-            web.get("/files/{key}/{path:.+}", files_of.answer_file),
+            web.get(r"/files/{key}/{path:[\s\S]+}", files_of.answer_file),
             web.get("/static/{digest}/{name}", sites.answer_static),
         ]
     )
@@ -151,6 +152,7 @@ async def serve(
         handler_cancellation=True,
         shutdown_timeout=_END_S,
         max_line_size=LINE_MAX,
+        logger=_logger(),
     )
     await runner.setup()
     try:
@@ -162,6 +164,17 @@ async def serve(
         await stopped.wait()
     finally:
         await runner.cleanup()
+
+
+def _logger() -> logging.Logger:
+    """Return a logger that is silent about requests that are none, which are answered by 400."""
+    found = logging.getLogger(__name__)
+    found.addFilter(
+        lambda item: (
+            not isinstance(item.exc_info and item.exc_info[1], http_exceptions.HttpProcessingError)
+        )
+    )
+    return found
 
 
 def _read_ahead(site: sites.Site) -> None:

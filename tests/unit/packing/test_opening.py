@@ -119,10 +119,29 @@ HOSTILE = [
     ("pack.json", listing(files=lambda files: {"../x": files["README.txt"]}), "no path of a file"),
     (
         "pack.json",
-        listing(files=lambda files: {"x": {"bytes": 2**40, "digest": ""}}),
+        listing(files=lambda files: files | {"x": {"bytes": 2**40, "digest": ""}}),
         "expected at most 2048 MiB unpacked",
     ),
     ("README.txt", lambda entry, data: bytes(2**26), "was changed"),
+    ("pack.json", listing(runs=[]), "it has no run"),
+    ("pack.json", listing(runs=lambda runs: runs * 2), " twice"),
+    ("pack.json", listing(campaigns=["campaigns/a"] * 2), "it lists 'campaigns/a' twice"),
+    (
+        "pack.json",
+        listing(runs=lambda runs: [runs[0] | {"path": "pods/other"}]),
+        "no file of the run",
+    ),
+    (
+        "pack.json",
+        listing(files=lambda files: files | {"README.txt/x": files["README.txt"]}),
+        "is a file and a folder",
+    ),
+    (
+        "pack.json",
+        listing(files=lambda files: files | {"x" * 300: files["README.txt"]}),
+        "is no path of a file",
+    ),
+    ("README.txt", renamed("x/pack.json"), "it has 2 files pack.json"),
 ]
 
 

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import re
 import shutil
+import socket
 
 import pytest
 
@@ -97,3 +99,32 @@ def test_a_folder_that_disappears(tmp_path: pathlib.Path) -> None:
         shutil.rmtree(reports)
         for path in ("/", "/campaigns", "/running", "/runs/written-by-hand/run"):
             assert client.ask(path).status in (200, 404)
+
+
+def test_names_of_any_bytes(tmp_path: pathlib.Path) -> None:
+    """A name that no page can tell is left out; of one with a newline, every link works."""
+    made = archives.run(tmp_path, "made", scenario="pods")
+    for name in ("one\ntwo", "r\udcff"):
+        shutil.copytree(made.path, made.path.parent / name)
+    with served_reports.serving(tmp_path) as client:
+        page = client.ask("/runs/pods/one%0Atwo").text
+        links = set(re.findall(r"/files/[^\"]*", page))
+        assert {client.ask(link, {}).status for link in links} == {200}
+        assert len(links) > 3
+        for path in ("/runs/pods/r%FF", "/runs/pods/r%FF/tables/claims"):
+            answer = client.ask(path)
+            assert (answer.status, "no UTF-8: rename it" in answer.text) == (404, True)
+        answer = client.post("/sql", "statement=select+count(*)+from+runs")
+        assert (answer.status, "Left out: 1 run" in answer.text) == (200, True)
+
+
+@pytest.mark.parametrize("line", [b"GET /" + b"a" * 2**17 + b" HTTP/1.1", b"\x16\x03\x01", b"GET"])
+def test_what_is_no_request_is_refused_in_silence(
+    line: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with served_reports.serving(tmp_path) as client:
+        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection:
+            connection.sendall(line + b"\r\n\r\n")
+            assert b"400" in connection.makefile("rb").readline()
+        assert client.ask("/").status == 200
+    assert capfd.readouterr() == ("", "")
