@@ -83,6 +83,5 @@ def _rate(figure: figures.Figure, runs: Sequence[results.RunResult]) -> tuple[fl
     rate = results.rate(runs)
     if not rate.runs:
         return None, f"it needs {figure.needs}, and there are none"
-    if figure.name == "invalid_rate":
-        return round(rate.share, 6), ""
-    return math.ceil(round(rate.interval[1] * 1e6, 3)) / 1e6, ""
+    high = math.ceil(round(rate.interval[1] * 1e6, 3)) / 1e6
+    return {"invalid_rate": round(rate.share, 6)}.get(figure.name, high), ""

@@ -98,15 +98,10 @@ def _others(table: Sequence[results.Row]) -> Iterator[str]:
     ):
         if group := results.of_purpose(table, purpose):
             yield f"{sum(row.is_as_expected for row in group)} of {len(group)} {words}"
-    names = {
-        name for row in table for run in row.runs for name in run.unexamined if _is_tested(row)
-    }
-    if names:
+    tested = [run for row in results.of_purpose(table, Purpose.SUBJECT) for run in row.runs]
+    if names := {name for run in tested for name in run.unexamined}:
         yield f"not examined in every run: {', '.join(sorted(names))}"
-    tested = results.of_purpose(table, Purpose.SUBJECT)
-    if unknown := sum(
-        run.verdict is verdicts.Verdict.UNKNOWN for row in tested for run in row.runs
-    ):
+    if unknown := sum(run.verdict is verdicts.Verdict.UNKNOWN for run in tested):
         yield f"{verdicts.counted(unknown, 'run')} inconclusive"
     if missing := sum(row.missing for row in table):
         yield f"{verdicts.counted(missing, 'planned run')} without a result"
@@ -123,10 +118,6 @@ def _unexplained(table: Sequence[results.Row]) -> Iterator[str]:
                 (sum(run.of_other_kinds - run.stuck for run in bad), "other violation"),
             )
             yield f"{row.scenario} shows more than {row.hypothesis}: {more}"
-
-
-def _is_tested(row: results.Row) -> bool:
-    return row.purpose is Purpose.SUBJECT
 
 
 def _asked(asked: Sequence[results.Row]) -> Iterator[str]:

@@ -57,7 +57,7 @@ def check(
     return verdicts.CheckResult(
         check=CHECK.name,
         promise=CHECK.promise,
-        verdict=_verdict(len(holds), found.total),
+        verdict=check_results.verdict(shown, is_kept=bool(len(holds))),
         examined_count=len(holds),
         violation_count=found.total,
         violations=violations,
@@ -66,12 +66,6 @@ def check(
         ),
         reason=_reason(holds, found),
     )
-
-
-def _verdict(examined: int, violations: int) -> verdicts.Verdict:
-    if violations:
-        return verdicts.Verdict.INVALID
-    return verdicts.Verdict.VALID if examined else verdicts.Verdict.UNKNOWN
 
 
 def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.DoubleAllocation:

@@ -21,8 +21,8 @@ from harness.checks.progress import (
 from harness.history import directories, files
 
 _HARNESS = pathlib.Path(__file__).parents[1]
-_SOURCES = ("checks", "extensions", "history")
-"""Packages whose code decides about a verdict."""
+_SOURCES = ("checks", "extensions", "faults", "history", "manifests", "model", "scenario")
+"""Packages whose code decides about a verdict: the checks, and all that they import."""
 
 
 class Judges(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     """Version of Flake Hunt; empty if it is not installed."""
     digest: str
-    """`sha256:<hex>` of the source of the checks and of what reads the evidence."""
+    """`sha256:<hex>` of the source of the checks and of all packages that they import."""
 
 
 @functools.cache

@@ -195,13 +195,9 @@ def change(time: documents.TimeComparison) -> str:
     if low is None or high is None:
         return "too few runs"
     if not median:
-        return f"{_signed(rates.lower(low))} to {_signed(rates.upper(high))} {time.unit}"
-    ends = rates.lower(low / median * 100), rates.upper(high / median * 100)
-    return f"{' to '.join(map(_signed, ends))} %"
-
-
-def _signed(number: str) -> str:
-    return number if number.startswith("-") else f"+{number}"
+        return f"{float(rates.lower(low)):+g} to {float(rates.upper(high)):+g} {time.unit}"
+    least, most = rates.lower(low / median * 100), rates.upper(high / median * 100)
+    return f"{float(least):+g} to {float(most):+g} %"
 
 
 def _not_compared(comparison: documents.Comparison) -> Table:

@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from harness.checks import verdict_files, verdicts
-from harness.checks.certificate import script_items
+from harness.checks.certificate import certificate_items, script_items
 from harness.checks.witness import audit_files
 from harness.client import transports
 from harness.history import directories, histories, records
@@ -82,7 +82,7 @@ def of_run(
     steps = script_items.steps(histories.load(directory.path))
     late = next((item.step for item in steps if item.late), None)
     violated = [item.check for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
-    answer = _answer(script, judgement, violated, is_followed=_is_followed(judgement))
+    answer = _answer(script, judgement, violated, is_followed=_followed(judgement).ok)
     is_late = late is not None and answer is Answer.NOT_FOLLOWED
     return Played(
         script=judgement.scenario,
@@ -110,8 +110,8 @@ def _answer(
     return Answer.REFUTED if is_valid else Answer.UNKNOWN
 
 
-def _is_followed(judgement: verdict_files.Judgement) -> bool:
-    return all(item.ok for item in judgement.certificate if item.name == script_items.NAME)
+def _followed(judgement: verdict_files.Judgement) -> certificate_items.Item:
+    return next(item for item in judgement.certificate if item.name == script_items.NAME)
 
 
 def _sentence(
@@ -123,7 +123,7 @@ def _sentence(
     subject = judgement.subject_name
     about = f"{answer} ({'the correct subject' if subject == 'correct' else subject})"
     if answer is Answer.NOT_FOLLOWED:
-        return f"{about}: {_of_item(judgement)}"
+        return f"{about}: {_followed(judgement).reason}"
     if answer is Answer.REFUTED:
         met = "; ".join([f"all {len(script.steps)} steps happened", *_met(script, steps)])
         return f"{about}: {met}; nothing is violated; {_examined(script, judgement)}"
@@ -142,8 +142,8 @@ def _met(script: script_specs.ScriptTraffic, steps: Sequence[records.ScriptStep]
     """
     for step, record in zip(script.steps, steps, strict=False):
         if isinstance(step, script_specs.Await) and step.at_most_s:
-            reached = "was" if record.seen else f"was within {step.at_most_s:g} s not"
-            yield f"{step.object} {reached} {step.state}"
+            late = "" if record.seen else f" in {step.at_most_s:g} s"
+            yield f"{step.object} was {'not ' * bool(late)}{step.state}{late}"
 
 
 def _examined(script: script_specs.ScriptTraffic, judgement: verdict_files.Judgement) -> str:
@@ -151,10 +151,6 @@ def _examined(script: script_specs.ScriptTraffic, judgement: verdict_files.Judge
     names = script.expects or [item.check for item in judgement.checks]
     examined = [item for item in judgement.checks if item.check in names]
     return "; ".join(f"{item.check}: {item.reason}" for item in examined)
-
-
-def _of_item(judgement: verdict_files.Judgement) -> str:
-    return next(item.reason for item in judgement.certificate if item.name == script_items.NAME)
 
 
 def last_calls(directory: directories.RunDirectory) -> list[str]:

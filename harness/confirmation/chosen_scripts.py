@@ -91,7 +91,7 @@ def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
 
 
 def _of_finding(hazard: hazards.Hazard, overrides: Sequence[str]) -> Chosen:
-    names = script_names(hazard)
+    names = hazards.scripts(hazard)
     if not names:
         raise errors.UsageError(
             f"expected a finding with a script, got {hazard.id} ({hazard.title}).{_instead(hazard)}"
@@ -99,16 +99,6 @@ def _of_finding(hazard: hazards.Hazard, overrides: Sequence[str]) -> Chosen:
     scripts = [loading.load(name, overrides=overrides) for name in names]
     notes = [f"{hazard.id}: {', '.join(names)}"]
     return Chosen(scripts=scripts, notes=notes, is_shortened=False)
-
-
-def script_names(hazard: hazards.Hazard) -> list[str]:
-    """Return the names of the shipped scripts that show a finding."""
-    return [name for name in loading.script_names() if _shows(name, hazard)]
-
-
-def _shows(name: str, hazard: hazards.Hazard) -> bool:
-    page = hazards.find(loading.load(name).scenario.known_to_fail)
-    return page is not None and page.hazard.id == hazard.id
 
 
 def _instead(hazard: hazards.Hazard) -> str:

@@ -63,16 +63,14 @@ class ThresholdSpec(Spec):
 
     def _require_that_it_decides(self, figure: figures.Figure) -> None:
         """Refuse a bound beyond the figure's own ends: it says the same whatever happens."""
-        if self.max is not None:
-            never, always = self.max < figure.least_value, self.max >= figure.most_value
-        else:
-            bound = self.min or 0.0
-            never, always = bound > figure.most_value, bound <= figure.least_value
+        least, most = figure.least_value, figure.most_value
+        never = (self.max is not None and self.max < least) or (self.min or 0) > most
+        always = (self.max or 0) >= most or (self.min is not None and self.min <= least)
         if never or always:
-            ends = f"from {figure.least_value:g} to {figure.most_value:g}".removesuffix(" to inf")
+            ends = f"from {least:g} to {most:g}".removesuffix(" to inf")
             raise ValueError(
-                f"{self.metric}: expected a bound that can fail and can hold, got one that "
-                f"{'never fails' if always else 'never holds'}: the figure is {ends}"
+                f"{self.metric}: expected a bound that can fail and can hold, got one that never "
+                f"{'fails' if always else 'holds'}: the figure is {ends}"
             )
 
 

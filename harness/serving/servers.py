@@ -12,7 +12,7 @@ import threading
 import traceback
 from collections.abc import Awaitable, Callable
 
-from aiohttp import http_exceptions, web
+from aiohttp import web
 
 from harness import clocks, errors
 from harness.serving import (
@@ -152,7 +152,7 @@ async def serve(
         handler_cancellation=True,
         shutdown_timeout=_END_S,
         max_line_size=LINE_MAX,
-        logger=_logger(),
+        logger=logging.Logger("silent", logging.CRITICAL),  # of requests that are none
     )
     await runner.setup()
     try:
@@ -164,17 +164,6 @@ async def serve(
         await stopped.wait()
     finally:
         await runner.cleanup()
-
-
-def _logger() -> logging.Logger:
-    """Return a logger that is silent about requests that are none, which are answered by 400."""
-    found = logging.getLogger(__name__)
-    found.addFilter(
-        lambda item: (
-            not isinstance(item.exc_info and item.exc_info[1], http_exceptions.HttpProcessingError)
-        )
-    )
-    return found
 
 
 def _read_ahead(site: sites.Site) -> None:

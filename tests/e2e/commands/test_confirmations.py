@@ -71,6 +71,51 @@ def test_a_step_that_never_comes_is_told_and_left_out(tmp_path: pathlib.Path) ->
     assert document["left_out"] == ["scheduler's write of pods/pod-2/binding is carried out"]
 
 
+UNUSED = {
+    **NEVER,
+    "name": "unused",
+    "title": "two claims, nothing commanded",
+    "traffic": {
+        "profile": "script",
+        "expects": ["claims_in_use"],
+        "objects": [
+            {"kind": "ResourceClaim", "name": "claim-1"},
+            {"kind": "Pod", "name": "pod-1", "claims": []},
+        ],
+        "steps": [
+            {"do": "create", "object": "claim-1"},
+            {"do": "create", "object": "pod-1"},
+            {"do": "await", "object": "pod-1", "state": "bound"},
+        ],
+    },
+}
+
+
+def test_what_examined_nothing_is_neither_refuted_nor_without_double_allocations(
+    tmp_path: pathlib.Path,
+) -> None:
+    """The program did all that was asked, which is nothing of what the script expects."""
+    (tmp_path / "unused.toml").write_text(script_files.text(UNUSED))
+    code, text = running.called(tmp_path, "confirm", "./unused.toml")
+    assert code == 20, text
+    assert "unknown (the correct subject): claims_in_use: no reservations" in text
+    code, text = running.called(tmp_path, "hunt", "./unused.toml", "--repeat", "1")
+    assert code == 20, text
+    assert "no double allocation" not in text
+
+
+def test_refuted_says_what_was_examined_and_whether_the_race_was_met(
+    tmp_path: pathlib.Path,
+) -> None:
+    code, text = running.called(tmp_path, "confirm", "H1", *REMEDY, "--quiet")
+    assert (code, text.strip()) == (0, "H1: refuted")
+    code, text = running.called(tmp_path, "confirm", "H1", *REMEDY)
+    told = next(line for line in text.splitlines() if line.startswith("h01-lost-answer: "))
+    assert "steps happened; claim-2 was not allocated in 3 s; nothing is violated" in told
+    assert "; no device was held by two claims at once" in told
+    assert told.endswith("/report.html")
+
+
 def test_a_scheduler_that_dies_confirms_nothing(tmp_path: pathlib.Path) -> None:
     code, text = running.called(
         tmp_path, "confirm", "H1", "--subject", "command=false {kubeconfig}"

@@ -1,6 +1,7 @@
 """Which violations a result tells in full, and what verdicts and their judges are."""
 
 import pathlib
+import re
 
 import pytest
 
@@ -78,3 +79,15 @@ def test_the_judges_are_the_source_of_the_checks_and_of_what_reads_the_evidence(
         (tmp_path / name / "a.py").write_text("")
         digests.add(verdict_files._digest(tmp_path))
     assert len(digests) == 3, "the report judges nothing"
+
+
+def test_the_judges_are_all_packages_that_the_checks_import() -> None:
+    folder = pathlib.Path(harness.__file__).parent
+    found, left = set[str](), {"checks"}
+    while left:
+        package = left.pop()
+        found.add(package)
+        for path in (folder / package).rglob("*.py"):
+            named = re.findall(r"^ *from harness\.(\w+)", path.read_text(), re.MULTILINE)
+            left |= {name for name in named if (folder / name).is_dir()} - found
+    assert found == set(verdict_files._SOURCES)

@@ -116,3 +116,15 @@ def test_only_a_script_may_owe_no_load() -> None:
         match=r"load: expected the least load[^$]*add these two lines:\n\[load\]\nallocations_min = ",
     ):
         _scenario({"profile": "churn"})
+
+
+@pytest.mark.parametrize("name", loading.script_names())
+def test_a_step_is_told_by_its_request_and_not_by_the_name_of_a_step(name: str) -> None:
+    script = loading.load(name).scenario.traffic
+    assert isinstance(script, script_specs.ScriptTraffic)
+    for step in script.steps:
+        if isinstance(step, script_specs.Arrive | script_specs.Answer):
+            (earlier,) = [other for other in script.steps if other.name == step.request]
+            assert isinstance(earlier, script_specs.Calls)
+            assert earlier.what in step.text
+            assert f" {step.request} is" not in step.text
