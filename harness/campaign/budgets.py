@@ -36,6 +36,8 @@ ENDING_S = 5.0
 """Seconds for stopping runs and writing pages; of a short budget a tenth."""
 GRACE_S = 8.0
 """Seconds after the end in which a worker must have stopped its run; it is interrupted then."""
+LONGER = 0.8
+"""How much longer than the budget runs may go on that decide; stopping them takes time, too."""
 MORE = 1.25
 """How much longer than forecast a budget has to be that is sure to do."""
 _WHY_CUT = {
@@ -107,7 +109,7 @@ class Budget:
             run.number not in self._deciding or (left_s <= 0 and not self._is_longer)
         ):
             return left_s
-        return left_s + self._plan.minutes * 60
+        return left_s + LONGER * 60 * self._plan.minutes
 
     @functools.cached_property
     def _is_longer(self) -> bool:
@@ -125,10 +127,13 @@ def decides(run: campaign_plan.PlannedRun) -> bool:
 
 
 def are_likely_to_end(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> bool:
-    """Return whether all that decides is likely to be known after twice the budget."""
+    """Return whether all that decides is likely to be known before twice the budget is used."""
     if any(result.is_against_subject or result.is_regression for result in found):
         return False  # a violation has decided
-    return _needed_s(plan, found, filter(decides, plan.kinds.values())) <= 120 * plan.minutes
+    return (
+        _needed_s(plan, found, filter(decides, plan.kinds.values()))
+        <= (1 + LONGER) * 60 * plan.minutes
+    )
 
 
 def minutes_that_do(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> int:
@@ -147,7 +152,7 @@ def _needed_s(
     Without any result, the budget was too short for the first run.
     """
     taken_s = {result.kind: result.seconds for result in found if not result.cut}
-    known_s = taken_s or {plan.runs[0].kind: 60 * plan.minutes}
+    known_s = taken_s or {plan.runs[0].kind: max(60 * plan.minutes, plan.runs[0].estimate_s)}
     slower = sum(known_s.values()) / sum(plan.kinds[kind].estimate_s for kind in known_s)
     return sum(taken_s.get(run.kind, run.estimate_s * slower) for run in runs) / max(plan.jobs, 1)
 

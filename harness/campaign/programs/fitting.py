@@ -10,14 +10,12 @@ from harness.campaign.programs import features, tested_programs
 from harness.run.defects import known_defects, track_record
 from harness.scenario import hazards, loading, specs
 
-QUICK = ("pod-churn", "uses-all-resources", "answer-lost", "failover")
-"""Scenarios of `--quick`."""
-STRANGERS_QUICK = ("pod-churn", "watch-lag", "answer-lost", "failover")
-"""The same for programs that are no kube-scheduler: not 800 pods, and a cache is asked for."""
+QUICK = ("pod-churn", "watch-lag", "answer-lost", "failover")
+"""Scenarios of `--quick`; none has hundreds of pods, which take minutes on a busy machine."""
 DEFAULT = (
     *QUICK,
+    "uses-all-resources",
     "shared-claims",
-    "watch-lag",
     "throttled",
     "conflict-storm",
     "pools-change",
@@ -69,10 +67,9 @@ def _of_choice(program: tested_programs.TestedProgram) -> Sequence[str]:
     """Return the names of the choice; all: those that say something about a scheduler."""
     if program.choice == "all":
         return list(_about_schedulers())
-    is_quick = program.choice == "quick"
+    names = QUICK if program.choice == "quick" else DEFAULT
     if program.kind != "command":
-        return QUICK if is_quick else DEFAULT
-    names = STRANGERS_QUICK if is_quick else DEFAULT
+        return names
     return [name for name in names if name not in _LARGE and not _needs_more(name)]
 
 

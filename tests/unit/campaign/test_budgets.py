@@ -129,9 +129,9 @@ def test_when_it_ends_the_first_run_of_each_kind_may_take_as_long_again(
 ) -> None:
     """55 s of a minute: the rest is for the pages."""
     whole = result("correct", OK)
-    assert left_s(tmp_path, 2, whole, used_s=0) == pytest.approx(115, abs=1)
-    assert left_s(tmp_path, 2, whole) == pytest.approx(45, abs=1)
-    assert left_s(tmp_path, 2, whole, used_s=116) < 0
+    assert left_s(tmp_path, 2, whole, used_s=0) == pytest.approx(103, abs=1)
+    assert left_s(tmp_path, 2, whole) == pytest.approx(33, abs=1)
+    assert left_s(tmp_path, 2, whole, used_s=104) < 0
     assert left_s(tmp_path, -1, whole, used_s=50) == pytest.approx(5, abs=1), "a repetition"
     assert left_s(tmp_path, -1, whole) < 0
 
@@ -330,7 +330,7 @@ def test_a_missed_control_is_not_tried_again_after_the_end(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, clock: list[float]
 ) -> None:
     monkeypatch.setattr(budgets, "are_likely_to_end", lambda plan, found: True)
-    found = hunted(tmp_path, monkeypatch, clock, OK, used_s=34.5)
+    found = hunted(tmp_path, monkeypatch, clock, OK, used_s=30.5)
     assert [run.subject for run in found] == ["correct"]
     assert (tmp_path / summaries.JUNIT_NAME).read_text().count("<skipped") > 0
 
