@@ -177,6 +177,13 @@ def test_the_budget_that_will_do_follows_from_the_runs_on_this_machine(
     assert budgets.minutes_that_do(plan(1), made) == minutes
 
 
+def test_a_run_that_takes_longer_than_the_budget_is_not_waited_for() -> None:
+    long = [msgspec.structs.replace(run, estimate_s=300.0) for run in first_round().runs[:1]]
+    alone = msgspec.structs.replace(plan(1), runs=long)
+    assert not budgets.are_likely_to_end(alone, [])
+    assert budgets.minutes_that_do(alone, []) == 7
+
+
 @given(st.lists(st.floats(0.1, 500), min_size=1, max_size=3), st.integers(1, 4), st.floats(0.1, 60))
 def test_a_campaign_of_the_budget_that_will_do_would_end(
     seconds: list[float], jobs: int, minutes: float
