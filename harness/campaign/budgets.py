@@ -113,7 +113,7 @@ class Budget:
 
     @functools.cached_property
     def _is_longer(self) -> bool:
-        """Whether runs that decide go on when the budget ends."""
+        """True if the runs that decide go on when the budget ends."""
         return are_likely_to_end(self._plan, failed_runs.read(self._folder).made)
 
     def has_time_for(self, run: campaign_plan.PlannedRun) -> bool:
