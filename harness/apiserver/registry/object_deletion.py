@@ -319,6 +319,6 @@ def _count_generation(meta: Document) -> None:
 
 
 def _has_foreign_owner(stored: stored_objects.Stored) -> bool:
-    """Return whether an owner is of a group that is not served: nobody knows whether it is gone."""
+    """Return whether an owner is of a group that is not served, and may be there."""
     versions = (one["apiVersion"] for one in stored.document()["metadata"]["ownerReferences"])
     return any("/" in one and one.partition("/")[0] not in resources.groups() for one in versions)

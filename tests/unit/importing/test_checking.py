@@ -1,4 +1,4 @@
-"""What an import writes, a run takes; anything else is refused with file, document and field."""
+"""A run takes the scenario of an import; other input is refused with file, document and field."""
 
 import copy
 import pathlib
