@@ -128,6 +128,19 @@ def run(
     return _judged(directory, runs.run(loaded, plan, directory))
 
 
+def replay(token: str, *, defects: Sequence[str] | None = None) -> str:
+    """Return what an explored run finds, in one sentence; empty: nothing.
+
+    `token` is what `flake-hunt explore` prints; `defects` None: those of the token. Raises Error if
+    it is no token.
+    """
+    from harness.explore.search import search_campaign, tokens
+
+    parsed = tokens.parse(token)
+    chosen = parsed.defects if defects is None else tuple(defects)
+    return search_campaign.replay(dataclasses.replace(parsed, defects=chosen)).finding or ""
+
+
 def judge(directory: pathlib.Path | str) -> Run:
     """Judge a run directory from its content alone; nothing in it is changed.
 
@@ -184,11 +197,18 @@ def cluster(
     No scheduler and no claim controller run on it. `directory` is an existing folder for its
     kubeconfigs and logs; `profile` and `overrides` are --cluster and --cluster-set of the command.
     """
+    import pydantic
+
     from harness.cluster import interfaces
     from harness.cluster.lifecycle import held_clusters
     from harness.scenario import pool_specs, possibility, profiles
+    from harness.scenario.toml_files import wording
 
-    spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
+    try:
+        spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
+    except pydantic.ValidationError as error:
+        details = error.errors(include_url=False)[0]
+        raise errors.UsageError(f"{details['loc'][0]}: {wording.expectation(details)}") from None
     for objection in possibility.of_pools(spec):
         raise errors.UsageError(objection)
     name = f"flake-hunt-{secrets.token_hex(4)}"

@@ -135,8 +135,11 @@ def flake_hunt_cluster(
 
     folder = tmp_path_factory.mktemp("flake-hunt-cluster")
     profile = pytestconfig.getoption("--flake-hunt-cluster")
-    with api.cluster(folder, profile=profile, **flake_hunt_pools) as cluster:
-        yield cluster
+    try:
+        with api.cluster(folder, profile=profile, **flake_hunt_pools) as cluster:
+            yield cluster
+    except api.Error as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 @pytest.fixture
@@ -153,7 +156,11 @@ def flake_hunt_run(
     def run(scenario: str | pathlib.Path, **options: Any) -> "api.Run":
         chosen = request.config.getoption("--flake-hunt-cluster")
         defaults = {"cluster": chosen, "seed": flake_hunt_seed, "reports": tmp_path / "reports"}
-        found = api.run(scenario, **{**defaults, **options})
+        __tracebackhide__ = True  # of an error, only the text and the line of the test are shown
+        try:
+            found = api.run(scenario, **{**defaults, **options})
+        except api.Error as error:
+            raise error.with_traceback(None) from None
         request.node.user_properties.append((MARK, str(found)))
         request.node.add_report_section(
             "call", "flake-hunt", f"{found}\n  again: {_again(request)}"

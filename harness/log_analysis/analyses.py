@@ -10,6 +10,7 @@ from harness.log_analysis import (
     log_files,
     merging,
     messages,
+    proofs,
     signatures,
     text_blocks,
     write_failures,
@@ -47,6 +48,8 @@ def of_finding(found: DoubleAllocation, cause: Cause, counts: Counter[Message]) 
 def missing_reasons(analysis: Analysis) -> Iterator[str]:
     """Yield why logs without a double allocation say nothing about it."""
     yield from _unread(analysis)
+    if not analysis.counts and analysis.gaps[Gap.LINE]:
+        return
     if not analysis.counts:
         yield (
             "no line of a scheduler was recognized: expected lines of klog, ktesting or JSON as "
@@ -54,6 +57,15 @@ def missing_reasons(analysis: Analysis) -> Iterator[str]:
         )
     elif not analysis.allocations and not analysis.plans:
         yield f"the log shows no allocation of a device: {_ASK}"
+    elif analysis.undecided:
+        one, count = analysis.undecided[0], analysis.undecided_count
+        many = f"{count:,} devices seem" if count > 1 else "a device seems"
+        yield (
+            f"{many} to be allocated twice ({one.device} to {one.first.claim} and "
+            f"{one.second.claim}), and the log does not show that the first claim still had it: the "
+            "line in which it lost the device may be missing, or be of another process. Give the "
+            f"whole log of each scheduler in a file of its own; {_ASK}"
+        )
     elif analysis.suspected:
         (device, (first, second)), count = analysis.suspected[0], len(analysis.suspected)
         many = f"{count} devices were each" if count > 1 else "a device was"
@@ -116,26 +128,20 @@ def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Anal
 
 
 def _read(files: Sequence[text_blocks.LogText]) -> list[LogState]:
-    states: dict[tuple[int, str], LogState] = {}
-    state, log, process = None, -1, ""
-    for order, (its_log, record) in enumerate(merging.merged(files)):
+    states: list[LogState] = []
+    of_process: dict[tuple[int, str, bytes], LogState] = {}
+    for order, (log, record) in enumerate(merging.merged(files)):
         record.order = order
-        if its_log != log or record.process != process:
-            log, process = its_log, record.process
-            state = _state(states, log, process)
-        if state is not None:
-            state.see(record)
-    for state in states.values():
+        process = log, record.process, record.source
+        is_new = process not in of_process or record.message is Message.STARTED
+        if is_new and len(states) < _STATES_MAX:
+            of_process[process] = LogState(str(len(states)))
+            states.append(of_process[process])
+        if process in of_process:
+            of_process[process].see(record)
+    for state in states:
         state.end()
-    return list(states.values())
-
-
-def _state(states: dict[tuple[int, str], LogState], log: int, process: str) -> LogState | None:
-    """Return the state of a process; None if there are too many of them."""
-    key = log, process
-    if key not in states and len(states) < _STATES_MAX:
-        states[key] = LogState(f"process {process}" if process else f"log {log + 1}")
-    return states.get(key)
+    return states
 
 
 def _concluded(files: Sequence[text_blocks.LogText], states: Sequence[LogState]) -> Analysis:
@@ -145,21 +151,30 @@ def _concluded(files: Sequence[text_blocks.LogText], states: Sequence[LogState])
     gaps: collections.Counter[Gap] = collections.Counter()
     for counted in (*(file.gaps for file in files), *(state.gaps for state in states)):
         gaps.update(counted)
-    pairs = _distinct(states)
-    findings = [_finding(found, counts) for found in pairs]
-    explained = [(found.second.gather, found.device) for found in pairs]
+    findings, undecided = [], list[DoubleAllocation]()
+    for item in (_finding(found, counts) for found in _distinct(states)):
+        item.found.is_whole &= not (gaps[Gap.SUPPRESSED] or gaps[Gap.LINE])
+        if proofs.is_shown(item.found, item.cause):
+            findings.append(item)
+        else:
+            undecided.append(item.found)
     unread = sum(state.found_count - len(state.found) for state in states)
+    explained = [(item.found.second.gather, item.found.device) for item in findings]
+    allocated: Counter[tuple[str, str]] = Counter()
+    for state in states:
+        allocated |= state.allocated
     analysis = Analysis(
         files=files,
         findings=findings,
-        found_count=len(pairs) + unread,
+        undecided=undecided,
+        undecided_count=len({(item.device, item.second.claim) for item in undecided}) + unread,
         stale=[
             stale
             for state in states
             for stale in state.stale
             if (stale.gather, stale.device) not in explained
         ],
-        allocations=counts[Message.OBSERVED],
+        allocations=allocated.total(),
         plans=counts[Message.RESERVED],
         shares=counts[Message.SHARED],
         releases=counts[Message.FREED],
@@ -203,6 +218,9 @@ def _distinct(states: Sequence[LogState]) -> list[DoubleAllocation]:
 
 def _joined(one: DoubleAllocation, other: DoubleAllocation) -> DoubleAllocation:
     """Join two schedulers' logs of one pair: each knows how it allocated its own claims."""
+    for found in (one, other):
+        if found.first.reserved and found.second.reserved:
+            return found
     moments = {}
     for claim in (one.first.claim, one.second.claim):
         known = [item for found in (one, other) for item in (found.first, found.second)]

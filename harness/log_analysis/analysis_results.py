@@ -51,8 +51,10 @@ class Analysis:
 
     files: Sequence[text_blocks.LogText]
     findings: Sequence[Finding]
-    found_count: int
-    """Double allocations, also those that are not among the findings because there are too many."""
+    undecided: Sequence[DoubleAllocation]
+    """What seems to be a double allocation, without lines that prove it."""
+    undecided_count: int
+    """Devices and second claims of those, also those that are not kept."""
     stale: Sequence[StaleGather]
     """Gathers that missed a device without a double allocation in the logs."""
     allocations: int

@@ -55,6 +55,8 @@ class ClaimLines(msgspec.Struct, eq=False):
     """The allocation was given up, because something after Reserve failed."""
     unanswered: LogRecord | None = None
     """The answer to the write of its status was lost: whether it was stored is unknown."""
+    ended: LogRecord | None = None
+    """The attempt failed after the plan, or another attempt to schedule the pod began."""
     binding: LogRecord | None = None
     bound: LogRecord | None = None
     observed: LogRecord | None = None
@@ -102,7 +104,7 @@ LISTED_MAX = 3
 """Lines of what a gather listed that are shown; the others are counted."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class DoubleAllocation:
     """Two claims that have one device at a time."""
 
@@ -111,7 +113,11 @@ class DoubleAllocation:
     first: ClaimLines
     second: ClaimLines
     shown_by: LogRecord
-    """The line with which it is certain."""
+    """The line with which both seem to have it."""
+    freed: LogRecord | None = None
+    """The claim that had the device before lost it after that."""
+    is_whole: bool = True
+    """False if the log lacks lines between the two allocations, or close to them."""
 
     def records(self) -> Iterator[LogRecord]:
         """Yield the lines about both claims, and the first ones of what the gather listed."""

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from harness import errors
+from harness import errors, suggestions
 from harness.history import directories, retention, zstd_frames
 
 STDIN = "-"
@@ -50,8 +50,10 @@ def require_readable(name: str) -> None:
         path.open("rb").close()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        names = (other.name for other in path.parent.glob("*"))
+        beside = suggestions.did_you_mean(path.name, names)
         raise errors.UsageError(
-            f"expected a log file, got {name} ({reason}): name a file, or - for standard input"
+            f"expected a log file, got {name} ({reason}).{beside} Name a file, or - for standard input"
         ) from error
 
 

@@ -14,6 +14,10 @@ from harness.log_analysis.messages import Message
 _TIME = re.compile(rb"[IWEF](\d{4}) (\d\d):(\d\d):(\d\d)\.(\d{1,9}) *(\d*)")
 _ESCAPE = re.compile(r'\\(["\\nrt]|x[0-9a-f]{2}|u[0-9a-f]{4})')
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t"}
+_SOURCE = re.compile(
+    rb"\[pod/\S+\] |[a-z][\w.-]* +\| |[a-z][\w.-]* [a-z][\w.-]* (?=[IWEF]\d{4} |\{)"
+)
+"""The prefix with the pod, as `kubectl logs --prefix`, compose and `stern` write it."""
 _LIST_ITEM = re.compile(r'"([^"]*)"')
 _DAY_US = 86_400_000_000
 _QUOTE = ord('"')
@@ -79,6 +83,12 @@ class LogRecord(msgspec.Struct, eq=False, gc=False):
             given = self.fields.get(key)
             return _parse(given) if isinstance(given, str) else given
         return _parse(self.document) if self.document else None
+
+    @property
+    def source(self) -> bytes:
+        """The prefix that names the pod that wrote the line; empty if it has none."""
+        found = None if self.text[:1] in b"IWEF{" else _SOURCE.match(self.text)
+        return found[0] if found else b""
 
     @property
     def time_us(self) -> int:

@@ -1,11 +1,14 @@
 """Follows one scheduler through its log: plans, writes, and the devices that it sees in use."""
 
+import array
+import bisect
 import collections
 from collections.abc import Callable
 
 from harness.log_analysis import (
     allocation_documents,
     double_allocations,
+    messages,
     open_gathers,
     write_failures,
 )
@@ -16,11 +19,14 @@ from harness.log_analysis.write_failures import Kind
 
 CLAIMS_MAX = 20_000
 """Allocations whose lines are remembered; the least recent are forgotten first."""
-VERSIONS_MAX = 100
 UNANSWERED_MAX = 1_000
 """Plans without an answer to their write that are remembered after a later plan of the claim."""
 SUSPECTED_MAX = 200
 """Pairs of plans that may overlap; the outcome of the latest ones is awaited."""
+ALLOCATED_MAX = 200_000
+"""Devices with claims that are counted apart, to count once what two schedulers see."""
+NEAR = 1_000
+"""Lines after a double allocation within which a sign of missing lines makes it doubtful."""
 FOUND_MAX = 1_000
 """Double allocations that are kept with their lines; further ones are only counted."""
 
@@ -51,9 +57,15 @@ class LogState:
         self.failures = write_failures.WriteFailures()
         self._gathers = open_gathers.OpenGathers(self.stale)
         self._reported: set[tuple[str, frozenset[str]]] = set()
+        self._by_holder: dict[tuple[str, str], list[DoubleAllocation]] = {}
+        """Device, and the claim that was seen to have it first -> its double allocations."""
+        self._losses = array.array("Q")
+        """Orders of lines that show that another one is missing."""
+        self.allocated: collections.Counter[tuple[str, str]] = collections.Counter()
+        """Device and claim of each allocation that was seen -> how often."""
         self._see: dict[Message, Callable[[LogRecord], None]] = {
             Message.STARTED: self._see_start,
-            Message.PRE_FILTER: self._gathers.see_attempt,
+            Message.PRE_FILTER: self._see_attempt,
             Message.GATHER_STARTED: self._gathers.see_start,
             Message.LIST_STARTED: self._gathers.see_start,
             Message.GATHER_FINISHED: self._gathers.see_finish,
@@ -82,6 +94,10 @@ class LogState:
         """Take in that the log has no more lines."""
         self._gathers.end()
         self._count_missing()
+        for found in self.found:
+            begin = found.first.reserved or found.second.reserved or found.shown_by
+            places = (begin.order, found.shown_by.order + NEAR)
+            found.is_whole = len({bisect.bisect(self._losses, place) for place in places}) == 1
         for device, planned in self._planned.items():
             names = list(dict.fromkeys((*self._held.get(device, ()), *planned)))
             for claim in planned if len(names) > 1 else ():
@@ -99,12 +115,15 @@ class LogState:
         """Count a line that cannot be read as that, and not as what it should say."""
         self.counts[record.message] -= 1
         self.gaps[gap] += 1
+        self._losses.append(record.order)
 
     def _count_missing(self) -> None:
         if not self.shows_devices:
             self.gaps[Gap.UNPLANNED] = len(self._unplanned)
         else:
-            self.gaps[Gap.UNSEEN] = sum(map(self._is_unseen, self._claims.values()))
+            unseen = [*map(_stored_order, filter(self._is_unseen, self._claims.values()))]
+            self.gaps[Gap.UNSEEN] = len(unseen)
+            self._losses = array.array("Q", sorted((*self._losses, *unseen)))
 
     def _is_unseen(self, moments: ClaimLines) -> bool:
         """Return whether lines about a claim's devices are missing, as later claims' are there."""
@@ -118,12 +137,15 @@ class LogState:
             self._seen_until = max(self._seen_until, _stored_order(moments))
 
     def _see_start(self, record: LogRecord) -> None:
-        """Forget all: the scheduler was started again, and lists all claims."""
-        if len(self.versions) < VERSIONS_MAX:
-            self.versions |= {record.value("version")} - {""}
-        for known in (self._claims, self._by_pod, self._held, self._planned, self._unanswered):
-            known.clear()
-        self._gathers.forget()
+        self.versions |= {record.value("version")} - {""}
+
+    def _see_attempt(self, record: LogRecord) -> None:
+        self._gathers.see_attempt(record)
+        self._see_end(record)
+
+    def _see_end(self, record: LogRecord) -> None:
+        for moments in self._by_pod.get(record.value("pod"), ()):
+            moments.ended = moments.ended or record
 
     def _see_reserved(self, record: LogRecord) -> None:
         devices = allocation_documents.parsed(record.document) if record.document else None
@@ -135,7 +157,9 @@ class LogState:
             self._leave_out(record, Gap.PLAN)
         if not claim:
             return
-        gather = self._gathers.take(record)
+        gather = self._gathers.take(record, claim)
+        if gather is None:
+            self._losses.append(record.order)
         pod = record.value("pod")
         if not pod and gather is not None and gather.attempt is not None:
             pod = gather.attempt.value("pod")
@@ -201,16 +225,18 @@ class LogState:
         claim = record.value("resourceclaim")
         moments = self._claims.get(claim)
         if moments is None:
-            self._note_unplanned(claim)
+            self._note_unplanned(claim, record)
             of_pod = self._by_pod.get(record.value("pod"), [])
             moments = of_pod[0] if len(of_pod) == 1 else None
         if moments is not None and moments.written is None:
             moments.written = record
             self._confirm(moments, record)
 
-    def _note_unplanned(self, claim: str) -> None:
-        if claim and len(self._unplanned) < CLAIMS_MAX:
-            self._unplanned.add(claim)
+    def _note_unplanned(self, claim: str, record: LogRecord) -> None:
+        if claim:
+            self._losses.append(record.order)
+            if len(self._unplanned) < CLAIMS_MAX:
+                self._unplanned.add(claim)
 
     def _see_assumed(self, record: LogRecord) -> None:
         if record.value("description") != "ResourceClaim":
@@ -218,14 +244,18 @@ class LogState:
         claim = record.value("cacheKey")
         moments = self._claims.get(claim)
         if moments is None:
-            self._note_unplanned(claim)
+            self._note_unplanned(claim, record)
         elif moments.assumed is None:
+            if moments.ended or moments.released:
+                self._losses.append(record.order)
             moments.assumed = record
             self._follow_seen(moments)
             self._confirm(moments, record)
 
     def _see_failure(self, record: LogRecord) -> None:
         kind, claim = self.failures.see(record)
+        if record.message in messages.FAILURES:
+            self._see_end(record)
         moments = self._claims.get(claim) if kind is Kind.LOST_ANSWER else None
         if moments is None or moments.reserved is None or moments.unanswered is not None:
             return
@@ -261,8 +291,10 @@ class LogState:
     def _see_removed(self, record: LogRecord) -> None:
         moments = self._moments(record.value("claim"))
         if moments.reserved is None:
-            self._note_unplanned(moments.claim)
-        if moments.removed is None:
+            self._note_unplanned(moments.claim, record)
+        if moments.removed is not None:
+            self._losses.append(record.order)
+        else:
             moments.removed = record
             moments.uid = moments.uid or record.value("uid")
         self._gathers.see_removed(moments)
@@ -272,10 +304,15 @@ class LogState:
         if not device or not claim:
             self._leave_out(record, Gap.DEVICE)
             return
-        moments = self._moments_of(claim, device)
-        moments.observed = record
-        self._follow_seen(moments)
+        is_kept = len(self.allocated) < ALLOCATED_MAX
+        self.allocated[(device, claim) if is_kept else ("", "")] += 1
         holders = self._held.get(device, ())
+        moments = self._moments_of(claim, device)
+        if claim in holders:
+            self._losses.append(record.order)
+        else:
+            moments.observed = record
+        self._follow_seen(moments)
         allocation_documents.discard(self._planned, device, claim)
         for key in [key for key in self.suspected if claim in key[1]]:
             del self.suspected[key]
@@ -291,6 +328,10 @@ class LogState:
         if not device or not claim:
             self._leave_out(record, Gap.DEVICE)
             return
+        for found in self._by_holder.pop((device, claim), ()):
+            found.freed = record
+        if claim in self._claims and claim not in self._held.get(device, ()):
+            self._losses.append(record.order)
         allocation_documents.discard(self._held, device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
@@ -315,6 +356,7 @@ class LogState:
             self._reported.add(key)
             found = DoubleAllocation(device, first, second, record)
             self.found.append(found)
+            self._by_holder.setdefault((device, one.claim), []).append(found)
             if len(self.found) <= open_gathers.FINDINGS_MAX:
                 open_gathers.keep(found.records, record)
 

@@ -5,7 +5,6 @@ Rotated parts of a log may overlap: a line that two of them have counts once.
 
 import collections
 import heapq
-import itertools
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
@@ -76,6 +75,7 @@ def records(file: text_blocks.LogText) -> Iterator[LogRecord]:
 
     Lines that cannot be read are counted in the file's `gaps`.
     """
+    count = 0
     for block in file.blocks():
         text, number, counted = block.text, block.line, 0
         for found in _hits(text):
@@ -85,6 +85,7 @@ def records(file: text_blocks.LogText) -> Iterator[LogRecord]:
             read = _of_text if found.re is _TEXT else _of_json
             record = read(file, block, found, number, start)
             if record is not None:
+                count += 1
                 yield record
             elif messages.BY_TEXT[found[1]] in messages.EVIDENCE:
                 file.gaps[Gap.LINE] += 1
@@ -92,6 +93,7 @@ def records(file: text_blocks.LogText) -> Iterator[LogRecord]:
         file.gaps[Gap.ORPHAN] += sum(1 for _ in _orphans(text))
         if b"Suppressed " in text:
             file.gaps[Gap.SUPPRESSED] += sum(map(int, _SUPPRESSED.findall(text)))
+        file.gaps[Gap.LINE] += 0 if count else text.count(Message.OBSERVED.encode())
 
 
 def _orphans(text: bytes) -> Iterator[int]:
@@ -219,69 +221,62 @@ _VARYING = re.compile(r"\.(?:gz|xz|zst|log|json|txt)\b|[\d._-]+|part", re.I)
 class _Log:
     """Files that are parts of the log of one scheduler."""
 
-    def __init__(self, stem: str) -> None:
+    def __init__(self, number: int, stem: str) -> None:
+        self.number = number
         self.stem = stem
-        self.open_files = 0
-        self._recent: collections.OrderedDict[bytes, text_blocks.LogText] = (
-            collections.OrderedDict()
-        )
-
-    def has_recent(self, record: LogRecord) -> bool:
-        """Return whether another file of this log had this line just before."""
-        return self._recent.get(record.text, record.file) is not record.file
+        self.recent: collections.OrderedDict[bytes, None] = collections.OrderedDict()
 
     def remember(self, record: LogRecord) -> None:
-        self._recent[record.text] = record.file
-        if len(self._recent) > RECENT_MAX:
-            self._recent.popitem(last=False)
+        self.recent[record.text] = None
+        if len(self.recent) > RECENT_MAX:
+            self.recent.popitem(last=False)
 
 
 def merged(files: Sequence[text_blocks.LogText]) -> Iterator[tuple[int, LogRecord]]:
-    """Yield the lines of all files in order, each with the number of its log, from 0.
+    """Yield the lines of all files in order, each once and with the number of its log, from 0.
 
-    A file continues a log if that has ended, or has the same line, or a name that differs in
-    numbers only.
+    A file continues a log if it begins with one of its lines, or if its name differs as those of
+    rotated parts do. Any other is the log of another process.
     """
-    if len(files) == 1:
-        yield from zip(itertools.repeat(0), records(files[0]), strict=False)
-        return
     logs: list[_Log] = []
     chosen: dict[text_blocks.LogText, _Log] = {}
-    sources = [_by_time(file, index) for index, file in enumerate(files)]
-    for _, index, record in heapq.merge(*sources, key=lambda entry: entry[:2]):
-        file = files[index]
-        if record is None:
-            if file in chosen:
-                chosen[file].open_files -= 1
-            continue
-        if file not in chosen:
-            chosen[file] = _log_of(record, logs)
-            chosen[file].open_files += 1
-        log = chosen[file]
-        if not log.has_recent(record):
+    for record in _in_order(files):
+        log = chosen.get(record.file)
+        if log is None:
+            log = chosen[record.file] = _log_of(record, logs)
+        if record.text not in log.recent:
             log.remember(record)
-            yield logs.index(log), record
+            yield log.number, record
 
 
-def _by_time(file: text_blocks.LogText, index: int) -> Iterator[tuple[int, int, LogRecord | None]]:
-    """Yield the lines of a file with times that never go back, and None at its end."""
+def _in_order(files: Sequence[text_blocks.LogText]) -> Iterator[LogRecord]:
+    if len(files) == 1:
+        return records(files[0])
+    sources = [_by_time(file, index) for index, file in enumerate(files)]
+    return (entry[2] for entry in heapq.merge(*sources, key=lambda entry: entry[:2]))
+
+
+def _by_time(file: text_blocks.LogText, index: int) -> Iterator[tuple[int, int, LogRecord]]:
+    """Yield the lines of a file with times that never go back."""
     latest = 0
     for record in records(file):
         latest = max(latest, record.time_us)
         yield latest, index, record
-    yield latest, index, None
 
 
 def _log_of(record: LogRecord, logs: list[_Log]) -> _Log:
     """Return the log that a file continues, given its first line; a new one if it is none."""
     stem = _stem(record.file.name)
     for log in logs:
-        if log.open_files == 0 or log.stem == stem or log.has_recent(record):
+        if log.stem == stem or record.text in log.recent:
             return log
-    logs.append(_Log(stem))
+    logs.append(_Log(len(logs), stem))
     return logs[-1]
 
 
 def _stem(name: str) -> str:
+    """Return the name without what rotation changes, which stands behind `.log`."""
     path = pathlib.PurePath(name)
-    return str(path.with_name(_VARYING.sub("", path.name) or "log")) if path.name else name
+    before, dot, _ = path.name.rpartition(".log")
+    varying = before + dot or _VARYING.sub("", path.name) or "log"
+    return str(path.with_name(varying)) if path.name else name

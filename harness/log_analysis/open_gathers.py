@@ -73,14 +73,14 @@ def of_gather(gather: Gather | None, reserved: LogRecord) -> tuple[InFlightLine,
 
 def between(begin: LogRecord, end: int) -> Iterator[InFlightLine]:
     """Yield the lines about claims in flight from a line on, up to a place in its file."""
-    count, thread = 0, begin.thread
+    count, writer = 0, (begin.thread, begin.source)
     for block in begin.file.between(max(begin.offset, end - _BYTES_MAX), end):
         number, counted = block.line, 0
         for match in _LINE.finditer(block.text):
             number += block.text.count(b"\n", counted, match.start())
             counted = match.start()
             record = _record(begin, match[0], number, block.offset + counted)
-            if record.thread != thread:
+            if (record.thread, record.source) != writer:
                 continue  # of another scheduler, whose lines are in the same file
             device, claim = record.value("device"), record.value("claim")
             if device and claim:
@@ -189,12 +189,14 @@ class OpenGathers:
         for opened in self._open.values():
             opened.left += [entry for entry in opened.observed if entry[1] is moments]
 
-    def take(self, reserved: LogRecord) -> Gather | None:
+    def take(self, reserved: LogRecord, claim: str) -> Gather | None:
         """Return the gather with which an allocation was planned; None if the log has none."""
         thread = reserved.thread
         self._follow(thread)
         self._open.pop(thread, None)
-        return self._by_thread.get(thread)
+        gather = self._by_thread.get(thread)
+        is_its_own = gather and gather.attempt and claim in gather.attempt.values("resourceclaims")
+        return gather if is_its_own else None
 
     def end(self) -> None:
         """Take in that the log ends: what was found by gathers under way stays unknown."""

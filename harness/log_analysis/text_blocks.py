@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from harness.log_analysis import log_files, messages
+from harness.log_analysis import cloud_exports, log_files, messages
 from harness.log_analysis.messages import Gap
 
 _HELD_MAX = 2**22
@@ -25,7 +25,7 @@ _OBJECT = re.compile(rb'\n(?:\{|[^IWEF\s{}"][^\n"{]{0,200}\{) ?"(?!ts":)')
 _KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:")
 _CUT_KEYS = ("log", "Output")
 """Keys of values that end with a line end, unless the line was cut."""
-_KEYS = (*_CUT_KEYS, "MESSAGE", "message", "msg", "line", "textPayload")
+_KEYS = (*_CUT_KEYS, "MESSAGE", "msg", "line", *cloud_exports.TEXTS)
 
 
 def unwrapped(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -35,7 +35,7 @@ def unwrapped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """
     rest, failure = b"", None
     try:
-        for piece in _in_utf8(pieces):
+        for piece in cloud_exports.lines(_in_utf8(pieces)):
             if not rest and (
                 b"\x1b" not in piece and b"\r" not in piece and not _has_objects(piece)
             ):
@@ -121,7 +121,8 @@ def _text(fields: dict[str, Any]) -> bytes:
         if text and text not in messages.BY_TEXT:
             is_part = key in _CUT_KEYS and len(text) >= _PART_MIN
             return text if text.endswith(b"\n") or is_part else text + b"\n"
-    return b"\n" if "Action" in fields else b""
+    inner = (_text(value) for value in fields.values() if isinstance(value, dict))
+    return next(filter(None, inner), b"\n" if "Action" in fields else b"")
 
 
 def _as_bytes(value: object) -> bytes:

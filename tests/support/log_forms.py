@@ -1,6 +1,8 @@
 """Forms in which other programs pass on a scheduler's log: prefixes, filters, wrappers."""
 
+import csv
 import gzip
+import io
 import itertools
 import json
 import re
@@ -83,7 +85,40 @@ def _as_numbers(text: str) -> bytes:
     return "".join(json.dumps(item) + "\n" for item in items).encode()
 
 
+def _of_aws(text: str) -> bytes:
+    events = [{"timestamp": n, "message": line} for n, line in enumerate(_lines(text))]
+    return json.dumps({"events": events, "nextForwardToken": "f/1"}, indent=4).encode()
+
+
+def _of_gcloud(text: str) -> bytes:
+    """The newest entry comes first."""
+    entries = [{"insertId": "a", "jsonPayload": {"message": line}} for line in _lines(text)]
+    return json.dumps(entries[::-1], indent=2).encode()
+
+
+def _of_aks(text: str) -> bytes:
+    objects = (
+        {"category": "kube-scheduler", "properties": {"log": line + "\n", "stream": "stderr"}}
+        for line in _lines(text)
+    )
+    return "".join(json.dumps(item) + "\n" for item in objects).encode()
+
+
+def _of_aks_in_csv(text: str) -> bytes:
+    made = io.StringIO()
+    rows = csv.writer(made)
+    rows.writerow(["TimeGenerated [UTC]", "Category", "Message", "PodName"])
+    rows.writerows(
+        ["1/15/2026, 3:11:04.407 PM", "kube-scheduler", line, "p"] for line in _lines(text)
+    )
+    return made.getvalue().encode()
+
+
 ALL: dict[str, Form] = {
+    "aws logs get-log-events": _of_aws,
+    "gcloud --format=json": _of_gcloud,
+    "AKS, JSON": _of_aks,
+    "AKS, CSV": _of_aks_in_csv,
     "plain": str.encode,
     "kubectl --timestamps": prefixed("2026-12-01T10:00:{ns}Z "),
     "kubectl --timestamps, local": prefixed("2026-12-01T10:00:{ns}+01:00 "),

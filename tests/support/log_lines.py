@@ -117,11 +117,10 @@ class Story:
             **more,
         )
 
-    def assume(self, name: str) -> "Story":
+    def assume(self, name: str, **more: Any) -> "Story":
         """The claim's update is in the assume cache."""
-        return self.add(
-            "Assumed object", description="ResourceClaim", cacheKey=f"default/{name}", version=5
-        )
+        values = {"description": "ResourceClaim", "cacheKey": f"default/{name}", "version": 5}
+        return self.add("Assumed object", **values, **more)
 
     def remove(self, name: str) -> "Story":
         """The claim leaves the claims in flight."""
@@ -155,11 +154,10 @@ class Story:
             "Attempting to bind pod to node", pod=f"default/pod-{name}", node="worker-0"
         )
 
-    def bound(self, name: str) -> "Story":
+    def bound(self, name: str, **more: Any) -> "Story":
         """The pod is bound."""
-        return self.add(
-            "Successfully bound pod to node", pod=f"default/pod-{name}", node="worker-0"
-        )
+        values = {"pod": f"default/pod-{name}", "node": "worker-0"}
+        return self.add("Successfully bound pod to node", **values, **more)
 
     def text(self, form: str = "klog") -> str:
         """The log in one of the forms."""

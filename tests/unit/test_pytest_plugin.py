@@ -85,6 +85,28 @@ def test_a_mark_that_cannot_be_understood(pytester: pytest.Pytester, mark: str, 
     assert result.ret not in (0, 1)
 
 
+def test_an_error_is_told_without_what_led_to_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def flake_hunt_pools():
+            return {"nodes": 0}
+
+        def test_cluster(flake_hunt_cluster): pass
+
+        def test_run(flake_hunt_run):
+            flake_hunt_run("pod-churn", overrides=["traffic.users=0"])
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1, failed=1)
+    assert "nodes: expected at least 1, got 0" in result.outlines
+    assert sum(line.startswith("E ") for line in result.outlines) == 2
+    assert not any("pydantic" in line or "harness/" in line for line in result.outlines)
+
+
 def test_a_mark_without_a_number_is_one_run(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.flake_hunt\ndef test_it(): pass\n")
     pytester.runpytest_subprocess().assert_outcomes(passed=1)

@@ -156,7 +156,9 @@ class Explanation:
     seen: Seen
     double_allocation_count: int
     double_allocations: Sequence[DoubleAllocationDocument]
-    """All of them, or the first thousand of each scheduler."""
+    """All of them, or those among the first thousand of each scheduler."""
+    undecided_count: int
+    """Allocations that seem to be double, without lines that prove it."""
     stale_gathers: Sequence[StaleGatherDocument]
     failures: Sequence[FailuresDocument]
     """Conflicts, lost answers and other failures around writes of claims, by kind."""
@@ -179,8 +181,9 @@ def document(analysis: analysis_results.Analysis) -> Explanation:
             shares=analysis.shares,
             versions=list(analysis.versions),
         ),
-        double_allocation_count=analysis.found_count,
+        double_allocation_count=len(analysis.findings),
         double_allocations=[_of_finding(finding) for finding in analysis.findings],
+        undecided_count=analysis.undecided_count,
         stale_gathers=[_of_stale(stale) for stale in analysis.stale],
         failures=[_of_failures(item) for item in analysis.failures],
         reasons=analysis.reasons,
@@ -192,9 +195,11 @@ def _summary(analysis: analysis_results.Analysis) -> str:
     if not analysis.allocations:
         seen = _counted(analysis.plans, "planned allocation", "planned allocations")
     if analysis.findings:
-        found = _counted(analysis.found_count, "double allocation", "double allocations")
-        meant = verdicts.meant_pairs(analysis.found_count, analysis.allocations or analysis.plans)
-        return f"{found}{meant} among {seen}"
+        count, doubtful = len(analysis.findings), analysis.undecided_count
+        found = _counted(count, "double allocation", "double allocations")
+        meant = verdicts.meant_pairs(count, analysis.allocations or analysis.plans)
+        more = f"; {doubtful:,} more cannot be decided" if doubtful else ""
+        return f"{found}{meant} among {seen}{more}"
     if analysis.verdict is analysis_results.Verdict.UNKNOWN:
         shown = seen if analysis.allocations or analysis.plans else "no allocation of a device"
         return f"inconclusive; the logs show {shown}"

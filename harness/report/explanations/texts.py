@@ -33,18 +33,18 @@ FAILURES_MAX = 3
 """Lines of each kind of failure that are shown in full; more are counted."""
 
 
-def lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines of the text."""
+def lines(explanation: Explanation, *, are_all: bool = True) -> Iterator[str]:
+    """Yield the lines of the text; without `are_all` only the first double allocation in full."""
     yield f"{explanation.verdict}: {explanation.summary}"
     yield from _paragraphs("unknown", explanation.reasons)
     if explanation.seen.versions:
         yield from _paragraphs("scheduler", [", ".join(explanation.seen.versions)])
     count = explanation.double_allocation_count
-    for number, found in enumerate(explanation.double_allocations, 1):
+    if count > 1 and not are_all:
+        yield from _table(explanation.double_allocations)
+    for number, found in enumerate(explanation.double_allocations[: None if are_all else 1], 1):
         yield ""
         yield from _of_double_allocation(found, f"{number} of {count}")
-    if (shown := len(explanation.double_allocations)) < count:
-        yield f"\n{count - shown} more double allocations are not shown."
     for stale in explanation.stale_gathers:
         yield ""
         yield from _of_stale_gather(stale)
@@ -52,6 +52,14 @@ def lines(explanation: Explanation) -> Iterator[str]:
         yield "\nFailed writes and repeated reads"
     for failures in explanation.failures:
         yield from _of_failures(failures, explanation)
+
+
+def _table(rows: Sequence[DoubleAllocationDocument]) -> Iterator[str]:
+    yield "\nDouble allocations; the first one follows in full, --all shows each so"
+    width = max(len(found.device) for found in rows)
+    for number, found in enumerate(rows, 1):
+        claims = f"{found.first.claim}, {found.second.claim}"
+        yield f"  {number:>4}  {found.device:<{width}}  {claims}: {signature(found)}"
 
 
 def window(item: Window) -> str:

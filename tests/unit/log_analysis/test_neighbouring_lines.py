@@ -62,7 +62,7 @@ def test_those_of_a_long_log_are_kept_in_time(
 
 
 def test_long_lines_are_cut(analyse: conftest.Analyse) -> None:
-    text = story().text().encode().replace(b"\n", b"\n" + b"x" * 1_000 + b"\n")
+    text = story().text("json").encode().replace(b"\n", b"\n" + b"x" * 1_000 + b"\n")
     for record in found(analyse, text):
         assert record.neighbours is not None
         assert {len(line) for line in record.neighbours.after} <= {LENGTH, *range(LENGTH)}
@@ -70,5 +70,12 @@ def test_long_lines_are_cut(analyse: conftest.Analyse) -> None:
 
 
 def test_a_line_alone_has_none(analyse: conftest.Analyse) -> None:
-    records = found(analyse, Story().observe("a").observe("b").text().encode())
-    assert [len(record.neighbours.before) for record in records if record.neighbours] == [0, 1]
+    story = Story().reserve("a").observe("a").reserve("b").observe("b").free("a")
+    records = found(analyse, story.text("json").encode())
+    assert [len(record.neighbours.before) for record in records if record.neighbours] == [
+        0,
+        1,
+        2,
+        2,
+        2,
+    ]

@@ -128,7 +128,7 @@ def test_a_stale_gather_without_a_double_allocation_is_named(
 
 def test_quotes_in_values_are_no_keys(analyse: conftest.Analyse) -> None:
     story = Story().observe('a" device="gpu.example/worker-0/device-1')
-    assert analyse(story.observe("b").text()).verdict is Verdict.FOUND
+    assert analyse(story.observe("b").text()).undecided_count == 1
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -136,7 +136,8 @@ def test_random_histories_are_judged_as_they_were_made(
     analyse: conftest.Analyse, seed: int
 ) -> None:
     stream = random.Random(seed)
-    story, held, expected = Story(), dict[str, set[str]](), set[tuple[str, frozenset[str]]]()
+    story, held, seen = Story(), dict[str, set[str]](), set[tuple[str, str, str]]()
+    shown = set[tuple[str, str, str]]()
     devices = [f"gpu.example/worker-0/device-{number}" for number in range(3)]
     for number in range(stream.randrange(5, 40)):
         device = stream.choice(devices)
@@ -145,18 +146,20 @@ def test_random_histories_are_judged_as_they_were_made(
             name = stream.choice(sorted(holders))
             holders.remove(name)
             story.free(name, device)
+            shown |= {item for item in seen if item[:2] == (device, name)}
         else:
             name = f"c{number}"
-            expected |= {
-                (device, frozenset((f"default/{one}", f"default/{name}"))) for one in holders
-            }
+            seen |= {(device, one, name) for one in holders}
             holders.add(name)
-            story.observe(name, device)
+            story.attempt(name).reserve(name, device).observe(name, device)
+    analysis = analyse(story.text(stream.choice(["klog", "ktesting", "json"])))
     found = {
-        (item.found.device, frozenset((item.found.first.claim, item.found.second.claim)))
-        for item in analyse(story.text(stream.choice(["klog", "ktesting", "json"]))).findings
+        (item.found.device, *(one.claim[8:] for one in (item.found.first, item.found.second)))
+        for item in analysis.findings
     }
-    assert found == expected
+    assert found == shown
+    undecided = {(device, second) for device, _, second in seen - shown}
+    assert analysis.undecided_count == len(undecided)
 
 
 def test_a_deleted_claim_may_be_named_by_its_uid(analyse: conftest.Analyse) -> None:
@@ -165,4 +168,4 @@ def test_a_deleted_claim_may_be_named_by_its_uid(analyse: conftest.Analyse) -> N
     story.attempt("b").reserve("b").assume("b").observe("b")
     assert analyse(story.text()).verdict is Verdict.NONE_SEEN
     other = story.text().replace('claim="uid-a"', 'claim="uid-of-another"')
-    assert analyse(other).verdict is Verdict.FOUND
+    assert analyse(other).undecided_count == 1

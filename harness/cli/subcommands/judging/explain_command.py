@@ -36,6 +36,9 @@ def explain(
         pathlib.Path | None,
         typer.Option("--html", help="Also write it to this file as an HTML page."),
     ] = None,
+    is_full: Annotated[  # noqa: FBT002
+        bool, typer.Option("--all", help="Show the lines of each double allocation.")
+    ] = False,
     output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
@@ -66,7 +69,7 @@ def explain(
         if out.is_json:
             out.document(explanation)
         else:
-            _print(explanation, html, is_quiet=quiet)
+            _print(explanation, html, is_quiet=quiet, is_full=is_full)
     return explanation.exit_code
 
 
@@ -127,12 +130,16 @@ def _write(explanation: "documents.Explanation", html: pathlib.Path | None) -> N
 
 
 def _print(
-    explanation: "documents.Explanation", html: pathlib.Path | None, *, is_quiet: bool
+    explanation: "documents.Explanation",
+    html: pathlib.Path | None,
+    *,
+    is_quiet: bool,
+    is_full: bool,
 ) -> None:
     from harness.report import escaping
     from harness.report.explanations import texts
 
-    for line in texts.lines(explanation):
+    for line in texts.lines(explanation, are_all=is_full):
         print(escaping.visible(line))
         if is_quiet:
             return

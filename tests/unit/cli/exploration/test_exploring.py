@@ -51,6 +51,8 @@ def test_what_is_found_is_told_and_can_be_made_again(
     code, out, _ = flake_hunt("replay", token, "--times", "3", "--pytest", str(made))
     assert (code, out.splitlines()[0]) == (10, "found in 3 of 3")
     assert token in made.read_text()
+    assert "from harness import api\n" in made.read_text()
+    assert "harness." not in made.read_text()
     assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "without", str(made)]) == 0
     assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "given", str(made)]) == 1
 
