@@ -14,56 +14,37 @@ class _Result(msgspec.Struct, frozen=True):
 
 
 class _Devices(msgspec.Struct, frozen=True):
-    results: tuple[_Result, ...]
+    results: tuple[_Result, ...] = ()
 
 
 class _Allocation(msgspec.Struct, frozen=True):
-    devices: _Devices
+    devices: _Devices = _Devices()
 
 
-_NAMES = ("driver", "pool", "device")
 _DECODER = msgspec.json.Decoder(_Allocation)
-
-
-def parsed(document: bytes) -> tuple[str, ...] | None:
-    """Return the devices of an allocation in JSON, as `devices` does.
-
-    None if it has not the usual form; it is decoded at once, without the parts that are not asked.
-    """
-    try:
-        results = _DECODER.decode(document).devices.results
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    names = [
-        f"{result.driver}/{result.pool}/{result.device}"
-        for result in results
-        if not result.adminAccess and not result.shareID
-    ]
-    return tuple(dict.fromkeys(names)) if len(names) > 1 else tuple(names)
 
 
 def devices(allocation: Any) -> tuple[str, ...] | None:
     """Return the devices of an allocation, as `driver/pool/device`; None if it cannot be read.
 
+    It may be bytes of JSON, which are decoded at once, without the parts that are not asked.
     Devices for administrators and shares of a device are left out: several claims may have them.
     """
-    found = allocation.get("devices", {}) if isinstance(allocation, dict) else None
-    results = found.get("results", []) if isinstance(found, dict) else None
-    if not isinstance(results, list) or not all(map(_is_result, results)):
+    try:
+        if isinstance(allocation, bytes):
+            return _exclusive(_DECODER.decode(allocation))
+        return _exclusive(msgspec.convert(allocation, _Allocation))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return tuple(dict.fromkeys(map(_name, filter(_is_exclusive, results))))
 
 
-def _is_result(result: Any) -> bool:
-    return isinstance(result, dict) and all(isinstance(result.get(key), str) for key in _NAMES)
-
-
-def _is_exclusive(result: dict[str, Any]) -> bool:
-    return not result.get("adminAccess") and not result.get("shareID")
-
-
-def _name(result: dict[str, Any]) -> str:
-    return "/".join(result[key] for key in _NAMES)
+def _exclusive(allocation: _Allocation) -> tuple[str, ...]:
+    names = (
+        f"{result.driver}/{result.pool}/{result.device}"
+        for result in allocation.devices.results
+        if not result.adminAccess and not result.shareID
+    )
+    return tuple(dict.fromkeys(names))
 
 
 DEVICES_MAX = 200_000

@@ -77,12 +77,10 @@ class LogRecord(msgspec.Struct, eq=False, gc=False):
         found = _list_pattern(key).search(self.text)
         return _LIST_ITEM.findall(found[1].decode(errors="replace")) if found else []
 
-    def parsed(self, key: str) -> Any:
-        """Return the value of `key` that is a document; None if there is none, or it is cut."""
-        if self.fields is not None:
-            given = self.fields.get(key)
-            return _parse(given) if isinstance(given, str) else given
-        return _parse(self.document) if self.document else None
+    def value_of_lines(self, key: str) -> Any:
+        """Return a document, as bytes of JSON or decoded; None if there is none, or it is cut."""
+        given = self.document or (self.fields or {}).get(key)
+        return given.encode() if isinstance(given, str) else given
 
     @property
     def source(self) -> bytes:
@@ -153,13 +151,6 @@ def _as_text(value: object) -> str:
             return "/".join(str(parts.get(key, "")) for key in ("driver", "pool", "device"))
         case _:
             return str(value)
-
-
-def _parse(text: bytes | str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
 
 
 def _of_header(found: re.Match[bytes]) -> int:

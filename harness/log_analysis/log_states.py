@@ -148,9 +148,7 @@ class LogState:
             moments.ended = moments.ended or record
 
     def _see_reserved(self, record: LogRecord) -> None:
-        devices = allocation_documents.parsed(record.document) if record.document else None
-        if devices is None:
-            devices = allocation_documents.devices(record.parsed("allocation"))
+        devices = allocation_documents.devices(record.value_of_lines("allocation"))
         record.document = b""
         claim = record.value("claim")
         if not claim or devices is None:
