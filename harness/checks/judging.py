@@ -27,7 +27,7 @@ from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
 from harness.checks.plugin_checks import planned_checks
 from harness.checks.schedulers import scheduler_attribution
-from harness.checks.witness import audit_comparison, audit_history
+from harness.checks.witness import audit_comparison, audit_history, program_reads
 from harness.history import directories, histories
 
 
@@ -57,6 +57,7 @@ class Examination:
     judgement: verdict_files.Judgement
     authors: Mapping[int, audit_history.Author] = dataclasses.field(default_factory=dict)
     """Version -> who wrote it, according to the audit log; empty: there is none."""
+    reads: program_reads.ProgramReads = program_reads.NONE
 
 
 def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:
@@ -84,14 +85,17 @@ def examine(
         evidence[hold_history.HoldHistory],
         evidence[fault_records.FaultRecords],
         conclusions.judgement(evidence, answers, run_figures.measure(evidence, answers)),
-        _authors(evidence),
+        *_told(evidence),
     )
 
 
-def _authors(evidence: protocol.Evidence) -> Mapping[int, audit_history.Author]:
+def _told(
+    evidence: protocol.Evidence,
+) -> tuple[()] | tuple[Mapping[int, audit_history.Author], program_reads.ProgramReads]:
     if audit_comparison.AuditLog not in evidence:
-        return {}
-    return evidence[audit_comparison.AuditLog].folded.authors
+        return ()
+    folded = evidence[audit_comparison.AuditLog].folded
+    return folded.authors, folded.reads
 
 
 def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Violation]:

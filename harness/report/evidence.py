@@ -10,7 +10,7 @@ import msgspec
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
-from harness.checks.witness import audit_history
+from harness.checks.witness import audit_history, program_reads
 from harness.history import histories, records
 from harness.report import hold_tables
 from harness.report.replay import watch_positions
@@ -131,6 +131,7 @@ class Evidence:
     """Process -> the events of claims that it received; empty without double allocations."""
     authors: Mapping[int, audit_history.Author]
     """Version -> who wrote it, according to the audit log."""
+    reads: program_reads.ProgramReads
 
     @property
     def double_allocations(self) -> list[verdicts.DoubleAllocation]:
@@ -169,6 +170,7 @@ def collect(examination: judging.Examination) -> Evidence:
         missing=[],
         received={},
         authors=examination.authors,
+        reads=examination.reads,
     )
     _read_steps(evidence)
     return evidence

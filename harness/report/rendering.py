@@ -22,7 +22,13 @@ from harness.report import (
     run_files,
     traces,
 )
-from harness.report.causes import deciding_writes, log_causes, strips
+from harness.report.causes import (
+    deciding_writes,
+    explaining,
+    log_causes,
+    server_reads,
+    strips,
+)
 from harness.report.charts import run_charts, time_plots
 from harness.report.explanations import texts
 from harness.report.replay import race_events, replays, status_writes, watch_positions
@@ -114,6 +120,8 @@ class Card:
     """The moments of a double allocation; None: they are not known, or are left out."""
     log_cause: log_causes.LogCause | None = None
     """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
+    sent: str = ""
+    """What the API server had sent to a program without steps; empty: it is not known."""
 
     @property
     def label(self) -> str:
@@ -129,8 +137,8 @@ class Card:
         """The cause of a double allocation as text; empty for every other violation."""
         if self.strip is None:
             return ""
-        if self.log_cause is not None:
-            return self.log_cause.text
+        if self.log_cause is not None or self.sent:
+            return f"{self.log_cause.text if self.log_cause else ''} {self.sent}".strip()
         window = self.strip.window
         return " ".join([self.strip.explanation, *([window.text] if window else [])])
 
@@ -253,18 +261,15 @@ def sections_of(source: evidence.Evidence) -> Iterator[Section]:
     writes.read(source.history)
     races = _Races(source, writes)
     logs = log_causes.LogCauses()
-    if not all(source.steps):
+    if not all(map(explaining.are_of_scheduler, source.steps)):
         logs.read(source.history.directory)
     for check in source.judgement.checks:
         cards = []
         for number, violation in enumerate(check.violations, start=1):
-            strip, kind, deciding, replay, log_cause = None, check.check, [], None, None
             if isinstance(violation, verdicts.DoubleAllocation):
-                taken = next(steps)
-                strip, kind = strips.strip(violation, taken, races.names), "double"
-                deciding, replay = writes.of(violation), races.replay(violation, taken, strip)
-                log_cause = None if strip.steps else logs.of(violation)
-            cards.append(Card(f"{kind}-{number}", violation, strip, deciding, replay, log_cause))
+                cards.append(races.card(f"double-{number}", violation, next(steps), logs))
+            else:
+                cards.append(Card(f"{check.check}-{number}", violation, None, []))
         if cards:
             yield Section(check, cards[:CARDS_MAX])
 
@@ -279,23 +284,44 @@ class _Races:
         self._source, self._writes = source, writes
         self._calls = status_writes.StatusWrites()
         self._calls.read(source.history, self._replayed)
+        sent = watch_positions.sent_to(source.reads, self._replayed)
         self._positions = watch_positions.WatchPositions(
-            source.received, source.faults.applications
+            {**sent, **source.received}, source.faults.applications
         )
         self._script = script_items.steps(source.history) if found else []
 
-    def replay(
+    def card(
         self,
+        anchor: str,
         violation: verdicts.DoubleAllocation,
         steps: Sequence[records.Step],
-        strip: strips.Strip,
-    ) -> replays.Replay | None:
-        """Return the moments of a double allocation; None: it is not one of the first ones."""
-        if violation not in self._replayed:
-            return None
+        logs: log_causes.LogCauses,
+    ) -> Card:
+        """Return the card of a double allocation: a commit has one time in all of its parts."""
+        race = self._race(violation, steps)
+        times = race_events.commit_times(race)
+        race = dataclasses.replace(race, violation=race_events.at_commits(violation, times))
+        strip = strips.strip(race.violation, steps, self.names)
+        is_replayed, has_steps = violation in self._replayed, explaining.are_of_scheduler(steps)
+        return Card(
+            anchor,
+            race.violation,
+            strip,
+            [
+                dataclasses.replace(item, ts_ns=times.get(item.resource_version, item.ts_ns))
+                for item in self._writes.of(violation)
+            ],
+            replays.replay(race, zero_ns=strip.zero_ns) if is_replayed else None,
+            None if has_steps else logs.of(violation),
+            "" if has_steps else server_reads.explain(violation, self._source.reads),
+        )
+
+    def _race(
+        self, violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
+    ) -> race_events.Race:
         source = self._source
         journal = source.history.processes
-        race = race_events.Race(
+        return race_events.Race(
             violation=violation,
             steps=steps,
             writes=self._writes,
@@ -304,9 +330,9 @@ class _Races:
             processes=journal.records if journal else (),
             script=self._script,
             authors=source.authors,
+            reads=source.reads,
             names=self.names,
         )
-        return replays.replay(race, zero_ns=strip.zero_ns)
 
 
 def _latencies(

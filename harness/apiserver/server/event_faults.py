@@ -31,6 +31,8 @@ class Item(msgspec.Struct, eq=False):
     ending: Ending | None = None
     is_due: bool = True
     """False while a fault holds or delays it."""
+    version: int = 0
+    """The version that a client has seen with it; 0: it is not sent, or not as a whole."""
 
 
 class EventQueue:
@@ -142,8 +144,8 @@ class EventFaults:
             case injection.Omit():
                 return Item(b"", applied)
             case injection.Block() | injection.Delay() if applied is not None:
-                return self._delayed(applied, line, age_s)
-        return Item(line)
+                return self._delayed(applied, line, version, age_s)
+        return Item(line, version=version)
 
     def _ending(self, applied: injection.Applied, line: bytes, ending: Ending) -> Item:
         item = Item(line, applied, ending)
@@ -152,8 +154,8 @@ class EventFaults:
             self._registry.hold(applied, functools.partial(self._come_due, item))
         return item
 
-    def _delayed(self, applied: injection.Applied, line: bytes, age_s: float) -> Item:
-        item = Item(line, applied, is_due=False)
+    def _delayed(self, applied: injection.Applied, line: bytes, version: int, age_s: float) -> Item:
+        item = Item(line, applied, is_due=False, version=version)
         action, delay_s = applied.action, None
         if isinstance(action, injection.Delay):
             delay_s = max(action.seconds - age_s, 0.0)

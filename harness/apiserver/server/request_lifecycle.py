@@ -26,7 +26,7 @@ from harness.apiserver.server import (
     stale_reads,
     watch_streams,
 )
-from harness.apiserver.server.audit import audit_entries
+from harness.apiserver.server.audit import audit_entries, audit_log
 from harness.faults import admin_api, injection
 
 Step = Callable[[], None]
@@ -64,6 +64,10 @@ class RequestLifecycle:
         self._incoming, self._request = incoming, incoming.request
         self._asked = request_info.of(self._request)
         self._entry: audit_entries.AuditEntry | None = None
+        self._reading: audit_entries.AuditEntry | None = None
+        """Logs what a list or watch sends; None: it is not logged."""
+        self._listed = 0
+        """The version that a list shows."""
         self._is_noted = False
         """True if the response is in the audit log."""
         self._handler = server.handler
@@ -76,15 +80,16 @@ class RequestLifecycle:
 
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""
-        if self._server.audit is not None and self._server.audit.wants(self._asked):
-            self._entry = audit_entries.AuditEntry(
-                self._server.audit,
-                self._request,
-                self._asked,
-                uri=self._incoming.uri,
-                source=self._connection.source,
-            )
+        log, agent = self._server.audit, self._request.headers.get("user-agent", "")
+        if log is not None and log.wants(self._asked):
+            self._entry = self._new_entry(log)
+        elif log is not None and log.wants_reads(self._asked, agent):
+            self._reading = self._new_entry(log)
         self._try(self._receive)
+
+    def _new_entry(self, log: audit_log.AuditLog) -> audit_entries.AuditEntry:
+        uri, source = self._incoming.uri, self._connection.source
+        return audit_entries.AuditEntry(log, self._request, self._asked, uri=uri, source=source)
 
     def _try(self, step: Step) -> None:
         try:
@@ -110,8 +115,8 @@ class RequestLifecycle:
             authentication.require_permission(user, self._asked)
         if self._asked.target is not None and not self._server.knows_roles:
             raise authentication.forbidden(user, self._asked)
-        if self._entry is not None:
-            self._entry.allow(user)
+        for entry in filter(None, (self._entry, self._reading)):
+            entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):
             self._administer(user)
         elif self._may_be_hit("request"):
@@ -149,6 +154,8 @@ class RequestLifecycle:
             self._watch(target)
         else:
             request = request_decoding.decode(self._request, target)
+            now = self._server.store.resource_version
+            self._listed = self._older.version if self._older else now
             self._respond(self._handler.answer(request, user))
 
     def _watch(self, target: request_info.Target) -> None:
@@ -165,10 +172,14 @@ class RequestLifecycle:
         self._connection.follow(watch, keep_alive=self._incoming.keep_alive)
         if self._entry is not None:
             self._entry.started(200)
-        watch.on_end = self._note_end
+        watch.on_end, watch.on_sent = self._note_end, self._note_sent
         self._count.begin_watch()
         self._has_head = True
         watch.start()
+
+    def _note_sent(self, version: int) -> None:
+        if self._reading is not None:
+            self._reading.sent(version)
 
     def _note_end(self) -> None:
         self._count.end_watch()
@@ -195,6 +206,8 @@ class RequestLifecycle:
                 return
             answer = answer.whole()
         self._connection.write(encode(answer, self._note_response(answer), is_head=is_head))
+        if answer.status == 200 and not is_head:
+            self._note_sent(self._listed)
         if not self._incoming.keep_alive:
             self._connection.end()
 
@@ -217,6 +230,7 @@ class RequestLifecycle:
         watch_streams.Sending(self._connection, pieces, on_end=self._on_sent).go_on()
 
     def _on_sent(self) -> None:
+        self._note_sent(self._listed)
         if not self._incoming.keep_alive:
             self._connection.end()
         self._connection.unblock()

@@ -93,6 +93,10 @@ class Watch:
         self._is_over = False
         self.on_end: Callable[[], None] | None = None
         """Called once when the watch is over."""
+        self.on_sent: Callable[[int], None] | None = None
+        """Called with the version up to which all events were handed to the connection."""
+        self._sent = 0
+        """The version up to which `_lines` have all events; 0: it is not known."""
 
     def start(self) -> None:
         """Send past events, then new ones; an error becomes the last event."""
@@ -104,7 +108,10 @@ class Watch:
             return
         self._server.add_watch(self)
         self._set_timers()
-        self._send_past(past)
+        query = self._request.query
+        is_all = bool(self._version) or "sendInitialEvents" not in query
+        is_all = not self._queue and (is_all or self._request.flag("sendInitialEvents"))
+        self._send_past(past, self._server.store.resource_version if is_all else 0)
 
     def offer(self, commit: watch_cache.Commit) -> None:
         """Send the event of a commit if the watch selects it."""
@@ -117,7 +124,7 @@ class Watch:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
         faults = self._server.faults
         if (faults is None or not faults.has_event_faults) and self._queue.is_idle:
-            self._send_line(self._line(seen))
+            self._send_line(self._line(seen), commit.object.resource_version)
         else:
             self._put(self._item(seen))
 
@@ -152,7 +159,7 @@ class Watch:
         """Return what is sent of an event that happened `age_s` seconds ago."""
         line = self._line(seen)
         if self._faults is None:
-            return event_faults.Item(line)
+            return event_faults.Item(line, version=seen[1].resource_version)
         return self._faults.item(*seen, line, age_s=age_s)
 
     def _on_due(self, item: event_faults.Item) -> None:
@@ -203,8 +210,11 @@ class Watch:
                 self._queue.put(item)
         return lines
 
-    def _send_past(self, past: Iterator[bytes]) -> None:
-        """Send some past events, and more when the client has read those; new events wait."""
+    def _send_past(self, past: Iterator[bytes], version: int) -> None:
+        """Send some past events, and more when the client has read those; new events wait.
+
+        `version`: up to which they are all events; 0: the client does not have those before.
+        """
         if self._is_over:
             return
         size = 0
@@ -212,8 +222,12 @@ class Watch:
             self._send_line(line)
             size += len(line)
             if size > _PAST_STEP_BYTES:
-                self._connection.when_writable(functools.partial(self._send_past, past))
+                again = functools.partial(self._send_past, past, version)
+                self._connection.when_writable(again)
                 return
+        self._sent = version
+        if not self._lines:
+            self._flush()
         self._queue.open()
 
     def _set_timers(self) -> None:
@@ -234,7 +248,8 @@ class Watch:
         line, item = self._bookmark_line(), None
         if self._faults is not None:
             item = self._faults.bookmark(self._server.store.resource_version, line)
-        self._put(item or event_faults.Item(line))
+        version = self._server.store.resource_version
+        self._put(item or event_faults.Item(line, version=version))
         self._await_bookmark(left_s)
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
@@ -258,7 +273,7 @@ class Watch:
     def _perform(self, item: event_faults.Item) -> None:
         """Send an item, and end the watch if that is what its fault does."""
         if item.line:
-            self._send_line(item.line)
+            self._send_line(item.line, item.version)
         if item.applied is None:
             return
         self._note_end(item)
@@ -273,15 +288,19 @@ class Watch:
                 self.close()
                 self._connection.reset()
 
-    def _send_line(self, line: bytes) -> None:
+    def _send_line(self, line: bytes, version: int = 0) -> None:
         if not self._lines:
             self._server.turn.show_events(self._flush)
         self._lines.append(line)
+        self._sent = version or self._sent
 
     def _flush(self) -> None:
         if self._lines:
             lines, self._lines = self._lines, []
             self._connection.write_chunk(self._server.framer.chunk(lines))
+        if self._sent and self.on_sent is not None:
+            self.on_sent(self._sent)
+        self._sent = 0
 
 
 _STEP_BYTES = 32 * 1024

@@ -17,6 +17,8 @@ RESOURCES = {("resource.k8s.io", "resourceclaims"), ("", "pods")}
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _BINDINGS = ("", "bindings")
 """The old path of a pod's binding."""
+MOMENTS = "flake-hunt/monotonic-ns"
+"""Annotation of our API server: when a request was received and answered, on the run's clock."""
 _TRUNCATED = "audit.k8s.io/truncated"
 _NOTHING = msgspec.Raw(b"")
 _EMPTY = (b"", b"null")
@@ -55,6 +57,7 @@ class Event(msgspec.Struct, kw_only=True):
     objectRef: _Reference | None = None  # noqa: N815
     responseStatus: _Status | None = None  # noqa: N815
     user: _User | None = None
+    impersonatedUser: _User | None = None  # noqa: N815
     userAgent: str = ""  # noqa: N815
     requestObject: msgspec.Raw = _NOTHING  # noqa: N815
     responseObject: msgspec.Raw = _NOTHING  # noqa: N815

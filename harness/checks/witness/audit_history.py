@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.checks.witness import audit_events, object_states
+from harness.checks.witness import audit_events, object_states, program_reads
 
 CLAIMS = "resourceclaims"
 RESTORED = "flake-hunt/restored-to"
@@ -61,6 +61,7 @@ class AuditHistory:
         """revision -> who has created or changed the object; deletions are left out."""
         self.binders: dict[tuple[str, str], Author] = {}
         """Namespace and name of a pod -> who has bound it last."""
+        self.reads = program_reads.ProgramReads()
         self.is_restored = False
         """True if the server says what it had committed when it was killed."""
 
@@ -70,6 +71,7 @@ class AuditHistory:
         if restored.isdecimal():
             self.is_restored = True
             self._forget_after(int(restored[:20]))
+        self.reads.add(event)
         for fact in audit_events.facts(event):
             self._add(fact)
             self._note_author(event, fact)
@@ -78,6 +80,7 @@ class AuditHistory:
         author = _author(event.userAgent, event.user.username if event.user else "")
         if isinstance(fact, audit_events.Write) and event.verb != "delete":
             self.authors.setdefault(fact.state.version, author)
+            self.reads.note_write(event, fact.state.version)
         elif isinstance(fact, audit_events.Hidden) and fact.kind == "bound":
             self.binders[fact.namespace, fact.name] = author
 

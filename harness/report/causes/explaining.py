@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from harness.checks import verdicts
 from harness.history import records
 
+OF_SCHEDULER = ("gather.", "in-flight.", "allocated-devices.")
 NO_KNOWN_ORDER = "The order of the steps matches neither of the two known stale reads."
 SEE_FAULTS = "The faults explain what the scheduler did not know."
 HIDING_FAULTS = frozenset({"lose-response", "truncate-response", "delay-response"})
@@ -32,12 +33,17 @@ class Moments:
     """uid of another claim whose release removed the device while the first claim held it."""
 
 
+def are_of_scheduler(steps: Sequence[records.Step]) -> bool:
+    """Return whether some of the steps tell what a scheduler knew; a claim controller's do not."""
+    return any(step.name.startswith(OF_SCHEDULER) for step in steps)
+
+
 def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> str:
     """Explain a double allocation in one or two sentences.
 
     `steps` are those around it, in order; empty if none were recorded.
     """
-    if not steps:
+    if not are_of_scheduler(steps):
         return NO_STEPS
     moments = find(violation, steps)
     first = violation.holders[0].name

@@ -10,7 +10,7 @@ from harness.report.causes import explaining, step_sentences, strip_pictures
 STEPS_MAX = 60
 """Steps shown."""
 CHOSEN = "the scheduler chose the device for claim B"
-COMMITTED = "the recorder saw that the allocation of claim B was committed"
+COMMITTED = "the allocation of claim B was committed"
 """The meaning of time zero without steps of the scheduler: when it chose is not known."""
 
 

@@ -5,12 +5,15 @@ saw it; commits of lower versions are never later. Times of several machines are
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from harness.checks import verdicts
-from harness.checks.witness import audit_history
+from harness.checks.witness import audit_history, program_reads
 from harness.history import records
-from harness.report.causes import deciding_writes, step_sentences
+from harness.report.causes import deciding_writes, explaining, step_sentences
 from harness.report.replay import race_states, status_writes, watch_positions
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
@@ -51,6 +54,7 @@ class Race:
     script: Sequence[records.ScriptStep]
     authors: Mapping[int, audit_history.Author]
     """Version -> who wrote it, according to the audit log; empty: there is none."""
+    reads: program_reads.ProgramReads
     names: Mapping[str, str]
     """Names of pods and other claims by uid."""
 
@@ -115,18 +119,42 @@ def _storing(letter: str, now: race_states.Stored) -> Change:
     return change
 
 
-def _placed(race: Race, commits: Sequence[_Commit]) -> list[Event]:
-    """Return the commits in order, each at the first time at which any record shows it."""
+def commit_times(race: Race) -> dict[int, int]:
+    """Return the versions of both claims, and of bindings, each with the time of its commit."""
+    return _times(race, list(_commits(race)))
+
+
+def _times(race: Race, commits: Sequence[_Commit]) -> dict[int, int]:
     first = {item.version: item.seen_ns for item in commits}
     for version, ts_ns in _proofs(race, first):
         first[version] = min(ts_ns, first[version])
-    latest, found = None, []
+    versions = sorted(first, reverse=True)
+    earliest = itertools.accumulate((first[version] for version in versions), min)
+    return dict(zip(versions, earliest, strict=True))
+
+
+def at_commits(
+    violation: verdicts.DoubleAllocation, times: Mapping[int, int]
+) -> verdicts.DoubleAllocation:
+    """Return a double allocation with the times of commits, not those of their observations."""
+    holders = [
+        msgspec.structs.replace(
+            item,
+            allocated_ts_ns=times.get(item.held_from_rv, item.allocated_ts_ns),
+            released_ts_ns=times.get(item.held_until_rv or 0, item.released_ts_ns),
+        )
+        for item in violation.holders
+    ]
+    return msgspec.structs.replace(violation, holders=holders)
+
+
+def _placed(race: Race, commits: Sequence[_Commit]) -> list[Event]:
+    times, found = _times(race, commits), []
     for item in sorted(commits, key=lambda item: item.version, reverse=True):
-        latest = first[item.version] if latest is None else min(latest, first[item.version])
         author = race.authors.get(item.version)
         by = f", written by {author.agent.partition(' ')[0][:_AGENT_MAX]}" if author else ""
         text = f"the API server stores version {item.version}: {item.text}{by}"
-        found.append(Event(latest, _COMMIT, item.rank, text, item.change))
+        found.append(Event(times[item.version], _COMMIT, item.rank, text, item.change))
     return found[::-1]
 
 
@@ -134,6 +162,8 @@ def _proofs(race: Race, versions: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield versions with times at which they had been stored."""
     wanted = set(versions)
     yield from race.positions.proofs(wanted)
+    written = race.reads.writes
+    yield from ((found, written[found].answered_ns) for found in wanted & written.keys())
     for step in race.steps:
         version = str(step.fields.get("version"))
         if step.name == _WRITTEN and version.isdecimal() and int(version) in wanted:
@@ -152,7 +182,6 @@ def _proofs(race: Race, versions: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 _SKIPPED = frozenset({"scheduling.started", "filter.started"})
 _WRITTEN = "pre-bind.written"
-_DECIDING = ("gather.", "in-flight.", "allocated-devices.")
 
 
 def _steps(race: Race) -> Iterator[Event]:
@@ -165,7 +194,7 @@ def _steps(race: Race) -> Iterator[Event]:
             step_sentences.sentence(step.thread, step.name, step.fields, names) if is_told else ""
         )
         if text or change:
-            rank = 1 if step.name.startswith(_DECIDING) else 3
+            rank = 1 if step.name.startswith(explaining.OF_SCHEDULER) else 3
             is_other = "claim" in step.fields and step.fields["claim"] not in letters
             order = _ANSWER if step.name == _WRITTEN else _STEP
             yield Event(step.ts_ns, order, rank + 2 * is_other, text, change)
@@ -220,9 +249,10 @@ def _arrivals(race: Race) -> Iterator[Event]:
     """Yield the receipts of the events of both allocations by the schedulers' watches."""
     for holder, letter in zip(race.violation.holders, "AB", strict=True):
         for process, ts_ns in race.positions.arrivals(holder.held_from_rv):
-            text = (
-                f"the watch of {process} delivers version {holder.held_from_rv} of claim {letter}"
-            )
+            told = f"version {holder.held_from_rv} of claim {letter}"
+            text = f"the watch of {process} delivers {told}"
+            if race.positions.are_sent:
+                text = f"{process} is sent {told}"
             yield Event(ts_ns, _ANSWER, 1, text)
 
 

@@ -133,7 +133,8 @@ def _parts(race: race_events.Race) -> Iterator[_Part]:
     if _has_calls(race):
         yield "status write without an answer", lambda state, _: state.writes()
     if race.positions.processes:
-        yield "watch of claims", lambda state, ts_ns: state.watch(race.positions, ts_ns)
+        title = "claims, as sent to it" if race.positions.are_sent else "watch of claims"
+        yield title, lambda state, ts_ns: state.watch(race.positions, ts_ns)
 
 
 def _has_books(race: race_events.Race) -> bool:

@@ -1,18 +1,23 @@
 """How far the schedulers' watches of claims were at a time.
 
-Our scheduler records each event that it receives, but no version of what it lists. For others, the
-record of the faults shows which events were held back, and when they were sent. From the end of a
-watch on nothing is known until it shows another one: the scheduler may list the claims.
+Our scheduler records each event that it receives, but no version of what it lists. For others, our
+API server logs what it has sent them; behind another one, the record of the faults shows which
+events were held back, and when they were sent. From the end of a watch on nothing is known until it
+shows another one: the scheduler may list the claims.
 """
 
 import array
 import bisect
 import collections
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from harness.checks import verdicts
 from harness.checks.holds import hold_history
+from harness.checks.witness import program_reads
+from harness.faults import api_calls
 from harness.history import records
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
@@ -60,6 +65,34 @@ class Received:
     def time_of(self, version: int) -> int | None:
         """Return when a version was received first; None: never."""
         return self._first.get(version)
+
+
+class SentTo(Received):
+    """What our API server has sent a program, by lists and watches."""
+
+    def __init__(self, sent: Iterable[program_reads.Sent]) -> None:
+        super().__init__()
+        whole = [item for item in sent if not item.is_partial]
+        self._times.extend(item.ts_ns for item in whole)
+        self._newest.extend(itertools.accumulate((item.version for item in whole), max))
+
+    def time_of(self, version: int) -> int | None:
+        """Return when a version, or a later one, was sent first; None: never."""
+        index = bisect.bisect_left(self._newest, version)
+        return self._times[index] if index < len(self._times) else None
+
+
+def sent_to(
+    reads: program_reads.ProgramReads, found: Iterable[verdicts.DoubleAllocation]
+) -> dict[str, SentTo]:
+    """Return what the programs that have written the allocations were sent, by their processes."""
+    sent = {}
+    for holder in (holder for violation in found for holder in violation.holders):
+        if write := reads.writes.get(holder.held_from_rv):
+            process = api_calls.client_of(write.program.client) or SCHEDULER
+            events = reads.before(write.program, _NEVER, namespace=holder.namespace)
+            sent[process] = SentTo(events)
+    return sent
 
 
 class Position:
@@ -138,6 +171,11 @@ class WatchPositions:
         self._held = {
             client: HeldEvents(items, [*ends[client], *ends[""]]) for client, items in held.items()
         }
+
+    @property
+    def are_sent(self) -> bool:
+        """Whether they tell what was sent, which may be received later."""
+        return any(isinstance(item, SentTo) for item in self._received.values())
 
     @property
     def processes(self) -> list[str]:

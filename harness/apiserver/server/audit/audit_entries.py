@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from harness import clocks
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.endpoints import (
     authentication,
@@ -43,9 +44,9 @@ class AuditEntry:
     ) -> None:
         self._log, self._request, self._asked = log, request, asked
         self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or log.next_id()
-        self._received = log.now()
+        self._received, self._received_ns = log.now(), clocks.monotonic_ns()
         self._common: dict[str, Any] = {**audit_log.COMMON, "auditID": self.audit_id}
-        self._decision = "forbid"
+        self._notes = {"authorization.k8s.io/decision": "forbid"}
         self._subject: dict[str, Any] = {
             "requestURI": _token.sub(r"\1REDACTED", uri),
             "verb": self._asked.verb,
@@ -59,7 +60,7 @@ class AuditEntry:
 
         The rights stay those of the user.
         """
-        self._decision = "allow"
+        self._notes["authorization.k8s.io/decision"] = "allow"
         self._subject["user"] = {"username": user.name, "groups": user.groups}
         if impersonated := self._request.headers.get("impersonate-user", ""):
             groups = ["system:authenticated"]  # as Kubernetes adds when no group is named
@@ -71,6 +72,11 @@ class AuditEntry:
             "ResponseStarted",
             self._reference({}) | {"responseStatus": {"metadata": {}, "code": status}},
         )
+
+    def sent(self, version: int) -> None:
+        """Log that all that a client reads, up to a version, is handed to its connection."""
+        self._notes[audit_log.SENT] = str(version)
+        self._write("ResponseStarted", self._reference({}))
 
     def completed(self, status: int, answer: responses.Response | None = None) -> None:
         """Log `ResponseComplete`, before the response, or the end of a watch, is sent."""
@@ -104,6 +110,8 @@ class AuditEntry:
         return {"objectRef": {key: value for key, value in reference.items() if value}}
 
     def _write(self, stage: str, rest: dict[str, Any]) -> None:
+        if self._log.is_of_writes:
+            self._notes[audit_log.MOMENTS] = f"{self._received_ns} {clocks.monotonic_ns()}"
         self._log.append(
             {
                 **self._common,
@@ -112,7 +120,7 @@ class AuditEntry:
                 **rest,
                 "requestReceivedTimestamp": self._received,
                 "stageTimestamp": self._log.now(),
-                "annotations": {"authorization.k8s.io/decision": self._decision},
+                "annotations": self._notes,
             }
         )
 

@@ -5,7 +5,8 @@ the commits: sort successful writes by the resourceVersion in `responseObject`, 
 own counter.
 
 A log of the writes of some resources has their successful requests only, and in addition what the
-garbage collector and the namespace controller do, which are requests in Kubernetes, too.
+garbage collector and the namespace controller do, which are requests in Kubernetes, too, and which
+versions of claims other programs than ours were sent.
 """
 
 import itertools
@@ -28,6 +29,13 @@ COMMON = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "RequestRes
 """Keys that all events have with the same values."""
 RESTORED = "flake-hunt/restored-to"
 """Annotation of the event of a restart: the version that was restored."""
+MOMENTS = "flake-hunt/monotonic-ns"
+"""Annotation in a log of writes: when a request was received, and when its event was logged."""
+SENT = "flake-hunt/sent"
+"""Annotation of a list or watch: the version up to which the client has been sent what it reads."""
+_READS_OF = "resourceclaims"
+_OWN_AGENT = "flake-hunt"
+"""How the User-Agents of our own programs begin, which record themselves what they receive."""
 _CONTROLLER = "system:serviceaccount:kube-system:generic-garbage-collector"
 _ID_PREFIX = str(uuid.uuid4())[:24]
 """The part of the UUIDs of this process that does not change."""
@@ -48,7 +56,7 @@ class AuditLog:
         `writes_of` are the plural names of resources: log their writes only; empty: log every
         request. Raises UsageError for an unwritable path.
         """
-        self._writes_of = frozenset(writes_of)
+        self._writes_of, self.is_of_writes = frozenset(writes_of), bool(writes_of)
         self._ids = (f"{_ID_PREFIX}{number:012x}" for number in itertools.count())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,6 +81,12 @@ class AuditLog:
         return (
             target is not None and target.resource.plural in self._writes_of and not asked.is_read
         )
+
+    def wants_reads(self, asked: request_info.Attributes, agent: str) -> bool:
+        """Return whether it is logged which versions a list or watch sends to its client."""
+        if not self.is_of_writes or asked.target is None or agent.startswith(_OWN_AGENT):
+            return False
+        return asked.verb in ("list", "watch") and asked.target.resource.plural == _READS_OF
 
     def wants_status(self, status: int) -> bool:
         """Return whether requests with this response are logged."""
