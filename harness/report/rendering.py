@@ -286,7 +286,7 @@ class _Races:
         self._calls.read(source.history, self._replayed)
         sent = watch_positions.sent_to(source.reads, self._replayed)
         self._positions = watch_positions.WatchPositions(
-            {**sent, **source.received}, source.faults.applications
+            {**source.received, **sent}, source.faults.applications
         )
         self._script = script_items.steps(source.history) if found else []
 

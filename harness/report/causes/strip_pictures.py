@@ -93,7 +93,8 @@ def draw(
     times = [step.ts_ns for step in steps] + [item.allocated_ts_ns for item in violation.holders]
     if window is not None:
         times += [window.read.ts_ns, window.missed.ts_ns]
-    low, high = (min(times) - _MARGIN_NS - origin) / 1e6, (max(times) + _MARGIN_NS - origin) / 1e6
+    margin_ns = max(_MARGIN_NS, (max(times) - min(times)) // 20)
+    low, high = (min(times) - margin_ns - origin) / 1e6, (max(times) + margin_ns - origin) / 1e6
     strip = _Strip(drawing.Scale(low, high), origin)
     _holds(strip, violation)
     for effect in violation.faults[:EFFECTS_MAX]:

@@ -2,6 +2,7 @@
 and never a token.
 """
 
+import asyncio
 import itertools
 import json
 import pathlib
@@ -16,6 +17,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.serializer import protobuf
 from harness.apiserver.server import servers
 from harness.apiserver.server.audit import audit_log
+from harness.faults import injection
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -249,6 +251,86 @@ def test_a_log_of_writes_has_nothing_else(writes_only: Any, path: pathlib.Path) 
     (event,) = read(path)
     assert event["responseObject"] == made
     assert event["requestObject"] == config("a")
+
+
+def _sent(path: pathlib.Path) -> list[tuple[str, int]]:
+    """Verb and version of each read in the log."""
+    noted = [event for event in read(path) if audit_log.SENT in event["annotations"]]
+    return [(event["verb"], int(event["annotations"][audit_log.SENT])) for event in noted]
+
+
+def _claim(server: Any, name: str) -> int:
+    _, made = server.call("POST", CLAIMS, {"metadata": {"name": name}, "spec": {}})
+    return int(made["metadata"]["resourceVersion"])
+
+
+def test_versions_that_a_list_or_watch_sends_are_noted(
+    writes_only: Any, path: pathlib.Path
+) -> None:
+    first = _claim(writes_only, "a")
+    _, listed = writes_only.call("GET", CLAIMS)
+    with writes_only.watching(f"{CLAIMS}?watch=1&resourceVersion={first}") as events:
+        second = _claim(writes_only, "b")
+        next(events)
+        with writes_only.watching(f"{CLAIMS}?watch=1") as all_claims:
+            next(all_claims), next(all_claims)
+            third = _claim(writes_only, "c")
+            next(events), next(all_claims)
+    writes_only.call("POST", CONFIGMAPS, config("later"))
+    version = int(listed["metadata"]["resourceVersion"])
+    assert sorted(set(_sent(path))) == sorted(
+        {("list", version), ("watch", first), ("watch", second), ("watch", third)}
+    )
+
+
+def test_reads_of_ours_of_others_and_those_that_fail_are_not_noted(
+    writes_only: Any, path: pathlib.Path
+) -> None:
+    _claim(writes_only, "a")
+    writes_only.call("GET", CLAIMS, headers={"User-Agent": "flake-hunt-scheduler/1"})
+    writes_only.call("GET", f"{CLAIMS}?labelSelector=a%2F")
+    writes_only.call("GET", f"{CLAIMS}/a")
+    writes_only.call("GET", CONFIGMAPS)
+    writes_only.call("POST", CONFIGMAPS, config("later"))
+    assert _sent(path) == []
+
+
+def test_an_event_that_a_fault_holds_is_not_sent(
+    serve: Callable[..., Any], path: pathlib.Path
+) -> None:
+    server = serve(make_parts=lambda: _with_faults(path))
+    first = _claim(server, "a")
+    server.run(lambda: server.server.faults.add(_HELD))
+    with server.watching(f"{CLAIMS}?watch=1&resourceVersion={first}") as events:
+        second = _claim(server, "b")
+        server.call("POST", CONFIGMAPS, config("later"))
+        assert _sent(path) == [("watch", first)]
+        server.run(lambda: server.server.faults.clear())
+        next(events)
+    server.call("POST", CONFIGMAPS, config("later still"))
+    assert _sent(path) == [("watch", first), ("watch", second)]
+
+
+_HELD = injection.FaultSpec(point="event", action=injection.Block())
+
+
+def _with_faults(path: pathlib.Path) -> servers.ServerParts:
+    def now() -> injection.FaultTime:
+        return injection.FaultTime("", clocks.monotonic_ns())
+
+    faults = injection.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
+    log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["resourceclaims"])
+    return servers.ServerParts(audit=log, faults=faults)
+
+
+def test_a_write_says_when_it_was_received_and_answered(
+    writes_only: Any, path: pathlib.Path
+) -> None:
+    before_ns = clocks.monotonic_ns()
+    _claim(writes_only, "a")
+    (event,) = read(path)
+    received_ns, answered_ns = map(int, event["annotations"][audit_log.MOMENTS].split())
+    assert before_ns <= received_ns <= answered_ns <= clocks.monotonic_ns()
 
 
 def test_the_garbage_collector_appears_like_a_client(writes_only: Any, path: pathlib.Path) -> None:

@@ -1,0 +1,145 @@
+"""The stale read of a program without steps, by what our API server says to have sent it."""
+
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness.checks import judging, verdicts
+from harness.history import directories
+from harness.report import evidence, publishing, rendering
+from harness.report.causes import explaining
+from tests.histories import audit_logs, building, language
+from tests.unit.report import races
+
+TEXT = f".3 {races.TEXT}"
+A, B = 4, 7
+"""The versions in which the claims get the device."""
+LATE_NS = 300_000
+"""The recorder sees a commit that late."""
+URI = "/apis/resource.k8s.io/v1/resourceclaims"
+MOMENTS, RESTORED = "flake-hunt/monotonic-ns", "flake-hunt/restored-to"
+
+
+def _moments(ts_ns: int) -> dict[str, str]:
+    return {MOMENTS: f"{ts_ns} {ts_ns}"}
+
+
+def _sent(verb: str, version: int, ms: float, uri: str = URI, **changes: Any) -> dict[str, Any]:
+    """A read, so many ms before the second allocation."""
+    notes = _moments(language.at(B) - LATE_NS - round(ms * 1e6)) | {"flake-hunt/sent": str(version)}
+    reference = {"resource": language.CLAIMS, "apiGroup": "resource.k8s.io"}
+    return audit_logs.event(
+        language.CLAIMS,
+        verb,
+        None,
+        stage="ResponseStarted",
+        requestURI=uri,
+        objectRef=reference,
+        annotations=notes,
+        **changes,
+    )
+
+
+def _run(path: pathlib.Path, *reads: dict[str, Any], **changes: Any) -> directories.RunDirectory:
+    """The run of a program without steps, with a log of our API server."""
+    directory = building.build(path / "run", TEXT, audited=True)
+    writes = audit_logs.events(TEXT)
+    for event in writes:
+        version = int(event["responseObject"]["metadata"]["resourceVersion"])
+        event |= {"annotations": _moments(language.at(version) - LATE_NS), **changes}
+    log = b"".join(map(audit_logs.line, [*reads, *writes]))
+    (directory.audit / "audit.log").write_bytes(log)
+    return directory
+
+
+def _card(directory: directories.RunDirectory) -> rendering.Card:
+    [section] = rendering.sections_of(evidence.collect(judging.examine(directory)))
+    return section.cards[0]
+
+
+def _why(path: pathlib.Path, *reads: dict[str, Any]) -> str:
+    return _card(_run(path, *reads)).why
+
+
+@pytest.mark.parametrize("verb", ["list", "watch"])
+def test_what_it_had_not_read(tmp_path: pathlib.Path, verb: str) -> None:
+    why = _why(tmp_path, _sent(verb, 2, 9), _sent(verb, A - 1, 4.5), _sent(verb, B, -1))
+    assert f"tests wrote version {B} without having read version {A}" in why
+    assert f"by a {verb} of all claims, 4.5 ms before, was version {A - 1}." in why
+    assert f"Version {A} was written by it, 3.0 ms before." in why
+
+
+def test_what_it_had_been_sent(tmp_path: pathlib.Path) -> None:
+    why = _why(tmp_path, _sent("list", 2, 9), _sent("watch", A, 2.5), _sent("watch", 5, 1))
+    assert f"had sent tests version {A}" in why
+    assert "by a watch of all claims, 2.5 ms before" in why
+    assert "a list" not in why, "the watch goes on where the list ended"
+
+
+def test_of_two_kinds_of_reads_the_stale_one_is_named(tmp_path: pathlib.Path) -> None:
+    reference = {"resource": language.CLAIMS, "namespace": language.NAMESPACE}
+    fresh = _sent("list", A, 1) | {"objectRef": reference}
+    why = _why(tmp_path, _sent("list", 3, 6), fresh)
+    assert f"had sent tests version {A}" in why
+    assert "by a list of all claims, 6.0 ms before, was version 3." in why
+
+
+OTHER = {"objectRef": {"resource": language.CLAIMS, "namespace": "elsewhere"}}
+KILLED = {"stage": "ResponseComplete", "annotations": _moments(0) | {RESTORED: str(A)}}
+UNKNOWN: dict[str, list[dict[str, Any]]] = {
+    "nothing": [],
+    "another program": [_sent("list", 2, 9, userAgent="other")],
+    "another client of the same name": [
+        _sent("list", 2, 9, impersonatedUser={"username": "flake-hunt:scheduler-2"})
+    ],
+    "another namespace": [_sent("list", A, 1) | OTHER],
+    "a selector may have hidden it": [_sent("list", 2, 9), _sent("list", A, 1, f"{URI}?limit=5")],
+    "a part only": [_sent("watch", A, 1, f"{URI}?watch=1&labelSelector=a%3Db")],
+    "a kill": [
+        _sent("list", 2, 9),
+        _sent("list", 1, 5, userAgent="other"),
+        _sent("list", 2, 0) | KILLED,
+    ],
+    "no numbers": [_sent("list", 2, 9) | {"annotations": {MOMENTS: "1 x", "flake-hunt/sent": "²"}}],
+}
+
+
+@pytest.mark.parametrize("reads", UNKNOWN.values(), ids=UNKNOWN)
+def test_what_the_log_does_not_tell_is_not_told(
+    tmp_path: pathlib.Path, reads: list[dict[str, Any]]
+) -> None:
+    assert _why(tmp_path, *reads) == explaining.NO_STEPS
+
+
+def test_a_commit_has_one_time_in_picture_table_and_replay(tmp_path: pathlib.Path) -> None:
+    card = _card(_run(tmp_path, _sent("list", A, 1)))
+    assert isinstance(card.violation, verdicts.DoubleAllocation)
+    assert card.strip is not None
+    assert card.replay is not None
+    zero_ns = card.strip.zero_ns
+    of_writes = {item.resource_version: item.ts_ns for item in card.writes}
+    for holder in card.violation.holders:
+        version, at_ns = holder.held_from_rv, holder.allocated_ts_ns
+        assert at_ns == of_writes[version] == language.at(version) - LATE_NS
+        [told] = [item for item in card.replay.moments if f"stores version {version}:" in item.text]
+        assert told.ms == f"{(at_ns - zero_ns) / 1e6:+,.3f}"
+
+
+def test_the_replay_knows_how_far_the_reads_were(tmp_path: pathlib.Path) -> None:
+    replay = _card(_run(tmp_path, _sent("list", A - 1, 5))).replay
+    assert replay is not None
+    parts = {(part.title, part.kind) for moment in replay.moments for part in moment.parts}
+    assert ("claims, as sent to it", "no") in parts
+    assert "how far" not in replay.unknown
+
+
+def test_in_print_all_but_the_first_are_a_table(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1 b+D1 c+D1 d+D1")
+    publishing.publish(judging.examine(directory))
+    text = directory.report.read_text()
+    cards = text.count('<section class="card')
+    assert cards > 2
+    assert text.count('<section class="card on-screen"') == cards - 1
+    _, _, table = text.partition('<table class="in-print">')
+    assert table.partition("</table>")[0].count("<tr><td>double-") == cards - 1
