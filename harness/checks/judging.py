@@ -57,7 +57,9 @@ class Examination:
     judgement: verdict_files.Judgement
     authors: Mapping[int, audit_history.Author] = dataclasses.field(default_factory=dict)
     """Version -> who wrote it, according to the audit log; empty: there is none."""
-    reads: program_reads.ProgramReads = program_reads.NONE
+    reads: program_reads.ProgramReads = dataclasses.field(
+        default_factory=program_reads.ProgramReads
+    )
 
 
 def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:

@@ -108,10 +108,9 @@ class Watch:
             return
         self._server.add_watch(self)
         self._set_timers()
-        query = self._request.query
-        is_all = bool(self._version) or "sendInitialEvents" not in query
-        is_all = not self._queue and (is_all or self._request.flag("sendInitialEvents"))
-        self._send_past(past, self._server.store.resource_version if is_all else 0)
+        asks_for_none = self._request.query.get("sendInitialEvents", "true").lower() != "true"
+        is_gap = bool(self._queue) or (asks_for_none and not self._version)
+        self._send_past(past, 0 if is_gap else self._server.store.resource_version)
 
     def offer(self, commit: watch_cache.Commit) -> None:
         """Send the event of a commit if the watch selects it."""

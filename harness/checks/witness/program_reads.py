@@ -14,14 +14,8 @@ _LEAVING_OUT = frozenset({"labelSelector", "fieldSelector", "continue", "resourc
 """Parameters of lists and watches that may show some of the claims only, or older ones."""
 
 
-class Program(NamedTuple):
-    """A client of the API server."""
-
-    name: str
-    """Product and version of its User-Agent."""
-    user: str
-    client: str
-    """The user that it impersonates; empty: none."""
+Program = tuple[str, str, str]
+"""Its User-Agent up to the first space, its user, and whom it impersonates; each may be empty."""
 
 
 class Sent(NamedTuple):
@@ -73,16 +67,12 @@ class ProgramReads:
         """Note who has written a version, if the event tells when."""
         received_ns, answered_ns = _moments(event)
         if answered_ns:
-            self.writes[version] = Write(_program(event), received_ns, answered_ns)
+            self.writes.setdefault(version, Write(_program(event), received_ns, answered_ns))
 
     def before(self, program: Program, ts_ns: int, *, namespace: str) -> list[Sent]:
         """Return what a program had been sent of the claims of a namespace, in order."""
         sent = self._sent.get(program, ())
         return [item for item in sent if item.ts_ns <= ts_ns and item.namespace in ("", namespace)]
-
-
-NONE = ProgramReads()
-"""Without a log of our API server."""
 
 
 def _moments(event: audit_events.Event) -> tuple[int, int]:
@@ -95,4 +85,4 @@ def _moments(event: audit_events.Event) -> tuple[int, int]:
 def _program(event: audit_events.Event) -> Program:
     user, client = event.user, event.impersonatedUser
     name = event.userAgent.partition(" ")[0]
-    return Program(name, user.username if user else "", client.username if client else "")
+    return name, user.username if user else "", client.username if client else ""

@@ -36,7 +36,7 @@ def _sentences(
     missed: program_reads.Write | None,
 ) -> Iterator[str]:
     first, second = violation.holders
-    who = wrote.program.name or "a program without a name"
+    who = wrote.program[0] or "a program without a name"
     told = f"version {first.held_from_rv}, in which {first.name} has the device"
 
     def ago(ts_ns: int) -> str:

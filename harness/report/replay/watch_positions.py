@@ -89,9 +89,9 @@ def sent_to(
     sent = {}
     for holder in (holder for violation in found for holder in violation.holders):
         if write := reads.writes.get(holder.held_from_rv):
-            process = api_calls.client_of(write.program.client) or SCHEDULER
-            events = reads.before(write.program, _NEVER, namespace=holder.namespace)
-            sent[process] = SentTo(events)
+            process = api_calls.client_of(write.program[2]) or SCHEDULER
+            if events := reads.before(write.program, _NEVER, namespace=holder.namespace):
+                sent[process] = SentTo(events)
     return sent
 
 
