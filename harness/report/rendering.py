@@ -121,7 +121,7 @@ class Card:
     log_cause: log_causes.LogCause | None = None
     """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
     sent: str = ""
-    """What the API server had sent to a program without steps; empty: it is not known."""
+    """The reads of a program without steps, from the API server's log; empty: not known."""
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""What each program was sent of claims, and when it wrote them, by the log of our API server.
+"""The versions of claims that programs were sent, and their writes, by our API server's log.
 
 Times are those of the run's clock.
 """
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from harness.checks.witness import audit_events
 
 _SENT, _RESTORED = "flake-hunt/sent", "flake-hunt/restored-to"
-_LEAVING_OUT = frozenset({"labelSelector", "fieldSelector", "continue", "resourceVersionMatch"})
-"""Parameters of lists and watches that may show some of the claims only, or older ones."""
+_LEAVING_OUT = frozenset({"labelSelector", "fieldSelector", "continue"})
+"""Parameters of lists and watches that may show some of the claims only."""
 
 
 Program = tuple[str, str, str]
@@ -59,7 +59,9 @@ class ProgramReads:
         if (version := notes.get(_SENT, "")).isdecimal() and event.objectRef is not None:
             query = dict(urllib.parse.parse_qsl(event.requestURI.partition("?")[2]))
             is_page = query.get("limit", "0") != "0" and query.get("resourceVersion") != "0"
-            is_partial = is_page or not _LEAVING_OUT.isdisjoint(query) or bool(event.objectRef.name)
+            is_past = query.get("resourceVersionMatch") == "Exact"
+            is_selected = not _LEAVING_OUT.isdisjoint(query) or bool(event.objectRef.name)
+            is_partial = is_page or is_past or is_selected
             sent = Sent(now_ns, int(version), event.verb, event.objectRef.namespace, is_partial)
             self._sent[_program(event)].append(sent)
 

@@ -68,7 +68,7 @@ class Received:
 
 
 class SentTo(Received):
-    """What our API server has sent a program, by lists and watches."""
+    """The versions that our API server has sent a program, by lists and watches."""
 
     def __init__(self, sent: Iterable[program_reads.Sent]) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class WatchPositions:
 
     @property
     def are_sent(self) -> bool:
-        """Whether they tell what was sent, which may be received later."""
+        """True if they are versions that were sent, which may be received later."""
         return any(isinstance(item, SentTo) for item in self._received.values())
 
     @property
