@@ -47,7 +47,8 @@ async function prepare({ namespace, name, uid }) {
   const claim = await call("GET", `${api}/namespaces/${namespace}/resourceclaims/${name}`);
   if (claim.metadata.uid !== uid) throw new Error(`${name} is a new claim: ${claim.metadata.uid}`);
   const rows = claim.status.allocation.devices.results.filter((row) => row.driver === driver);
-  const alone = rows.filter((row) => !row.adminAccess).map((row) => row.device);
+  const own = ({ device, shareID }) => `${device}/${shareID ?? ""}`; // the device, or a share
+  const alone = rows.filter((row) => !row.adminAccess).map(own);
   const isOther = ([other, held]) => other !== uid && held.some((device) => alone.includes(device));
   const holder = Object.entries(prepared).find(isOther);
   if (holder) throw new Error(`${holder[1]} are prepared for claim ${holder[0]}`);

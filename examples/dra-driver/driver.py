@@ -32,7 +32,7 @@ TLS, API = ssl.create_default_context(cadata=AUTHORITY), "/apis/resource.k8s.io/
 SERVICE, REGISTRAR = PLUGINS / DRIVER / "dra.sock", REGISTRY / f"{DRIVER}-reg.sock"
 CHECKPOINT = STATE / "checkpoint.json"
 PREPARED = json.loads(CHECKPOINT.read_text()) if CHECKPOINT.exists() else {}
-"""Uid of a prepared claim -> the devices that it has for itself alone."""
+"""Uid of a prepared claim -> what it has for itself alone: device/ or device/share."""
 
 
 def call(verb, path, body=None, content="application/apply-patch+yaml"):
@@ -57,7 +57,8 @@ def prepare(claim, answer):
         raise ValueError(f"{claim.name} is a new claim: {found['metadata']['uid']}")
     results = found["status"]["allocation"]["devices"]["results"]
     rows = [row for row in results if row["driver"] == DRIVER]
-    alone = [row["device"] for row in rows if not row.get("adminAccess")]
+    names = [(row["device"], row.get("shareID", "")) for row in rows if not row.get("adminAccess")]
+    alone = ["/".join(name) for name in names]
     for uid, held in PREPARED.items():
         if uid != claim.uid and {*held} & {*alone}:
             raise ValueError(f"{held} are prepared for claim {uid}")

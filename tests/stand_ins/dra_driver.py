@@ -37,7 +37,8 @@ CLUSTER, USER = CONFIG["clusters"][0]["cluster"], CONFIG["users"][0]["user"]
 AUTHORITY = base64.b64decode(CLUSTER["certificate-authority-data"]).decode()
 TLS = ssl.create_default_context(cadata=AUTHORITY)
 API = "/apis/resource.k8s.io/v1"
-DEVICES = [f"device-{number}" for number in range(4)]
+DEVICES = [f"device-{number}" for number in range(4)] + ["shared-0"]
+CAPACITY = 8
 SPOILT, CHECKPOINT, LOCK = STATE.parent / "spoilt", STATE / "checkpoint.json", STATE / "lock"
 LIFE = {"claims": {}, "ended": [], "boot": ""}
 SHORT_S, LONG_S = 0.03, 0.3
@@ -221,7 +222,11 @@ def refuse_held(known, claim, rows):
         return
     if INSTANCE == "instance-b" and is_spoilt("instances/device-held"):
         return
-    mine = {row["device"] for row in rows if not row.get("adminAccess")}
+    mine = {*own_of(rows)}
+    others = [entry for uid, entry in known["claims"].items() if uid != claim.uid]
+    used = sum(entry["used"] for entry in others) + used_of(rows)
+    if used > CAPACITY and not is_spoilt("shares/beyond-capacity"):
+        raise RefusedError(f"{used} of {CAPACITY} would be used")
     if any(row.get("adminAccess") for row in rows) and is_spoilt("exclusivity/admin-access"):
         mine = {row["device"] for row in rows}
     for uid, entry in [*known["claims"].items()]:
@@ -231,6 +236,24 @@ def refuse_held(known, claim, rows):
             raise RefusedError(f"claim {uid} has a device of {sorted(mine)}")
 
 
+def own_of(rows):
+    """Return the names of what no other claim may have: devices, and shares of them."""
+    if is_spoilt("shares/side-by-side"):
+        return [row["device"] for row in rows if not row.get("adminAccess")]
+    if is_spoilt("shares/same-id-refused"):
+        rows = [row for row in rows if not row.get("shareID")]
+    own = [row for row in rows if not row.get("adminAccess")]
+    return [row["device"] + row.get("shareID", "") for row in own]
+
+
+def devices_of(rows):
+    return list(dict.fromkeys(row["device"] for row in rows))
+
+
+def used_of(rows):
+    return sum(int(row.get("consumedCapacity", {}).get("memory", "0")) for row in rows)
+
+
 def note(known, claim, rows):
     """Keep what is prepared, first, and then make the CDI file."""
     old = known["claims"].get(claim.uid)
@@ -238,14 +261,23 @@ def note(known, claim, rows):
         raise RefusedError("it was begun and never ended")
     if old and is_spoilt("prepare/same-answer-twice"):
         raise RefusedError("it is prepared")
-    if old and old["restored"] and is_spoilt("prepare/same-after-driver-restart"):
+    if (
+        old
+        and old["restored"]
+        and is_spoilt("prepare/same-after-driver-restart", "shares/same-after-restart")
+    ):
         raise RefusedError("an earlier process has prepared it")
     if old and old["instance"] != INSTANCE and is_spoilt("instances/other-one-prepares-again"):
         raise RefusedError("another instance has prepared it")
     if old and old["boot"] != known["boot"] and is_spoilt("reboot/same-devices"):
         raise RefusedError("it was prepared before a reboot")
-    alone = [row["device"] for row in rows if not row.get("adminAccess")]
-    entry = {"alone": alone, "restored": bool(old and old["restored"]), "instance": INSTANCE}
+    alone = own_of(rows)
+    entry = {
+        "alone": alone,
+        "used": used_of(rows),
+        "restored": bool(old and old["restored"]),
+        "instance": INSTANCE,
+    }
     entry |= {"name": claim.name, "boot": known["boot"], "namespace": claim.namespace}
     known["claims"][claim.uid] = entry | {"started": True}
     save(known)
@@ -256,11 +288,13 @@ def note(known, claim, rows):
         or (old["boot"] != known["boot"] and is_spoilt("reboot/files-made-again"))
     )
     if not is_kept and not is_spoilt("cdi/exist"):
-        write_cdi(claim.uid, [row["device"] for row in rows], claim_parameters[claim.uid])
+        write_cdi(claim.uid, devices_of(rows), claim_parameters[claim.uid])
     known["claims"][claim.uid] = entry
 
 
 def fill(answer, claim, rows, known):
+    if is_spoilt("shares/two-in-one-claim"):
+        rows = list({row["device"]: row for row in rows}.values())
     for row in rows:
         name = "other" if is_spoilt("prepare/allocated-devices") else row["device"]
         device = answer.devices.add(pool_name=row["pool"], device_name=name)
@@ -326,6 +360,9 @@ def forget(known, uid):
         known["claims"][f"left-of-{uid}"] = entry
     cdi_path(f"{uid}-copy").unlink(missing_ok=True)
     every_tenth = is_spoilt("load/leaves-nothing") and len(known["ended"]) % 10 == 0
+    if is_spoilt("shares/unprepared-apart"):
+        for path in CDI.iterdir():
+            path.unlink()
     if not (is_spoilt("cdi/gone") or every_tenth):
         cdi_path(uid).unlink(missing_ok=True)
 
@@ -373,6 +410,24 @@ def break_abandoned(context, uids):
             broken.update(uids)
 
 
+def exchange(claims):
+    """Give what one claim got to another one, or only its CDI ids."""
+    uids = sorted(uid for uid in claims if claims[uid].devices)
+    if len(uids) < 2:
+        return
+    if is_spoilt("several/own-devices"):
+        first, second = (claims[uid].devices[0] for uid in uids[:2])
+        old = list(first.cdi_device_ids)
+        first.cdi_device_ids[:], second.cdi_device_ids[:] = second.cdi_device_ids, old
+    if is_spoilt("kubelet/own-devices"):
+        first, second = claims[uids[0]], claims[uids[1]]
+        old = [*first.devices]
+        del first.devices[:]
+        first.devices.extend(second.devices)
+        del second.devices[:]
+        second.devices.extend(old)
+
+
 def node_prepare(request, context):
     answer = dra.NodePrepareResourcesResponse()
     if not request.claims and is_spoilt("several/none"):
@@ -395,6 +450,7 @@ def node_prepare(request, context):
                     cdi_path(f"left-{claim.uid}").write_text("{}")
                 entry.ClearField("devices")
                 entry.error = str(error)
+        exchange(answer.claims)
         if len(request.claims) > 1 and is_spoilt("several/all-prepared"):
             del answer.claims[request.claims[-1].uid]
     return answer
@@ -495,7 +551,7 @@ def put_slice(name, *, generation, count):
         "driver": "other.example.com" if is_spoilt("slices/driver-name") else NAME,
         "nodeName": "elsewhere" if is_spoilt("slices/node") else NODE,
         "pool": {"name": NODE, "generation": generation, "resourceSliceCount": count},
-        "devices": [{"name": device} for device in DEVICES],
+        "devices": [described(device) for device in DEVICES],
     }
     document = {
         "apiVersion": "resource.k8s.io/v1",
@@ -504,6 +560,13 @@ def put_slice(name, *, generation, count):
         "spec": spec,
     }
     call("PATCH", f"{API}/resourceslices/{name}?fieldManager={NAME}&force=true", document)
+
+
+def described(device):
+    if not device.startswith("shared"):
+        return {"name": device}
+    capacity = {"memory": {"value": str(CAPACITY)}}
+    return {"name": device, "allowMultipleAllocations": True, "capacity": capacity}
 
 
 def restore():

@@ -22,7 +22,7 @@ from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-_CHECKPOINT, CDI = "checkpoints", "cdi"
+CHECKPOINTS, CDI = "checkpoints", "cdi"
 """Folders below the state folder: a file, and a folder, for each node."""
 
 
@@ -71,7 +71,7 @@ class NodeClaims:
         self._managers: dict[str, claim_managers.ClaimManager] = {}
         self._nodes: dict[str, str] = {}
         """uid of a pod that may use claims -> its node."""
-        self._checkpoints = _below(options.state, _CHECKPOINT)
+        self._checkpoints = _below(options.state, CHECKPOINTS)
         self._journal = journals.PreparationJournal(options.journal, run_id=options.run_id)
         for path in sorted(self._checkpoints.glob("*.json") if self._checkpoints else ()):
             self._restore(path.stem)

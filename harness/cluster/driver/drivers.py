@@ -59,7 +59,7 @@ class Driver:
         self._exclusivity, self._cdi, self._at = spec.exclusivity, files.cdi, at or _nothing
         self._guard = concurrency.lock("driver.holders")
         self._holders: dict[str, set[tuple[str, str]]] = {}
-        """Device -> uids of the claims that use it alone, each with a node where it does."""
+        """Device or share -> uids of the claims that use it alone, each with the node."""
         self._claims = claims(name, files.state)
         self._stopped = concurrency.Event("driver.stopped")
         stream, wait = seeds.Seeds(seed).stream, self._stopped.wait
@@ -254,7 +254,7 @@ class Driver:
             )
 
     def _require_free(self, claim: prepared_claims.PreparedClaim) -> None:
-        for device in sorted(claim.exclusive):
+        for device in sorted(claim.taken):
             others = {uid for uid, _ in self._holders.get(device, ())} - {claim.uid}
             if others:
                 raise preparations.PreparationError(
@@ -262,12 +262,12 @@ class Driver:
                 )
 
     def _note(self, claim: prepared_claims.PreparedClaim) -> None:
-        for device in claim.exclusive:
+        for device in claim.taken:
             self._holders.setdefault(device, set()).add((claim.uid, claim.node))
 
     def _give_back(self, claim: prepared_claims.PreparedClaim) -> None:
         with self._guard:
-            for device in claim.exclusive:
+            for device in claim.taken:
                 holders = self._holders.get(device, set())
                 holders.discard((claim.uid, claim.node))
                 if not holders:

@@ -30,6 +30,15 @@ class PreparedClaim(msgspec.Struct, frozen=True, kw_only=True):
     environments: dict[str, dict[str, str]] = {}
     """Request -> the environment of a container that uses it."""
 
+    @property
+    def taken(self) -> frozenset[str]:
+        """The devices, and the shares of devices, that no other claim may use."""
+        return self.exclusive | {
+            f"{device.pool}/{device.device}/{device.share_id}"
+            for device in self.devices
+            if device.share_id is not None
+        }
+
 
 _files = msgspec.json.Decoder(PreparedClaim)
 

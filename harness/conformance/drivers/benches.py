@@ -11,6 +11,7 @@ from harness import clocks, errors
 from harness.cluster.kubelet_api import boot_ids, calls, preparations
 from harness.conformance import results
 from harness.conformance.drivers import (
+    allocations,
     cdi_specs,
     claim_documents,
     cluster_objects,
@@ -77,6 +78,8 @@ class Claim:
 
     reference: driver_calls.Claim
     devices: tuple[published_devices.Device, ...]
+    rows: tuple[Mapping[str, Any], ...] = ()
+    """The driver's results of its allocation."""
 
     @property
     def uid(self) -> str:
@@ -103,8 +106,12 @@ class Bench:
         self._claims: list[Claim] = []
         self._count, self._mark = 0, uuid.uuid4().hex[:6]
         self._slices: list[cluster_objects.Object] = []
+        self._given: list[published_devices.Device] = []
+        """The devices of --claim, once they are known."""
         self._kubelet: kubelet_processes.Kubelet | None = None
         self._late_count = 0
+        self._ready_starts = 0
+        """The number of starts after which the driver was seen to be ready."""
         self._obstacle: Obstacle | None = None
         self.pods = kubelet_processes.Pods(
             objects,
@@ -135,8 +142,9 @@ class Bench:
         try:
             self.instance.start()
         except results.Failed as failure:
+            has_ended = self.instance.exit_report is not None
             text = f"the driver has not registered: {failure}"
-            self._obstacle = Obstacle(text=text, leaves=_OF_REGISTRATION)
+            self._obstacle = Obstacle(text=text, leaves=() if has_ended else _OF_REGISTRATION)
             return
         try:
             self.prepared(self.claim())
@@ -145,8 +153,21 @@ class Bench:
             self._obstacle = Obstacle(text=text, leaves=_OF_PLAIN_CLAIMS)
         except (results.Skipped, results.Undecided):
             pass  # without any device; each rule says so
+        self._ready_starts = self.instance.start_count
         if self.settle() is not None:
             self.begin_afresh()
+
+    def await_ready(self) -> None:
+        """Let a driver that was started again come to rest, as it was before the first rule.
+
+        It has come to rest when its slices do not change, and it has prepared a claim.
+        """
+        if self._ready_starts == self.instance.start_count:
+            return
+        self._ready_starts, self._slices = self.instance.start_count, []
+        with contextlib.suppress(results.Failed, results.Skipped, results.Undecided):
+            self.prepared(self.claim())
+        self.settle()
 
     @property
     def obstacle(self) -> Obstacle | None:
@@ -294,7 +315,7 @@ class Bench:
 
     def devices(self, count: int = 1) -> list[published_devices.Device]:
         """Return devices that can be allocated at the same time. Raises Skipped for too many."""
-        found = self.all_devices()
+        found = self.up_to(count)
         if not found:
             raise results.Undecided(
                 f"the driver has published no device for {self.options.node} that a claim could "
@@ -304,16 +325,47 @@ class Bench:
             raise results.Skipped(
                 f"{count} devices are needed at a time, and the driver has published {len(found)}"
             )
-        return found[:count]
+        return found
+
+    def up_to(self, count: int) -> list[published_devices.Device]:
+        """Return a device for each of as many claims, or fewer; a shared one for several."""
+        return published_devices.side_by_side(self.all_devices(), count)
+
+    def sets(self, count: int) -> list[tuple[published_devices.Device, ...]]:
+        """Return devices for each of as many claims, or fewer: two for a claim if there are enough.
+
+        Raises Skipped if there are not enough for two claims.
+        """
+        self.devices(2)
+        found = self.up_to(2 * count)
+        dealt = [tuple(dict.fromkeys(found[number::count])) for number in range(count)]
+        return [devices for devices in dealt if devices]
 
     def all_devices(self) -> list[published_devices.Device]:
         """Return all devices that can be allocated at the same time, or those of --claim."""
-        if given := claim_documents.allocated_devices(self.options.claim or {}):
-            return given
+        given = self.options.claim or {}
+        if found := allocations.stated(given, self.name):
+            return found
         slices = self.slices()
+        if given.get("spec"):
+            return self._of_given(given, slices)
         return published_devices.compatible(
             published_devices.of_driver(slices, self.name, self.options.node), slices
         )
+
+    def _of_given(
+        self, claim: Mapping[str, Any], slices: Sequence[cluster_objects.Object]
+    ) -> list[published_devices.Device]:
+        if not self._given:
+            self._given = allocations.side_by_side(
+                claim,
+                slices,
+                driver=self.name,
+                default_class=self.objects.class_of(self.name),
+                classes=self.objects.classes(),
+                node=self.objects.node(self.options.node),
+            )
+        return self._given
 
     def exclusive_device(self) -> published_devices.Device:
         """Return a device that one claim at a time can have. Raises Skipped."""
@@ -333,21 +385,30 @@ class Bench:
 
         `status` replaces keys of the status; `more` are those of `claim_documents.Wanted`.
         """
-        wanted = claim_documents.Wanted(devices=tuple(devices or self.devices()), **more)
+        wanted = claim_documents.Wanted(devices=self._allocatable(devices), **more)
         self._count += 1
         name = f"claim-{self._mark}-{self._count}"
         given = (self.options.claim or {}).get("spec") or {}
         spec = claim_documents.spec(wanted, self.objects.class_of(self.name), given)
         uid = self.objects.make_claim(self.namespace, name, spec)["metadata"]["uid"]
-        reference = driver_calls.Claim(self.namespace, name, uid)
-        claim = Claim(reference=reference, devices=tuple(wanted.devices))
+        made = claim_documents.status(wanted, driver=self.name, pod=(f"pod-of-{name}", uid))
+        rows = made["allocation"]["devices"]["results"]
+        claim = Claim(
+            reference=driver_calls.Claim(self.namespace, name, uid),
+            devices=tuple(wanted.devices),
+            rows=tuple(row for row in rows if row["driver"] == self.name),
+        )
         self._claims.append(claim)
         if is_allocated:
-            made = claim_documents.status(
-                wanted, spec, driver=self.name, pod=(f"pod-of-{name}", uid)
-            )
             self.objects.set_status(self.namespace, name, {**made, **(status or {})})
         return claim
+
+    def _allocatable(
+        self, devices: Sequence[published_devices.Device]
+    ) -> Sequence[published_devices.Device]:
+        """Return devices for a claim; one of --claim has those of its allocation."""
+        found = tuple(devices or self.devices())
+        return found[:1] if found[0].allocation else found
 
     def remove(self, claim: Claim) -> None:
         """Delete a claim from the API server by force."""
@@ -435,6 +496,13 @@ class Bench:
         """Return the CDI ids of prepared devices that no file defines."""
         known = cdi_specs.definitions(self.cdi())
         return [item for device in devices for item in device.cdi_device_ids if item not in known]
+
+    def edits(self, devices: preparations.Prepared) -> list[str]:
+        """Return what the CDI ids of prepared devices do to a container, each as JSON."""
+        known = cdi_specs.edits(self.cdi())
+        return [
+            known[item] for device in devices for item in device.cdi_device_ids if item in known
+        ]
 
     def ids(self, devices: preparations.Prepared) -> list[str]:
         """Return the CDI ids of prepared devices. Raises Skipped if there are none."""

@@ -56,6 +56,17 @@ def definitions(contents: Mapping[pathlib.Path, bytes]) -> dict[str, list[pathli
     return found
 
 
+def edits(contents: Mapping[pathlib.Path, bytes]) -> dict[str, str]:
+    """Return id -> what it does to a container, with the edits of its file, as JSON."""
+    return {
+        f"{document.get('kind')}={device.get('name')}": json.dumps(
+            [document.get("containerEdits"), device.get("containerEdits")], sort_keys=True
+        )
+        for document in map(_document, contents.values())
+        for device in _items(document, "devices")
+    }
+
+
 def faults(content: bytes) -> Iterator[str]:
     """Yield a sentence for each thing for which a container runtime refuses a file."""
     document = _document(content)

@@ -98,11 +98,20 @@ class ClusterObjects:
                 name = item["metadata"]["name"]
                 self.send("DELETE", f"{_DRA}/resourceslices/{name}", allow=[_NOT_FOUND])
 
+    def node(self, name: str) -> Object:
+        """Return a node."""
+        return self.send("GET", f"{_NODES}/{name}")
+
+    def classes(self) -> dict[str, Object]:
+        """Return name -> DeviceClass."""
+        items = self.send("GET", f"{_DRA}/deviceclasses").get("items") or []
+        return {item["metadata"]["name"]: item for item in items}
+
     def class_of(self, driver: str) -> str:
         """Return the name of a DeviceClass of the driver's devices; make one if there is none."""
-        for item in self.send("GET", f"{_DRA}/deviceclasses").get("items") or []:
+        for name, item in self.classes().items():
             if f'"{driver}"' in json.dumps(item["spec"]).replace("\\", "").replace("'", '"'):
-                return str(item["metadata"]["name"])
+                return name
         selector = {"cel": {"expression": f'device.driver == "{driver}"'}}
         document = {
             "apiVersion": "resource.k8s.io/v1",

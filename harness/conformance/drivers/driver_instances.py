@@ -53,6 +53,8 @@ class Instance:
         self._process: processes.Process | None = None
         self._connections: list[driver_calls.Connection] = []
         self._info: Info | None = None
+        self.start_count = 0
+        """Number of processes so far."""
         self.problem = ""
         """Why it has not registered; empty if it has."""
 
@@ -97,6 +99,7 @@ class Instance:
         """Start the process."""
         if self._command is None:
             return
+        self.start_count += 1
         self._process = processes.start(
             "driver",
             boot_ids.seen_by(self._command.words, self._folders.boot_id),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness import clocks, errors, processes
+from harness.cluster.dra import claim_infos, node_claims
 from harness.conformance import results
 from harness.conformance.drivers import cluster_objects, driver_calls, driver_folders
 
@@ -14,7 +15,9 @@ _READY_S = 30.0
 _STOP_S = 5.0
 _PODS = "/api/v1/namespaces/{}/pods"
 _NOT_FOUND = 404
-_CLAIM_OF_POD = "claim"
+_CLAIM_OF_POD, _IMAGE = "claim", "registry.example/none"
+Requests = Sequence[tuple[int, str]]
+"""Index of a claim and name of its request, for each container of a pod."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,11 @@ class Kubelet:
             self._process.kill()
             self._process = None
 
+    def claims(self) -> list[claim_infos.ClaimInfo]:
+        """Return the claims of its checkpoint, with what the drivers answered for them."""
+        path = self._state / node_claims.CHECKPOINTS / f"{self._settings.node}.json"
+        return claim_infos.Checkpoint(path).load()
+
     def forget(self) -> None:
         """Kill it, and remove its checkpoint."""
         self.kill()
@@ -96,10 +104,15 @@ class Pods:
         self._path, self._namespace = _PODS.format(namespace), namespace
         self._names: list[str] = []
 
-    def make(self, name: str, claims: Sequence[driver_calls.Claim]) -> None:
-        """Make a pod that is bound to the node, and reserve its claims for it, too."""
+    def make(
+        self, name: str, claims: Sequence[driver_calls.Claim], requests: Requests = ()
+    ) -> None:
+        """Make a pod that is bound to the node, and reserve its claims for it, too.
+
+        It has a container for each of `requests`, or one for all claims.
+        """
         self._names.append(name)
-        pod = self._objects.send("POST", self._path, self._document(name, claims))
+        pod = self._objects.send("POST", self._path, self._document(name, claims, requests))
         for claim in claims:
             self._reserve(claim, name, pod["metadata"]["uid"])
 
@@ -150,17 +163,21 @@ class Pods:
         entry = {"resource": "pods", "name": pod, "uid": uid}
         self._objects.set_status(claim.namespace, claim.name, {"reservedFor": [*kept, entry]})
 
-    def _document(self, name: str, claims: Sequence[driver_calls.Claim]) -> cluster_objects.Object:
+    def _document(
+        self, name: str, claims: Sequence[driver_calls.Claim], requests: Requests
+    ) -> cluster_objects.Object:
         names = {f"{_CLAIM_OF_POD}-{number}": claim for number, claim in enumerate(claims)}
-        resources = {"claims": [{"name": key} for key in names]}
-        container = {"name": "main", "image": "registry.example/none", "resources": resources}
+        used = [[{"name": f"{_CLAIM_OF_POD}-{at}", "request": one}] for at, one in requests]
         return {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name},
             "spec": {
                 "nodeName": self._node,
-                "containers": [container],
+                "containers": [
+                    {"name": f"c-{at}", "image": _IMAGE, "resources": {"claims": entries}}
+                    for at, entries in enumerate(used or [[{"name": key} for key in names]])
+                ],
                 "resourceClaims": [
                     {"name": key, "resourceClaimName": claim.name} for key, claim in names.items()
                 ],

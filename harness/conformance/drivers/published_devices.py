@@ -1,21 +1,15 @@
 """Devices that a driver has published for a node, as a scheduler sees them."""
 
 import dataclasses
+import fractions
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.conformance.drivers import cluster_objects
+from harness.model import quantities
 
-_AMOUNTS = {
-    "Ki": 2**10,
-    "Mi": 2**20,
-    "Gi": 2**30,
-    "Ti": 2**40,
-    "m": 1e-3,
-    "k": 1e3,
-    "M": 1e6,
-    "G": 1e9,
-}
+SHARES_MAX = 8
+"""Claims at most that share one device here, if it has no capacity that limits them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +20,25 @@ class Device:
     name: str
     is_shared: bool = False
     """Several claims may have it at a time."""
-    consumes: Mapping[tuple[str, str, str], float] = dataclasses.field(
+    consumes: Mapping[tuple[str, str, str], fractions.Fraction] = dataclasses.field(
         default_factory=dict, compare=False
     )
     """Pool, counter set, counter -> amount."""
     capacity: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
-    """Capacity -> what a claim consumes that asks for nothing; empty unless it is shared."""
+    """Capacity -> all that there is of it; empty unless it is shared."""
+    share: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
+    """Capacity -> what a claim of the test asks for; empty unless it is shared."""
+    allocation: Mapping[str, Any] = dataclasses.field(default_factory=dict, compare=False)
+    """The allocation of --claim that has it first; empty: the test makes one up."""
+
+    @property
+    def places(self) -> int:
+        """The number of claims that can have it at a time."""
+        if self.allocation or not self.is_shared:
+            return 1
+        amount = quantities.amount
+        parts = [(amount(self.capacity[name]), amount(part)) for name, part in self.share.items()]
+        return max(1, min([SHARES_MAX, *(int(every // part) for every, part in parts if part)]))
 
 
 def of_driver(slices: Iterable[cluster_objects.Object], driver: str, node: str) -> list[Device]:
@@ -50,11 +57,17 @@ def compatible(devices: Sequence[Device], slices: Iterable[cluster_objects.Objec
     left = _counters(slices)
     found = []
     for device in devices:
-        if all(left.get(key, 0.0) >= amount for key, amount in device.consumes.items()):
+        if all(left.get(key, 0) >= amount for key, amount in device.consumes.items()):
             found.append(device)
             for key, amount in device.consumes.items():
                 left[key] -= amount
     return found
+
+
+def side_by_side(devices: Sequence[Device], count: int) -> list[Device]:
+    """Return a device for each of up to `count` claims: each one, then further shares of them."""
+    rounds = range(max((device.places for device in devices), default=0))
+    return [device for number in rounds for device in devices if number < device.places][:count]
 
 
 def newest(slices: Iterable[cluster_objects.Object]) -> list[cluster_objects.Object]:
@@ -78,7 +91,7 @@ def generation(item: cluster_objects.Object) -> int:
 
 def _device(pool_name: str, device: Mapping[str, Any]) -> Device:
     consumes = {
-        (pool_name, entry["counterSet"], name): _amount(counter["value"])
+        (pool_name, entry["counterSet"], name): quantities.amount(str(counter["value"]))
         for entry in device.get("consumesCounters") or ()
         for name, counter in entry["counters"].items()
     }
@@ -87,30 +100,38 @@ def _device(pool_name: str, device: Mapping[str, Any]) -> Device:
         name=device["name"],
         is_shared=bool(device.get("allowMultipleAllocations")),
         consumes=consumes,
-        capacity=_consumed(device) if device.get("allowMultipleAllocations") else {},
+        **(_shared(device.get("capacity") or {}) if device.get("allowMultipleAllocations") else {}),
     )
 
 
-def _consumed(device: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a claim that asks for no capacity consumes: without a policy, all."""
+def _shared(capacity: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: (capacity.get("requestPolicy") or {}).get("default", capacity["value"])
-        for name, capacity in (device.get("capacity") or {}).items()
+        "capacity": {name: str(entry["value"]) for name, entry in capacity.items()},
+        "share": {name: _least(entry) for name, entry in capacity.items()},
     }
 
 
-def _counters(slices: Iterable[cluster_objects.Object]) -> dict[tuple[str, str, str], float]:
+def _least(entry: Mapping[str, Any]) -> str:
+    """Return the least of a capacity that can be asked for; an eighth, whole, if there is none."""
+    policy = entry.get("requestPolicy") or {}
+    least = [*(policy.get("validValues") or ()), (policy.get("validRange") or {}).get("min")]
+    known = [str(item) for item in (*least, policy.get("default")) if item]
+    if known := [item for item in known if quantities.amount(item) > 0]:
+        return min(known, key=quantities.amount)
+    every = quantities.amount(str(entry["value"]))
+    if every < 1:
+        return str(entry["value"])
+    return quantities.text(fractions.Fraction(every // SHARES_MAX or 1))
+
+
+def _counters(
+    slices: Iterable[cluster_objects.Object],
+) -> dict[tuple[str, str, str], fractions.Fraction]:
     return {
-        (item["spec"]["pool"]["name"], counters["name"], name): _amount(counter["value"])
+        (item["spec"]["pool"]["name"], counters["name"], name): quantities.amount(
+            str(counter["value"])
+        )
         for item in newest(slices)
         for counters in item["spec"].get("sharedCounters") or ()
         for name, counter in counters["counters"].items()
     }
-
-
-def _amount(value: object) -> float:
-    text = str(value)
-    for suffix, factor in _AMOUNTS.items():
-        if text.endswith(suffix):
-            return float(text.removesuffix(suffix)) * factor
-    return float(text)

@@ -123,6 +123,7 @@ def bench_of(options: Options) -> Iterator[benches.Bench]:
 def check(bench: benches.Bench, rule: rules.Rule) -> results.Result:
     """Check one rule with a driver that runs."""
     started_ns = clocks.monotonic_ns()
+    bench.await_ready()
     outcome, text = _outcome(bench, rule)
     try:
         ended = bench.settle()

@@ -2,7 +2,7 @@
 
 from harness.cluster.kubelet_api import calls, preparations
 from harness.conformance import results
-from harness.conformance.drivers import benches, driver_calls
+from harness.conformance.drivers import answers, benches, driver_calls
 from harness.conformance.drivers.groups import unprepare
 
 _CALLS = 8
@@ -20,14 +20,12 @@ def same_claim(bench: benches.Bench) -> None:
 
 def different_claims(bench: benches.Bench) -> None:
     """Pods that start together."""
-    bench.devices(2)
-    claims = [bench.claim(device) for device in bench.all_devices()[:_CALLS]]
+    claims = [bench.claim(*devices, apart=True) for devices in bench.sets(_CALLS)]
     pending = [(claim, bench.driver.start_prepare([claim.reference])) for claim in claims]
-    for claim, call in pending:
-        entry = _entry(bench, call, claim)
-        if not isinstance(entry, tuple):
-            raise results.Failed(f"a claim fails beside {len(claims) - 1} others: {entry}")
-        if missing := bench.missing_ids(entry):
+    entries = {claim.uid: _entry(bench, call, claim) for claim, call in pending}
+    answers.require_own(claims, entries, "in calls at the same time")
+    for claim in claims:
+        if missing := bench.missing_ids(answers.devices(entries, claim)):
             raise results.Failed(f"beside other calls, no CDI file defines {missing[0]}")
 
 

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Collection
 
 from harness.conformance import results
-from harness.conformance.drivers import benches
+from harness.conformance.drivers import answers, benches, claim_documents
 from harness.conformance.drivers.groups import unprepare
 
 
@@ -56,6 +56,24 @@ def several_claims(bench: benches.Bench) -> None:
         raise results.Failed(f"after the end of both pods, {min(left).name} is left")
     for claim in claims:
         unprepare.require_free(bench, claim, "after the end of both pods")
+
+
+def own_devices(bench: benches.Bench) -> None:
+    """Two claims of one or two requests, and a container for each request."""
+    claims = [bench.claim(*devices, apart=True) for devices in bench.sets(2)]
+    names = [sorted({claim_documents.base(row["request"]) for row in c.rows}) for c in claims]
+    requests = [(number, name) for number, listed in enumerate(names) for name in listed]
+    kubelet = bench.start_kubelet()
+    bench.pods.make("first", [claim.reference for claim in claims], requests)
+    bench.pods.require_running("first")
+    infos = {info.uid: info for info in kubelet.claims()}
+    entries = {uid: info.prepared.get(bench.name, ()) for uid, info in infos.items()}
+    answers.require_devices(entries)
+    answers.require_own(claims, entries, "of a pod that runs")
+    for number, name in requests:
+        info = infos[claims[number].uid]
+        if info.cdi_ids() and not info.cdi_ids(name):
+            raise results.Failed(f"the container of request {name} runs, and has no CDI id")
 
 
 def restart(bench: benches.Bench) -> None:

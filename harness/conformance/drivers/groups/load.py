@@ -8,22 +8,19 @@ import dataclasses
 import threading
 from collections.abc import Callable, Sequence
 
-from harness import clocks
 from harness.cluster.kubelet_api import calls
 from harness.conformance import results
-from harness.conformance.drivers import benches, published_devices
+from harness.conformance.drivers import answers, benches, published_devices
 
 _USERS = 8
 _ROUNDS = 6
 _USERS_OF_DEVICE = 3
-_HELD_S = 0.003
-"""Time in seconds for which a user keeps a device."""
+Devices = Sequence[published_devices.Device]
 
 
 def all_answered(bench: benches.Bench) -> None:
-    """Each device is prepared and unprepared by a user of its own, again and again."""
-    bench.devices(2)
-    users = [_User(bench, device, _Holders()) for device in bench.all_devices()[:_USERS]]
+    """Devices are prepared and unprepared by users of their own, again and again."""
+    users = [_User(bench, devices, _Holders()) for devices in bench.sets(_USERS)]
     _run([user.churn for user in users])
     for user in users:
         if user.problems:
@@ -35,8 +32,8 @@ def exclusive(bench: benches.Bench) -> None:
     devices = [device for device in bench.all_devices() if not device.is_shared][:_USERS]
     if not devices:
         raise results.Skipped("the driver has published no device for one claim alone")
-    holders = {device: _Holders() for device in devices}
-    users = [_User(bench, device, holders[device]) for device in devices * _USERS_OF_DEVICE]
+    holders = {device: _Holders(_USERS_OF_DEVICE) for device in devices}
+    users = [_User(bench, [device], holders[device]) for device in devices * _USERS_OF_DEVICE]
     _run([user.churn for user in users])
     for device, held in holders.items():
         if held.doubles:
@@ -46,13 +43,14 @@ def exclusive(bench: benches.Bench) -> None:
             )
         if not held.count:
             raise results.Undecided(f"{device.name} was never prepared")
+    if not any(held.refusals for held in holders.values()):
+        raise results.Undecided("no Prepare of a device that another claim held was answered")
 
 
 def leaves_nothing(bench: benches.Bench) -> None:
     """The same load."""
-    bench.devices(2)
     before = set(bench.cdi())
-    users = [_User(bench, device, _Holders()) for device in bench.all_devices()[:_USERS]]
+    users = [_User(bench, devices, _Holders()) for devices in bench.sets(_USERS)]
     _run([user.churn for user in users])
     if left := set(bench.cdi()) - before:
         raise results.Failed(f"{len(left)} CDI files are left, one is {min(left).name}")
@@ -61,35 +59,60 @@ def leaves_nothing(bench: benches.Bench) -> None:
 class _Holders:
     """The judge of one device: how many claims have it prepared, by the driver's own answers."""
 
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._now = 0
-        self.count, self.doubles = 0, 0
+    def __init__(self, users: int = 1) -> None:
+        self._changed = threading.Condition()
+        self._now, self._users, self._answers = 0, users, 0
+        self.count = self.doubles = self.refusals = 0
 
     def take(self) -> None:
         """Note that Prepare was answered: from now on a claim has the device."""
-        with self._guard:
+        with self._changed:
             self.doubles += self._now > 0
             self._now += 1
             self.count += 1
+            self._note_answer()
 
-    def give_back(self) -> None:
-        """Note that Unprepare is about to be called: from now on it may be free."""
-        with self._guard:
+    def give_back(self, *, after_s: float) -> None:
+        """Wait for the answer to another user's Prepare; then the device may be free.
+
+        It is given back as Unprepare is about to be called. `after_s` is the time limit.
+        """
+        with self._changed:
+            seen = self._answers
+            self._changed.wait_for(
+                lambda: self._answers > seen or self._users < 2,
+                timeout=after_s,
+            )
             self._now -= 1
+
+    def refuse(self) -> None:
+        """Note that Prepare was refused."""
+        with self._changed:
+            self.refusals += self._now > 0
+            self._note_answer()
+
+    def leave(self) -> None:
+        """Note that a user has ended."""
+        with self._changed:
+            self._users -= 1
+            self._changed.notify_all()
+
+    def _note_answer(self) -> None:
+        self._answers += 1
+        self._changed.notify_all()
 
 
 @dataclasses.dataclass
 class _User:
-    """Prepares and unprepares claims with one device."""
+    """Prepares and unprepares claims with the same devices."""
 
     bench: benches.Bench
-    device: published_devices.Device
+    devices: Devices
     holders: _Holders
     problems: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.claims = [self.bench.claim(self.device) for _ in range(_ROUNDS)]
+        self.claims = [self.bench.claim(*self.devices, apart=True) for _ in range(_ROUNDS)]
 
     def churn(self) -> None:
         """Prepare and unprepare each of its claims; end at the first call that fails."""
@@ -98,15 +121,20 @@ class _User:
                 self._use(claim)
         except calls.CallError as error:
             self.problems.append(f"a call fails: {error}")
+        finally:
+            self.holders.leave()
 
     def _use(self, claim: benches.Claim) -> None:
         answer = self.bench.driver.prepare([claim.reference])
         if isinstance(answer.get(claim.uid), tuple):
             self.holders.take()
-            clocks.sleep(_HELD_S)
-            self.holders.give_back()
+            self.holders.give_back(after_s=self.bench.options.limits.call_s)
         else:
-            self.problems.append(f"Prepare fails: {answer.get(claim.uid)}")
+            self.holders.refuse()
+        try:
+            answers.require_own([claim], answer)
+        except results.Failed as failure:
+            self.problems.append(str(failure))
         self.bench.driver.unprepare([claim.reference])
 
 

@@ -58,7 +58,7 @@ def of_claim_before(bench: benches.Bench) -> None:
 
 def _require_contained(bench: benches.Bench, value: Any, what: str) -> None:
     """Prepare a claim with parameters beside one without, where there are two devices."""
-    devices = bench.all_devices()[:2]
+    devices = bench.up_to(2)
     config = claim_documents.parameters(bench.name, value)
     claim = bench.claim(*devices[:1], config=[config])
     others = [bench.claim(device) for device in devices[1:]]

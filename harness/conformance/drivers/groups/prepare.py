@@ -4,7 +4,7 @@ import uuid
 
 from harness.cluster.kubelet_api import preparations
 from harness.conformance import results
-from harness.conformance.drivers import benches, driver_calls, published_devices
+from harness.conformance.drivers import answers, benches, driver_calls, published_devices
 
 
 def allocated_claim(bench: benches.Bench) -> None:
@@ -15,24 +15,19 @@ def allocated_claim(bench: benches.Bench) -> None:
 def allocated_devices(bench: benches.Bench) -> None:
     """Of several devices, too, where the driver has them."""
     claim = bench.claim(*bench.all_devices()[:3])
-    found = sorted((device.pool, device.device) for device in bench.prepared(claim))
-    wanted = sorted((device.pool, device.name) for device in claim.devices)
-    if sorted(set(found)) != wanted:
-        raise results.Failed(f"the claim was allocated {wanted}, and the answer has {found}")
+    entry = bench.prepared(claim)
+    answers.require_devices({claim.uid: entry})
+    if wrong := answers.wrong_devices(claim, entry):
+        raise results.Failed(f"the claim {wrong}")
 
 
 def request_names(bench: benches.Bench) -> None:
     """A kubelet finds the devices of a container by these names."""
-    claim = bench.claim()
-    stored = bench.objects.claim(claim.reference.namespace, claim.reference.name) or {}
-    rows = stored["status"]["allocation"]["devices"]["results"]
-    wanted = {row["request"].partition("/")[0] for row in rows}
-    for device in bench.prepared(claim):
-        if not set(device.request_names) <= wanted:
-            raise results.Failed(
-                f"the answer names the requests {list(device.request_names)}, "
-                f"and the claim was allocated {sorted(wanted)}"
-            )
+    claim = bench.claim(*bench.all_devices()[:2], apart=True)
+    entry = bench.prepared(claim)
+    answers.require_devices({claim.uid: entry})
+    if wrong := answers.wrong_requests(claim, entry):
+        raise results.Failed(f"the claim {wrong}")
 
 
 def same_answer_twice(bench: benches.Bench) -> None:

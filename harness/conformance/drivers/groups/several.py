@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from harness.cluster.kubelet_api import calls, preparations
 from harness.conformance import results
-from harness.conformance.drivers import benches, driver_calls
+from harness.conformance.drivers import answers, benches, driver_calls
 from harness.conformance.drivers.groups import unprepare
 
 
@@ -14,6 +14,24 @@ def all_prepared(bench: benches.Bench) -> None:
     """Three claims, or as many as there are devices."""
     claims = _claims(bench)
     _require_entries(_called(lambda: bench.prepare(*claims)), claims, "NodePrepareResources")
+
+
+def own_devices(bench: benches.Bench) -> None:
+    """Claims of two requests, where the devices are enough; each is prepared alone before."""
+    claims = _claims(bench)
+    alone = {claim.uid: _edits_alone(bench, claim) for claim in claims}
+    answer = _called(lambda: bench.prepare(*claims))
+    answers.require_devices(answer)
+    answers.require_own(claims, answer)
+    for claim in claims:
+        edits = {*bench.edits(answers.devices(answer, claim))} - {*alone[claim.uid]}
+        if any(edits & {*alone[other.uid]} for other in claims):
+            raise results.Failed("the CDI ids of a claim have the edits of another one")
+    for number, claim in enumerate(claims):
+        bench.unprepared(claim)
+        for other in claims[number + 1 :]:
+            if missing := bench.missing_ids(answers.devices(answer, other)):
+                raise results.Failed(f"the end of a claim takes {missing[0]} of another one")
 
 
 def all_unprepared(bench: benches.Bench) -> None:
@@ -33,9 +51,7 @@ def one_bad(bench: benches.Bench) -> None:
         raise results.Failed(f"a claim that is gone fails the whole call: {error}") from None
     if not isinstance(answer.get(bad.uid), preparations.PreparationError):
         raise results.Failed("the claim that is gone has no error in the answer")
-    for claim in good:
-        if not isinstance(answer.get(claim.uid), tuple):
-            raise results.Failed(f"a good claim fails beside a bad one: {answer.get(claim.uid)}")
+    answers.require_own(good, answer, "beside a bad one")
 
 
 def one_bad_then_good(bench: benches.Bench) -> None:
@@ -46,7 +62,8 @@ def one_bad_then_good(bench: benches.Bench) -> None:
     with contextlib.suppress(calls.CallError):  # the whole call may be refused
         bench.prepare(*good, bad)
     for claim in good:
-        bench.prepared(claim, "after a call with a bad one")
+        entry = bench.prepared(claim, "after a call with a bad one")
+        answers.require_own([claim], {claim.uid: entry}, "after a call with a bad one")
         bench.unprepared(claim)
     bench.unprepared(bad, "of the bad claim")
     if left := set(bench.cdi()) - files:
@@ -79,9 +96,15 @@ def none(bench: benches.Bench) -> None:
 
 
 def _claims(bench: benches.Bench) -> list[benches.Claim]:
-    """Return two or three claims with a device each. Raises Skipped if there are not two."""
-    bench.devices(2)
-    return [bench.claim(device) for device in bench.all_devices()[:3]]
+    """Return two or three claims of one or two requests. Raises Skipped if there are not two."""
+    return [bench.claim(*devices, apart=True) for devices in bench.sets(3)]
+
+
+def _edits_alone(bench: benches.Bench, claim: benches.Claim) -> list[str]:
+    """Return what the CDI ids of a claim do when it is prepared alone."""
+    edits = bench.edits(bench.prepared(claim))
+    bench.unprepared(claim)
+    return edits
 
 
 def _called(call: Callable[[], driver_calls.Answer]) -> driver_calls.Answer:

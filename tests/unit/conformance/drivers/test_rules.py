@@ -21,6 +21,7 @@ BY_KUBELET = {
     "kubelet/pod-ends": "cdi/gone",
     "kubelet/shared-claim": "cdi/gone",
     "kubelet/several-claims": "cdi/gone",
+    "kubelet/own-devices": "kubelet/own-devices",
     "kubelet/forced-deletion": "unprepare/frees-device",
     "kubelet/restart": "unprepare/after-restart",
     "kubelet/reboot": "reboot/files-made-again",
