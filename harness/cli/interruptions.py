@@ -1,4 +1,4 @@
-"""Handlers of SIGINT and SIGTERM.
+"""Handlers of SIGINT, SIGTERM and SIGHUP.
 
 While the command starts they end the process at once; later they raise KeyboardInterrupt, so that
 the command cleans up. Imports only light modules, not even `typing`, to be installed early.
@@ -15,22 +15,23 @@ AGAIN_S = 0.01
 
 
 def end_at_once() -> None:
-    """End the process on SIGINT and SIGTERM without an exception.
+    """End the process on a signal without an exception.
 
     During an import, an exception would print a traceback, or become an ImportError.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
 
 
 def raise_from_now_on() -> None:
-    """Raise KeyboardInterrupt on SIGINT and SIGTERM from now on, so that the command cleans up.
+    """Raise KeyboardInterrupt on a signal from now on, so that the command cleans up.
 
     Stand-alone parts install their own handlers.
     """
-    if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, _interrupt)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is _end:
+            signal.signal(number, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
 
 
@@ -46,7 +47,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         return
     if number != signal.SIGINT:
-        signal.signal(signal.SIGTERM, _already)
+        signal.signal(number, _already)
     raise KeyboardInterrupt
 
 
@@ -64,5 +65,5 @@ def _loses_exceptions(frame: types.FrameType | None) -> bool:
 
 
 def _already(number: int, frame: object) -> None:
-    """Ignore a second SIGTERM during clean-up. Not SIG_IGN, which child processes would inherit."""
+    """Ignore a second signal during clean-up. Not SIG_IGN, which child processes would inherit."""
     del number, frame

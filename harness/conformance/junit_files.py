@@ -1,26 +1,36 @@
 """junit.xml of rules: a broken `must` is a failure, an undecided one an error."""
 
+import importlib.metadata
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from harness import clocks
 from harness.conformance import results, rules
 from harness.report import escaping
 
 
-def render(name: str, found: Sequence[results.Result]) -> str:
+def render(
+    name: str, found: Sequence[results.Result], *, fail_on: rules.Level = rules.Level.MUST
+) -> str:
     """Return junit.xml with a test case for each rule; `name` says what was tested.
 
-    A rule that is no `must` is a skipped case if it does not hold: it does not fail a build.
+    A rule of less weight than `fail_on` does not fail a build: it is a skipped case, whose type
+    says if it failed, was undecided, or was skipped.
     """
-    suite = ET.Element("testsuite", name=name)
+    suite = ET.Element("testsuite", name=f"driver-test {name}", timestamp=clocks.wall_text())
+    properties = ET.SubElement(suite, "properties")
+    version = importlib.metadata.version("flake-hunt")
+    for key, value in (("driver", name), ("flake-hunt", version)):
+        ET.SubElement(properties, "property", name=key, value=value)
     for item in found:
-        _add(suite, item)
+        _add(suite, item, fails=item.rule.level.counts(fail_on))
+    suite.set("time", f"{sum(item.seconds for item in found):.3f}")
     _count(suite)
     ET.indent(suite)
     return escaping.visible(ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n")
 
 
-def _add(suite: ET.Element, item: results.Result) -> None:
+def _add(suite: ET.Element, item: results.Result, *, fails: bool) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -30,11 +40,10 @@ def _add(suite: ET.Element, item: results.Result) -> None:
     )
     if item.outcome is results.Outcome.HELD:
         return
-    is_must = item.rule.level is rules.Level.MUST
     kind = {results.Outcome.FAILED: "failure", results.Outcome.UNDECIDED: "error"}
-    tag = kind.get(item.outcome, "skipped") if is_must else "skipped"
-    text = item.text if is_must else f"{item.rule.level} ({item.outcome}): {item.text}"
-    found = ET.SubElement(case, tag, message=text)
+    tag = kind.get(item.outcome, "skipped") if fails else "skipped"
+    text = item.text if fails else f"{item.rule.level} ({item.outcome}): {item.text}"
+    found = ET.SubElement(case, tag, message=text, type=str(item.outcome))
     if item.outcome is results.Outcome.FAILED:
         found.text = f"{item.rule.says}; {'; '.join(item.rule.sources)}"
 

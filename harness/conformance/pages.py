@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from harness import clocks
-from harness.conformance import results
+from harness.conformance import results, rules, sources
 from harness.report import page_templates
 
 _TEMPLATE = "rules.html.j2"
@@ -15,8 +15,15 @@ _ORDER = (
 )
 
 
-def render(name: str, found: Sequence[results.Result]) -> str:
-    """Return the page; `name` says what was tested."""
+def render(
+    name: str,
+    found: Sequence[results.Result],
+    *,
+    fail_on: rules.Level = rules.Level.MUST,
+    facts: Sequence[str] = (),
+    log: str = "",
+) -> str:
+    """Return the page; `name` says what was tested, `log` where the page finds what it printed."""
     sections = [
         (outcome, [item for item in found if item.outcome is outcome]) for outcome in _ORDER
     ]
@@ -25,9 +32,10 @@ def render(name: str, found: Sequence[results.Result]) -> str:
         .get_template(_TEMPLATE)
         .render(
             name=name,
-            verdict=results.verdict(found),
-            counts=results.counted(found),
+            verdict=results.verdict(found, fail_on),
+            facts=[results.counted(found), *facts, clocks.wall_text()],
             sections=[(str(outcome), items) for outcome, items in sections if items],
-            date=clocks.wall_text(),
+            address=sources.address,
+            log=log,
         )
     )

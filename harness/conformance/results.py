@@ -44,21 +44,21 @@ class Undecided(Exception):  # noqa: N818 - a result, not an error
     """The rule could not be examined; the text says why."""
 
 
-def exit_code(found: Sequence[Result]) -> int:
-    """Return HELD, INVALID or UNKNOWN.
+def exit_code(found: Sequence[Result], fail_on: rules.Level = rules.Level.MUST) -> int:
+    """Return HELD, INVALID or UNKNOWN, by rules of the weight `fail_on` or more.
 
     A skipped rule never counts as held: without any rule that was decided it is UNKNOWN.
     """
-    musts = [item.outcome for item in found if item.rule.level is rules.Level.MUST]
+    musts = [item.outcome for item in found if item.rule.level.counts(fail_on)]
     if Outcome.FAILED in musts:
         return INVALID
     is_decided = any(item.outcome in (Outcome.HELD, Outcome.FAILED) for item in found)
     return UNKNOWN if Outcome.UNDECIDED in musts or not is_decided else HELD
 
 
-def verdict(found: Sequence[Result]) -> str:
+def verdict(found: Sequence[Result], fail_on: rules.Level = rules.Level.MUST) -> str:
     """Return the verdict in one word, as of a run."""
-    return {HELD: "VALID", INVALID: "INVALID", UNKNOWN: "UNKNOWN"}[exit_code(found)]
+    return {HELD: "VALID", INVALID: "INVALID", UNKNOWN: "UNKNOWN"}[exit_code(found, fail_on)]
 
 
 def counted(found: Sequence[Result]) -> str:

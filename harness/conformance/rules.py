@@ -5,7 +5,7 @@ import enum
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness import errors, suggestions
+from harness import errors, seeds, suggestions
 
 
 class Level(enum.StrEnum):
@@ -17,6 +17,11 @@ class Level(enum.StrEnum):
     """The documentation recommends it; it is reported, and has no say in the verdict."""
     NOTE = "note"
     """Worth knowing, but not documented as a rule."""
+
+    def counts(self, least: "Level") -> bool:
+        """Return whether it has at least the weight of another one."""
+        levels = list(Level)
+        return levels.index(self) <= levels.index(least)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,13 @@ def chosen(rules: Sequence[Rule], patterns: Iterable[str]) -> list[Rule]:
                 f"--list shows them.{suggestions.did_you_mean(pattern, known)}"
             )
     return [rule for rule in rules if not wanted or any(_is_named(rule, p) for p in wanted)]
+
+
+def ordered(rules: Sequence[Rule], seed: int | None, number: int) -> list[Rule]:
+    """Return rules in an order drawn for a repetition; None: as they are."""
+    if seed is None:
+        return list(rules)
+    return seeds.Seeds(seed).stream("rules", number).sample(rules, len(rules))
 
 
 def skipped(rules: Sequence[Rule], texts: Iterable[str]) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ from harness.checks.evidence import (
 )
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
+from harness.checks.nodes import preparations
 from harness.checks.pods import unbound_pods
 from harness.checks.witness import audit_comparison
 from harness.history import last_words, plans
@@ -203,8 +204,9 @@ def _name_cause(
 ) -> str:
     """Name the cause of what is missing, if it is known; return the item that explains most.
 
-    That is a scheduler that has ended, or pods that were not bound; otherwise, the most frequent
-    API error usually is the cause of missing load or of a failed load process.
+    That is a scheduler that has ended, or pods that were not bound; otherwise, drivers that
+    refuse most claims, or the most frequent API error, usually are the cause of missing load or of
+    a failed load process.
     """
     if run_course.scheduler_failed(evidence.history):
         return "processes"
@@ -216,11 +218,12 @@ def _name_cause(
     failed = ["processes"] if run_course.traffic_failed(evidence.history) else []
     for name in [*short, *failed]:
         ok, reason = answers[name]
-        if not ok and evidence[api_call_totals.Operations].most_frequent_error:
-            answers[name] = (
-                ok,
-                f"{reason}; {evidence[api_call_totals.Operations].most_frequent_error}",
-            )
+        cause = (
+            evidence[preparations.Reading].why_not_prepared
+            or evidence[api_call_totals.Operations].most_frequent_error
+        )
+        if not ok and cause:
+            answers[name] = ok, f"{reason}; {cause}"
             break
     return ""
 

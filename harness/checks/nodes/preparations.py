@@ -63,6 +63,19 @@ class Reading:
     """One for each reboot of a node."""
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
+    last_failure: str
+    """Why a call has failed, the last time; empty: none has."""
+
+    @property
+    def why_not_prepared(self) -> str:
+        """Return why most calls have failed, in a sentence; empty if most have succeeded."""
+        failed = sum(n for call, n in self.totals.failed.items() if call.startswith("prepare "))
+        if failed <= self.totals.prepared:
+            return ""
+        return (
+            f"drivers have prepared {self.totals.prepared:,} claims and refused {failed:,} calls, "
+            f"the last one because of {self.last_failure}"
+        )
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
@@ -91,6 +104,7 @@ def read(history: histories.History) -> Reading:
         unstarted=list(tally.unstarted.values()),
         rebooted=list(tally.rebooted.values()),
         problems=problems,
+        last_failure=tally.last_failure,
     )
 
 
@@ -108,6 +122,7 @@ class _Tally:
         """Keyed by the uid of the pod."""
         self._refusals: dict[str, records.PrepareFailed] = {}
         """Keyed by the uid of the claim that had the device."""
+        self.last_failure = ""
         self._last: dict[str, _Call] = {}
         """uid of a claim -> the last call about it."""
         self.rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
@@ -134,6 +149,7 @@ class _Tally:
                 self._end_all(record)
             case records.PrepareFailed():
                 self._failed[f"{record.call} {record.reason}"] += 1
+                self.last_failure = f"{record.reason}: {record.message}"
                 if record.reason == _HELD and (holder := _HOLDER.search(record.message)):
                     self._refusals[holder[1]] = record
             case _:

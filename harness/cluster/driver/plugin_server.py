@@ -2,12 +2,13 @@
 
 import contextlib
 import pathlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import clocks, concurrency
 from harness.cluster.driver import program_settings, served_drivers
-from harness.cluster.kubelet_api import calls, messages, servers, services
+from harness.cluster.kubelet_api import calls, messages, preparations, servers, services
 from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
 
 _LOOK_S = 0.1
@@ -72,6 +73,7 @@ class PluginServer:
 
     def _note(self, status: Any) -> Any:
         self.status = status
+        self._log("is registered" if status.plugin_registered else "was refused")
         if not status.plugin_registered:
             raise calls.CallError("UNKNOWN", f"failed registration process: {status.error}")
         return services.NOTIFY.answer()
@@ -80,6 +82,7 @@ class PluginServer:
         def prepare(asked: Any) -> Any:
             self._begin("prepare")
             results = self._served.prepare(messages.references(asked), self._node)
+            self._log_results("prepared", asked, results)
             return messages.prepare_answer(service, results)
 
         return prepare
@@ -88,9 +91,22 @@ class PluginServer:
         def unprepare(asked: Any) -> Any:
             self._begin("unprepare")
             results = self._served.unprepare(messages.references(asked), self._node)
+            self._log_results("unprepared", asked, results)
             return messages.unprepare_answer(service, results)
 
         return unprepare
+
+    def _log_results(self, did: str, asked: Any, results: Mapping[str, object]) -> None:
+        for claim in messages.references(asked):
+            found = results.get(claim.uid)
+            is_bad = isinstance(found, preparations.PreparationError)
+            how = f"has not {did}" if is_bad else f"has {did}"
+            why = f": {found}" if is_bad else ""
+            self._log(f"{how} claim {claim.namespace}/{claim.name} ({claim.uid}){why}")
+
+    def _log(self, text: str) -> None:
+        when, name = clocks.wall_text(), self._served.driver.name
+        sys.stderr.write(f"{when} {name} on {self._node} {text}\n")
 
     def _begin(self, call: str) -> None:
         """Behave by the settings of now. Raises CallError on demand."""

@@ -100,6 +100,7 @@ class Bench:
     ) -> None:
         self.options, self.folders, self.objects = options, folders, objects
         boot_ids.renew(folders.boot_id)
+        self._make_folder()
         self.namespace = namespace
         self.held_reads = cluster_objects.HeldReads(objects)
         self.instance = self._instance(_INSTANCE)
@@ -254,11 +255,16 @@ class Bench:
         self._slices = []
         self.instance.kill()
         self.folders.empty()
+        self._make_folder()
         self.objects.remove_slices()
         with contextlib.suppress(results.Failed):
             self.instance.start()
         if problem := self.instance.problem:
             self._obstacle = Obstacle(text=f"the driver does not register any more: {problem}")
+
+    def _make_folder(self) -> None:
+        """Make the folder for the driver's own socket: some programs expect it."""
+        (self.folders.plugins / self._values("")["driver"]).mkdir(exist_ok=True, parents=True)
 
     def held_reads_off(self) -> None:
         """Let held reads go, where the API server has them."""
@@ -280,6 +286,7 @@ class Bench:
             "kubeconfig": str(self.options.kubeconfig),
             "node": self.options.node,
             "driver": self.options.driver_name or DEFAULT_DRIVER,
+            "kubelet_dir": str(folders.root),
             "plugins_dir": str(folders.plugins),
             "registry_dir": str(folders.registry),
             "cdi_dir": str(folders.cdi),

@@ -1,7 +1,6 @@
-"""Command lines of drivers: `command=PROGRAM ARGUMENTS` with placeholders for what a test gives."""
+"""Command lines of drivers, with placeholders for what a test gives."""
 
 import dataclasses
-import shlex
 from collections.abc import Mapping, Sequence
 
 from harness import errors, placeholders
@@ -12,6 +11,7 @@ PLACEHOLDERS = (
     "kubeconfig",
     "node",
     "driver",
+    "kubelet_dir",
     "plugins_dir",
     "registry_dir",
     "cdi_dir",
@@ -43,18 +43,13 @@ class Command:
 
 
 def parse(text: str, environment: Sequence[str] = ()) -> Command:
-    """Return the command of `command=PROGRAM ARGUMENTS` and of variables `NAME=VALUE`.
+    """Return the command of `[command=]PROGRAM ARGUMENTS` and of variables `NAME=VALUE`.
 
     Raises UsageError for another text, an unknown placeholder, and a variable without a value.
     """
-    if not text.startswith(PREFIX):
-        raise errors.UsageError(f"expected --driver 'command=PROGRAM ARGUMENTS', got {text!r}")
-    try:
-        words = shlex.split(text.removeprefix(PREFIX))
-    except ValueError as error:
-        raise errors.UsageError(f"expected balanced quotes in {text!r}: {error}") from error
+    words = placeholders.words(text.removeprefix(PREFIX))
     if not words:
-        raise errors.UsageError(f"expected a program after {PREFIX}, got nothing")
+        raise errors.UsageError("expected a program for --driver, got nothing")
     variables = dict(_variable(item) for item in environment)
     for word in (*words, *variables.values()):
         placeholders.require_known(word, PLACEHOLDERS, of=_OF)

@@ -2,15 +2,17 @@
 
 import contextlib
 import dataclasses
+import os
 import pathlib
 import shutil
 import tempfile
 from collections.abc import Iterator
 
+from harness import writing
 from harness.conformance import results
 
-SOCKET_PATH_BYTES_MAX = 107
-_PREFIX = "fhd-"
+_PREFIX = "fh-"
+"""With it, paths are as long as those below /var/lib/kubelet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,12 +30,12 @@ class Folders:
     @property
     def plugins(self) -> pathlib.Path:
         """The folder for the sockets that are called."""
-        return self.root / "p"
+        return self.root / "plugins"
 
     @property
     def registry(self) -> pathlib.Path:
         """The folder for the sockets that register."""
-        return self.registry_of_node or self.root / "r"
+        return self.registry_of_node or self.root / "plugins_registry"
 
     @property
     def cdi(self) -> pathlib.Path:
@@ -56,9 +58,14 @@ class Folders:
         return self.root / "driver.log"
 
     def make(self) -> None:
-        """Make all folders that a driver expects."""
+        """Make the folders that every driver expects."""
         for path in (self.plugins, self.registry, self.state, self.cdi):
             path.mkdir(exist_ok=True, parents=True)
+
+    def keep_log(self, file: pathlib.Path) -> None:
+        """Add what the driver has printed to a file. Raises UnwritableError if it cannot be."""
+        with writing.explained(file), file.open("ab") as kept:
+            kept.write(self.log.read_bytes() if self.log.exists() else b"")
 
     def empty_cdi(self) -> None:
         """Remove the CDI files, as a reboot does; does nothing to a folder of the node."""
@@ -99,7 +106,7 @@ def make(cdi_of_node: pathlib.Path | None = None) -> Folders:
 def _short() -> str | None:
     """Return a folder for temporary files with a short name, None for the default one."""
     usual = tempfile.gettempdir()
-    return "/tmp" if len(usual) > 32 and pathlib.Path("/tmp").is_dir() else None  # noqa: S108
+    return "/tmp" if len(usual) > 4 and os.access("/tmp", os.W_OK) else None  # noqa: S108
 
 
 def _empty(folder: pathlib.Path) -> None:

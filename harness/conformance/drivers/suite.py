@@ -57,6 +57,8 @@ class Options:
     """The CDI folder of a driver that takes none."""
     claim: Mapping[str, Any] | None = None
     kubelet_defects: Sequence[str] = ()
+    log: pathlib.Path | None = None
+    """File for what the driver prints; None: it is removed with the folders."""
     call_s: float = 10.0
     start_s: float = 20.0
 
@@ -70,14 +72,20 @@ def run(
     *,
     left_out: Mapping[str, str],
     progress: Progress,
+    named: Progress = str,
 ) -> Iterator[results.Result]:
     """Check rules and yield their results one by one; `left_out` are reasons by rule.
+
+    The name under which the driver registers is told by `named`.
 
     Raises ClusterError if the API server cannot be used.
     """
     progress("starting the API server and the driver")
     with bench_of(options) as bench:
-        yield from checked(bench, chosen, left_out=left_out, progress=progress)
+        for result in checked(bench, chosen, left_out=left_out, progress=progress):
+            if not bench.instance.problem:
+                named(bench.name)
+            yield result
 
 
 def checked(
@@ -117,6 +125,8 @@ def bench_of(options: Options) -> Iterator[benches.Bench]:
                 _remove_objects(options, objects)
                 transport.close()
     finally:
+        if options.log is not None:
+            folders.keep_log(options.log)
         folders.remove()
 
 

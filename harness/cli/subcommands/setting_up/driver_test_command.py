@@ -1,14 +1,17 @@
 """`flake-hunt driver-test`: check a DRA driver against documented rules, through its sockets."""
 
+import contextlib
+import dataclasses
+import functools
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from harness.conformance import results, rules
     from harness.conformance.drivers import suite
@@ -25,10 +28,10 @@ def driver_test(
         str | None,
         typer.Option(
             "--driver",
-            metavar="'command=PROGRAM …'",
+            metavar="'PROGRAM …'",
             rich_help_panel=_DRIVER,
-            help="Start this driver; {kubeconfig} {node} {driver} {plugins_dir} {registry_dir} {cdi_dir} {state_dir} "
-            "are filled in, and {instance} for a rolling update.",
+            help="Start this driver; {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} {registry_dir} {cdi_dir} "
+            "{state_dir} are filled in, and {instance} for a rolling update.",
         ),
     ] = None,
     env: Annotated[
@@ -119,6 +122,30 @@ def driver_test(
             help="Number of times that all rules are checked.",
         ),
     ] = 1,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            rich_help_panel=_RULES,
+            help="Check the rules in an order drawn from this seed (default: as --list shows them).",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        Literal["must", "should", "note"],
+        typer.Option(
+            "--fail-on",
+            rich_help_panel=_RULES,
+            help="Least weight of a rule that can fail the test.",
+        ),
+    ] = "must",
+    fail_fast: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--fail-fast",
+            rich_help_panel=_RULES,
+            help="End at the first such failure; with --repeat, check until it fails.",
+        ),
+    ] = False,
     defect: Annotated[
         list[str] | None,
         typer.Option(
@@ -145,6 +172,12 @@ def driver_test(
     page: Annotated[
         pathlib.Path | None,
         typer.Option("--page", rich_help_panel=_RESULT, help="Write an HTML page to this file."),
+    ] = None,
+    log: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--log", rich_help_panel=_RESULT, help="Add what the driver prints to this file."
+        ),
     ] = None,
     output: outputs.Form = "text",
 ) -> int:
@@ -173,9 +206,15 @@ def driver_test(
             call_s=deadline,
             start_s=start,
             kubelet_defects=tuple(defect or ()),
+            log=log,
         )
-        found = _run(options, chosen, left_out=left_out, repeat=repeat, form=form)
-        return _report(driver or str(registry), found, form=form, junit=junit, page=page)
+        rounds = [conformance_rules.ordered(chosen, seed, number) for number in range(repeat)]
+        least = conformance_rules.Level(fail_on)
+        name, found = _run(
+            options, rounds, left_out=left_out, form=form, ends_at=least if fail_fast else None
+        )
+        files = _Files(junit=junit, page=page, log=log, about=driver or str(registry))
+        return _report(name, found, form=form, files=files, fail_on=least)
 
 
 def _list(chosen: "Sequence[rules.Rule]", form: outputs.Output) -> int:
@@ -198,16 +237,20 @@ def _described(rule: "rules.Rule") -> dict[str, Any]:
 
 
 def _options(*, driver: str | None, env: "Sequence[str]", **more: Any) -> "suite.Options":
-    """Return the options of a run. Raises UsageError without a driver, and with two."""
+    """Return the options of a run. Raises UsageError unless there is one driver that can start."""
     from harness import errors
+    from harness.cluster.local import binaries
     from harness.conformance.drivers import driver_commands, suite
 
     if (driver is None) == (more["attached"] is None):
         raise errors.UsageError(
-            "expected one driver: add --driver 'command=PROGRAM ARGUMENTS', "
+            "expected one driver: add --driver 'PROGRAM ARGUMENTS', "
             "or --registry and --kubeconfig of one that runs"
         )
-    return suite.Options(command=driver_commands.parse(driver, env) if driver else None, **more)
+    command = driver_commands.parse(driver, env) if driver is not None else None
+    if command is not None:
+        binaries.program(command.words[0])
+    return suite.Options(command=command, **more)
 
 
 def _attached(
@@ -249,29 +292,55 @@ def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
 
 def _run(
     options: "suite.Options",
-    chosen: "Sequence[rules.Rule]",
+    rounds: "Sequence[Sequence[rules.Rule]]",
     *,
     left_out: "Mapping[str, str]",
-    repeat: int,
     form: outputs.Output,
-) -> "list[results.Result]":
+    ends_at: "rules.Level | None",
+) -> "tuple[str, list[results.Result]]":
+    """Return the driver's name and the results; what an end has left out is undecided.
+
+    `ends_at`: the least weight of a rule whose failure ends the test; None: none does.
+    """
     from harness.cli.terminal import displaying
     from harness.conformance import results as outcomes
     from harness.conformance.drivers import suite
 
     found: list[results.Result] = []
-    console = displaying.console(stderr=True)
-    with console.status("", speed=0.5) as status:
+    names = [options.driver_name or "driver"]
+    wanted = [rule for chosen in rounds for rule in chosen]
+    why = "the test ended at a failure"
+    try:
+        with displaying.console(stderr=True).status("", speed=0.5) as status:
 
-        def progress(text: str) -> None:
-            status.update(f"{len(found)} of {repeat * len(chosen)} rules: {text}")
+            def progress(text: str) -> None:
+                status.update(f"{len(found)} of {len(wanted)} rules: {text}")
 
-        for _ in range(repeat):
-            for result in suite.run(options, chosen, left_out=left_out, progress=progress):
-                found.append(result)
-                if result.outcome is outcomes.Outcome.FAILED and not form.is_json:
-                    _show_failure(result)
-    return found
+            run = functools.partial(
+                suite.run, options, left_out=left_out, progress=progress, named=names.append
+            )
+            with contextlib.closing(_each(run, rounds)) as running:
+                for result in running:
+                    found.append(result)
+                    is_failed = result.outcome is outcomes.Outcome.FAILED
+                    if is_failed and not form.is_json:
+                        _show_failure(result)
+                    if is_failed and ends_at is not None and result.rule.level.counts(ends_at):
+                        break
+    except KeyboardInterrupt:
+        why = "the test was interrupted"
+    found += [
+        outcomes.Result(rule=rule, outcome=outcomes.Outcome.UNDECIDED, text=why)
+        for rule in wanted[len(found) :]
+    ]
+    return names[-1], found
+
+
+def _each(
+    run: "Callable[..., Iterator[results.Result]]", rounds: "Sequence[Sequence[rules.Rule]]"
+) -> "Generator[results.Result]":
+    for chosen in rounds:
+        yield from run(chosen)
 
 
 def _show_failure(result: "results.Result") -> None:
@@ -284,32 +353,44 @@ def _show_failure(result: "results.Result") -> None:
     print(f"    sources:  {'; '.join(rule.sources)}\n", flush=True)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """The files of a result, as far as they are wanted."""
+
+    junit: pathlib.Path | None
+    page: pathlib.Path | None
+    log: pathlib.Path | None
+    about: str
+    """The driver's command."""
+
+
 def _report(
     name: str,
     found: "Sequence[results.Result]",
     *,
     form: outputs.Output,
-    junit: pathlib.Path | None,
-    page: pathlib.Path | None,
+    files: _Files,
+    fail_on: "rules.Level",
 ) -> int:
+    import os
+
     from harness import writing
     from harness.conformance import junit_files, pages, results
 
-    renderings: list[tuple[pathlib.Path | None, Callable[..., str]]] = [
-        (junit, junit_files.render),
-        (page, pages.render),
-    ]
-    for path, render in renderings:
-        if path is not None:
-            writing.replace(path, render(name, found).encode())
+    if files.junit is not None:
+        writing.replace(files.junit, junit_files.render(name, found, fail_on=fail_on).encode())
+    if files.page is not None:
+        log = os.path.relpath(files.log, files.page.parent) if files.log else ""
+        page = pages.render(name, found, fail_on=fail_on, facts=[files.about], log=log)
+        writing.replace(files.page, page.encode())
     if form.is_json:
-        form.document(_document(found))
+        form.document(_document(found, fail_on))
     else:
-        _show(found)
-    return results.exit_code(found)
+        _show(found, fail_on)
+    return results.exit_code(found, fail_on)
 
 
-def _document(found: "Sequence[results.Result]") -> dict[str, Any]:
+def _document(found: "Sequence[results.Result]", fail_on: "rules.Level") -> dict[str, Any]:
     from harness.conformance import results
 
     rows = [
@@ -321,10 +402,10 @@ def _document(found: "Sequence[results.Result]") -> dict[str, Any]:
         }
         for item in found
     ]
-    return {"verdict": results.verdict(found), "rules": rows}
+    return {"verdict": results.verdict(found, fail_on), "rules": rows}
 
 
-def _show(found: "Sequence[results.Result]") -> None:
+def _show(found: "Sequence[results.Result]", fail_on: "rules.Level") -> None:
     """Print a table of groups, why rules were not examined, and the verdict."""
     import rich.table
 
@@ -340,8 +421,8 @@ def _show(found: "Sequence[results.Result]") -> None:
         table.add_row(group, *map(str, (len(items), *counts)))
     displaying.console().print(table)
     for text, names in _reasons(found).items():
-        print(f"{text}: {', '.join(names)}")
-    print(f"{results.verdict(found)} {results.counted(found)}")
+        print(f"{text}: {', '.join(names) if len(names) < len(found) else 'all rules'}")
+    print(f"{results.verdict(found, fail_on)} {results.counted(found)}")
 
 
 def _reasons(found: "Sequence[results.Result]") -> dict[str, list[str]]:
