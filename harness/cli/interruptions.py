@@ -9,6 +9,7 @@ import signal
 import types
 
 EXIT_CODE = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 MESSAGE = "interrupted"
 AGAIN_S = 0.01
 """Seconds after which an interruption is tried again that came where exceptions are lost."""
@@ -19,7 +20,7 @@ def end_at_once() -> None:
 
     During an import, an exception would print a traceback, or become an ImportError.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.cli import main
+from harness.cli import interruptions, main
 
 
 class FlakeHunt:
@@ -32,7 +32,7 @@ def kept_hooks() -> Iterator[None]:
     """Keep those of pytest: with the command's, an interruption or the failure of a thread would
     end it without a word, many tests later.
     """
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in interruptions.SIGNALS}
     hooks = sys.excepthook, threading.excepthook
     try:
         yield

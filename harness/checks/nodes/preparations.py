@@ -63,7 +63,7 @@ class Reading:
     """One for each reboot of a node."""
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
-    last_failure: str
+    last_failure: str = ""
     """Why a call has failed, the last time; empty: none has."""
 
     @property

@@ -339,14 +339,14 @@ class Bench:
         return published_devices.side_by_side(self.all_devices(), count)
 
     def sets(self, count: int) -> list[tuple[published_devices.Device, ...]]:
-        """Return devices for each of as many claims, or fewer: two for a claim if there are enough.
+        """Return devices for each of as many claims, or fewer: two for one if there are three.
 
         Raises Skipped if there are not enough for two claims.
         """
         self.devices(2)
         found = self.up_to(2 * count)
-        dealt = [tuple(dict.fromkeys(found[number::count])) for number in range(count)]
-        return [devices for devices in dealt if devices]
+        count = min(count, max(2, len(found) - 1))
+        return [tuple(dict.fromkeys(found[number::count])) for number in range(count)]
 
     def all_devices(self) -> list[published_devices.Device]:
         """Return all devices that can be allocated at the same time, or those of --claim."""

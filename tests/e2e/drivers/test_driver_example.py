@@ -102,6 +102,139 @@ def test_a_run_with_a_driver_that_publishes_its_devices(
     assert code == 0, output
 
 
+STATIC = """async def main():
+    devices = [
+        {"name": f"device-{number}", "containerEdits": {"env": [f"D={number}"]}} for number in range(4)
+    ]
+    static = {"cdiVersion": "0.6.0", "kind": f"{DRIVER}/device", "devices": devices}
+    write(CDI / f"{DRIVER}-static.json", static)
+"""
+ALTERNATIVE = {"name": "large", "deviceClassName": "any"}
+ALTERNATIVES = {
+    "kind": "ResourceClaim",
+    "spec": {"devices": {"requests": [{"name": "gpu", "firstAvailable": [ALTERNATIVE]}]}},
+}
+OWN = '(row["device"], row.get("shareID", ""))'
+SHARED = (
+    'devices = [{"name": f"device-{number}"} for number in range(4)]',
+    'devices = [{"name": "d", "allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}}]',
+)
+EXCHANGE = """    uids = sorted(uid for uid in answer.claims if not answer.claims[uid].error)
+    if do is prepare:
+        given = [dra_pb2.Prepared.FromString(answer.claims[uid].SerializeToString()) for uid in uids]
+        for uid, other in zip(uids, given[1:] + given[:1]):
+            answer.claims[uid].CopyFrom(other)
+    await stream.send_message(answer)
+
+
+class Plugin"""
+FOUND: dict[str, tuple[list[tuple[str, str]], list[str], int, set[str]]] = {
+    "answers-mixed-up": (
+        [("    await stream.send_message(answer)\n\n\nclass Plugin", EXCHANGE)],
+        ["several", "concurrency", "load", "kubelet"],
+        10,
+        {"several/own-devices", "several/one-bad", "kubelet/own-devices"},
+    ),
+    "requests-mixed-up": (
+        [('row["request"].partition', 'rows[number - 1]["request"].partition')],
+        ["prepare", "several/own-devices", "concurrency", "load/all-answered", "kubelet"],
+        10,
+        {
+            "prepare/request-names",
+            "several/own-devices",
+            "concurrency/different-claims",
+            "load/all-answered",
+            "kubelet/own-devices",
+        },
+    ),
+    "shares": ([SHARED], ["shares", "several", "concurrency", "load", "kubelet"], 0, set()),
+    "shares-refused": (
+        [SHARED, (OWN, '(row["device"], "")')],
+        ["shares", "prepare", "load/all-answered"],
+        10,
+        {
+            "shares/side-by-side",
+            "shares/unprepared-apart",
+            "shares/same-after-restart",
+            "load/all-answered",
+        },
+    ),
+    "no-devices": (
+        [
+            (
+                'device = answer.devices.add(pool_name=row["pool"], device_name=row["device"])',
+                "continue",
+            )
+        ],
+        ["prepare", "several", "concurrency", "load", "kubelet"],
+        0,
+        set(),
+    ),
+    "subrequests": (
+        [('row["request"].partition("/")[0]', 'row["request"]')],
+        ["prepare/request-names", "kubelet"],
+        10,
+        {"prepare/request-names", "kubelet/own-devices"},
+    ),
+    "never-at-once": (
+        [
+            ("{*held} & {*alone}", "False"),
+            (
+                "PREPARED[claim.uid] = alone",
+                "PREPARED[claim.uid] = alone; __import__('time').sleep(0.05)",
+            ),
+        ],
+        ["load/exclusive"],
+        0,
+        {"load/exclusive"},
+    ),
+    "static-ids": (
+        [
+            ('name, edits = f"{claim.uid}-{number}"', 'name, edits = row["device"]'),
+            ('(CDI / f"{DRIVER}-{claim.uid}.json").unlink(missing_ok=True)', "pass"),
+            ('write(CDI / f"{DRIVER}-{claim.uid}.json", spec)', "spec"),
+            ("async def main():", STATIC),
+        ],
+        ["cdi"],
+        0,
+        set(),
+    ),
+}
+"""Name -> changes of the driver, rules, exit code, and the must and should that fail."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_drivers_that_users_have_found(
+    flake_hunt: FlakeHunt, compiled: pathlib.Path, tmp_path: pathlib.Path, name: str
+) -> None:
+    changes, rules, code, broken = FOUND[name]
+    shutil.copytree(compiled, tmp_path / "changed")
+    driver = tmp_path / "changed" / "driver.py"
+    for part, other in changes:
+        text = driver.read_text()
+        assert text.count(part) == 1
+        driver.write_text(text.replace(part, other))
+    options = [f"--rules={rule}" for rule in rules]
+    if name == "subrequests":
+        (tmp_path / "claim.json").write_text(json.dumps(ALTERNATIVES))
+        options += ["--claim", str(tmp_path / "claim.json")]
+    found, failed = checked(flake_hunt, f"{sys.executable} {driver}", *options)
+    assert {rule for rule, level in failed.items() if level != "note"} == broken
+    assert found == code
+
+
+def test_a_driver_takes_the_folder_of_the_kubelet(
+    flake_hunt: FlakeHunt, compiled: pathlib.Path
+) -> None:
+    """Its own folder is there, as Kubernetes' test driver wants it."""
+    below = "{kubelet_dir}/plugins {kubelet_dir}/plugins_registry {cdi_dir} {state_dir}"
+    arguments = f"{{kubeconfig}} {{node}} {{driver}} {below}"
+    driver = f"sh -c 'cd {{plugins_dir}}/{{driver}} && exec \"$@\"' sh {sys.executable}"
+    command = f"{driver} {compiled / 'driver.py'} {arguments}"
+    code, output, _ = flake_hunt("driver-test", "--driver", command, "--rules=registration")
+    assert code == 0, output
+
+
 @pytest.mark.parametrize("rule", SPOILT)
 def test_a_spoilt_line_breaks_the_rule_that_names_it(
     flake_hunt: FlakeHunt, compiled: pathlib.Path, tmp_path: pathlib.Path, rule: str

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.cli import interruptions
+
 ONE_LINE = "flake-hunt: interrupted\n"
 INTERRUPTED_AT = """
 import importlib.abc, os, runpy, signal, sys
@@ -55,7 +57,7 @@ def moments(count: int, *, parts: int) -> Iterator[int]:
     yield from range(1, count, count // parts)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", interruptions.SIGNALS)
 def test_interrupted_during_imports(number: signal.Signals) -> None:
     for at in moments(imports("--version"), parts=6):
         assert interrupted(at, number, "--version") == (130, "", ONE_LINE), at

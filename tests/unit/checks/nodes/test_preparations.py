@@ -123,6 +123,22 @@ def test_a_claim_that_only_the_driver_knows_of_is_kept(tmp_path: pathlib.Path) -
     assert _kept(tmp_path, failed, ended, _held_by("a", 5)) == ["a"]
 
 
+def test_a_driver_that_refuses_most_calls_is_a_reason(tmp_path: pathlib.Path) -> None:
+    refused = records.PrepareFailed(**_of("b", 3), call="prepare", reason="Failed", message="full")
+    begun = records.Prepared(**_of("a", 0))
+    for number, (body, reason) in enumerate(
+        [
+            ([begun, refused], ""),
+            ([begun, refused, refused], "prepared 1 claims and refused 2 calls, the last one"),
+            ([refused], "because of Failed: full"),
+        ]
+    ):
+        directory = building.build(tmp_path / str(number), TEXT, preparations=body)
+        found = preparations.read(histories.load(directory.path)).why_not_prepared
+        assert reason in found
+        assert bool(reason) == bool(found)
+
+
 def test_a_device_that_was_refused_in_time_is_not_kept(tmp_path: pathlib.Path) -> None:
     begun, ended = records.Prepared(**_of("a", 0)), records.Unprepared(**_of("a", 7))
     assert _kept(tmp_path / "1", begun, _held_by("a", 3), ended) == []

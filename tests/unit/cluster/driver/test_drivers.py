@@ -82,11 +82,23 @@ def test_a_driver_without_exclusivity_prepares_twice() -> None:
     prepare(careless, allocated("b", result("d")))
 
 
-@pytest.mark.parametrize("shared", [{"adminAccess": True}, {"shareID": "s"}])
-def test_devices_that_may_be_shared_are_not_refused(shared: dict[str, Any]) -> None:
+@pytest.mark.parametrize("shared", [[{"adminAccess": True}] * 2, [{"shareID": i} for i in "st"]])
+def test_devices_that_may_be_shared_are_not_refused(shared: list[dict[str, Any]]) -> None:
     exclusive = driver(exclusivity=True)
-    prepare(exclusive, allocated("a", result("d", **shared)))
-    prepare(exclusive, allocated("b", result("d", **shared)))
+    for name, more in zip("ab", shared, strict=True):
+        prepare(exclusive, allocated(name, result("d", **more)))
+
+
+def test_a_share_that_another_claim_holds_is_refused() -> None:
+    exclusive, a, b = (
+        driver(exclusivity=True),
+        *(allocated(n, result("d", shareID="s")) for n in "ab"),
+    )
+    prepare(exclusive, a)
+    with pytest.raises(preparations.PreparationError, match="p/d/s is prepared for claim uid-of-a"):
+        prepare(exclusive, b)
+    unprepare(exclusive, a)
+    prepare(exclusive, b)
 
 
 def test_a_failed_preparation_holds_nothing(tmp_path: pathlib.Path) -> None:

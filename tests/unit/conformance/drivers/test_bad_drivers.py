@@ -46,7 +46,6 @@ def bad(bench: benches.Bench, request: pytest.FixtureRequest) -> Iterator[benche
 @pytest.mark.parametrize(
     ("bad", "rule", "sentence"),
     [
-        ("ends", "registration/registers", "ended with exit code 1; it printed: no such device"),
         ("silent", "registration/registers", "did not answer GetInfo within 6 s"),
         ("noisy", "registration/registers", "did not answer GetInfo within 6 s"),
         ("hangs", "prepare/allocated-claim", "got no answer: DEADLINE_EXCEEDED"),
@@ -65,6 +64,29 @@ def test_a_bad_driver_is_one_failure(bad: benches.Bench, rule: str, sentence: st
     assert results.exit_code(found) == results.INVALID
     others = [r for r in found if r.outcome is results.Outcome.UNDECIDED]
     assert len(others) > 10
+
+
+@pytest.mark.parametrize("bad", ["ends"], indirect=True)
+def test_a_driver_that_ends_at_once_is_not_judged(bad: benches.Bench) -> None:
+    found = list(suite.checked(bad, RULES))
+    (text,) = {r.text for r in found if r.outcome is results.Outcome.UNDECIDED}
+    assert "ended with exit code 1; it printed: no such device" in text
+    assert {r.outcome for r in found} == {results.Outcome.UNDECIDED}
+    assert results.exit_code(found) == results.UNKNOWN
+
+
+def test_a_driver_that_was_started_again_comes_to_rest_before_a_rule(
+    bench: benches.Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.await_ready()
+    seen: list[str] = []
+    monkeypatch.setattr(bench, "prepared", lambda *_: seen.append("prepared"))
+    monkeypatch.setattr(suite, "function_of", lambda _: lambda _: seen.append("rule"))
+    suite.check(bench, RULES[0])
+    bench.restart()
+    suite.check(bench, RULES[0])
+    suite.check(bench, RULES[0])
+    assert seen == ["rule", "prepared", "rule", "rule"]
 
 
 def test_calls_without_an_answer_are_limited(bench: benches.Bench) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.conformance import junit_files, pages, results, rules
+from harness.conformance import junit_files, pages, results, rules, sources
 from harness.conformance.drivers import (
     driver_commands,
     published_devices,
@@ -23,6 +23,8 @@ def test_each_rule_has_a_function_and_sources() -> None:
     for rule in RULES:
         assert callable(suite.function_of(rule))
         assert rule.sources
+        assert all(sources.address(text).startswith("https://") for text in rule.sources)
+    assert sources.address("a rumour") == ""
 
 
 @pytest.mark.parametrize(
@@ -44,9 +46,9 @@ def test_mistakes_in_rules_are_told() -> None:
 @pytest.mark.parametrize(
     ("text", "environment", "words"),
     [
-        ("./driver", [], "expected --driver 'command="),
         ("command=", [], "expected a program"),
-        ("command=a 'b", [], "balanced quotes"),
+        ("", [], "expected a program"),
+        ("command=a 'b", [], "shell syntax"),
         ("command=a {nod}", [], "got {nod}"),
         ("command=a {", [], "braces"),
         ("command=a", ["B"], "--env NAME=VALUE"),
@@ -60,6 +62,7 @@ def test_mistakes_in_commands_are_told(text: str, environment: list[str], words:
 
 def test_commands_are_filled() -> None:
     command = driver_commands.parse("command=a --n={node} {{}}", ["X={instance}"])
+    assert command == driver_commands.parse("a --n={node} {{}}", ["X={instance}"])
     assert command.has_instances
     filled = command.filled({"node": "n", "instance": "i"})
     assert (filled.words, filled.environment) == (["a", "--n=n", "{}"], {"X": "i"})
@@ -114,11 +117,28 @@ def test_results_are_written_for_people_and_for_ci(tmp_path: pathlib.Path) -> No
         for outcome in [results.Outcome(outcome)]
     ]
     text = junit_files.render("my driver", found)
+    assert 'name="driver-test my driver"' in text
     assert 'tests="4" failures="1" errors="1" skipped="2"' in text
-    page = pages.render("my driver", found)
+    assert [text.count(f'<skipped message="{words}') for words in ("should (failed)", "&lt;w")] == [
+        1,
+        1,
+    ]
+    stricter = junit_files.render("my driver", found, fail_on=rules.Level.SHOULD)
+    assert 'tests="4" failures="2" errors="1" skipped="1"' in stricter
+    page = pages.render("my driver", found, log="driver.log")
+    assert 'href="https://' in page
+    assert 'href="driver.log"' in page
     assert "INVALID" in page
     assert "&lt;why&gt;" in page
     assert "<why>" not in page
     assert results.counted(found) == (
         "0 of 4 rules held, 1 `must` failed, 1 `must` undecided, 1 `should` failed, 1 skipped"
     )
+
+
+def test_an_order_is_drawn_and_can_be_drawn_again() -> None:
+    orders = [rules.ordered(RULES, seed, number) for seed in (1, 1, 2) for number in (0, 1)]
+    assert orders[:2] == orders[2:4]
+    assert len({tuple(rule.id for rule in order) for order in orders}) == 4
+    assert all({*order} == {*RULES} for order in orders)
+    assert rules.ordered(RULES, None, 0) == [*RULES]
