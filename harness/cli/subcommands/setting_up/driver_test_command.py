@@ -1,7 +1,6 @@
 """`flake-hunt driver-test`: check a DRA driver against documented rules, through its sockets."""
 
 import contextlib
-import dataclasses
 import functools
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,12 +10,15 @@ import typer
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from harness.conformance import results, rules
     from harness.conformance.drivers import suite
 
-_DRIVER, _RULES, _RESULT = "Driver", "Rules", "Result"
+_driver, _rules, _result = (
+    functools.partial(typer.Option, rich_help_panel=panel)
+    for panel in ("Driver", "Rules", "Result")
+)
 EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
     "2 usage error."
@@ -26,158 +28,100 @@ EPILOG = (
 def driver_test(
     driver: Annotated[
         str | None,
-        typer.Option(
-            "--driver",
+        _driver(
             metavar="'PROGRAM …'",
-            rich_help_panel=_DRIVER,
             help="Start this driver; {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} {registry_dir} {cdi_dir} "
             "{state_dir} are filled in, and {instance} for a rolling update.",
         ),
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(
-            "--env",
+        _driver(
             metavar="NAME=VALUE",
-            rich_help_panel=_DRIVER,
             help="A variable of its environment, with the same placeholders (may be repeated).",
         ),
     ] = None,
     driver_name: Annotated[
         str,
-        typer.Option(
-            "--driver-name",
-            rich_help_panel=_DRIVER,
-            help="Name for {driver}, and of the one to test if several register (default: the first one).",
+        _driver(
+            help="Name for {driver}, and of the one to test if several register (default: the first one)."
         ),
     ] = "",
-    node: Annotated[
-        str, typer.Option("--node", rich_help_panel=_DRIVER, help="Name of the node.")
-    ] = "node-1",
+    node: Annotated[str, _driver(help="Name of the node.")] = "node-1",
     cdi_dir: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--cdi-dir",
-            rich_help_panel=_DRIVER,
-            help="CDI folder of a driver that takes none; it is only read.",
-        ),
+        _driver(help="CDI folder of a driver that takes none; it is only read."),
     ] = None,
     claim: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--claim",
-            rich_help_panel=_DRIVER,
+        _driver(
             help="ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
-            "status.allocation also the devices.",
+            "status.allocation also the devices."
         ),
     ] = None,
     registry: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--registry",
-            rich_help_panel=_DRIVER,
-            help="Instead of --driver: registration socket, or its folder, of a driver that runs already.",
+        _driver(
+            help="Instead of --driver: registration socket, or its folder, of a driver that runs already."
         ),
     ] = None,
     socket: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--socket",
-            rich_help_panel=_DRIVER,
-            help="With --registry: the socket to call (default: the one that the driver names).",
+        _driver(
+            help="With --registry: the socket to call (default: the one that the driver names)."
         ),
     ] = None,
     kubeconfig: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--kubeconfig",
-            rich_help_panel=_DRIVER,
-            help="With --registry: the API server whose claims that driver reads.",
-        ),
+        _driver(help="With --registry: the API server whose claims that driver reads."),
     ] = None,
     rules: Annotated[
         list[str] | None,
-        typer.Option(
-            "--rules",
+        _rules(
             metavar="PATTERN",
-            rich_help_panel=_RULES,
             help="Check only these: a rule, a group, or a pattern such as '*/same-*' (may be repeated).",
         ),
     ] = None,
     skip: Annotated[
         list[str] | None,
-        typer.Option(
-            "--skip",
+        _rules(
             metavar="RULE=REASON",
-            rich_help_panel=_RULES,
             help="Leave a rule, a group or a pattern out; it does not count as held (may be repeated).",
         ),
     ] = None,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            "--repeat",
-            min=1,
-            rich_help_panel=_RULES,
-            help="Number of times that all rules are checked.",
-        ),
-    ] = 1,
+    repeat: Annotated[int, _rules(min=1, help="Number of times that all rules are checked.")] = 1,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed",
-            rich_help_panel=_RULES,
-            help="Check the rules in an order drawn from this seed (default: as --list shows them).",
+        _rules(
+            help="Check the rules in an order drawn from this seed (default: as --list shows them)."
         ),
     ] = None,
     fail_on: Annotated[
         Literal["must", "should", "note"],
-        typer.Option(
-            "--fail-on",
-            rich_help_panel=_RULES,
-            help="Least weight of a rule that can fail the test.",
-        ),
+        _rules(help="Least weight of a rule that can fail the test."),
     ] = "must",
     fail_fast: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
-        typer.Option(
+        _rules(
             "--fail-fast",
-            rich_help_panel=_RULES,
             help="End at the first such failure; with --repeat, check until it fails.",
         ),
     ] = False,
     defect: Annotated[
         list[str] | None,
-        typer.Option(
-            "--defect",
-            rich_help_panel=_RULES,
-            help="Known defect of our kubelet, as a positive control of the group kubelet.",
-        ),
+        _rules(help="Known defect of our kubelet, as a positive control of the group kubelet."),
     ] = None,
     deadline: Annotated[
-        float,
-        typer.Option(min=0.1, rich_help_panel=_RULES, help="Seconds for a call; kubelets wait 45."),
+        float, _rules(min=0.1, help="Seconds for a call; kubelets wait 45.")
     ] = 10.0,
-    start: Annotated[
-        float,
-        typer.Option(min=0.1, rich_help_panel=_RULES, help="Seconds until the driver registers."),
-    ] = 20.0,
+    start: Annotated[float, _rules(min=0.1, help="Seconds until the driver registers.")] = 20.0,
     list_rules: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--list", rich_help_panel=_RULES, help="Show the rules and exit.")
+        bool, _rules("--list", help="Show the rules and exit.")
     ] = False,
-    junit: Annotated[
-        pathlib.Path | None,
-        typer.Option("--junit", rich_help_panel=_RESULT, help="Write JUnit XML to this file."),
-    ] = None,
-    page: Annotated[
-        pathlib.Path | None,
-        typer.Option("--page", rich_help_panel=_RESULT, help="Write an HTML page to this file."),
-    ] = None,
+    junit: Annotated[pathlib.Path | None, _result(help="Write JUnit XML to this file.")] = None,
+    page: Annotated[pathlib.Path | None, _result(help="Write an HTML page to this file.")] = None,
     log: Annotated[
-        pathlib.Path | None,
-        typer.Option(
-            "--log", rich_help_panel=_RESULT, help="Add what the driver prints to this file."
-        ),
+        pathlib.Path | None, _result(help="Add what the driver prints to this file.")
     ] = None,
     output: outputs.Form = "text",
 ) -> int:
@@ -213,8 +157,9 @@ def driver_test(
         name, found = _run(
             options, rounds, left_out=left_out, form=form, ends_at=least if fail_fast else None
         )
-        files = _Files(junit=junit, page=page, log=log, about=driver or str(registry))
-        return _report(name, found, form=form, files=files, fail_on=least)
+        files = {"junit": junit, "page": page, "log": log}
+        about = driver or str(registry)
+        return _report(name, found, form=form, about=about, fail_on=least, **files)
 
 
 def _list(chosen: "Sequence[rules.Rule]", form: outputs.Output) -> int:
@@ -316,10 +261,14 @@ def _run(
             def progress(text: str) -> None:
                 status.update(f"{len(found)} of {len(wanted)} rules: {text}")
 
-            run = functools.partial(
-                suite.run, options, left_out=left_out, progress=progress, named=names.append
+            every = (
+                result
+                for chosen in rounds
+                for result in suite.run(
+                    options, chosen, left_out=left_out, progress=progress, named=names.append
+                )
             )
-            with contextlib.closing(_each(run, rounds)) as running:
+            with contextlib.closing(every) as running:
                 for result in running:
                     found.append(result)
                     is_failed = result.outcome is outcomes.Outcome.FAILED
@@ -336,13 +285,6 @@ def _run(
     return names[-1], found
 
 
-def _each(
-    run: "Callable[..., Iterator[results.Result]]", rounds: "Sequence[Sequence[rules.Rule]]"
-) -> "Generator[results.Result]":
-    for chosen in rounds:
-        yield from run(chosen)
-
-
 def _show_failure(result: "results.Result") -> None:
     from harness.report import escaping
 
@@ -353,36 +295,29 @@ def _show_failure(result: "results.Result") -> None:
     print(f"    sources:  {'; '.join(rule.sources)}\n", flush=True)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Files:
-    """The files of a result, as far as they are wanted."""
-
-    junit: pathlib.Path | None
-    page: pathlib.Path | None
-    log: pathlib.Path | None
-    about: str
-    """The driver's command."""
-
-
 def _report(
     name: str,
     found: "Sequence[results.Result]",
     *,
     form: outputs.Output,
-    files: _Files,
+    junit: pathlib.Path | None,
+    page: pathlib.Path | None,
+    log: pathlib.Path | None,
+    about: str,
     fail_on: "rules.Level",
 ) -> int:
+    """Write the files that are wanted, print the rest; `about` is the driver's command."""
     import os
 
     from harness import writing
     from harness.conformance import junit_files, pages, results
 
-    if files.junit is not None:
-        writing.replace(files.junit, junit_files.render(name, found, fail_on=fail_on).encode())
-    if files.page is not None:
-        log = os.path.relpath(files.log, files.page.parent) if files.log else ""
-        page = pages.render(name, found, fail_on=fail_on, facts=[files.about], log=log)
-        writing.replace(files.page, page.encode())
+    if junit is not None:
+        writing.replace(junit, junit_files.render(name, found, fail_on=fail_on).encode())
+    if page is not None:
+        link = os.path.relpath(log, page.parent) if log else ""
+        text = pages.render(name, found, fail_on=fail_on, facts=[about], log=link)
+        writing.replace(page, text.encode())
     if form.is_json:
         form.document(_document(found, fail_on))
     else:

@@ -1,8 +1,6 @@
 """Rules about calls that are late, cancelled, or meet their deadline."""
 
 import contextlib
-import pathlib
-from collections.abc import Collection
 
 from harness import clocks, errors
 from harness.cluster.kubelet_api import calls
@@ -49,9 +47,7 @@ def cancelled_unprepare(bench: benches.Bench) -> None:
         clocks.sleep(share * usual_s)
         pending.cancel()
     bench.unprepared(claim, "after a cancelled Unprepare")
-    if left := set(bench.cdi()) - files:
-        raise results.Failed(f"{min(left).name} is left after a cancelled Unprepare")
-    unprepare.require_free(bench, claim, "after a cancelled Unprepare")
+    unprepare.require_nothing(bench, claim, files, "after a cancelled Unprepare")
 
 
 def slow_api_server(bench: benches.Bench) -> None:
@@ -72,7 +68,7 @@ def late_prepare(bench: benches.Bench) -> None:
     bench.unprepared(claim)
     bench.remove(claim)
     if not bench.refusal(claim):
-        _require_nothing(bench, claim, files, "after a late Prepare")
+        unprepare.require_nothing(bench, claim, files, "after a late Prepare")
 
 
 def overtaken_prepare(bench: benches.Bench) -> None:
@@ -91,7 +87,7 @@ def overtaken_prepare(bench: benches.Bench) -> None:
         bench.answered(prepare)
     with contextlib.suppress(calls.CallError):
         bench.answered(unprepare_call)
-    _require_nothing(bench, claim, files, "after a Prepare that Unprepare has overtaken")
+    unprepare.require_nothing(bench, claim, files, "after a Prepare that Unprepare has overtaken")
 
 
 def hold(bench: benches.Bench, claim: benches.Claim, *, deadline_s: float) -> driver_calls.Pending:
@@ -127,11 +123,3 @@ def _require_usable(bench: benches.Bench, claim: benches.Claim, when: str) -> No
         raise results.Failed(f"{when}, Prepare answers with {missing[0]}, which no file defines")
     bench.unprepared(claim, when)
     unprepare.require_free(bench, claim, f"{when} and Unprepare")
-
-
-def _require_nothing(
-    bench: benches.Bench, claim: benches.Claim, files: Collection[pathlib.Path], when: str
-) -> None:
-    if left := [path for path in bench.cdi() if path not in files]:
-        raise results.Failed(f"{when}, {left[0].name} is left for a claim that is gone")
-    unprepare.require_free(bench, claim, when)

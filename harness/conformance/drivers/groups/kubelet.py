@@ -1,8 +1,5 @@
 """Rules about pods: the project's kubelet calls the driver, in the order of the real one."""
 
-import pathlib
-from collections.abc import Collection
-
 from harness.conformance import results
 from harness.conformance.drivers import answers, benches, claim_documents
 from harness.conformance.drivers.groups import unprepare
@@ -22,7 +19,7 @@ def pod_ends(bench: benches.Bench) -> None:
     bench.start_kubelet()
     _run(bench, "first", claim)
     bench.pods.end("first")
-    _require_nothing(bench, claim, files, "after the end of its pod")
+    unprepare.require_nothing(bench, claim, files, "after the end of its pod")
 
 
 def shared_claim(bench: benches.Bench) -> None:
@@ -37,7 +34,7 @@ def shared_claim(bench: benches.Bench) -> None:
     if gone := files - set(bench.cdi()):
         raise results.Failed(f"{min(gone).name} is gone after the first of two pods has ended")
     bench.pods.end("second")
-    _require_nothing(bench, claim, before, "after the end of both pods")
+    unprepare.require_nothing(bench, claim, before, "after the end of both pods")
 
 
 def several_claims(bench: benches.Bench) -> None:
@@ -86,7 +83,7 @@ def restart(bench: benches.Bench) -> None:
     bench.restart()
     bench.start_kubelet()
     bench.pods.end("first")
-    _require_nothing(bench, claim, before, "after a restart and the end of its pod")
+    unprepare.require_nothing(bench, claim, before, "after a restart and the end of its pod")
 
 
 def reboot(bench: benches.Bench) -> None:
@@ -116,11 +113,3 @@ def _run(bench: benches.Bench, pod: str, *claims: benches.Claim) -> None:
     """Make a pod with claims, and wait until it runs."""
     bench.pods.make(pod, [claim.reference for claim in claims])
     bench.pods.require_running(pod)
-
-
-def _require_nothing(
-    bench: benches.Bench, claim: benches.Claim, files: Collection[pathlib.Path], when: str
-) -> None:
-    if left := [path for path in bench.cdi() if path not in files]:
-        raise results.Failed(f"{when}, {left[0].name} is left")
-    unprepare.require_free(bench, claim, when)

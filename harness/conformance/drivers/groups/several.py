@@ -66,8 +66,7 @@ def one_bad_then_good(bench: benches.Bench) -> None:
         answers.require_own([claim], {claim.uid: entry}, "after a call with a bad one")
         bench.unprepared(claim)
     bench.unprepared(bad, "of the bad claim")
-    if left := set(bench.cdi()) - files:
-        raise results.Failed(f"{min(left).name} is left after a call with a bad claim")
+    unprepare.require_gone(bench, files, "after a call with a bad claim")
     for claim in (*good, bad):
         unprepare.require_free(bench, claim, "after a call with a bad claim")
 

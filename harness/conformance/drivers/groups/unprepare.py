@@ -59,8 +59,7 @@ def after_restart(bench: benches.Bench) -> None:
     bench.prepared(claim)
     bench.restart()
     bench.unprepared(claim, "after a restart of the driver")
-    require_gone(bench, files, "after a restart of the driver, and Unprepare")
-    require_free(bench, claim, "after a restart of the driver and Unprepare")
+    require_nothing(bench, claim, files, "after a restart of the driver and Unprepare")
 
 
 def deleted_while_down(bench: benches.Bench) -> None:
@@ -104,6 +103,14 @@ def by_uid(bench: benches.Bench) -> None:
         )
     if not claim.devices[0].is_shared:
         _require_still_held(bench, claim)
+
+
+def require_nothing(
+    bench: benches.Bench, claim: benches.Claim, before: set[pathlib.Path], when: str
+) -> None:
+    """Raise Failed if a claim has left CDI files, or has its devices still."""
+    require_gone(bench, before, when)
+    require_free(bench, claim, when)
 
 
 def require_gone(bench: benches.Bench, before: set[pathlib.Path], when: str) -> None:
