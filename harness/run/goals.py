@@ -37,7 +37,7 @@ class LoadTime:
     """The time of a load that has not reached its goal yet."""
 
     def __init__(self, longest_s: float) -> None:
-        """`longest_s`: the time that the scenario gives it."""
+        """`longest_s`: the time that the scenario gives it; 0: it gives none."""
         self._longest_s, self._begun_s = longest_s, 0.0
 
     def is_up(self, ran: int, enough: int) -> bool:
@@ -45,11 +45,9 @@ class LoadTime:
 
         A slow cluster gets more time, if that will do: LONGER_FOR_LOAD times as long at most.
         """
-        if not self._longest_s:
-            return False
         now_s = concurrency.monotonic_s()
         self._begun_s = self._begun_s or now_s
-        times = (now_s - self._begun_s) / self._longest_s
+        times = (now_s - self._begun_s) / (self._longest_s or math.inf)
         most = traffic_specs.LONGER_FOR_LOAD
         return times > most or (times > 1 and ran * most < enough * times)
 
