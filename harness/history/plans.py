@@ -77,6 +77,8 @@ class PlannedFault(msgspec.Struct, frozen=True, kw_only=True):
     """None: begin at the start of the load."""
     duration_s: float | None = None
     """Seconds until it is healed; None: when the load has ended, or when it is used up."""
+    owed: int = 0
+    """How often it has to happen if it is required: the load goes on for it; 0: it need not."""
     drawn_by: str = ""
     """Name of the nemesis that has drawn it; empty: the scenario names it."""
     text: str

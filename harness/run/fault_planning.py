@@ -17,7 +17,7 @@ from harness import errors, seeds, suggestions
 from harness.cluster import interfaces
 from harness.history import plans
 from harness.run import planned_runs, script_plans
-from harness.scenario import fault_kinds, script_specs, specs, subject_specs
+from harness.scenario import fault_kinds, script_specs, specs, subject_specs, traffic_specs
 from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
 
 TRIES_PER_DRAW = 50
@@ -176,6 +176,8 @@ def _planned(
     else:
         parameters = spec.model_dump(mode="json", exclude=_NOT_PARAMETERS)
     after = spec.start_after
+    is_timed = isinstance(run.traffic, traffic_specs.TimedTraffic) and not drawn_by
+    owed = spec.times if isinstance(spec, fault.RepeatedFault) and spec.once and is_timed else 0
     return plans.PlannedFault(
         name=name,
         kind=spec.kind,
@@ -186,6 +188,7 @@ def _planned(
         start_after=plans.StartCondition(**after.model_dump()) if after else None,
         duration_s=getattr(spec, "duration_s", None),
         drawn_by=drawn_by,
+        owed=owed,
         text=spec.sentence(clients),
         rule=rule,
         parameters=parameters,

@@ -48,6 +48,7 @@ NOTICED = {
     "history/run_folders.py RunFolder.problem": "history/test_run_folders.py::test_a_damaged_run_is_never_taken_for_a_judged_one",
     "campaign/campaign_documents.py CampaignDocument.notes": FORGED,
     "campaign/campaign_documents.py CampaignDocument.problems": FORGED,
+    "campaign/campaign_plan.py CampaignPlan.left_out": "campaign/test_campaign_plan.py::test_what_a_cluster_cannot_run_is_left_out_of_all_and_refused_by_name",
     "campaign/hunting.py _Collector.failure": "why not: an exception, raised again by the caller",
     "campaign/nights.py Night.failed": "why not: a count for tables; the campaign's verdict has it",
     "campaign/programs/fitting.py Chosen.left_out": "why not: scenarios that do not fit a program, or that a choice has not; the sentence counts them",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from harness.checks import protocol, verdicts
 from harness.history import histories, plans, records
 from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect, RepeatedFault
+from harness.scenario.fault_kinds.fault import Effect
 
 RECORDER = "recorder"
 """Client whose record is judged: a fault of it rules out VALID."""
@@ -26,8 +26,6 @@ class FaultRecords:
     windows: Sequence[records.FaultWindow] = ()
     demands_all: bool = False
     """True if faults are demanded that are not required; see the function of this name."""
-    load_goes_on: bool = False
-    """True if the load goes on until each fault has happened as often as it has to."""
     exists: bool = False
     """False if there is no faults.jsonl."""
     is_complete: bool = False
@@ -56,7 +54,6 @@ def read(history: histories.History) -> FaultRecords:
     return FaultRecords(
         planned=plan.faults,
         demands_all=demands_all(plan),
-        load_goes_on="duration_s" in (plan.settings.get("traffic") or {}),
         applications=[item for item in body if isinstance(item, records.FaultApplied)],
         windows=[item for item in body if isinstance(item, records.FaultWindow)],
         exists=True,
@@ -91,7 +88,7 @@ def _problems(found: FaultRecords) -> Iterator[str]:
         is_required = fault.required or found.demands_all
         if is_required and not fault.drawn_by and not counts[fault.name]:
             yield f"{fault.name} never took effect"
-        elif is_required and found.load_goes_on and counts[fault.name] < owed(fault):
+        elif is_required and counts[fault.name] < fault.owed:
             yield f"{fault.name} took effect {_of(counts[fault.name], fault)}"
         yield from _of_plan(fault, counts[fault.name], counted.get(fault.name))
     yield from _idle_nemeses(found.planned, counts)
@@ -167,13 +164,6 @@ def times(fault: plans.PlannedFault) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def owed(fault: plans.PlannedFault) -> int:
-    """Return how often a fault has to happen that takes its time each time; 0: it need not."""
-    kind = fault_kinds.of(fault.kind)
-    takes_time = issubclass(kind, RepeatedFault) and bool(kind.once)
-    return fault.parameters.get("times", 0) if takes_time and not fault.drawn_by else 0
-
-
 def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffect:
     """Return an application as part of a violation: `on` its object or process, `text` a clause."""
     return verdicts.FaultEffect(
@@ -194,7 +184,7 @@ def _effects(found: FaultRecords) -> str:
 
 
 def _of(count: int, fault: plans.PlannedFault) -> str:
-    return _times(count) + f" of {owed(fault)}" * (count < owed(fault))
+    return _times(count) + f" of {fault.owed}" * (count < fault.owed)
 
 
 def _times(count: int) -> str:

@@ -7,7 +7,6 @@ when it is healed. One more thread reads what the carrier has applied.
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import clocks, concurrency
-from harness.checks.faults import fault_records
 from harness.history import plans
 from harness.run.faulting import carriers, fault_journal, injecting
 from harness.scenario import script_specs
@@ -84,7 +83,7 @@ class Injector:
         """Return whether a fault has yet to happen as often as it has to."""
         ended = self._journal.begun().difference(self.active())
         return any(
-            fault.required and self._journal.ended_count(fault.name) < fault_records.owed(fault)
+            fault.required and self._journal.ended_count(fault.name) < fault.owed
             for fault in self._faults
             if fault.name not in ended
         )

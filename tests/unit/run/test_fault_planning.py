@@ -559,3 +559,11 @@ def test_a_claim_controller_of_the_cluster_is_hit_where_the_run_can(fault: dict[
     watched = {"kind": "drop-watch", "on": {"role": "claim-controller"}}
     assert "expected a role of this run" in refusal(watched, controller="cluster", on=managed)
     assert one(spec, on=managed).clients == ["claim-controller"], "ours"
+
+
+def test_faults_that_take_long_have_to_happen_as_often_as_they_say_if_the_load_goes_on() -> None:
+    repeated = {"kind": "kill-process", "times": 3}
+    assert one(repeated).owed == 3
+    assert one({"kind": "lose-request", "times": 3}).owed == 0
+    at_once = {"profile": "all-at-once", "pods": 4, "interval_s": 5}
+    assert one(repeated, traffic=at_once).owed == 0

@@ -147,6 +147,7 @@ def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedF
         clients=["scheduler"],
         start_s=spec.start_s,
         required=spec.required,
+        owed=getattr(spec, "times", None) or 0,
         start_after=plans.StartCondition(**after.model_dump()) if after else None,
         duration_s=getattr(spec, "duration_s", None),
         text="A fault.",
