@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from harness.campaign import campaign_documents
-from harness.campaign.releases import documents as releases
 from harness.campaign.sharding import merging, shard_folders, sharded_plans
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
@@ -34,10 +33,6 @@ TYPES = {
     ),
     "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
     "merge": (merging.MergeDocument, "merge.json of flake-hunt merge"),
-    "releases": (
-        releases.ReleasesDocument,
-        "releases.json of flake-hunt releases, and the output of --output json",
-    ),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --output json"),
     "trends": (trend_documents.Trend, "the output of flake-hunt trends page --output json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),

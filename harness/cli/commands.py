@@ -33,7 +33,6 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "running.reproduce_command": ("reproduce",),
         "running.plan_command": ("plan",),
         "running.merge_command": ("merge",),
-        "running.releases_command": ("releases",),
         "running.watch_command": ("watch",),
     },
     "Judge and compare": {
@@ -68,6 +67,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 HIDDEN = ("record", "fault-proxy")
 REMOVED = {
     "nightly": "`flake-hunt hunt --all --minutes 30`",
+    "releases": "`flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
     "index": "`flake-hunt report RUN_DIR`, and every command that makes or judges runs",
     "trace": "`python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
 }
