@@ -15,10 +15,9 @@ on demand; `server.server_limits` limits the clients; `server.metrics` counts fo
 JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
 type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.
 
-Three things check that it behaves like Kubernetes: recorded conversations with kube-apiserver
-(`tests/corpus`; its `differences.toml` lists the cases that do not always match), documented rules
-that can be tested against any server (`flake-hunt conformance`), and a simple model driven by
-random operations (`tests/model_based`).
+Two things check that it behaves like Kubernetes: recorded conversations with kube-apiserver
+(`tests/corpus`; its `differences.toml` lists the cases that do not always match), and a simple
+model driven by random operations (`tests/model_based`).
 
 Not in here: scheduling, kubelets, and anything that only a test needs.
 

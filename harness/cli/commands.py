@@ -53,7 +53,6 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "setting_up.plugins_command": ("plugins",),
         "setting_up.prune_command": ("prune",),
         "setting_up.doctor_command": ("doctor",),
-        "setting_up.conformance_command": ("conformance",),
         "setting_up.driver_test_command": ("driver-test",),
         "setting_up.cluster_command": ("cluster",),
     },
@@ -67,6 +66,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 HIDDEN = ("record", "fault-proxy")
 REMOVED = {
     "nightly": "`flake-hunt hunt --all --minutes 30`",
+    "conformance": "`flake-hunt hunt --cluster FILE`, which runs the scenarios on an API server,",
     "releases": "`flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
     "index": "`flake-hunt report RUN_DIR`, and every command that makes or judges runs",
     "trace": "`python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",

@@ -1,5 +1,5 @@
-"""Conformance tests: check that a part of a cluster follows the rules that Kubernetes documents.
+"""Conformance tests: check that a DRA driver follows the rules that Kubernetes documents.
 
-`api` has those of an API server, `drivers` those of a DRA driver. Weights and results of rules are
-here. The parts that are tested do not belong here.
+`drivers` has the rules; their weights and results are here. The drivers that are tested do not
+belong here.
 """

@@ -7,8 +7,6 @@ import json
 import re
 from typing import Any
 
-from harness.conformance.api import values
-
 REFERENCE = re.compile(r"\{\{(step\d+(?:\.[A-Za-z0-9_]+)*)([+-]\d+)?\}\}")
 
 
@@ -32,7 +30,7 @@ class References:
     def _object(self, value: dict[str, Any]) -> Any:
         if "$base" in value:
             base = self.fill("{{" + value["$base"] + "}}")
-            return values.merge(base, self.fill(value.get("$merge", {})))
+            return _merged(base, self.fill(value.get("$merge", {})))
         if "$repeat" in value:
             return value["$repeat"] * value["times"]
         return {self._text(key): self.fill(item) for key, item in value.items()}
@@ -60,3 +58,16 @@ class References:
         for key in keys:
             value = value[int(key)] if isinstance(value, list) else value[key]
         return value
+
+
+def _merged(base: Any, patch: Any) -> Any:
+    """Apply a JSON merge patch (RFC 7386)."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(base) if isinstance(base, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged(result.get(key), value)
+    return result

@@ -90,7 +90,6 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["explore", "two-claims-one-devise"], 2, "Did you mean 'two-claims-one-device'"),
         (["explore", "--strategy", "exhaustiv"], 2, "Did you mean 'exhaustive'?"),
         (["doctor", "--for", "kin"], 2, "Did you mean 'kind'?"),
-        (["conformance", "--group", "nope"], 2, "expected a group of rules"),
         (["check", "nowhere"], 2, "nowhere does not exist"),
         (["check", "torn.toml"], 2, "torn.toml is a file: name the folder of one run"),
         (["check", "."], 2, "has no plan.json"),
