@@ -209,16 +209,6 @@ Jobs = Annotated[
         f"of its time; on kind one per {CORES_PER_KIND} cores; else one per core).",
     ),
 ]
-MetricsPort = Annotated[
-    int | None,
-    typer.Option(
-        "--metrics-port",
-        metavar="PORT",
-        min=0,
-        max=65535,
-        help="Serve /metrics for Prometheus on this port of 127.0.0.1; 0: any free port.",
-    ),
-]
 Force = Annotated[
     bool,
     typer.Option("--force", help=f"Allow more than {PROCESSES_PER_CORE} processes per core."),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from harness import errors, writing
-from harness.cli import interruptions, plain_values, run_paths
+from harness.cli import interruptions, plain_values, removed, run_paths
 from harness.cli.terminal import annotations, outputs
 from harness.report import escaping
 
@@ -64,14 +64,6 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Panel of the help -> module in a room of `subcommands` -> names of its functions, in order."""
 HIDDEN = ("record", "fault-proxy")
-REMOVED = {
-    "nightly": "`flake-hunt hunt --all --minutes 30`",
-    "conformance": "`flake-hunt hunt --cluster FILE`, which runs the scenarios on an API server,",
-    "releases": "`flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
-    "index": "`flake-hunt report RUN_DIR`, and every command that makes or judges runs",
-    "trace": "`python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
-}
-"""Former subcommand -> what does its work now."""
 
 
 def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -154,9 +146,9 @@ def run(misuse: int = USAGE) -> int:
 
     It is `misuse` for a command line that cannot be read.
     """
-    if sys.argv[1:] and sys.argv[1] in REMOVED:
+    if sys.argv[1:] and sys.argv[1] in removed.COMMANDS:
         return _complain(
-            f"{sys.argv[1]} is no command any more: {REMOVED[sys.argv[1]]} does it", USAGE
+            f"{sys.argv[1]} is no command any more: {removed.COMMANDS[sys.argv[1]]}", USAGE
         )
     app = make_app(sys.argv[1:])  # imports: an interruption must still end the process at once
     try:
@@ -206,6 +198,9 @@ def _complain_of_writing(error: OSError) -> int:
 
 def _message(error: Any) -> str:
     """Return the message of a usage error; reword those that come from pydantic."""
+    option = getattr(error, "option_name", "")
+    if option in removed.OPTIONS:
+        return f"{option} is no option any more: {removed.OPTIONS[option]}"
     cause = error.__cause__
     if not hasattr(cause, "errors"):
         return str(error.format_message())

@@ -15,19 +15,16 @@ class Durations:
         self.buckets: collections.Counter[int] = collections.Counter()
         """Counts by the logarithm of the nanoseconds to the base GROWTH, rounded down."""
         self.count = 0
-        self.sum_s = 0.0
 
     def add(self, nanoseconds: int) -> None:
         """Count a duration; one below a nanosecond counts as that."""
         self.buckets[math.floor(math.log(max(nanoseconds, 1)) / _LOG)] += 1
         self.count += 1
-        self.sum_s += nanoseconds / 1e9
 
     def merge(self, other: "Durations") -> None:
         """Count the durations of another one, too."""
         self.buckets.update(other.buckets)
         self.count += other.count
-        self.sum_s += other.sum_s
 
     def quantile_ms(self, share: float) -> float | None:
         """Return the duration below which this share of them is, in milliseconds; None: none."""
@@ -37,12 +34,3 @@ class Durations:
             if seen >= rank:
                 return round(float(GROWTH ** (bucket + 0.5)) / 1e6, 3)
         return None
-
-    def below(self, limits_s: tuple[float, ...]) -> list[int]:
-        """Return how many durations are at most as long as each of the ascending limits."""
-        counts = [0] * len(limits_s)
-        for bucket, count in self.buckets.items():
-            seconds = GROWTH ** (bucket + 0.5) / 1e9
-            for index, limit in enumerate(limits_s):
-                counts[index] += count * (seconds <= limit)
-        return counts

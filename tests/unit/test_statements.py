@@ -225,10 +225,6 @@ KUBELET = {
         PODS,
         "test_a_kubelet_that_starts_again_ends_the_pods_that_vanished_meanwhile",
     ),
-    "the metrics of claims have the kubelet's names": (
-        MANAGERS,
-        "test_the_metrics_have_the_names_of_the_kubelets",
-    ),
     "a lost node comes back without its pods": (
         "run/faulting/test_node_losses.py",
         "test_a_node_comes_back_without_its_pods",

@@ -6,8 +6,6 @@ import hmac
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 
-_MONITORING_PATHS = frozenset({"/metrics"})
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class User:
@@ -44,11 +42,8 @@ class Authenticator:
 
 
 def require_permission(user: User, asked: request_info.Attributes) -> None:
-    """Raise 403 if the user may only read and the request writes, or asks for the metrics.
-
-    In Kubernetes the metrics are for administrators and the group `system:monitoring`.
-    """
-    if not user.may_write and not (asked.is_read and asked.path not in _MONITORING_PATHS):
+    """Raise 403 if the user may only read and the request writes."""
+    if not user.may_write and not asked.is_read:
         raise forbidden(user, asked)
 
 

@@ -1,7 +1,4 @@
-"""Non-resource paths: health checks, `/version`, discovery and OpenAPI; 404 for unknown paths.
-
-`/metrics` is answered by `server.metrics`.
-"""
+"""Non-resource paths: health checks, `/version`, discovery and OpenAPI; 404 for unknown paths."""
 
 from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import (

@@ -21,7 +21,6 @@ from harness.apiserver.server import (
     fault_facts,
     http_framing,
     http_parsing,
-    metrics,
     servers,
     stale_reads,
     watch_streams,
@@ -74,9 +73,6 @@ class RequestLifecycle:
         self._older: stale_reads.OlderState | None = None
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
-        self._count = metrics.RequestCount(
-            server.metrics, self._request, self._asked, server.time_s()
-        )
 
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""
@@ -144,11 +140,7 @@ class RequestLifecycle:
 
     def _serve(self, user: authentication.User) -> None:
         target = self._asked.target
-        if target is None and self._request.path == metrics.PATH:
-            self._respond(
-                metrics.answer(self._request.method, self._server.metrics, self._server.store)
-            )
-        elif target is None:
+        if target is None:
             self._respond(non_resource.answer(self._request))
         elif self._asked.verb == "watch":
             self._watch(target)
@@ -173,7 +165,6 @@ class RequestLifecycle:
         if self._entry is not None:
             self._entry.started(200)
         watch.on_end, watch.on_sent = self._note_end, self._note_sent
-        self._count.begin_watch()
         self._has_head = True
         watch.start()
 
@@ -182,7 +173,6 @@ class RequestLifecycle:
             self._reading.sent(version)
 
     def _note_end(self) -> None:
-        self._count.end_watch()
         if self._entry is not None:
             self._entry.completed(200)
         self._server.turn.end_soon()
@@ -198,7 +188,6 @@ class RequestLifecycle:
 
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
-        self._count.end(answer.status)
         is_head = self._request.method == "HEAD"
         if answer.pieces is not None:
             if self._is_chunked(answer) and not is_head:
@@ -260,7 +249,6 @@ class RequestLifecycle:
             case injection.Reject() as action:
                 self._finish(_injected(action))
             case injection.Lose():
-                self._count.end(answer.status if answer is not None else None)
                 self._connection.end()
             case injection.Truncate() if answer is not None:
                 self._truncate(answer)
@@ -301,7 +289,6 @@ class RequestLifecycle:
 
     def _truncate(self, answer: responses.Response) -> None:
         """Send the head and half of the body, then reset the connection."""
-        self._count.end(answer.status)
         is_chunked, answer = self._is_chunked(answer), answer.whole()
         half = len(answer.body) // 2
         if is_chunked:

@@ -15,7 +15,7 @@ from harness.apiserver.endpoints import authentication, handlers
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_framing, metrics, server_limits, stale_reads
+from harness.apiserver.server import http_framing, server_limits, stale_reads
 from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
@@ -145,7 +145,6 @@ class Server:
         self.authenticator = authentication.Authenticator(token, read_only_token)
         self.turn = GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
-        self.metrics = metrics.RequestMetrics()
         self.framer = http_framing.EventFramer()
         self.unread = server_limits.Unread(parts.limits)
         self._parts = parts
@@ -290,7 +289,6 @@ class Server:
                 self._parts.journal.settle()
         except OSError as error:
             self.fail(error)
-        self.metrics.settle(self._loop.time())
         return not self._has_failed
 
     def fail(self, error: OSError) -> None:

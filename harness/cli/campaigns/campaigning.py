@@ -38,38 +38,32 @@ def make(
     out: outputs.Output,
     folder: pathlib.Path | None = None,
     kept: "Sequence[results.RunResult]" = (),
-    metrics_port: int | None = None,
     keep: int | None = None,
 ) -> CampaignOutcome:
     """Make the runs of the plan and show their results; the index of the reports has them.
 
-    `folder` None: a new one; `kept` are the results that a folder has already. `metrics_port`:
-    serve their metrics there; None: nowhere. `keep`: the number of runs with the expected outcome
-    whose evidence is kept; None: of all.
+    `folder` None: a new one; `kept` are the results that a folder has already. `keep`:
+    the number of runs with the expected outcome whose evidence is kept; None: of all.
     """
     import msgspec
 
     from harness.campaign import endings, hunting, results
     from harness.cli.terminal import annotations, displaying, indexing, tables
-    from harness.cli.watching import metrics_serving
 
     plan = msgspec.structs.replace(plan, jobs=jobs, keep=keep)
-    metrics = metrics_serving.CampaignMetrics()
-    with metrics_serving.serving(metrics_port, metrics, out):
-        folder = folder or hunting.new_folder(reports, plan.seed)
-        out.note(f"seed {plan.seed}")
-        metrics.follow(folder)
-        with (
-            indexing.refreshed(reports),
-            displaying.keeping_evidence(folder),
-            tables.campaign_progress(
-                None if plan.minutes else len(plan.runs) - len(plan.done), out
-            ) as listener,
-        ):
-            hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
-            found, ending = hunted.results, hunted.ending
-            _link_worst(found, pathlib.Path(plan.reports))
-            document = tables.show(found, plan, folder=folder, out=out, ending=ending)
+    folder = folder or hunting.new_folder(reports, plan.seed)
+    out.note(f"seed {plan.seed}")
+    with (
+        indexing.refreshed(reports),
+        displaying.keeping_evidence(folder),
+        tables.campaign_progress(
+            None if plan.minutes else len(plan.runs) - len(plan.done), out
+        ) as listener,
+    ):
+        hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
+        found, ending = hunted.results, hunted.ending
+        _link_worst(found, pathlib.Path(plan.reports))
+        document = tables.show(found, plan, folder=folder, out=out, ending=ending)
     annotations.of_campaign(results.rows(found))
     annotations.of_thresholds(document.thresholds)
     return CampaignOutcome(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ALLOWED = frozenset(
     {"plan", "shard", "jobs", "reports", "summary", "force", "output", "quiet", "verbose"}
-    | {"metrics_port", "keep"}
+    | {"keep"}
 )
 """Parameters of `hunt` that the plan does not decide."""
 
@@ -38,7 +38,6 @@ def hunt(
     summary: pathlib.Path | None,
     is_forced: bool,
     out: outputs.Output,
-    metrics_port: int | None = None,
     keep: int | None = None,
 ) -> int:
     """Make the runs of a shard that have no result yet; return the exit code.
@@ -55,9 +54,7 @@ def hunt(
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
-    made = make(
-        plan, chosen, jobs=at_once, reports=reports, out=out, metrics_port=metrics_port, keep=keep
-    )
+    made = make(plan, chosen, jobs=at_once, reports=reports, out=out, keep=keep)
     text = summaries.campaign(
         results.rows(made.results), headline=made.document.headline, seed=plan.seed
     )
@@ -72,7 +69,6 @@ def make(
     jobs: int,
     reports: pathlib.Path,
     out: outputs.Output,
-    metrics_port: int | None = None,
     keep: int | None = None,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
@@ -90,7 +86,6 @@ def make(
             out=out,
             folder=folder.path,
             kept=folder.kept,
-            metrics_port=metrics_port,
             keep=keep,
         )
         junit_files.write(folder.path, campaign.runs, made.results)

@@ -90,7 +90,7 @@ def failed_again(context: typer.Context, reports: pathlib.Path) -> "campaign_pla
 
 
 WITH_LAST_FAILED = frozenset(
-    {"keyword", "last_failed", "exit_first", "dry_run", "minutes", "jobs", "keep", "metrics_port"}
+    {"keyword", "last_failed", "exit_first", "dry_run", "minutes", "jobs", "keep"}
     | {"summary", "reports", "force", "output", "quiet", "verbose"}
 )
 """Parameters of commands that an earlier campaign has not decided."""

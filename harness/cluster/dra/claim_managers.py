@@ -22,7 +22,6 @@ from harness.cluster.dra import (
     claim_infos,
     driver_calls,
     driver_contracts,
-    kubelet_metrics,
     pod_claims,
     preparation_journals,
 )
@@ -59,15 +58,10 @@ class ClaimManager:
         drivers: driver_contracts.Drivers,
         checkpoint: claim_infos.Checkpoint,
         journal: preparation_journals.PreparationJournal,
-        metrics: kubelet_metrics.KubeletMetrics | None = None,
     ) -> None:
-        """Continue with the claims of the checkpoint; `metrics` None: measure nothing.
-
-        Raises UsageError if the checkpoint is damaged.
-        """
+        """Continue with the claims of the checkpoint. Raises UsageError if it is damaged."""
         self._node, self._get_claim = node, get_claim
         self._drivers, self._checkpoint, self._journal = drivers, checkpoint, journal
-        self._metrics = metrics
         self._guard = concurrency.lock("kubelet.claims")
         self._entries: dict[str, _Entry] = {}
         for info in checkpoint.load():
@@ -206,7 +200,7 @@ class ClaimManager:
         for driver, part in driver_calls.batches([entry.info for entry in new]).items():
             asked = [claims[info.name] for info in part]
             call = functools.partial(self._drivers.plugin(driver, self._node).prepare, asked)
-            attempt.ask(driver, part, call, functools.partial(self._note_devices, driver))
+            attempt.ask(part, call, functools.partial(self._note_devices, driver))
         attempt.finish()
         for entry in new:
             entry.prepared, entry.info.is_ending = True, False
@@ -272,7 +266,7 @@ class ClaimManager:
             except preparations.PreparationError as error:
                 attempt.refused(part, error)
                 raise
-            attempt.ask(driver, part, functools.partial(plugin.unprepare, part), _nothing)
+            attempt.ask(part, functools.partial(plugin.unprepare, part), _nothing)
         attempt.finish()
 
     # ------------------------------------------------------------------------- both
@@ -281,7 +275,7 @@ class ClaimManager:
         self, kind: type[_Attempt], entries: Sequence[_Entry], pod: tuple[str, str]
     ) -> _Attempt:
         infos = [entry.info for entry in entries]
-        return kind(infos, node=self._node, pod=pod, journal=self._journal, metrics=self._metrics)
+        return kind(infos, node=self._node, pod=pod, journal=self._journal)
 
     def _save(self) -> None:
         with self._guard:

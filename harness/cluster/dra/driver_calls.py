@@ -1,6 +1,5 @@
 """Calls of drivers for several claims at once, what an answer may lack, and their journal."""
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
@@ -8,7 +7,6 @@ from harness import clocks
 from harness.cluster.dra import (
     claim_infos,
     driver_contracts,
-    kubelet_metrics,
     preparation_journals,
 )
 from harness.cluster.kubelet_api import preparations
@@ -37,27 +35,25 @@ class Attempt(Generic[_A]):
         node: str,
         pod: tuple[str, str],
         journal: preparation_journals.PreparationJournal,
-        metrics: kubelet_metrics.KubeletMetrics | None,
     ) -> None:
-        """`pod`: its uid and name; `metrics` None: measure nothing."""
+        """`pod`: its uid and name."""
         self._infos, self._node, self._pod = infos, node, pod
-        self._journal, self._metrics = journal, metrics
+        self._journal = journal
         self._begun_ns = clocks.monotonic_ns()
         self._answered = {info.uid: 0 for info in infos}
         """uid of a claim -> number of its drivers that have handled it."""
 
     def ask(
         self,
-        driver: str,
         part: Sequence[claim_infos.ClaimInfo],
         call: Callable[[], Mapping[str, _A | preparations.PreparationError]],
         note: Callable[[claim_infos.ClaimInfo, _A], None],
     ) -> None:
-        """Call a driver for some of the claims; `note` gets each claim that it has handled.
+        """Call a driver for some of its claims; `note` gets each claim that it has handled.
 
         Raises PreparationError if one was not handled, or for an answer about an unknown claim.
         """
-        answers = self._answers(driver, part, call)
+        answers = self._answers(part, call)
         for info in part:
             answer = answers[info.uid] if info.uid in answers else _skipped()
             if isinstance(answer, preparations.PreparationError):
@@ -84,22 +80,15 @@ class Attempt(Generic[_A]):
 
     def _answers(
         self,
-        driver: str,
         part: Sequence[claim_infos.ClaimInfo],
         call: Callable[[], Mapping[str, _A | preparations.PreparationError]],
     ) -> Mapping[str, _A | preparations.PreparationError]:
         try:
-            with self._measured(driver):
-                return call()
+            return call()
         except driver_contracts.CallFailedError as error:
             self.refused(part, error)
             self._unanswered(part)
             raise driver_contracts.CallFailedError(error.code, f"{self.method}: {error}") from error
-
-    def _measured(self, driver: str) -> contextlib.AbstractContextManager[None]:
-        if self._metrics is None:
-            return contextlib.nullcontext()
-        return self._metrics.call(driver, self.method)
 
     def _handled(self, info: claim_infos.ClaimInfo) -> None:
         self._answered[info.uid] += 1
@@ -123,7 +112,7 @@ class Attempt(Generic[_A]):
 class Preparation(Attempt[preparations.Prepared]):
     """An attempt to prepare claims: each is prepared when all its drivers have prepared it."""
 
-    call, method = "prepare", kubelet_metrics.NODE_PREPARE
+    call, method = "prepare", "NodePrepareResources"
 
     def _told_after(self, info: claim_infos.ClaimInfo) -> int:
         return len(info.drivers)
@@ -139,7 +128,7 @@ class Unpreparation(Attempt[None]):
     the devices for another claim before it is asked again.
     """
 
-    call, method = "unprepare", kubelet_metrics.NODE_UNPREPARE
+    call, method = "unprepare", "NodeUnprepareResources"
 
     def _unanswered(self, part: Sequence[claim_infos.ClaimInfo]) -> None:
         for info in part:

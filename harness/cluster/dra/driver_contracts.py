@@ -61,7 +61,7 @@ class CallFailedError(preparations.PreparationError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__("CallFailed", message)
         self.code = code
-        """Status code of gRPC, as in the kubelet's metrics: `Unavailable`, `DeadlineExceeded`, …"""
+        """Status code of gRPC: `Unavailable`, `DeadlineExceeded`, …"""
 
 
 def not_registered(driver: str) -> preparations.PreparationError:

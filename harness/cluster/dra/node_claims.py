@@ -12,13 +12,11 @@ from harness.cluster.dra import (
     claim_managers,
     driver_contracts,
     in_process_drivers,
-    kubelet_metrics,
     pod_claims,
 )
 from harness.cluster.dra import preparation_journals as journals
 from harness.cluster.driver import drivers
 from harness.cluster.kubelet_api import node_folders, preparations
-from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
@@ -66,7 +64,6 @@ class NodeClaims:
         self._drivers = options.drivers or in_process_drivers.InProcessDrivers(
             self._make_driver(options)
         )
-        self._metrics = kubelet_metrics.KubeletMetrics()
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
         self._nodes: dict[str, str] = {}
@@ -87,12 +84,6 @@ class NodeClaims:
             managers = list(self._managers.values())
         return {pod for manager in managers for pod in manager.pods()}
 
-    def metrics(self) -> list[metric_families.Family]:
-        """Return the metrics of all nodes."""
-        with self._guard:
-            managers = list(self._managers.values())
-        return self._metrics.collect([info for manager in managers for info in manager.infos()])
-
     def is_used_by(self, pod_uid: str) -> bool:
         """Return whether a pod may use claims."""
         with self._guard:
@@ -110,8 +101,7 @@ class NodeClaims:
             with self._guard:
                 self._nodes[uid] = node
                 manager = self._manager(node)
-            with self._metrics.operation(kubelet_metrics.PREPARE):
-                manager.prepare(pod, claims)
+            manager.prepare(pod, claims)
 
     def start_containers(self, pod: Object) -> None:
         """Journal what the containers of a pod find in their environment, after `prepare`.
@@ -146,8 +136,7 @@ class NodeClaims:
             node = self._nodes.get(pod_uid)
             manager = self._managers.get(node or "")
         if manager is not None:
-            with self._metrics.operation(kubelet_metrics.UNPREPARE):
-                manager.unprepare(pod_uid, pod)
+            manager.unprepare(pod_uid, pod)
         with self._guard:
             self._nodes.pop(pod_uid, None)
 
@@ -173,7 +162,6 @@ class NodeClaims:
                 drivers=self._drivers,
                 checkpoint=self._parts.checkpoint(path),
                 journal=self._journal,
-                metrics=self._metrics,
             )
         return found
 

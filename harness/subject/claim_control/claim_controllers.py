@@ -30,11 +30,9 @@ from collections.abc import Mapping
 
 from harness import concurrency
 from harness.client import apis, event_recording, informers, served_informers, transports
-from harness.metrics import metric_families
 from harness.model.objects import Object
 from harness.subject.claim_control import (
     controller_contexts,
-    controller_metrics,
     created_claims,
     enqueuing,
     feature_gates,
@@ -134,10 +132,6 @@ class ClaimController:
             informer.stop()
         self._context.groups.stop()
 
-    def metrics(self) -> list[metric_families.Family]:
-        """Return the present values of all metrics."""
-        return self._context.metrics.collect(self._context.claims.objects())
-
     # --------------------------------------------------------------------- putting together
 
     def _new_context(
@@ -159,7 +153,6 @@ class ClaimController:
             created=created,
             deleted_pods=controller_contexts.DeletedPods(),
             events=event_recording.EventRecorder(self._api, component=COMPONENT),
-            metrics=controller_metrics.ControllerMetrics(),
             gates=self._options.gates,
         )
 

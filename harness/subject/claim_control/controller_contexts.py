@@ -1,4 +1,4 @@
-"""The objects that the parts of the controller share: API, caches, queue, events and metrics."""
+"""The objects that the parts of the controller share: API, caches, queue and events."""
 
 import collections
 import dataclasses
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from harness.client import apis, event_recording, informers, served_informers
 from harness.subject.claim_control import (
-    controller_metrics,
     created_claims,
     work_queues,
 )
@@ -52,5 +51,4 @@ class ControllerContext:
     created: created_claims.CreatedClaims
     deleted_pods: DeletedPods
     events: event_recording.EventRecorder
-    metrics: controller_metrics.ControllerMetrics
     gates: Mapping[str, bool]

@@ -42,11 +42,5 @@ def refusal(gates: Mapping[str, bool], template: Object) -> str | None:
     return None
 
 
-def needs_admin_access(claim: Object) -> bool:
-    """Return whether a claim, or the spec of a template, asks for admin access."""
-    requests = claim["spec"].get("devices", {}).get("requests") or []
-    return any(map(_asks_for_admin_access, requests))
-
-
 def _asks_for_admin_access(request: Object) -> bool:
     return bool((request.get("exactly") or {}).get("adminAccess"))

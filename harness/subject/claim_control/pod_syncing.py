@@ -199,16 +199,12 @@ class PodSyncer:
 
     def _send(self, wanted: Object, pod: Object) -> Object:
         """Create a claim for the pod. Raises ClaimCreationError."""
-        admin_access = feature_gates.needs_admin_access(wanted)
         namespace = pod["metadata"]["namespace"]
         try:
-            claim = self._context.api.create(apis.CLAIMS, wanted, namespace=namespace)
+            return self._context.api.create(apis.CLAIMS, wanted, namespace=namespace)
         except FAILURES as error:
-            self._context.metrics.count_creation("failure", admin_access=admin_access)
             text = error.message if isinstance(error, apis.ApiError) else str(error)
             raise ClaimCreationError(f"create ResourceClaim : {text}") from error
-        self._context.metrics.count_creation("success", admin_access=admin_access)
-        return claim
 
     # ------------------------------------------------------------------ status and reservations
 

@@ -12,13 +12,12 @@ import msgspec
 
 from harness import concurrency, errors, processes, regular_files, seeds
 from harness.client import apis, transports
-from harness.metrics import metrics_servers
 from harness.subject import assembling
 from harness.subject.allocation import allocators
 from harness.subject.claim_control import claim_controllers, feature_gates
 from harness.subject.leadership import leader_election
 from harness.subject.plugin import binding_conditions, claim_binding
-from harness.subject.process import elected_runs, recording, scheduler_metrics, write_journal
+from harness.subject.process import elected_runs, recording, write_journal
 from harness.subject.scheduling import node_search, schedulers
 from harness.subject.telemetry import klog, klog_lines, pod_reports
 
@@ -100,8 +99,6 @@ class SubjectOptions:
     verbosity: int = 0
     """Verbosity of the log on stderr, as of klog; 0: none."""
     logging_format: klog.Form = "text"
-    metrics_port: int | None = None
-    """Port of `/metrics` and `/healthz` on loopback; 0: a free one; None: they are not served."""
 
 
 class _Part(Protocol):
@@ -118,10 +115,7 @@ def run_scheduler(options: SubjectOptions) -> int:
     """
     settings = read_settings(options.settings)
     parts = assembling.parts(options.defects, options.remedies, options.release)
-    metrics = scheduler_metrics.SchedulerMetrics(options.scheduler_name)
     more: list[concurrency.StepListener] = []
-    if options.metrics_port is not None:
-        more.append(metrics)
     if options.verbosity:
         # The scheduler is made later, after its steps have a listener.
         more.append(klog_lines.KlogLines(objects=lambda: scheduler.known_objects()))  # noqa: PLW0108
@@ -162,20 +156,17 @@ def run_scheduler(options: SubjectOptions) -> int:
             parts,
             _reports(api, options),
         )
-        with metrics_servers.serving(
-            options.metrics_port, lambda: metrics.collect(scheduler.pending, scheduler.incoming)
-        ):
-            if options.leader_elect:
-                elector = elected_runs.elector(
-                    api,
-                    settings.lease,
-                    namespace=options.namespace,
-                    scheduler_name=options.scheduler_name,
-                    seed=settings.seed,
-                )
-                elected_runs.run(scheduler, elector, lambda: _touch_ready(options))
-            else:
-                _run(scheduler, options)
+        if options.leader_elect:
+            elector = elected_runs.elector(
+                api,
+                settings.lease,
+                namespace=options.namespace,
+                scheduler_name=options.scheduler_name,
+                seed=settings.seed,
+            )
+            elected_runs.run(scheduler, elector, lambda: _touch_ready(options))
+        else:
+            _run(scheduler, options)
         scheduler.write_books()
     return 0
 
@@ -201,8 +192,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
         _listening("claim-controller", options, settings),
     ):
         controller = claim_controllers.ClaimController(api, chosen, parts)
-        with metrics_servers.serving(options.metrics_port, controller.metrics):
-            _run(controller, options)
+        _run(controller, options)
     return 0
 
 

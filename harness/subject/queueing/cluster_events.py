@@ -35,7 +35,7 @@ class ClusterEvent:
 
     @property
     def label(self) -> str:
-        """The name of the event in metrics."""
+        """The name of the event."""
         return f"{self.resource}{self.action}"
 
     @property
@@ -64,9 +64,6 @@ class ClusterEvent:
         return informers.key_of(self.subject) in claims.known_claim_keys(pod)
 
 
-POD_ADDED = ClusterEvent("UnschedulablePod", ADD)
-ATTEMPT_FAILED = ClusterEvent("", "ScheduleAttemptFailure")
-BACKOFF_COMPLETE = ClusterEvent("", "BackoffComplete")
 UNSCHEDULABLE_TIMEOUT = ClusterEvent("", "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent("", "ForceActivate")
 ASSIGNED_POD_DELETED = ClusterEvent("AssignedPod", DELETE)

@@ -11,7 +11,7 @@ queue's length.
 import collections
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from harness import concurrency
 from harness.client import informers
@@ -51,7 +51,6 @@ class SchedulingQueue:
         self._timers: list[tuple[float, int, queue_parts.QueuedPod]] = []
         self._order = itertools.count()
         self._missed = queue_parts.InFlightEvents()
-        self._incoming: collections.Counter[tuple[str, str]] = collections.Counter()
         self._closed = False
 
     def put(self, pod: Object) -> None:
@@ -61,7 +60,7 @@ class SchedulingQueue:
             changes = list(cluster_events.of_pod(queued.pod, pod))
             self._index(queued, pod)
             queued.pod = pod
-        self._open_gate(queued, changes[0] if changes else cluster_events.POD_ADDED)
+        self._open_gate(queued)
         for event in changes:
             self._move(event, [queued])
 
@@ -81,13 +80,13 @@ class SchedulingQueue:
         """
         users = self._users_of(event)
         for queued in users or ():
-            self._open_gate(queued, event)
+            self._open_gate(queued)
         self._move(event, users if event.is_for_users else None)
 
     def activate(self, claim_key: str) -> None:
         """Retry every pod, because a claim or device can be used for which there is no event."""
         for queued in self._known_users(claim_key):
-            self._open_gate(queued, cluster_events.FORCE_ACTIVATE)
+            self._open_gate(queued)
         self._move(cluster_events.FORCE_ACTIVATE)
 
     def pop(self) -> queue_parts.QueuedPod:
@@ -144,21 +143,6 @@ class SchedulingQueue:
             self._closed = True
             self._changed.notify_all()
 
-    def pending(self) -> dict[str, int]:
-        """Return the number of waiting pods by place, apart from those in flight."""
-        with self._changed:
-            counts = collections.Counter(queued.place for queued in self._pods.values())
-        return {
-            place.value: counts[place]
-            for place in queue_parts.Place
-            if place is not queue_parts.Place.IN_FLIGHT
-        }
-
-    def incoming(self) -> Mapping[tuple[str, str], int]:
-        """Return how many pods have come to a place because of an event, by both names."""
-        with self._changed:
-            return dict(self._incoming)
-
     def __len__(self) -> int:
         return len(self._pods)
 
@@ -176,13 +160,13 @@ class SchedulingQueue:
                 self._parts.reads(queue_parts.POD, uid)
             return [self._pods[uid] for uid in uids if uid in self._pods]
 
-    def _open_gate(self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+    def _open_gate(self, queued: queue_parts.QueuedPod) -> None:
         """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
         self._parts.reads(queue_parts.POD, queued.uid)
         if queued.place is queue_parts.Place.GATED and self._gate(queued.pod):
             with self._parts.with_pod(queued.uid):
                 if queued.place is queue_parts.Place.GATED and self._is_known(queued):
-                    self._activate(queued, event)
+                    self._activate(queued)
 
     def _move(
         self,
@@ -198,7 +182,7 @@ class SchedulingQueue:
 
     def _add(self, pod: Object) -> queue_parts.QueuedPod:
         queued = self._pods[claims.uid_of(pod)] = queue_parts.QueuedPod(pod)
-        self._enter(queued, queue_parts.Place.GATED, cluster_events.POD_ADDED)
+        queued.place = queue_parts.Place.GATED
         return queued
 
     def _index(self, queued: queue_parts.QueuedPod, pod: Object) -> None:
@@ -235,7 +219,7 @@ class SchedulingQueue:
                 if answer.hint.is_worth_trying:
                     self._parts.writes(queue_parts.POD, queued.uid)
                     self._leave_unschedulable(queued.uid)
-                    self._back_off(queued, event)
+                    self._back_off(queued)
         return answers
 
     def _ask(
@@ -248,21 +232,12 @@ class SchedulingQueue:
     def _wait(self, queued: queue_parts.QueuedPod, *, unschedulable: bool) -> None:
         """Have a pod wait after a failed attempt."""
         if unschedulable:
-            self._enter(queued, queue_parts.Place.UNSCHEDULABLE, cluster_events.ATTEMPT_FAILED)
+            queued.place = queue_parts.Place.UNSCHEDULABLE
             self._parts.writes(queue_parts.UNSCHEDULABLE)
             self._unschedulable[queued.uid] = queued
             self._set_timer(queued, FLUSH_S)
         else:
-            self._back_off(queued, cluster_events.ATTEMPT_FAILED)
-
-    def _enter(
-        self,
-        queued: queue_parts.QueuedPod,
-        place: queue_parts.Place,
-        event: cluster_events.ClusterEvent,
-    ) -> None:
-        queued.place = place
-        self._incoming[place.value, event.label] += 1
+            self._back_off(queued)
 
     def _leave_unschedulable(self, uid: str) -> None:
         if self._unschedulable.pop(uid, None) is not None:
@@ -278,21 +253,21 @@ class SchedulingQueue:
         queued.attempts += 1
         return queued
 
-    def _activate(self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent) -> None:
-        self._enter(queued, queue_parts.Place.ACTIVE, event)
+    def _activate(self, queued: queue_parts.QueuedPod) -> None:
+        queued.place = queue_parts.Place.ACTIVE
         self._parts.writes(queue_parts.ACTIVE)
         self._active.append(queued)
         self._changed.notify()
 
-    def _back_off(self, queued: queue_parts.QueuedPod, event: cluster_events.ClusterEvent) -> None:
+    def _back_off(self, queued: queue_parts.QueuedPod) -> None:
         """Activate the pod once its backoff, which began when the attempt failed, has elapsed."""
         doublings = min(queued.attempts - 1, _DOUBLINGS_MAX)
         length_s = min(self._backoff_initial_s * 2.0**doublings, self._backoff_max_s)
         left_s = queued.failed_s + length_s - concurrency.monotonic_s()
         if left_s <= 0:
-            self._activate(queued, event)
+            self._activate(queued)
         else:
-            self._enter(queued, queue_parts.Place.BACKOFF, event)
+            queued.place = queue_parts.Place.BACKOFF
             self._set_timer(queued, left_s)
 
     def _set_timer(self, queued: queue_parts.QueuedPod, wait_s: float) -> None:
@@ -315,10 +290,10 @@ class SchedulingQueue:
         if not self._is_known(queued):
             return
         if queued.place is queue_parts.Place.BACKOFF:
-            self._activate(queued, cluster_events.BACKOFF_COMPLETE)
+            self._activate(queued)
         elif queued.place is queue_parts.Place.UNSCHEDULABLE and now_s >= queued.failed_s + FLUSH_S:
             self._leave_unschedulable(queued.uid)
-            self._activate(queued, cluster_events.UNSCHEDULABLE_TIMEOUT)
+            self._activate(queued)
 
 
 def _tell(answers: Iterable[queue_parts.Answer]) -> None:

@@ -8,7 +8,7 @@ weighed, and its first free devices, so that all pods compete for the same devic
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from harness import concurrency
@@ -271,14 +271,6 @@ class Scheduler:
             informer.stop()
         self._rule_informer.stop()
         self._groups.stop()
-
-    def pending(self) -> dict[str, int]:
-        """Return the number of waiting pods by their place in the scheduling queue."""
-        return self._queue.pending()
-
-    def incoming(self) -> Mapping[tuple[str, str], int]:
-        """Return how many pods have come to a place of the queue because of an event, by both."""
-        return self._queue.incoming()
 
     def known_objects(self) -> list[Object]:
         """Return the claims of the assume cache and the pods of the informer."""

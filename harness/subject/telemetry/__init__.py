@@ -1,5 +1,4 @@
 """Reports of a subject process about its work: Events and conditions of pods, and logs.
 
-Nothing here takes part in a decision, and all of it may be switched off. Metrics do not
-belong here: they are counted from the named steps (`process.scheduler_metrics`).
+Nothing here takes part in a decision, and all of it may be switched off.
 """

@@ -5,15 +5,23 @@ from typing import Any
 
 import pytest
 
+from harness.cli import removed
 from harness.report import reports_index
 from tests.histories import archives
 
 
-@pytest.mark.parametrize("command", ["index", "nightly", "trace"])
+@pytest.mark.parametrize("command", removed.COMMANDS)
 def test_a_former_command_names_what_does_its_work(flake_hunt: Any, command: str) -> None:
     code, out, err = flake_hunt(command, "--reports", "x")
     assert (code, out) == (2, "")
-    assert err.startswith(f"flake-hunt: {command} is no command any more: `")
+    assert err.startswith(f"flake-hunt: {command} is no command any more: use `")
+
+
+@pytest.mark.parametrize("option", removed.OPTIONS)
+def test_a_former_option_names_what_does_its_work(flake_hunt: Any, option: str) -> None:
+    code, out, err = flake_hunt("hunt", option, "x")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"flake-hunt: {option} is no option any more: ")
 
 
 def test_judging_again_refreshes_an_index_that_is_there(

@@ -7,13 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from prometheus_client import parser
 
 from harness import clocks, errors
 from harness.campaign import campaign_plan, purposes, results
-from harness.cli.watching import metrics_serving
 from harness.live import live_campaigns, snapshots
-from harness.metrics import metric_families
 from tests.histories import building
 
 CAMPAIGN = "20261123T060000Z-7"
@@ -123,28 +120,6 @@ def test_the_runs_under_way_are_those_of_the_campaign(folder: pathlib.Path) -> N
     (folder / "results.jsonl").write_bytes(line)
     assert state_of(live).running == []
     live.close()
-
-
-def test_its_metrics_have_the_results_and_the_runs_under_way(folder: pathlib.Path) -> None:
-    reports = folder.parent.parent
-    under_way(reports, "20261123T060100Z-aa", CAMPAIGN)
-    lines = [result(CONTROL, "INVALID", double_allocations=3), result(SUBJECT, "VALID")]
-    (folder / "results.jsonl").write_bytes(b"".join(lines))
-    metrics = metrics_serving.CampaignMetrics()
-    metrics.follow(folder)
-    text = metric_families.render(metrics.collect())
-    metrics.close()
-    samples = {
-        (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in parser.text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-    prefix = "flake_hunt_campaign"
-    assert samples[f"{prefix}_runs_total", "VALID", "churn", "correct", "subject"] == 1
-    assert samples[f"{prefix}_runs_planned",] == 3
-    assert samples[f"{prefix}_controls_caught",] == 1
-    assert samples[f"{prefix}_runs_running",] == 1
-    assert samples["flake_hunt_double_allocations_total", "20261123T060100Z-aa", "churn"] == 1
 
 
 def test_it_ends_with_the_verdict_of_its_document(folder: pathlib.Path) -> None:

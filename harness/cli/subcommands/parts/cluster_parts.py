@@ -47,15 +47,6 @@ Release = Annotated[
         help="Do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
     ),
 ]
-MetricsPort = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=65535,
-        metavar="PORT",
-        help="Serve /metrics and /healthz on this port of loopback.",
-    ),
-]
 Settings = Annotated[
     pathlib.Path | None,
     typer.Option("--settings", help="JSON: seed, binders, times of back-offs, pauses."),
@@ -238,7 +229,6 @@ class SubjectPart:
     release: Release = None
     verbosity: Verbosity = 0
     logging_format: LoggingFormat = "text"
-    metrics_port: MetricsPort = None
     settings: Settings = None
     steps: Steps = None
     operations: Operations = None

@@ -66,7 +66,6 @@ def kubelet(
     changes_journal: Annotated[
         pathlib.Path | None, typer.Option(help="Journal the changes of pools in this file.")
     ] = None,
-    metrics_port: cluster_parts.MetricsPort = None,
     run_id: Annotated[str, typer.Option(hidden=True)] = "",
     seed: Annotated[int, typer.Option(hidden=True)] = 0,
     ready_file: cluster_parts.ReadyFile = None,
@@ -90,7 +89,6 @@ def kubelet(
             namespace=namespace,
             operations=operations,
             run_id=run_id,
-            metrics_port=metrics_port,
             plugins_registry=plugins_registry,
             required_drivers=tuple(wait_for_driver or ()),
             note=cluster_parts.note,

@@ -59,7 +59,6 @@ def hunt(
             "report (default: all keep it). That of INVALID and UNKNOWN runs of the subject stays always.",
         ),
     ] = None,
-    metrics_port: choosing.MetricsPort = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     output: outputs.Form = "text",
@@ -114,7 +113,6 @@ def hunt(
                 summary=summary,
                 is_forced=options.force,
                 out=out,
-                metrics_port=metrics_port,
                 keep=keep,
             )
     if shard is not None:
@@ -146,7 +144,6 @@ def hunt(
             reports=reports,
             jobs=at_once,
             out=out,
-            metrics_port=metrics_port,
             keep=keep,
         )
         if out.is_json:

@@ -61,7 +61,6 @@ def run(
             help="Stop at the first double allocation, or at what else the --defect causes.",
         ),
     ] = False,
-    metrics_port: choosing.MetricsPort = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     force: choosing.Force = False,  # noqa: FBT002
     output: outputs.Form = "text",
@@ -78,7 +77,6 @@ def run(
 
     from harness import seeds
     from harness.cli.terminal import annotations, displaying, indexing
-    from harness.cli.watching import metrics_serving
     from harness.cluster.lifecycle import held_clusters
     from harness.run import run_plan, runs
     from harness.scenario import loading
@@ -114,18 +112,14 @@ def run(
         fault_carrier=on.fault_carrier,
     )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        metrics = metrics_serving.RunMetrics()
-        with metrics_serving.serving(metrics_port, metrics, out):
-            directory = runs.new_directory(plan, reports)
-            out.note(f"seed {chosen}")
-            metrics.follow(directory.path)
-            with (
-                indexing.refreshed(reports),
-                displaying.keeping_evidence(directory.path),
-                displaying.run_progress(out) as progress,
-            ):
-                passed_on = metrics.passing_on(progress)
-                judgement = runs.run(loaded, plan, directory, progress=passed_on)
+        directory = runs.new_directory(plan, reports)
+        out.note(f"seed {chosen}")
+        with (
+            indexing.refreshed(reports),
+            displaying.keeping_evidence(directory.path),
+            displaying.run_progress(out) as progress,
+        ):
+            judgement = runs.run(loaded, plan, directory, progress=progress)
         displaying.show(judgement, directory, out=out)
         annotations.of_judgement(judgement)
     return judgement.exit_code

@@ -67,7 +67,6 @@ def test(
     seed: choosing.Seed = None,
     jobs: choosing.Jobs = None,
     force: choosing.Force = False,  # noqa: FBT002
-    metrics_port: choosing.MetricsPort = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     output: outputs.Form = "text",
@@ -130,9 +129,7 @@ def test(
             plan, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
         )
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        made = campaigning.make(
-            plan, reports=reports, jobs=at_once, out=out, metrics_port=metrics_port
-        )
+        made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
         if out.is_json:
             out.document(made.document)
     campaigning.summarize_campaign(summary, made, plan)

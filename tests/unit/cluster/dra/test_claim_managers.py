@@ -2,7 +2,6 @@
 
 import pathlib
 import threading
-import urllib.request
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from harness import clocks, errors
 from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects, node_claims
 from harness.cluster.kubelet_api import preparations
 from harness.history import journal_reader, records
-from harness.metrics import metric_families, metrics_servers
 from harness.scenario import driver_specs
 
 TIMEOUT_S = 30
@@ -354,35 +352,3 @@ def test_a_pod_that_comes_while_its_claim_is_unprepared_waits(tmp_path: pathlib.
     assert kinds == [records.Prepared, records.Unprepared, records.Prepared]
     assert nodes.claims.pods() == {("ns/new", "uid-of-new")}
     assert len(nodes.cdi_files()) == 1
-
-
-def test_the_metrics_have_the_names_of_the_kubelets(tmp_path: pathlib.Path) -> None:
-    nodes = Nodes(tmp_path, exclusivity=True)
-    first, rival = pod("a", "c"), pod("rival", "other")
-    nodes.claim("c", first)
-    nodes.claim("other", rival)  # of the same device
-    nodes.claims.prepare(first)
-    with pytest.raises(preparations.PreparationError):
-        nodes.claims.prepare(rival)
-    with metrics_servers.serving(0, nodes.claims.metrics) as port:
-        answer = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT_S)
-        lines = answer.read().decode().splitlines()
-    for line in (
-        'dra_operations_duration_seconds_count{is_error="false",operation_name="PrepareResources"} 1',
-        'dra_operations_duration_seconds_count{is_error="true",operation_name="PrepareResources"} 1',
-        f"dra_grpc_operations_duration_seconds_count{call('OK', 'NodePrepareResources')} 2",
-        'dra_resource_claims_in_use{driver_name="<any>"} 2',
-        'dra_resource_claims_in_use{driver_name="gpu.example"} 2',
-    ):
-        assert line in lines
-    nodes.claims.unprepare("uid-of-rival")
-    nodes.claims.unprepare("uid-of-a")
-    text = metric_families.render(nodes.claims.metrics())
-    assert 'dra_resource_claims_in_use{driver_name="<any>"} 0' in text
-    assert f"{call('OK', 'NodeUnprepareResources')} 2" in text
-
-
-def call(code: str, method: str) -> str:
-    """The labels of calls of a driver."""
-    path = f"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/{method}"
-    return f'{{driver_name="gpu.example",grpc_status_code="{code}",method_name="{path}"}}'

@@ -4,16 +4,12 @@ The features have the numbers of the feature list that the controller follows; t
 a real controller cover them in breadth.
 """
 
-import socket
-import urllib.request
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from harness import clocks
 from harness.client import apis
-from harness.metrics import metric_families, metrics_servers
 from harness.subject import assembling
 from harness.subject.claim_control import controller_contexts
 from harness.subject.objects import claims
@@ -146,29 +142,6 @@ def f11_events_without_work_cause_no_request(world: World) -> None:
     assert world.server.count("/pods/plain/status") == 0
 
 
-def f12_metrics_and_health_are_served(world: World) -> None:
-    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-    world.start()
-    world.wait_recorded()
-    world.settle()
-    creations = 'resourceclaim_controller_creates_total{status="success",admin_access="false"} 2'
-    present = 'allocated="false",admin_access="false",source="resource_claim_template"'
-    wanted = {creations, f"resourceclaim_controller_resource_claims{{{present}}} 2"}
-    with metrics_servers.serving(0, world.controller.metrics) as port:
-        assert _served(port, "healthz") == "ok"
-        clocks.wait_until(  # the controller counts what its informer has
-            lambda: wanted <= {*_served(port, "metrics").splitlines()},
-            timeout_s=10,
-            why="the claims to be counted",
-        )
-
-
-def _served(port: int, path: str) -> str:
-    text: str = urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}").read().decode()
-    return text
-
-
 def f13_the_claim_of_extended_resources_is_released(world: World) -> None:
     wanted = api_objects.pod("p", node="worker-0")
     wanted["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
@@ -194,7 +167,6 @@ FEATURES: dict[str, Callable[[World], None]] = {
     "F9 deleted claims": f9_a_deleted_claim_without_reservation_is_let_go,
     "F10 claims of finished pods": f10_a_claim_of_a_finished_pod_is_deleted_also_without_annotation,
     "F11 filtering of events": f11_events_without_work_cause_no_request,
-    "F12 metrics": f12_metrics_and_health_are_served,
     "F13 extended resources": f13_the_claim_of_extended_resources_is_released,
 }
 
@@ -401,7 +373,7 @@ def test_a_gate_that_is_off_refuses_the_template(
         assert world.claims() == []
 
 
-def test_a_claim_that_the_server_refuses_is_an_event_and_a_failure_in_the_metrics(
+def test_a_claim_that_the_server_refuses_is_an_event(
     server: local_servers.LocalServer,
 ) -> None:
     with controller_worlds.running(server) as world:
@@ -412,17 +384,3 @@ def test_a_claim_that_the_server_refuses_is_an_event_and_a_failure_in_the_metric
         world.wait_recorded()
         (event,) = world.events()
         assert event["message"] == "PodResourceClaim x: create ResourceClaim : no"
-        text = metric_families.render(world.controller.metrics())
-        assert 'creates_total{status="failure",admin_access="false"} 1' in text
-
-
-def test_a_port_that_is_taken_is_a_usage_error() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with (
-            pytest.raises(Exception, match=f"--metrics-port, got {port}"),
-            metrics_servers.serving(port, lambda: ()),
-        ):
-            pass
