@@ -1,7 +1,6 @@
 """The explorer: schedules per second, memory, exhaustive search, and time to find each defect."""
 
 import dataclasses
-import os
 import statistics
 import time
 from collections.abc import Iterator
@@ -29,12 +28,8 @@ def measure() -> Iterator[tuple[str, float, str]]:
         rate = progress.schedules / (time.perf_counter() - started)
         yield f"{SCENARIO}, {', '.join(enabled) or 'correct'}", rate, "schedules/s"
     yield "growth of resident memory by 5,000 more schedules", _growth_mib(), "MiB"
-    yield from _exhaust(1)
-    yield from _exhaust(2)
-    for jobs in sorted({1, os.cpu_count() or 1}):
-        yield from _search_whole("two-claims-one-device", jobs)
-    for scenario in WHOLE_WORLDS:
-        yield from _search_whole(scenario, os.cpu_count() or 1)
+    for scenario in ("two-claims-one-device", *WHOLE_WORLDS):
+        yield from _search_whole(scenario)
     for name in defects.CATALOGUE.names("scheduler"):
         for strategy in search_campaign.STRATEGIES:
             spent = [_seconds_to_finding(name, strategy, seed) for seed in range(SEEDS)]
@@ -55,35 +50,19 @@ def _growth_mib() -> float:
     return float(process.memory_info().rss - before) / 2**20
 
 
-def _exhaust(preemptions: int) -> Iterator[tuple[str, float, str]]:
-    hunt = dataclasses.replace(
-        _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=None, until_found=False),
-        scenario="two-claims-one-device",
-        preemptions_max=preemptions,
-        time_s=None,
-    )
-    started = time.perf_counter()
-    *_, progress = search_campaign.explore(hunt)
-    what = f"two-claims-one-device, all schedules of at most {preemptions} preemptions"
-    yield f"{what} ({len(progress.distinct)} distinct)", progress.schedules, "schedules"
-    yield what, time.perf_counter() - started, "s to exhaust"
-
-
-def _search_whole(scenario: str, jobs: int) -> Iterator[tuple[str, float, str]]:
-    """Measure a whole search up to a limit; the processes need a moment to start."""
+def _search_whole(scenario: str) -> Iterator[tuple[str, float, str]]:
+    """Measure a whole search up to a limit."""
     hunt = dataclasses.replace(
         _hunt((), search_campaign.EXHAUSTIVE, seed=1, schedules=WHOLE_MAX, until_found=False),
         scenario=scenario,
-        preemptions_max=None,
         time_s=None,
-        jobs=jobs,
     )
     process, started = psutil.Process(), time.perf_counter()
     before = process.memory_info().rss
     *_, progress = search_campaign.explore(hunt)
     spent_s = time.perf_counter() - started
     end = "to search it whole" if progress.is_complete else f"for {WHOLE_MAX:,} schedules"
-    what = f"{scenario} whole, {jobs} {'process' if jobs == 1 else 'processes'}"
+    what = f"{scenario} whole"
     yield what, progress.schedules / spent_s, "schedules/s"
     yield what, progress.schedules, "schedules"
     yield what, progress.given_up, "schedules cut"

@@ -292,9 +292,9 @@ def exploration(installed: Installed) -> None:
     token = TOKEN.search(found)
     if token is None:
         raise CheckError(f"expected a token in the output of explore:\n{found}")
-    files = ("--html", "page.html", "--save", "saved", "--pytest", "test_again.py")
+    files = ("--save", "saved", "--pytest", "test_again.py")
     installed.flake_hunt("replay", token[0], *files, expect=(INVALID,))
-    for name in ("page.html", "test_again.py", "saved/verdict.json", "saved/report.html"):
+    for name in ("test_again.py", "saved/verdict.json", "saved/report.html"):
         installed.require(name)
     installed.flake_hunt("check", "saved", expect=(INVALID,))
     installed.run("python", "-m", "pytest", "-q", "-p", "no:locust", "test_again.py", expect=(1,))

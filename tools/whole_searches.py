@@ -67,7 +67,6 @@ def searched(name: str) -> Search:
         defects=(),
         remedies=(hazard.remedy,) if hazard and hazard.remedy else (),
         strategy=search_campaign.EXHAUSTIVE,
-        preemptions_max=None,
         seed=0,
         schedules=None,
         time_s=None,

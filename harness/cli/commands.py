@@ -199,8 +199,9 @@ def _complain_of_writing(error: OSError) -> int:
 def _message(error: Any) -> str:
     """Return the message of a usage error; reword those that come from pydantic."""
     option = getattr(error, "option_name", "")
-    if option in removed.OPTIONS:
-        return f"{option} is no option any more: {removed.OPTIONS[option]}"
+    instead = option and removed.instead_of(option, error.ctx.info_name)
+    if instead:
+        return f"{option} is no option any more: {instead}"
     cause = error.__cause__
     if not hasattr(cause, "errors"):
         return str(error.format_message())

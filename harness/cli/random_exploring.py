@@ -67,35 +67,23 @@ def covered(hunt: "search_campaign.Hunt", progress: "search_progress.SearchProgr
 
     if hunt.strategy != search_campaign.EXHAUSTIVE:
         return ""
-    if hunt.preemptions_max is None:
-        return _covered_whole(progress)
-    most = outputs.counted(hunt.preemptions_max, "preemption")
-    if progress.is_complete:
-        return f"; the search is complete up to {most}"
-    return (
-        f"; the search is NOT complete up to {most}: "
-        "increase --time, lower --preemptions, or shrink the world with --set"
-    )
-
-
-def _covered_whole(progress: "search_progress.SearchProgress") -> str:
     if progress.is_complete:
         return "; the world is searched whole"
     left = _left(progress) or "no telling how many are left"
     return (
-        f"; NOT searched whole, {left}: increase --time, use --jobs and --resume, "
-        "shrink the world with --set, or bound the search with --preemptions 2"
+        f"; NOT searched whole, {left}: increase --time, shrink the world with --set, or use "
+        "--strategy pct"
     )
 
 
 def reproduced(token: "tokens.Token") -> dict[str, object]:
     """Return the finding of a run, its token, and its story."""
-    from harness.explore.output import html_page
+    from harness.explore.output import stories
     from harness.explore.search import search_campaign
 
     run = search_campaign.replay(token, record=True)
     finding = run.finding or ""
-    story = list(html_page.step_lines(run.steps, run.names, finding))
+    story = list(stories.step_lines(run.steps, run.names, finding))
     return {"finding": finding, "token": str(token), "story": story}
 
 
@@ -106,16 +94,16 @@ _STEPS_MAX = 200
 def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
     """Print the steps of a run and the command that reproduces it; return its exit code.
 
-    The middle of a long story is left out, which `--html` and `--pytest` have.
+    The middle of a long story is left out, which the file of `--pytest` has.
     """
     from harness import writing
     from harness.checks import verdicts
-    from harness.explore.output import html_page, run_directory
+    from harness.explore.output import run_directory, stories
     from harness.explore.search import search_campaign
 
     run = search_campaign.replay(token, record=True)
     finding = run.finding or "nothing was found"
-    story = html_page.step_lines(run.steps, run.names, finding)
+    story = stories.step_lines(run.steps, run.names, finding)
     _print_story(story)
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
@@ -135,7 +123,7 @@ def _print_story(story: Sequence[str]) -> None:
     if left_out > 0:
         half = _STEPS_MAX // 2
         note = (
-            f"      {outputs.counted(left_out, 'step')} left out here; replay --html FILE has all"
+            f"      {outputs.counted(left_out, 'step')} left out here; replay --pytest FILE has all"
         )
         numbered[half:-half] = [note]
     print(*numbered, sep="\n")

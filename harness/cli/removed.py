@@ -9,6 +9,14 @@ COMMANDS = {
 }
 """Former subcommand -> what does its work now."""
 OPTIONS = {
+    "replay --html": "use `--save FOLDER`, whose report has the steps",
+    "--preemptions": "use `--strategy pct`, or `--strategy exhaustive` for a whole search",
+    "--resume": "use `--time` for a longer search, or `--set` for a smaller world",
     "--metrics-port": "use `flake-hunt watch`, or the live page of `flake-hunt serve`",
 }
-"""Former option -> what does its work now."""
+"""Former option, of all commands or of the one before it -> what does its work now."""
+
+
+def instead_of(option: str, command: str) -> str | None:
+    """Return what does the work of a former option; None: there never was one."""
+    return OPTIONS.get(f"{command} {option}") or OPTIONS.get(option)

@@ -7,7 +7,7 @@ same as at its next lock.
 
 Every task and every shared object has a past: a hash of all that happened before it. Two runs whose
 tasks have equal pasts are in the same state, however independent steps were ordered (Mazurkiewicz
-traces; the exhaustive search relies on it).
+traces.
 """
 
 import collections

@@ -1,4 +1,4 @@
-"""Many runs of one world: sampled by random strategies in several processes, or exhaustive."""
+"""Many runs of one world: sampled by random strategies in several processes, or all of them."""
 
 import contextlib
 import dataclasses
@@ -12,14 +12,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from harness import errors, seeds, suggestions
 from harness.explore.runtime import choices, observing
 from harness.explore.search import (
-    exhaustive,
     explored_run,
     random_strategies,
     search_progress,
     tokens,
     worker_processes,
 )
-from harness.explore.search.whole import branches, divided_search, search_files
+from harness.explore.search.whole import depth_first
 from harness.explore.worlds import world_catalogue, world_specs
 
 CHUNK = 50
@@ -48,9 +47,7 @@ class Hunt:
     time_s: float | None
     """Time limit in seconds; None: no limit."""
     jobs: int = 1
-    """Number of processes; the exhaustive search with a bound uses one."""
-    preemptions_max: int | None = 2
-    """Maximum number of preemptions in the exhaustive search; None: no bound."""
+    """Number of processes; the exhaustive search uses one."""
     until_found: bool = True
     sizes: tuple[tuple[str, int], ...] = ()
     """Changed sizes of the scenario."""
@@ -60,22 +57,6 @@ class Hunt:
     def spec(self) -> world_specs.WorldSpec:
         """The world to explore. Raises ScenarioError if there is no such world."""
         return world_catalogue.sized(self.scenario, dict(self.sizes))
-
-    @property
-    def is_whole(self) -> bool:
-        """True if every interleaving is to be covered, without a bound."""
-        return self.strategy == EXHAUSTIVE and self.preemptions_max is None
-
-    def new_file(self) -> search_files.SearchFile:
-        """Return the file of a whole search that has not begun."""
-        return search_files.SearchFile(
-            code=search_files.code_digest(),
-            world=self.scenario,
-            sizes=dict(sorted(self.spec.values.items())),
-            defects=sorted(self.defects),
-            remedies=sorted(self.remedies),
-            rest=divided_search.DividedSearch([branches.Branch()]),
-        )
 
     def require_possible(self) -> None:
         """Raise ScenarioError or UsageError if there is no such scenario, size or strategy."""
@@ -101,88 +82,46 @@ class Hunt:
 Outcomes = Generator[list[search_progress.Outcome], None, None]
 
 
-def explore(
-    hunt: Hunt, search: search_files.SearchFile | None = None
-) -> Iterator[search_progress.SearchProgress]:
-    """Explore, repeatedly yielding the same growing progress; close the iterator to stop early.
-
-    `search`: a whole search to go on with, which is kept up to date; None: begin.
-    """
+def explore(hunt: Hunt) -> Iterator[search_progress.SearchProgress]:
+    """Explore, repeatedly yielding the same growing progress; close the iterator to stop early."""
     progress, started = search_progress.SearchProgress(), time.monotonic()
-    search = search or (hunt.new_file() if hunt.is_whole else None)
-    front = None if search is None else search_files.Frontier(search.rest)
-    if search is not None:
-        progress.schedules = progress.earlier = search.schedules
-        progress.given_up, progress.earlier_distinct = search.given_up, search.distinct
-    with contextlib.closing(_outcomes(hunt, front)) as outcomes:
+    whole = depth_first.Tree() if hunt.strategy == EXHAUSTIVE else None
+    with contextlib.closing(_outcomes(hunt, whole)) as outcomes:
         for batch in outcomes:
             for outcome in batch:
                 progress.add(outcome)
-            _keep(search, front, progress)
+            if whole is not None:
+                progress.left = whole.left()
             yield progress
             if _is_over(hunt, progress, started):
                 return
-    progress.is_complete = hunt.strategy == EXHAUSTIVE
-    _keep(search, front, progress)
+    progress.is_complete = whole is not None
     yield progress
-
-
-def _keep(
-    search: search_files.SearchFile | None,
-    front: search_files.Frontier | None,
-    progress: search_progress.SearchProgress,
-) -> None:
-    """Bring the file of a whole search, and the estimate, up to date."""
-    if search is None or front is None:
-        return
-    search.rest = front.remaining
-    search.schedules, search.given_up = progress.schedules, progress.given_up
-    search.distinct = progress.distinct_count
-    progress.left = search.rest.left()
 
 
 def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: float) -> bool:
     if hunt.until_found and progress.findings:
         return True
-    made = progress.schedules - progress.earlier
-    if hunt.schedules is not None and made >= hunt.schedules:
+    if hunt.schedules is not None and progress.schedules >= hunt.schedules:
         return True
     return hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
 
 
-def _outcomes(hunt: Hunt, front: search_files.Frontier | None) -> Outcomes:
-    if hunt.jobs > 1 and front is not None:
-        return _search_in_processes(hunt, front)
-    if hunt.jobs > 1 and hunt.strategy != EXHAUSTIVE:
+def _outcomes(hunt: Hunt, whole: depth_first.Tree | None) -> Outcomes:
+    if whole is None and hunt.jobs > 1:
         return _sample_in_processes(hunt)
-    return _explore_here(hunt, front)
+    return _explore_here(hunt, whole)
 
 
-def _explore_here(hunt: Hunt, front: search_files.Frontier | None) -> Outcomes:
-    make = functools.partial(_explore_once, hunt)
+def _explore_here(hunt: Hunt, whole: depth_first.Tree | None) -> Outcomes:
     outcomes: Iterator[search_progress.Outcome]
-    if front is not None:
-        outcomes = front.search(make, _is_cut)
-    elif hunt.strategy == EXHAUSTIVE:
-        outcomes = exhaustive.runs(make, preemptions_max=hunt.preemptions_max or 0)
+    if whole is not None:
+        outcomes = depth_first.runs(whole, functools.partial(_explore_once, hunt), _is_cut)
     else:
         outcomes = (_sample(hunt, number) for number in itertools.count())
     with _collecting_after_runs():
         for outcome in outcomes:
             yield [outcome]
-
-
-def _search_in_processes(hunt: Hunt, front: search_files.Frontier) -> Outcomes:
-    with worker_processes.pool(hunt.jobs) as pool:
-        yield from front.search_in(pool, hunt.jobs, functools.partial(_search_chunk, hunt))
-
-
-def _search_chunk(
-    hunt: Hunt, branch: branches.Branch
-) -> tuple[branches.Branch, list[search_progress.Outcome]]:
-    """Make some runs of a branch; return what is left of it, and the results."""
-    runs = branches.runs(branch, functools.partial(_explore_once, hunt), _is_cut)
-    return branch, list(itertools.islice(runs, CHUNK))
 
 
 def _is_cut(outcome: search_progress.Outcome) -> bool:

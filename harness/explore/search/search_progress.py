@@ -58,18 +58,14 @@ class SearchProgress:
     """Descriptions of findings, with the decisions that lead to them."""
     finding_count: int = 0
     is_complete: bool = False
-    """True if every run within the bound was made."""
+    """True if every run was made."""
     left: float | None = None
     """Share of a whole search that is left, if all options were alike; None: another search."""
-    earlier: int = 0
-    """Number of schedules before the search was resumed."""
-    earlier_distinct: int = 0
-    """Number of distinct interleavings before the search was resumed."""
 
     @property
     def distinct_count(self) -> int:
         """Number of distinct interleavings."""
-        return self.earlier_distinct + len(self.distinct)
+        return len(self.distinct)
 
     @property
     def schedules_left(self) -> int | None:

@@ -1,7 +1,6 @@
 """`flake-hunt explore`: search for failing interleavings in one process."""
 
 import dataclasses
-import pathlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,6 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.explore.search import search_campaign, search_progress
-    from harness.explore.search.whole import search_files
     from harness.explore.worlds import world_specs
 
 _PROGRESS_S = 0.2
@@ -53,24 +51,7 @@ def explore(
             help="Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
         ),
     ] = None,
-    preemptions: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="exhaustive: largest number of preemptions (default: no limit, the whole world).",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Number of processes (not with --preemptions).")
-    ] = 1,
-    resume: Annotated[
-        pathlib.Path | None,
-        typer.Option(
-            help="exhaustive: go on with the search in this file, if there is one, and keep there "
-            "what is left when it is interrupted or at its limit.",
-            show_default=False,
-        ),
-    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes (exhaustive: one).")] = 1,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
@@ -93,9 +74,9 @@ def explore(
 
         flake-hunt explore --defect gather-not-atomic
 
-    Exit code 20 if an exhaustive search did not finish. Without --preemptions it searches the world
-    whole: one of all interleavings that differ only in the order of independent steps. That ends
-    for the smallest worlds only; --time and --schedules limit it.
+    --strategy exhaustive searches the world whole: one of all interleavings that differ only in the
+    order of independent steps. That ends for the smallest worlds only; --time and --schedules limit
+    it. Exit code 20 if it did not finish.
 
     A finding is shrunk, explained step by step, and comes with a token for `flake-hunt replay`.
 
@@ -103,7 +84,7 @@ def explore(
     it has, until the time is over. Each of them has a name, as random-1234, and can be explored by
     it.
     """
-    from harness import seeds
+    from harness import errors, seeds
     from harness.cli import random_exploring
     from harness.explore.search import random_worlds as search_random_worlds
     from harness.explore.search import search_campaign
@@ -115,7 +96,7 @@ def explore(
     _require_time(time_s)
     chosen_parts.of(defect or (), remedy or ())
     if random_worlds:
-        _require_alone(scenario, strategy, override, preemptions, resume)
+        _require_alone(scenario, strategy, override)
         hunt_of_worlds = search_random_worlds.RandomHunt(
             seed=seeds.fresh() if seed is None else seed,
             defects=tuple(defect or ()),
@@ -138,21 +119,18 @@ def explore(
         schedules=schedules if is_limited else _SCHEDULES,
         time_s=time_s,
         jobs=jobs,
-        preemptions_max=preemptions,
         sizes=tuple(_size(text) for text in override or ()),
     )
     hunt.require_possible()
-    _require_exhaustive(strategy, preemptions, jobs)
-    search = _resumed(hunt, resume)
+    if is_exhaustive and jobs > 1:
+        raise errors.UsageError(
+            f"expected one process with --strategy exhaustive, got --jobs {jobs}: leave it out"
+        )
     with outputs.chosen(output, quiet=quiet) as out:
         out.note(f"seed {hunt.seed}")
         if scenario is None and defect:
             out.note(_about(hunt.scenario, defect[0]))
-        try:
-            progress = _watch(hunt, search, out)
-        finally:
-            _keep(search, resume, out)
-        return _show(hunt, progress, out)
+        return _show(hunt, _watch(hunt, out), out)
 
 
 def _world(defects: Sequence[str], *, is_exhaustive: bool) -> str:
@@ -177,65 +155,14 @@ def _about(world: str, defect: str) -> str:
     return f"world {world}" + f", while {best} shows {defect} best" * (world != best)
 
 
-def _resumed(
-    hunt: "search_campaign.Hunt", path: pathlib.Path | None
-) -> "search_files.SearchFile | None":
-    """Return the whole search to go on with, or a new one; None: it is another search."""
-    from harness import errors
-    from harness.explore.search.whole import search_files
-
-    if not hunt.is_whole:
-        if path is not None:
-            raise errors.UsageError(
-                "expected --resume with --strategy exhaustive and without --preemptions, "
-                f"got it with {hunt.strategy}: only a whole search can be resumed"
-            )
-        return None
-    new = hunt.new_file()
-    return search_files.read(path, new) if path is not None and path.exists() else new
-
-
-def _keep(
-    search: "search_files.SearchFile | None", path: pathlib.Path | None, out: outputs.Output
-) -> None:
-    """Write what is left of a whole search, or remove its file if nothing is."""
-    from harness.explore.search.whole import search_files
-
-    if search is None or path is None:
-        return
-    if search.rest.waiting or search.rest.shared:
-        search_files.write(path, search)
-        out.note(f"what is left is in {path}; go on with the same command")
-    else:
-        path.unlink(missing_ok=True)
-
-
 def _require_alone(*others: object) -> None:
     """Reject the choice of a world, or of how to search it, beside random worlds."""
     from harness import errors
 
     if any(other is not None and other != [] for other in others):
         raise errors.UsageError(
-            "expected --random-worlds without a world, --strategy, --set, --preemptions and "
-            "--resume: each world is drawn, and searched with pct or random"
-        )
-
-
-def _require_exhaustive(strategy: str, preemptions: int | None, jobs: int) -> None:
-    """Reject a number of preemptions that the search would ignore, or that it counts alone."""
-    from harness import errors
-    from harness.explore.search import search_campaign
-
-    if preemptions is None:
-        return
-    if strategy != search_campaign.EXHAUSTIVE:
-        raise errors.UsageError(
-            f"expected --preemptions with --strategy exhaustive, got it with {strategy}: "
-            "add --strategy exhaustive, or leave it out"
-        )
-    if jobs > 1:
-        raise errors.UsageError(
-            f"expected --preemptions with one process, got --jobs {jobs}: leave one of them out"
+            "expected --random-worlds without a world, --strategy and --set: each world is drawn, "
+            "and searched with pct or random"
         )
 
 
@@ -298,9 +225,7 @@ def _size(text: str) -> tuple[str, int]:
     return key, int(value)
 
 
-def _watch(
-    hunt: "search_campaign.Hunt", search: "search_files.SearchFile | None", out: outputs.Output
-) -> "search_progress.SearchProgress":
+def _watch(hunt: "search_campaign.Hunt", out: outputs.Output) -> "search_progress.SearchProgress":
     """Explore with a progress line; on Ctrl-C print the progress."""
     from harness.cli.terminal import displaying
     from harness.explore.search import search_campaign, search_progress
@@ -308,7 +233,7 @@ def _watch(
     progress, meter, shown = search_progress.SearchProgress(), random_exploring.Meter(), 0.0
     try:
         with displaying.status("exploring", out) as status:
-            for progress in search_campaign.explore(hunt, search):
+            for progress in search_campaign.explore(hunt):
                 now = time.monotonic()
                 if now - shown >= _PROGRESS_S:
                     shown = now

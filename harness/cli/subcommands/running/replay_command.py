@@ -8,7 +8,6 @@ import typer
 from harness.cli import random_exploring
 
 if TYPE_CHECKING:
-    from harness.explore.output import html_page
     from harness.explore.search import explored_run, tokens
 
 
@@ -26,17 +25,12 @@ def replay(
         pathlib.Path | None,
         typer.Option("--save", help="Write a run directory, judged and reported like any run."),
     ] = None,
-    html: Annotated[
-        pathlib.Path | None, typer.Option("--html", help="Write the steps as an HTML page.")
-    ] = None,
 ) -> int:
     """Reproduce an explored run exactly; exit code 10 if its finding occurs again.
 
     --curve tries random continuations after every choice: the failure becomes likely where the
     share of failing continuations jumps.
     """
-    from harness import writing
-    from harness.explore.output import html_page
     from harness.explore.search import search_campaign, tokens
 
     parsed = tokens.parse(token)
@@ -45,13 +39,10 @@ def replay(
     if not count:
         return 0
     code = random_exploring.tell(parsed, pytest_file)
-    points = _show_curve(parsed, curve) if curve else []
-    run = search_campaign.replay(parsed, record=True)
+    if curve:
+        _show_curve(parsed, curve)
     if save is not None:
-        _save(save, parsed, run)
-    if html is not None:
-        writing.replace(html, html_page.render(parsed, run, points).encode())
-        print(f"Written: {html}")
+        _save(save, parsed, search_campaign.replay(parsed, record=True))
     return code
 
 
@@ -67,14 +58,13 @@ def _save(path: pathlib.Path, token: "tokens.Token", run: "explored_run.Explored
     displaying.show(examination.judgement, directory)
 
 
-def _show_curve(token: "tokens.Token", futures: int) -> "list[html_page.Point]":
-    from harness.explore.output import html_page
+def _show_curve(token: "tokens.Token", futures: int) -> None:
+    from harness.explore.output import stories
 
     points = []
-    for point in html_page.curve(token, futures=futures, seed=1):
+    for point in stories.curve(token, futures=futures, seed=1):
         points.append(point)
         print(
             f"{point.choice:5} {point.failing:6.0%} {'#' * round(40 * point.failing)}", flush=True
         )
-    print(f"the failure became likely at choice {html_page.steepest(points).choice}")
-    return points
+    print(f"the failure became likely at choice {stories.steepest(points).choice}")

@@ -43,8 +43,8 @@ Why nothing is lost:
   can happen is tried at each of its places.
 
 States are not remembered: they are not captured, only what has led to them, and no two runs here
-lead to the same state in that sense. As in `exhaustive`, some runs are not covered: other places at
-which a task is replaced, more early timers than `timers.EARLY_MAX`, other orders of one
+lead to the same state in that sense. Some runs are not covered: other places
+at which a task is replaced, more early timers than `timers.EARLY_MAX`, other orders of one
 notification's waiters. Locks without contention (`WorldSpec.private_locks`) are no places at which
 a task is replaced.
 """

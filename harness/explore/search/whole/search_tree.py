@@ -5,7 +5,7 @@ import msgspec
 from harness.explore.search.whole import turns
 
 
-class TurnNode(msgspec.Struct, tag="turn"):
+class TurnNode(msgspec.Struct):
     """A place where the next turn is chosen."""
 
     options: list[tuple[turns.Key, int]]
@@ -21,17 +21,9 @@ class TurnNode(msgspec.Struct, tag="turn"):
     to_do: list[turns.Key]
     """The options that are still to be tried here."""
     done: list[tuple[turns.Key, turns.Uses]] = []
-    """The options that were tried here, or are by another branch, and all that they use."""
-    given: list[turns.Key] = []
-    """The options that other branches try; not yet known is what they use."""
+    """The options that were tried here, and all that they use."""
     used: turns.Uses = {}
     """All that the chosen turn used, in any of its runs."""
-    shared: int | None = None
-    """Number of the frontier's node that this copies; None: the node of one branch."""
-    asked: list[turns.Race] = []
-    """Races whose other order the frontier's node is to have tried."""
-    asks_all: bool = False
-    """True if the frontier's node is to have everything tried."""
 
     @property
     def decision(self) -> int | None:
@@ -40,8 +32,8 @@ class TurnNode(msgspec.Struct, tag="turn"):
 
     @property
     def width(self) -> int:
-        """The number of options that are tried here, by all branches, as far as is known."""
-        return 1 + len(self.to_do) + len(self.done) + len(self.given)
+        """The number of options that are tried here, as far as is known."""
+        return 1 + len(self.to_do) + len(self.done)
 
     @property
     def left(self) -> int:
@@ -57,12 +49,9 @@ class TurnNode(msgspec.Struct, tag="turn"):
         """Have one of the race's initials tried here, unless one is, or was, anyway."""
         if not self._known().isdisjoint(race.initials):
             return
-        if self.shared is None:
-            possible = [key for key, _ in self.options]
-            chosen = [key for key in (race.preferred, *possible) if key in race.initials]
-            self.to_do += [key for key in chosen if key in possible][:1] or self._unknown()
-        elif race not in self.asked:
-            self.asked.append(race)
+        possible = [key for key, _ in self.options]
+        chosen = [key for key in (race.preferred, *possible) if key in race.initials]
+        self.to_do += [key for key in chosen if key in possible][:1] or self._unknown()
 
     def early_keys(self) -> list[turns.Key]:
         """Return the timers that may expire early here."""
@@ -70,14 +59,11 @@ class TurnNode(msgspec.Struct, tag="turn"):
 
     def add_all(self) -> None:
         """Have everything tried here that can happen."""
-        if self.shared is None:
-            self.to_do += self._unknown()
-        else:
-            self.asks_all = True
+        self.to_do += self._unknown()
 
     def _known(self) -> set[turns.Key]:
         tried = [key for key, _ in (*self.done, *self.asleep)]
-        return {self.chosen, *self.to_do, *self.given, *tried}
+        return {self.chosen, *self.to_do, *tried}
 
     def _unknown(self) -> list[turns.Key]:
         known = self._known()
@@ -99,53 +85,12 @@ class TurnNode(msgspec.Struct, tag="turn"):
             if key[0] != self.chosen[0] and turns.are_independent(uses, used)
         ]
 
-    def share(self, number: int) -> "TurnNode":
-        """Make this a node of the frontier; return a copy for the branch that had it."""
-        self.given.append(self.chosen)
-        return msgspec.structs.replace(self._copy(number, self.chosen), used=dict(self.used))
 
-    def give(self, number: int) -> "TurnNode":
-        """Return a copy for another branch, which tries the first option of the rest."""
-        self.given.append(self.to_do.pop(0))
-        return self._copy(number, self.given[-1])
-
-    def again(self) -> "TurnNode":
-        """Return a copy of a copy, for another branch with the same option."""
-        return msgspec.structs.replace(self, used={}, given=[*self.given], asked=[], asks_all=False)
-
-    def _copy(self, number: int, chosen: turns.Key) -> "TurnNode":
-        return TurnNode(
-            options=self.options,
-            asleep=[*self.asleep, *self.done],
-            is_choice=self.is_choice,
-            chosen=chosen,
-            to_do=[],
-            given=sorted(self._known()),
-            shared=number,
-        )
-
-    def learn(self, copy: "TurnNode", *, is_known: bool) -> None:
-        """Take over what a branch has asked of its copy.
-
-        `is_known`: whether the branch knows all that the chosen turn uses.
-        """
-        for race in copy.asked:
-            self.add(race)
-        if copy.asks_all:
-            self.add_all()
-        if is_known and copy.chosen in self.given:
-            self.given.remove(copy.chosen)
-            self.done.append((copy.chosen, dict(copy.used)))
-        copy.asked, copy.asks_all, copy.given = [], False, sorted(self._known())
-
-
-class ValueNode(msgspec.Struct, tag="value"):
+class ValueNode(msgspec.Struct):
     """A choice of another kind, such as of a fault: every option is tried."""
 
     options: int
     decision: int = 0
-    shared: int | None = None
-    """Number of the frontier's node that this copies; None: the node of one branch."""
 
     @property
     def width(self) -> int:
@@ -163,19 +108,6 @@ class ValueNode(msgspec.Struct, tag="value"):
             return False
         self.decision += 1
         return True
-
-    def share(self, number: int) -> "ValueNode":
-        """Make this a node of the frontier; return a copy for the branch that had it."""
-        return ValueNode(self.options, self.decision, number)
-
-    def give(self, number: int) -> "ValueNode":
-        """Return a copy for another branch, which tries the next option."""
-        self.decision += 1
-        return ValueNode(self.options, self.decision, number)
-
-    def again(self) -> "ValueNode":
-        """Return a copy of a copy, for another branch with the same option."""
-        return msgspec.structs.replace(self)
 
 
 Node = TurnNode | ValueNode

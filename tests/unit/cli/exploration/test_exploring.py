@@ -64,67 +64,28 @@ def test_the_middle_of_a_long_story_is_only_in_its_page(
     told = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert len(told) == 201
     assert told[99].startswith(" 100. ")
-    left_out = re.fullmatch(r" +(\d+) steps left out here; replay --html FILE has all", told[100])
+    left_out = re.fullmatch(r" +(\d+) steps left out here; replay --pytest FILE has all", told[100])
     assert left_out is not None
     assert told[101].startswith(f"{101 + int(left_out[1]):4}. ")
     assert told[-1].endswith("therefore nothing was found")
 
 
 def test_a_finished_search_says_what_it_covers(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--preemptions", "1")
+    code, out, _ = flake_hunt("explore", "all-or-one", "--strategy", "exhaustive")
     assert code == 0
-    assert out.endswith("the search is complete up to 1 preemption\n")
+    assert out.endswith("the world is searched whole\n")
 
 
 def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt(
-        "explore", "--strategy", "exhaustive", "--preemptions", "2", "--schedules", "20"
-    )
+    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--schedules", "10")
     assert code == 20
-    assert "NOT complete up to 2 preemptions" in out
+    assert "nothing found: 10 schedules" in out
+    assert "NOT searched whole" in out
 
 
-def test_a_whole_search_can_be_interrupted_and_resumed(
-    flake_hunt: FlakeHunt, tmp_path: pathlib.Path
-) -> None:
-    path = tmp_path / "search.json"
-    arguments = ["explore", "--strategy", "exhaustive", "--schedules", "10", "--resume", str(path)]
-    for total in (10, 20):
-        code, out, _ = flake_hunt(*arguments)
-        assert code == 20
-        assert f"nothing found: {total} schedules" in out
-        assert "NOT searched whole" in out
-        assert f"what is left is in {path}" in out
-    code, _, err = flake_hunt(*arguments, "--defect", "gather-not-atomic")
-    assert code == 2
-    assert "with defects gather-not-atomic, got none" in err
-
-
-def test_only_a_whole_search_can_be_resumed(flake_hunt: FlakeHunt) -> None:
-    code, _, err = flake_hunt("explore", "--resume", "search.json")
-    assert code == 2
-    assert "expected --resume with --strategy exhaustive and without --preemptions" in err
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        (
-            ["--preemptions", "2"],
-            "expected --preemptions with --strategy exhaustive, got it with p",
-        ),
-        (
-            ["--preemptions", "2", "--strategy", "exhaustive", "--jobs", "2"],
-            "expected --preemptions with one process, got --jobs 2",
-        ),
-    ],
-)
-def test_a_number_of_preemptions_is_never_ignored(
-    flake_hunt: FlakeHunt, chosen: list[str], message: str
-) -> None:
-    code, _, err = flake_hunt("explore", *chosen)
-    assert code == 2
-    assert message in err
+def test_a_whole_search_uses_one_process(flake_hunt: FlakeHunt) -> None:
+    code, _, err = flake_hunt("explore", "--strategy", "exhaustive", "--jobs", "2")
+    assert (code, "expected one process with --strategy exhaustive" in err) == (2, True)
 
 
 def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:

@@ -55,7 +55,6 @@ def test_the_findings_as_json(flake_hunt: FlakeHunt) -> None:
         ("two-claims-one-device",),
         ("--strategy", "pct"),
         ("--set", "claims=3"),
-        ("--preemptions", "1"),
     ],
 )
 def test_a_world_cannot_be_chosen_beside_random_ones(

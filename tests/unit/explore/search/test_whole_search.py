@@ -1,19 +1,17 @@
 """The whole search: it reaches every outcome that an enumeration of all runs reaches, with fewer
-runs, in one piece or in branches. Shown on small random programs and on the scheduler.
+runs. Shown on small random programs and on the scheduler.
 """
 
 import functools
-import pathlib
 from collections.abc import Sequence
 
-import msgspec
 import pytest
 
-from harness import concurrency, errors
+from harness import concurrency
 from harness.explore.runtime import choices, queues, scheduler
-from harness.explore.search import exhaustive, search_campaign, search_progress
-from harness.explore.search.whole import branches, divided_search, search_files
-from tests.support import small_programs, swapped_turns
+from harness.explore.search import search_campaign
+from harness.explore.search.whole import depth_first
+from tests.support import bounded_search, small_programs, swapped_turns
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 RUNS_MAX = 250
@@ -45,21 +43,7 @@ def never_cut(run: small_programs.Run) -> bool:
 
 def searched(tasks: Program) -> list[small_programs.Run]:
     make = functools.partial(small_programs.made, tasks)
-    return list(branches.runs(branches.Branch(), make, never_cut))
-
-
-def searched_in_branches(tasks: Program) -> list[small_programs.Run]:
-    """In turns, as four processes would, and through a file after each run."""
-    make = functools.partial(small_programs.made, tasks)
-    rest, runs = divided_search.DividedSearch([branches.Branch()]), []
-    while search_files.Frontier(rest).have(4):
-        rest = msgspec.json.decode(msgspec.json.encode(rest), type=divided_search.DividedSearch)
-        branch = rest.waiting.pop(0)
-        runs.append(next(branches.runs(branch, make, never_cut)))
-        rest.learn(branch)
-        rest.waiting += [] if branch.is_over else [branch]
-    assert not rest.shared
-    return runs
+    return list(depth_first.runs(depth_first.Tree(), make, never_cut))
 
 
 def outcomes(runs: Sequence[small_programs.Run]) -> Outcomes:
@@ -84,24 +68,16 @@ def test_it_reaches_what_an_enumeration_reaches(
     assert outcomes(fewer) == outcomes(every)
     assert len(fewer) <= len(every)
     assert len({tuple(run.decisions) for run in fewer}) == len(fewer)
-    assert outcomes(searched_in_branches(tasks)) == outcomes(every)
 
 
 @pytest.mark.parametrize("seed", INSTRUCTIVE)
 def test_it_reaches_what_the_other_search_reaches_without_a_bound(seed: int) -> None:
     tasks = small_programs.program(seed)
     make = functools.partial(small_programs.made, tasks)
-    other = list(exhaustive.runs(make, preemptions_max=99))
+    other = list(bounded_search.runs(make, preemptions_max=99))
     fewer = searched(tasks)
     assert outcomes(fewer) == outcomes(other)
     assert len(fewer) < len(other)
-
-
-@pytest.mark.parametrize("seed", [2, 21, 33, 54, 73, 96])
-def test_branches_reach_what_one_search_reaches(seed: int) -> None:
-    """In larger programs, most with timers."""
-    tasks = small_programs.program(seed)
-    assert outcomes(searched_in_branches(tasks)) == outcomes(searched(tasks))
 
 
 def test_independent_tasks_have_one_order() -> None:
@@ -172,7 +148,7 @@ def queued(strategy: choices.Strategy, observer: object) -> tuple[list[int], boo
 
 
 def test_of_a_queue_only_the_order_of_appending_matters() -> None:
-    runs = list(branches.runs(branches.Branch(), queued, lambda _: False))
+    runs = list(depth_first.runs(depth_first.Tree(), queued, lambda _: False))
     whole = [tuple(taken) for taken, was_given_up in runs if not was_given_up]
     assert len(set(whole)) == len(whole) == 6
 
@@ -188,7 +164,6 @@ def hunt(**changes: object) -> search_campaign.Hunt:
         "seed": 1,
         "schedules": None,
         "time_s": None,
-        "preemptions_max": None,
     }
     return search_campaign.Hunt(**{**settings, **changes})  # type: ignore[arg-type]
 
@@ -248,58 +223,3 @@ def test_a_small_world_is_searched_whole(
     assert (progress.is_complete, progress.finding_count, progress.left) == (True, 0, 0)
     assert least < progress.distinct_count == progress.schedules - progress.given_up
     assert progress.given_up <= progress.schedules / 10
-
-
-@pytest.mark.parametrize("world", ["pod-arrives-during-binding", "all-or-one"])
-def test_processes_reach_the_same_interleavings_as_one(world: str) -> None:
-    alone, together = (made(hunt(scenario=world, jobs=jobs)) for jobs in (1, 2))
-    assert together.is_complete
-    assert together.distinct_count == alone.distinct_count
-
-
-def test_an_interrupted_search_goes_on(tmp_path: pathlib.Path) -> None:
-    path, wanted = tmp_path / "search.json", hunt(schedules=20)
-    search = wanted.new_file()
-    once = made(wanted, search)
-    search_files.write(path, search)
-    again = search_files.read(path, wanted.new_file())
-    twice = made(wanted, again)
-    assert (once.schedules, twice.schedules, again.schedules) == (20, 40, 40)
-    in_one_go = made(hunt(schedules=40), wanted.new_file())
-    assert twice.distinct_count == in_one_go.distinct_count
-
-
-def made(
-    wanted: search_campaign.Hunt, search: search_files.SearchFile | None = None
-) -> search_progress.SearchProgress:
-    *_, progress = search_campaign.explore(wanted, search)
-    return progress
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"world": "answers-first"}, "with world two-claims-one-device, got answers-first"),
-        ({"sizes": {"claims": 3}}, "with sizes binders=0, claims=2, devices=1, got claims=3"),
-        ({"defects": ["gather-not-atomic"]}, "with defects none, got gather-not-atomic"),
-        ({"remedies": ["fence-predecessor"]}, "with remedies none, got fence-predecessor"),
-        ({"code": "0" * 16}, "of this version of the code"),
-        ({"version": 1}, "to have format flake-hunt-search 3, got flake-hunt-search 1"),
-    ],
-)
-def test_a_search_of_another_world_or_version_is_refused(
-    tmp_path: pathlib.Path, changes: dict[str, object], message: str
-) -> None:
-    expected = hunt().new_file()
-    path = tmp_path / "search.json"
-    search_files.write(path, msgspec.structs.replace(expected, **changes))
-    with pytest.raises(errors.UsageError, match=message):
-        search_files.read(path, expected)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"format": 3}'])
-def test_a_file_that_is_no_search_is_refused(tmp_path: pathlib.Path, content: bytes) -> None:
-    path = tmp_path / "search.json"
-    path.write_bytes(content)
-    with pytest.raises(errors.UsageError, match="to be a search that --resume has written"):
-        search_files.read(path, hunt().new_file())

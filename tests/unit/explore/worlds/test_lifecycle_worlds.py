@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.cluster.dra import claim_managers
-from harness.explore.output import html_page
+from harness.explore.output import stories
 from harness.explore.search import search_campaign, shrink_world
 from harness.explore.worlds import world_catalogue
 
@@ -75,7 +75,7 @@ def test_such_a_finding_shrinks_and_is_told() -> None:
     run = search_campaign.replay(token, record=True)
     assert run.finding is not None
     assert run.finding.startswith("prepared: ")
-    told = html_page.step_lines(run.steps, run.names, run.finding)
+    told = stories.step_lines(run.steps, run.names, run.finding)
     assert any("unprepares claim-1" in line for line in told)
     assert any("has prepared claim-2" in line for line in told)
 

@@ -1,13 +1,8 @@
-"""Branches of the tree of all runs: each is searched by one process at a time.
+"""The depth-first search of the tree of all runs: each run asks what else is to be tried."""
 
-A search begins with one branch. Where it is divided, the places above belong to the frontier from
-then on: a branch has copies of them, in which it notes what its races ask to be tried there.
-"""
-
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TypeVar
-
-import msgspec
 
 from harness.explore.runtime import choices, observing
 from harness.explore.search.whole import covering, search_tree, turns
@@ -19,57 +14,46 @@ IsCut = Callable[[R], bool]
 """Returns whether a run ended early, although its tasks could have gone on."""
 
 
-class Branch(msgspec.Struct):
-    """A part of the tree of all runs, as far as it was searched."""
+@dataclasses.dataclass(slots=True)
+class Tree:
+    """The tree of all runs, as far as it was searched."""
 
-    path: list[search_tree.Node] = []
+    path: list[search_tree.Node] = dataclasses.field(default_factory=list)
     """The places of the next run, as far as it is decided."""
-    share: float = 1.0
-    """Which share of the whole tree it was thought to be when it was given."""
     first_new: int = 0
     """Number of the first turn of the next run that no earlier run had."""
     is_over: bool = False
-    """True if every run of the branch was made."""
-
-    @classmethod
-    def after(cls, path: list[search_tree.Node], share: float) -> "Branch":
-        """Return a branch below a path whose last option no run had."""
-        return cls(path, share, _last_turn(path))
+    """True if every run was made."""
 
     def left(self) -> float:
-        """Return which share of the whole tree is left, if all options were alike."""
+        """Return which share of the tree is left, if all options were alike."""
         if self.is_over:
             return 0.0
-        left, mass = 0.0, self.share
-        for node in self.own:
+        left, mass = 0.0, 1.0
+        for node in self.path:
             mass /= node.width
             left += mass * node.left
         return left + mass
 
-    @property
-    def own(self) -> list[search_tree.Node]:
-        """The places that no other branch shares."""
-        return [node for node in self.path if node.shared is None]
 
-
-def runs(branch: Branch, make: Make[R], is_cut: IsCut[R]) -> Iterator[R]:
-    """Make every run of the branch; before each result the branch is what is left after it."""
-    while not branch.is_over:
-        follower = covering.Covering(branch.path)
+def runs(tree: Tree, make: Make[R], is_cut: IsCut[R]) -> Iterator[R]:
+    """Make every run of the tree; before each result the tree is what is left after it."""
+    while not tree.is_over:
+        follower = covering.Covering(tree.path)
         run = make(follower, follower)
-        _learn(branch, follower, was_cut=is_cut(run))
-        _advance(branch)
+        _learn(tree, follower, was_cut=is_cut(run))
+        _advance(tree)
         yield run
 
 
-def _learn(branch: Branch, run: covering.Covering, *, was_cut: bool) -> None:
+def _learn(tree: Tree, run: covering.Covering, *, was_cut: bool) -> None:
     """Have the other order of every race tried, and everything where the run was cut."""
-    nodes = [node for node in branch.path if isinstance(node, search_tree.TurnNode)]
+    nodes = [node for node in tree.path if isinstance(node, search_tree.TurnNode)]
     for node, turn in zip(nodes, run.turns, strict=True):
         node.note(turn.uses)
-    for race in turns.races(run.turns, run.refused, branch.first_new):
+    for race in turns.races(run.turns, run.refused, tree.first_new):
         nodes[race.first].add(race)
-    _add_early(nodes, branch.first_new, run)
+    _add_early(nodes, tree.first_new, run)
     if was_cut:
         for node in nodes:
             node.add_all()
@@ -88,13 +72,13 @@ def _add_early(nodes: list[search_tree.TurnNode], first_new: int, run: covering.
         later = now
 
 
-def _advance(branch: Branch) -> None:
+def _advance(tree: Tree) -> None:
     """Go to the next run."""
-    path = branch.path
-    while path and path[-1].shared is None and not path[-1].go_on():
+    path = tree.path
+    while path and not path[-1].go_on():
         path.pop()
-    branch.is_over = not path or path[-1].shared is not None
-    branch.first_new = _last_turn(path)
+    tree.is_over = not path
+    tree.first_new = _last_turn(path)
 
 
 def _last_turn(path: list[search_tree.Node]) -> int:
