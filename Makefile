@@ -1,11 +1,12 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test suite wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report docs container clean
+.PHONY: help setup flake-hunt test test-all quick suite wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report docs container clean
 PYTHON ?= python3
 ENGINE ?= docker
 BIN := .venv/bin
 ARGS ?=
 RUN ?= reports/latest
+SINCE ?= HEAD
 CLUSTER ?= embedded
 SUBJECT ?= python
 MINUTES ?= 30
@@ -27,11 +28,18 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 	$(BIN)/flake-hunt hunt $(if $(GITHUB_STEP_SUMMARY),--summary $(GITHUB_STEP_SUMMARY)) $(ARGS)
 
 # mypy needs one processor only: the tests run beside it.
-test: lint  ## lint, type-check and test
+test: lint  ## lint, type-check and test: the fast tests, and a tenth of the others, which the commit chooses
+	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="--fast $(ARGS)"
+
+test-all: lint  ## lint, type-check and test: everything
 	$(MAKE) --no-print-directory --jobs 2 suite types
 
 suite: .venv/.dev-installed
 	$(BIN)/python -m pytest -n 4 --dist worksteal --max-worker-restart=1 $(ARGS)
+
+quick: .venv/.dev-installed  ## lint, and the tests of the packages that differ from the last commit (SINCE=origin/main)
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/python tools/quick_tests.py $(SINCE)
 
 wheel-test: .venv/.dev-installed  ## install the wheel in a fresh environment and use it; the sdist must give the same wheel
 	$(BIN)/python tools/wheel_test.py $(PYTHON)

@@ -10,7 +10,7 @@ import pytest
 
 from harness import processes
 from harness.cluster import state_folder
-from tests.support import ordering, process_state
+from tests.support import deferring, ordering, process_state
 
 STATE = pytest.StashKey[dict[str, Any]]()
 """The state that the last test left."""
@@ -73,7 +73,25 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     session.config.stash[STATE] = process_state.read()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make test`."""
+    parser.addoption("--fast", action="store_true", help="defer the tests of tests/deferred.txt")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which tests run."""
+    if not config.getoption("fast"):
+        return "tests: all"
+    return (
+        f"tests: without those of tests/deferred.txt, except a tenth of them, which commit "
+        f"{deferring.commit()} chooses; `make test-all` runs all"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the tests in an order in which all processes end at about the same time."""
+    if config.getoption("fast"):
+        items[:], left_out = deferring.divided(items)
+        config.hook.pytest_deselected(items=left_out)
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     items[:] = ordering.ordered(items, workers=workers)

@@ -1,0 +1,51 @@
+"""The tests that `make test` defers: of these, each commit runs another tenth.
+
+tests/deferred.txt lists them, a line each: the beginning of their node ids. `make test-all` runs
+everything.
+"""
+
+import functools
+import os
+import pathlib
+import subprocess
+import zlib
+from collections.abc import Sequence
+
+import pytest
+
+LIST = pathlib.Path(__file__).parents[1] / "deferred.txt"
+COMMIT = "FLAKE_HUNT_SLICE"
+"""Variable with the text that chooses the tenth; without it, the commit of the checkout."""
+SHARE = 10
+
+
+@functools.cache
+def beginnings() -> tuple[str, ...]:
+    """Return the beginnings of the node ids of deferred tests."""
+    lines = LIST.read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def commit() -> str:
+    """Return what chooses the tenth, and have the worker processes of pytest-xdist know it."""
+    if COMMIT not in os.environ:
+        command = ["git", "-C", str(LIST.parent), "rev-parse", "--short=12", "HEAD"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        os.environ[COMMIT] = done.stdout.strip() or "no commit"
+    return os.environ[COMMIT]
+
+
+def divided(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Return the tests to run, and those that are left out."""
+    chosen: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (chosen if is_chosen(item.nodeid, commit()) else left_out).append(item)
+    return chosen, left_out
+
+
+def is_chosen(nodeid: str, of_commit: str) -> bool:
+    """Return whether a test is not deferred, or is in the tenth of a commit."""
+    if not nodeid.startswith(beginnings()):
+        return True
+    return zlib.crc32(f"{of_commit} {nodeid}".encode()) % SHARE == 0

@@ -1,0 +1,25 @@
+"""The tests that `make test` defers."""
+
+import pathlib
+
+import pytest
+
+from tests.support import deferring
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def test_a_tenth_of_the_deferred_tests_runs_and_every_one_of_them_sometimes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(deferring, "beginnings", lambda: ("tests/slow",))
+    names = [f"tests/slow/test_x.py::test[{number}]" for number in range(100)]
+    runs = [[name for name in names if deferring.is_chosen(name, str(n))] for n in range(200)]
+    assert {name for run in runs for name in run} == {*names}
+    assert 5 < sum(map(len, runs)) / len(runs) < 15
+    assert all(deferring.is_chosen("tests/fast.py::test", str(n)) for n in range(20))
+
+
+def test_each_line_of_the_list_names_a_file_that_is_there() -> None:
+    for line in deferring.beginnings():
+        assert (ROOT / line.partition("::")[0]).exists(), line
