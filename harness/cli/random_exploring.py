@@ -108,7 +108,6 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
         f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the default schedule. "
-        "On real processes: flake-hunt confirm, with the same token. "
         f"Reproduce it: flake-hunt replay {token}"
     )
     if pytest_file is not None:

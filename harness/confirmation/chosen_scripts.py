@@ -1,14 +1,11 @@
-"""The scripts of a token, of a finding, or in a file."""
+"""The scripts of a finding, or in a file."""
 
 import dataclasses
-import hashlib
 import pathlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness import errors, regular_files, suggestions, writing
-from harness.confirmation import derived_scripts, needed_orders, script_files
-from harness.explore.search import tokens
+from harness import errors, suggestions, writing
 from harness.scenario import hazards, loading, script_specs
 
 _TOKEN = re.compile(r"fh\d+-")
@@ -28,36 +25,41 @@ class Chosen:
     scripts: Sequence[loading.Loaded]
     notes: Sequence[str] = ()
     """Lines about where they come from."""
-    token: tokens.Token | None = None
-    """The token from which they were derived; None: they were written by hand."""
     is_shortened: bool = True
     """True if a late step may be left out."""
 
 
-def chosen(
-    what: str,
-    folder: pathlib.Path,
-    *,
-    file: pathlib.Path | None = None,
-    overrides: Sequence[str] = (),
-) -> Chosen:
-    """Return the scripts of a token, of the id of a finding, or in a file.
+def chosen(what: str, *, overrides: Sequence[str] = ()) -> Chosen:
+    """Return the scripts of the id of a finding, or in a file.
 
-    A derived script is written into `folder`, or into `file`. Raises UsageError if there is none,
-    if `file` is there with other contents, or if an override changes what a script needs.
+    Raises UsageError if there is none, or if an override changes what a script needs.
     """
     _require_open(overrides)
     if _TOKEN.match(what.strip()):
-        token = tokens.parse(what)
-        return _of_token(token, file or folder, overrides, is_named=file is not None)
-    if file is not None:
         raise errors.UsageError(
-            f"expected --write with a token, got it with {what}: its script is a file already: "
-            "copy that, and change the copy. Shipped ones are in scenarios/confirm"
+            "expected the id of a finding, or a script, got a token of `flake-hunt explore`: replay "
+            "it (`flake-hunt replay TOKEN`), and write its steps as a script, as "
+            "docs/how-to/confirm.md shows"
         )
     if (page := hazards.find(what)) is not None:
         return _of_finding(page.hazard, overrides)
     return Chosen(scripts=[_of_file(what, overrides)])
+
+
+def write(found: Chosen, file: pathlib.Path) -> None:
+    """Write the script into a new file, to change it.
+
+    Raises UsageError if there are several, or if the file exists, which may have been edited.
+    """
+    if len(found.scripts) != 1:
+        names = ", ".join(script.scenario.name for script in found.scripts)
+        raise errors.UsageError(f"expected one script with --write, got {names}: name one of them")
+    if file.exists():
+        raise errors.UsageError(
+            f"expected a new file for --write, got {file}, which exists: name another one, or remove "
+            "it"
+        )
+    writing.replace(file, found.scripts[0].text.encode())
 
 
 def _require_open(overrides: Sequence[str]) -> None:
@@ -75,7 +77,7 @@ def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
         known = [*hazards.pages(), *loading.script_names()]
         if what not in (*known, *loading.every_name()):
             raise errors.UsageError(
-                f"expected a token of `flake-hunt explore`, the id of a finding, or a script, got "
+                f"expected the id of a finding, or a script, got "
                 f"{what!r}.{suggestions.listed(what, known, title='Known', where='docs/findings')}"
             )
     loaded = loading.load(what, overrides=overrides)
@@ -113,51 +115,6 @@ def _instead(hazard: hazards.Hazard) -> str:
     if not commands:
         return " Its page in docs/findings says how it was tried"
     return f" Load shows it: {' or '.join(commands)}"
-
-
-# ------------------------------------------------------------------------------- tokens
-
-
-def _of_token(
-    token: tokens.Token, path: pathlib.Path, overrides: Sequence[str], *, is_named: bool
-) -> Chosen:
-    order = needed_orders.of_token(token)
-    if order is None:
-        raise errors.UsageError(_not_by_order(token))
-    digest = hashlib.sha256(str(token).encode()).hexdigest()[:8]
-    name = path.stem if is_named else f"{token.scenario}-{digest}"
-    file = path if is_named else path / f"{name}.toml"
-    text = script_files.text(derived_scripts.document(token, order, name=name))
-    if is_named:
-        _require_new(file, text)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    writing.replace(file, text.encode())
-    notes = [f"the script was derived from the world {token.scenario}: {file}"]
-    if not order.is_own:
-        notes.append(
-            "this very interleaving needs an order of threads inside one process; the script has "
-            "another one of the same world with the same finding"
-        )
-    return Chosen(scripts=[loading.load(str(file), overrides=overrides)], notes=notes, token=token)
-
-
-def _require_new(file: pathlib.Path, text: str) -> None:
-    """Raise UsageError if there is a file with other contents, which may have been edited."""
-    if file.exists() and not (file.is_file() and regular_files.content(file) == text.encode()):
-        raise errors.UsageError(
-            f"expected a new file for --write, got {file}, which is there with other contents: "
-            "name another one, or remove it"
-        )
-
-
-def _not_by_order(token: tokens.Token) -> str:
-    hazard = token.spec.hazard
-    page = hazards.find(hazard.hypothesis) if hazard is not None else None
-    return (
-        f"expected a finding that follows from the order of API events, but that of {token.scenario} "
-        "needs an order of threads inside one process, which cannot be commanded from outside."
-        f"{_instead(page.hazard) if page is not None else ''}"
-    )
 
 
 def steps(found: Chosen) -> Iterator[str]:

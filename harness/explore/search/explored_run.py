@@ -7,7 +7,7 @@ from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import choices, observing, scheduler, tasks
-from harness.explore.worlds import api_events, world_specs
+from harness.explore.worlds import world_specs
 from harness.subject.defects import panics
 
 
@@ -44,9 +44,6 @@ class ExploredRun:
     """Maps the uids in `steps` to names."""
     commits: list[tuple[int, watch_cache.Commit]]
     """Every commit with the number of steps before it; empty unless recorded."""
-    events: list[api_events.ApiEvent]
-    """The events between clients and API server, beginning with the start of the parts; empty
-    unless recorded."""
 
 
 def explore_once(
@@ -57,17 +54,13 @@ def explore_once(
     remedies: Sequence[str] = (),
     record: bool = False,
     observer: observing.Observer | None = None,
-    hear: api_events.Listener | None = None,
     early_max: int = tasks.EARLY_MAX,
 ) -> ExploredRun:
     """Create a world and run it under the strategy to its end or the first finding.
 
-    `observer` receives what every turn uses, and `hear` what happens between clients and API
-    server, in time for the choice that follows; None: there is none. `early_max`: how many timers
-    may expire while another task can run.
+    `observer` receives what every turn uses; None: there is none. `early_max`: how many timers may
+    expire while another task can run.
     """
-    events: list[api_events.ApiEvent] = []
-    hearing = [*([events.append] if record else []), *([hear] if hear else [])]
     steps: list[RunStep] = []
     commits: list[tuple[int, watch_cache.Commit]] = []
 
@@ -89,13 +82,9 @@ def explore_once(
         try:
             if record:
                 world.listen(lambda commit: commits.append((len(steps), commit)))
-            for listener in hearing:
-                world.hear(listener)
             world.start()
             steps.clear()
             commits[:] = [(0, commit) for _, commit in commits]
-            for listener in hearing:
-                listener(api_events.BEGINNING)
             finding = _run(world, runtime)
             names = {**_names(commits), **world.names()} if record else {}
         except choices.GivenUp:
@@ -113,7 +102,6 @@ def explore_once(
         steps=steps,
         names=names,
         commits=commits,
-        events=events,
     )
 
 

@@ -5,9 +5,8 @@ Every request and every watch event is a choice point.
 
 import collections
 import contextlib
-import functools
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from harness import concurrency
@@ -18,7 +17,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import transports
 from harness.explore.runtime import scheduler, tasks
-from harness.explore.worlds import api_events, local_watches, world_fixtures
+from harness.explore.worlds import local_watches, world_fixtures
 from harness.model.objects import Object
 
 _RELATED = ""
@@ -95,39 +94,10 @@ _STEPS = {
     LATE_REQUEST: "api.request.late",
 }
 """Named step of each fault of a write."""
-_OUTCOMES: Mapping[str | None, api_events.Kind] = {
-    None: "answered",
-    LOST_RESPONSE: "lost-answer",
-    LOST_REQUEST: "lost-request",
-    LATE_REQUEST: "late-request",
-}
-"""The event for each fault of a write."""
-
-
-class ClientView:
-    """The transport of one client of the API server."""
-
-    def __init__(self, server: "LocalServer", client: str) -> None:
-        self._server, self._client = server, client
-
-    def send(self, request: transports.Request) -> transports.Response:
-        """Commit the request and return its response, as `LocalServer.send`."""
-        return self._server.send(request, client=self._client)
-
-    def watch(self, request: transports.Request) -> transports.Watch:
-        """Return a watch, as `LocalServer.watch`."""
-        return self._server.watch(request, client=self._client)
-
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
-
-
-_VERBS = {"ADDED": "create", "MODIFIED": "patch", "DELETED": "delete"}
-"""The verb of a change that comes from no request."""
 
 
 class LocalServer:
-    """A transport that calls the store directly; `as_client` is the same for a named client."""
+    """A transport that calls the store directly."""
 
     def __init__(
         self,
@@ -165,44 +135,13 @@ class LocalServer:
         self._of_deletions = [OVERLOOKED] if OVERLOOKED in faults else []
         self._is_writing = False
         """True while a request of a client is committed."""
-        self._is_collecting = False
-        """True while objects are deleted whose owners are gone."""
-        self._written: list[watch_cache.Commit] = []
-        """The changes by the request that is being committed, or was last."""
-        self._listeners: list[api_events.Listener] = []
         self._undelivered = local_watches.UndeliveredCommits() if answers_first else None
         self._objects = ServerObjects(runtime, None if answers_first else related)
         self._faults = tasks.Shared(runtime.first_past())
         store.listen(self._on_commit)
 
-    def as_client(self, client: str) -> ClientView:
-        """Return the transport of a client of this name."""
-        return ClientView(self, client)
-
-    def listen(self, listener: api_events.Listener) -> None:
-        """Call the listener for every event from now on."""
-        self._listeners.append(listener)
-
-    def tell(self, kind: api_events.Kind, client: str) -> None:
-        """Tell the listeners what happens to the process of a client."""
-        for listener in self._listeners:
-            listener(api_events.ApiEvent(kind=kind, client=client, task=self._task()))
-
-    def _task(self) -> str:
-        return self._runtime.running.name if self._runtime.running else ""
-
-    def _tell_of(
-        self, kind: api_events.Kind, client: str, request: transports.Request, **more: object
-    ) -> None:
-        if self._listeners:
-            event = api_events.of_request(kind, client, self._task(), request, **more)
-            for listener in self._listeners:
-                listener(event)
-
-    def send(
-        self, request: transports.Request, *, client: str = api_events.USER
-    ) -> transports.Response:
-        """Commit the request of a client and return its response.
+    def send(self, request: transports.Request) -> transports.Response:
+        """Commit the request and return its response.
 
         Other tasks may run between sending and commit, unless it is prompt, and after the response
         at the task's next operation.
@@ -211,33 +150,29 @@ class LocalServer:
             self._objects.change_all()
             with self._runtime.atomically():  # or a later commit could be delivered earlier
                 self._offer(self._undelivered.after_next_request(self._runtime.current))
-        self._tell_of("sent", client, request)
         if not _ends_with(request, self._prompt):
             self._runtime.point()
-        may_fail = functools.partial(self._tell_of, "may-fail", client, request)
-        if request.method == "PUT" and (touched := self._fault(self._of_objects, may_fail)):
+        if request.method == "PUT" and (touched := self._fault(self._of_objects)):
             self._touch_object(request, is_other=touched == TOUCHED_OTHER)
-        if request.method == "DELETE" and self._fault(self._of_deletions, may_fail):
-            answer = self._delete_what_was_read(request, client)
+        if request.method == "DELETE" and self._fault(self._of_deletions):
+            answer = self._delete_what_was_read(request)
             return transports.Response(answer.status, answer.body)
         is_safe = request.method == "GET" or _ends_with(request, self._spared)
-        fault = None if is_safe else self._fault(self._of_writes, may_fail)
+        fault = None if is_safe else self._fault(self._of_writes)
         if fault in (None, LOST_RESPONSE):
-            answer = self._commit(request, client)
-        self._tell_of(_OUTCOMES[fault], client, request)
+            answer = self._commit(request)
         if fault is None:
             return transports.Response(answer.status, answer.body)
         concurrency.step(_STEPS[fault], method=request.method, path=request.path)
         if fault == LATE_REQUEST:
-            concurrency.spawn("late-request", lambda: self._commit_late(request, client))
+            concurrency.spawn("late-request", lambda: self._commit_late(request))
         message = f"{request.method} {request.path}: no answer came"
         raise transports.TransportError(message, sent=True)
 
-    def _fault(self, kinds: Sequence[str], may_fail: Callable[..., None]) -> str | None:
+    def _fault(self, kinds: Sequence[str]) -> str | None:
         """Return the fault of these kinds that the strategy chooses to happen now; None: none."""
         if not kinds:
             return None
-        may_fail(faults=tuple(kinds))
         self._runtime.observe(self._faults)
         choice = self._runtime.decide(1 + len(kinds)) if self._faults_left else 0
         if not choice:
@@ -246,18 +181,18 @@ class LocalServer:
         self._faults_left -= 1
         return kinds[choice - 1]
 
-    def _delete_what_was_read(self, request: transports.Request, client: str) -> responses.Response:
+    def _delete_what_was_read(self, request: transports.Request) -> responses.Response:
         """Read an object, and delete it later as it was then, whatever was committed meanwhile."""
         target = request_info.require_target(request.path.partition("?")[0])
         with self._runtime.atomically():
             self._objects.read(target.resource.plural)
             read = self._metadata(target)
         if not read or read.get("finalizers"):
-            return self._commit(request, client)
+            return self._commit(request)
         concurrency.step("api.deletion.decided", path=request.path)
         self._runtime.point()
         is_same = self._metadata(target).get("uid") == read["uid"]
-        return self._commit(request, client, self._overlooking if is_same else None)
+        return self._commit(request, self._overlooking if is_same else None)
 
     def _metadata(self, target: request_info.Target) -> Object:
         """Return the metadata of an object as it is now; empty if it does not exist."""
@@ -268,24 +203,14 @@ class LocalServer:
         return {}
 
     def _commit(
-        self, request: transports.Request, client: str, handler: handlers.Handler | None = None
+        self, request: transports.Request, handler: handlers.Handler | None = None
     ) -> responses.Response:
         with self._runtime.atomically():
             self._use_objects(request)
-            self._is_writing, self._written = True, []
+            self._is_writing = True
             answer = self._answer(request, handler or self._handler)
             self._is_writing = False
-            self._tell_of(
-                "committed",
-                client,
-                request,
-                status=answer.status,
-                commits=tuple(self._written),
-                faults=() if handler is None else (OVERLOOKED,),
-            )
-            self._is_collecting = True
             self._store.collect_garbage()
-            self._is_collecting = False
         return answer
 
     def _use_objects(self, request: transports.Request) -> None:
@@ -297,9 +222,9 @@ class LocalServer:
         else:
             self._objects.read(target.resource.plural)
 
-    def _commit_late(self, request: transports.Request, client: str) -> None:
+    def _commit_late(self, request: transports.Request) -> None:
         """Commit a request whose sender no longer waits; its task runs whenever it is chosen."""
-        answer = self._commit(request, client)
+        answer = self._commit(request)
         concurrency.step(
             "api.request.arrived",
             method=request.method,
@@ -328,10 +253,8 @@ class LocalServer:
         meta["annotations"] = {**meta.get("annotations", {}), "touched": str(self._faults_left)}
         return document
 
-    def watch(
-        self, request: transports.Request, *, client: str = api_events.USER
-    ) -> transports.Watch:
-        """Return a watch of a client, whose events are delivered when the watcher is chosen."""
+    def watch(self, request: transports.Request) -> transports.Watch:
+        """Return a watch, whose events are delivered when the watcher is chosen."""
         self._runtime.point()
         asked = _understood(request)
         target = request_info.watched(asked)
@@ -340,32 +263,10 @@ class LocalServer:
         selection = asked.selection(target)
         self._objects.change(selection.resource.plural)
         version = asked.integer("resourceVersion") or 0
-        tell = functools.partial(self._tell_of_watch, client=client, selection=selection)
-        watch = local_watches.LocalWatch(
-            selection, self._runtime, self._breaks, tell, version=version
-        )
+        watch = local_watches.LocalWatch(selection, self._runtime, self._breaks, version=version)
         with self._runtime.atomically():  # a commit in between would be missed
             self._begin(watch, version)
         return watch
-
-    def _tell_of_watch(
-        self,
-        kind: api_events.Kind,
-        *,
-        client: str,
-        selection: watch_cache.Selection,
-        **more: object,
-    ) -> None:
-        if self._listeners:
-            event = api_events.ApiEvent(
-                kind=kind,
-                client=client,
-                task=self._task(),
-                of=selection.resource.plural,
-                **more,  # type: ignore[arg-type]
-            )
-            for listener in self._listeners:
-                listener(event)
 
     def _begin(self, watch: local_watches.LocalWatch, version: int) -> None:
         """Send the commits after the version, then every further one."""
@@ -383,12 +284,10 @@ class LocalServer:
         resource = watch.selection.resource
         is_of_claims = resource is resources.CLAIMS
         kinds = self._of_claim_watches * is_of_claims or self._of_watches
-        fault = self._fault(kinds, functools.partial(watch.tell, "may-fail"))
+        fault = self._fault(kinds)
         if fault is None:
             return False
         self._objects.change(resource.plural)  # the next commit is not delivered
-        missed = watch.next_commit()
-        watch.tell("ended-watch", faults=(fault,), commits=(missed,) if missed else ())
         is_expired = fault == EXPIRED_WATCH
         self._watches[resources.table_of(resource)].remove(watch)
         concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)
@@ -416,28 +315,11 @@ class LocalServer:
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
         self._objects.change_by(commit)
-        if self._is_writing:
-            self._written.append(commit)
-        else:
-            self._tell_of_change(commit)
         if self._undelivered is None:
             self._offer([commit])
         else:
             writer = self._runtime.running if self._is_writing else None
             self._offer(self._undelivered.after_commit(commit, writer))
-
-    def _tell_of_change(self, commit: watch_cache.Commit) -> None:
-        """Tell the listeners of a change that no request of a client has made."""
-        event = api_events.ApiEvent(
-            kind="committed",
-            client=api_events.COLLECTOR if self._is_collecting else api_events.USER,
-            task=self._task(),
-            verb=_VERBS[commit.type],
-            of=f"{commit.resource.plural}/{commit.object.name}",
-            commits=(commit,),
-        )
-        for listener in self._listeners:
-            listener(event)
 
     def _offer(self, commits: Iterable[watch_cache.Commit]) -> None:
         for commit in commits:

@@ -22,20 +22,14 @@ class LocalWatch:
         selection: watch_cache.Selection,
         runtime: queues.QueueRuntime,
         breaks: Callable[["LocalWatch"], bool],
-        tell: Callable[..., None],
         *,
         version: int = 0,
     ) -> None:
-        """`version`: the watcher has this one already; commits up to it are not offered again.
-        `tell` gets the kind and the fields of each event that the watch has part in.
-        """
+        """`version`: the watcher has this one already; commits up to it are not offered again."""
         self.selection, self._breaks, self._version = selection, breaks, version
-        self.tell = tell
         self._lines: queues.ControlledQueue[bytes] = queues.ControlledQueue(
             runtime, f"watch {selection.resource.plural}"
         )
-        self._commits: collections.deque[watch_cache.Commit] = collections.deque()
-        """The commits of the lines in the queue."""
 
     def offer(self, commit: watch_cache.Commit) -> None:
         """Queue a commit's event, if the watch selects the object and has not had it."""
@@ -45,7 +39,6 @@ class LocalWatch:
         seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen
-            self._commits.append(commit)
             self._lines.put(http_framing.event_line(kind, stored.data))
 
     def end_with(self, error: status_errors.StatusError) -> None:
@@ -57,20 +50,13 @@ class LocalWatch:
 
     def __iter__(self) -> Iterator[bytes]:
         while True:
-            self.tell("awaits", next_commit=self.next_commit)
             try:
                 line = self._lines.get()
             except concurrency.Closed:
                 return
             if self._breaks(self):
                 raise transports.TransportError("the watch broke off", sent=True)
-            if self._commits:
-                self.tell("delivered", commits=(self._commits.popleft(),))
             yield line
-
-    def next_commit(self) -> watch_cache.Commit | None:
-        """Return the commit whose event comes next; None: there is none yet."""
-        return self._commits[0] if self._commits else None
 
     def close(self) -> None:
         """End the watch."""

@@ -4,7 +4,6 @@ Every world is a class that says which objects it has, which actors besides the 
 happens, and which oracles judge it.
 """
 
-import collections
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
@@ -15,7 +14,6 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import (
-    api_events,
     api_server,
     chosen_parts,
     world_fixtures,
@@ -70,7 +68,6 @@ class SmallWorld:
         )
         self.api = apis.Api(self.server)
         """The API as users see it, and everyone else who is no part under test."""
-        self._terms: collections.Counter[str] = collections.Counter()
         """How many schedulers of each name were made."""
         self.parts = chosen_parts.of(defects, remedies)
         self.schedulers = [self.new_scheduler(name) for name in self.scheduler_names()]
@@ -127,19 +124,8 @@ class SmallWorld:
 
     def scheduler_of(self, name: str, parts: schedulers.SchedulerParts) -> schedulers.Scheduler:
         """Return a scheduler of these parts that is not started, a client of its own."""
-        api = self.api_of(self._next_client(name))
+        api = apis.Api(self.server)
         return schedulers.Scheduler(api, self.scheduler_options(name), parts)
-
-    def api_of(self, client: str) -> apis.Api:
-        """Return the API as a client of this name sees it."""
-        return apis.Api(self.server.as_client(client))
-
-    def _next_client(self, name: str) -> str:
-        """Return the client name of the next scheduler of a name: `scheduler-2`, `scheduler.2`."""
-        self._terms[name] += 1
-        place, term = [*self.scheduler_names()].index(name), self._terms[name]
-        client = api_events.SCHEDULER + f"-{place + 1}" * bool(place)
-        return client + f".{term}" * (term > 1)
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
         """Return the options of a scheduler."""
@@ -180,12 +166,10 @@ class SmallWorld:
         """
         successor = self.new_scheduler(self.scheduler_names()[0])
         self.schedulers[:] = [successor]
-        self.server.tell("started", api_events.SCHEDULER)
         successor.start()
 
     def stop_scheduler(self) -> None:
         """Stop the first scheduler, as when its process ends."""
-        self.server.tell("stopped", api_events.SCHEDULER)
         self.schedulers[0].stop()
 
     # ------------------------------------------------------------------------- what is judged
@@ -246,7 +230,3 @@ class SmallWorld:
                 watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
             )
         self.store.listen(listener)
-
-    def hear(self, listener: api_events.Listener) -> None:
-        """Call the listener for every event between clients and API server from now on."""
-        self.server.listen(listener)

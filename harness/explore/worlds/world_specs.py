@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import api_events
 from harness.scenario import hazards
 
 Listener = Callable[[watch_cache.Commit], None]
@@ -66,9 +65,6 @@ class World(Protocol):
 
     def listen(self, listener: Listener) -> None:
         """Call the listener for every commit, beginning with those that created the world."""
-
-    def hear(self, listener: api_events.Listener) -> None:
-        """Call the listener for every event between clients and API server from now on."""
 
     def start(self) -> None:
         """Start all parts and let them come to rest, without choices."""

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,11 +11,9 @@ from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.confirmation import answers, chosen_scripts, confirming
+    from harness.confirmation import answers, confirming
     from harness.scenario import loading
 
-_SCRIPTS = "scripts"
-"""Folder of derived scripts in that of the reports."""
 _REPEAT_MAX = 1000
 
 
@@ -25,7 +22,7 @@ def confirm(
     what: Annotated[
         str,
         typer.Argument(
-            help="Token that `flake-hunt explore` printed, id of a finding such as H1, or script: a file or a shipped one.",
+            help="Id of a finding such as H1, or script: a file or a shipped one.",
         ),
     ],
     on: choosing.ClusterOptions,
@@ -38,7 +35,9 @@ def confirm(
     write: Annotated[
         pathlib.Path | None,
         typer.Option(
-            "--write", metavar="FILE", help="File for the script that is derived from a token."
+            "--write",
+            metavar="FILE",
+            help="Copy the script into a new file, to change it; play nothing.",
         ),
     ] = None,
     seed: choosing.Seed = None,
@@ -61,30 +60,30 @@ def confirm(
     Exit code 10: confirmed, a check found the violation. 0: refuted, every step of the script
     happened, and nothing is violated.
 
-    20: not followed, a step did not happen in its time. A script of a token or a file is then
-    tried without that step.
+    20: not followed, a step did not happen in its time. A script in a file is then tried without
+    that step.
     """
     from harness import seeds
-    from harness.cli.terminal import displaying, indexing
+    from harness.cli.terminal import indexing
     from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import chosen_scripts, confirming
 
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         first_seed = seeds.fresh() if seed is None else seed
-        with displaying.status("looking for the order that the finding needs", out):
-            found = chosen_scripts.chosen(
-                what, reports / _SCRIPTS, file=write, overrides=override or ()
-            )
-        out.note(f"seed {first_seed}")
+        found = chosen_scripts.chosen(what, overrides=override or ())
+        if write is not None:
+            chosen_scripts.write(found, write)
+            print(f"Written: {write}")
+            return 0
         for line in (*found.notes, *(chosen_scripts.steps(found) if out.is_verbose else ())):
             out.note(line)
         held_clusters.prepare()
-        defects, remedies = _parts(found, on, defect, remedy, release)
+        options = {"defects": defect or (), "remedies": remedy or (), "release": release}
         out.note(f"seed {first_seed}")
         play = functools.partial(
             _play,
             on=on,
-            options={"defects": defects, "remedies": remedies, "release": release},
+            options=options,
             seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
             reports=reports,
             out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
@@ -99,20 +98,6 @@ def confirm(
             )
         _show(what, outcome, out)
     return outcome.answer.exit_code
-
-
-def _parts(
-    found: "chosen_scripts.Chosen",
-    on: choosing.ClusterOptions,
-    defects: Sequence[str] | None,
-    remedies: Sequence[str] | None,
-    release: str,
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the defects and remedies of the Python subject: as given, or else the token's."""
-    is_given = bool(on.subject or on.claim_controller or defects or remedies or release)
-    if found.token is None or is_given:
-        return defects or (), remedies or ()
-    return found.token.defects, found.token.remedies
 
 
 def _play(

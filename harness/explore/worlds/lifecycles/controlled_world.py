@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
-from harness.explore.worlds import api_events, small_world, world_fixtures, world_specs
+from harness.client import apis
+from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import claim_entries, device_exclusivity, protocol, reservations
 from harness.model.objects import Object
 from harness.subject.claim_control import claim_controllers
@@ -37,7 +38,7 @@ class ControlledWorld(small_world.SmallWorld):
         """Create the template of claims, and start the claim controller."""
         self.create(self.new_template())
         chosen = claim_controllers.ControllerOptions(workers=WORKERS, evicts=self.evicts)
-        api = self.api_of(api_events.CONTROLLER)
+        api = apis.Api(self.server)
         claim_controllers.ClaimController(api, chosen, self.parts.controller).start()
 
     def new_template(self) -> Object:

@@ -12,7 +12,7 @@ from harness.client import apis
 from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
 from harness.cluster.driver import claim_reading, drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
-from harness.explore.worlds import api_events, world_fixtures, world_specs
+from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import node_preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -245,7 +245,7 @@ class LatePrepare(PatientPods):
     def begin(self) -> None:
         """Start the late call, and the kubelet."""
         driver = self.parts.kubelet.driver(self.driver_spec, name=world_fixtures.DRIVER)
-        reader = claim_reading.ClaimReader(self.api_of(api_events.KUBELET))
+        reader = claim_reading.ClaimReader(apis.Api(self.server))
         self._served = self.parts.kubelet.served(driver, reader=reader, at=self._happened)
         first, second = (self._reference(name) for name in ("claim-1", "claim-2"))
         concurrency.spawn("late-call", lambda: self._late(first))
@@ -263,7 +263,7 @@ class LatePrepare(PatientPods):
         self, first: preparations.ClaimReference, second: preparations.ClaimReference
     ) -> None:
         """Delete and unprepare the first claim, then prepare the second one."""
-        api = self.api_of(api_events.CONTROLLER)
+        api = apis.Api(self.server)
         api.delete(apis.CLAIMS, first.name, namespace=first.namespace, grace_period_s=0)
         self._served.unprepare([first], world_fixtures.NODE)
         for _ in range(ATTEMPTS):

@@ -11,7 +11,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.cluster.dra import node_claims
 from harness.cluster.fake_nodes import kubelets
-from harness.explore.worlds import api_events, small_world, world_fixtures, world_specs
+from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, preparations, protocol
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -64,7 +64,7 @@ class ForcedDeletion(small_world.SmallWorld):
             ),
             parts=dataclasses.replace(self.parts.kubelet, driver=driver),
         )
-        api = self.api_of(api_events.KUBELET)
+        api = apis.Api(self.server)
         kubelets.Kubelets(
             api,
             namespace=None,

@@ -8,7 +8,7 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.cluster.fake_nodes import kubelets
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import api_events, world_fixtures, world_specs
+from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import controlled_world
 from harness.model.objects import Object
 
@@ -39,7 +39,7 @@ class TemplateUsers(controlled_world.ControlledWorld):
         super().start_others()
         self.store.listen(self._on_commit)
         kubelets.Kubelets(
-            self.api_of(api_events.KUBELET), namespace=None, now=lambda: world_fixtures.NOW
+            apis.Api(self.server), namespace=None, now=lambda: world_fixtures.NOW
         ).start()
 
     def begin(self) -> None:

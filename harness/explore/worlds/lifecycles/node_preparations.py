@@ -19,7 +19,7 @@ from harness.cluster.dra import (
 )
 from harness.cluster.kubelet_api import preparations
 from harness.explore.runtime import tasks
-from harness.explore.worlds import api_events, small_world, world_fixtures, world_specs
+from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import kept_files
 from harness.explore.worlds.oracles import preparations as prepared_claims
 from harness.explore.worlds.oracles import protocol
@@ -90,7 +90,7 @@ class NodePreparations(small_world.SmallWorld):
         return "claim-2" if index == self.sizes["pods"] - 1 else "claim-1"
 
     def _get_claim(self, namespace: str, name: str) -> Object:
-        return self.api_of(api_events.KUBELET).get(apis.CLAIMS, name, namespace=namespace)
+        return apis.Api(self.server).get(apis.CLAIMS, name, namespace=namespace)
 
     def begin(self) -> None:
         """Start a thread for each pod."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from harness.client import apis
 from harness.explore.runtime import scheduler
-from harness.explore.worlds import api_events, api_server, world_fixtures
+from harness.explore.worlds import api_server, world_fixtures
 from harness.explore.worlds.random_worlds import (
     device_drawing,
     drawings,
@@ -179,7 +179,6 @@ class Actions:
     def stop_controller(self, _: str) -> None:
         """Stop the claim controller, which finishes what it does; another one comes at rest."""
         if self._world.controller is not None:
-            self._world.server.tell("stopped", api_events.CONTROLLER)
             self._world.controller.stop()
             self._world.controller = None
 

@@ -11,7 +11,6 @@ from harness.cluster.dra import node_claims
 from harness.cluster.fake_nodes import kubelets
 from harness.explore.runtime import scheduler
 from harness.explore.worlds import (
-    api_events,
     api_server,
     small_world,
     world_fixtures,
@@ -173,7 +172,7 @@ class RandomWorld(small_world.SmallWorld):
             self._was_controlled = True
             options = claim_controllers.ControllerOptions(workers=WORKERS)
             self.controller = claim_controllers.ClaimController(
-                self.api_of(api_events.CONTROLLER), options, self.parts.controller
+                apis.Api(self.server), options, self.parts.controller
             )
             self.controller.start()
         elif name == "kubelets":
@@ -189,7 +188,7 @@ class RandomWorld(small_world.SmallWorld):
             ),
             parts=dataclasses.replace(self.parts.kubelet, driver=driver),
         )
-        api = self.api_of(api_events.KUBELET)
+        api = apis.Api(self.server)
         kubelets.Kubelets(
             api,
             namespace=None,

@@ -3,13 +3,13 @@
 import dataclasses
 import functools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.client import apis, transports
-from harness.explore.worlds import api_events, small_world, world_fixtures, world_specs
+from harness.explore.worlds import small_world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import device_exclusivity, leftovers, reservations
 from harness.explore.worlds.scheduling import competing_pods, extended_claims
 from harness.model.objects import Object
@@ -34,8 +34,7 @@ class LeaderChange(competing_pods.CompetingPods):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._taken_over = concurrency.Event("taken-over")
         super().__init__(*arguments, **options)
-        connection = self.server.as_client(api_events.SCHEDULER)
-        self._connection = BreakingConnection(connection, self._on_broken, self._taken_over)
+        self._connection = BreakingConnection(self.server, self._taken_over)
         self._first = self._candidate(apis.Api(self._connection))
 
     def _candidate(self, api: apis.Api) -> schedulers.Scheduler:
@@ -49,18 +48,15 @@ class LeaderChange(competing_pods.CompetingPods):
 
     def new_scheduler(self, name: str) -> schedulers.Scheduler:
         """Return the second scheduler, the first one's successor."""
-        api = self.api_of(f"{api_events.SCHEDULER}.2")
+        api = apis.Api(self.server)
         return schedulers.Scheduler(api, self.scheduler_options(name), self.parts.scheduler)
-
-    def _on_broken(self) -> None:
-        self.server.tell("stopped", api_events.SCHEDULER)
 
     def start(self) -> None:
         """Let the first one lead, and the second one stand by."""
         for number, (subject, api) in enumerate(
             [
                 (self._first, apis.Api(self._connection)),
-                (self.schedulers[0], self.api_of(f"{api_events.SCHEDULER}.2")),
+                (self.schedulers[0], apis.Api(self.server)),
             ]
         ):
             elector = self._elector(number, subject, api)
@@ -95,7 +91,6 @@ class LeaderChange(competing_pods.CompetingPods):
     def _replace_pods(self) -> None:
         self.store.delete(resources.PODS, world_fixtures.NAMESPACE, "pod-1")
         self.create_late_pods()
-        self.server.tell("started", api_events.SCHEDULER)
         self._taken_over.set()
 
     def begin(self) -> None:
@@ -121,13 +116,8 @@ def _stop(subject: schedulers.Scheduler) -> None:
 class BreakingConnection:
     """Breaks at the first write of an allocation, which arrives after the lease has changed."""
 
-    def __init__(
-        self,
-        inner: transports.Transport,
-        on_broken: Callable[[], None],
-        taken_over: concurrency.Event,
-    ) -> None:
-        self._inner, self._on_broken, self._taken_over = inner, on_broken, taken_over
+    def __init__(self, inner: transports.Transport, taken_over: concurrency.Event) -> None:
+        self._inner, self._taken_over = inner, taken_over
         self.may_break = False
         self._is_broken = False
 
@@ -137,7 +127,6 @@ class BreakingConnection:
             raise transports.TransportError(f"{request.path}: no connection", sent=False)
         if self.may_break and request.method == "PUT" and request.path.endswith("/status"):
             self._is_broken = True
-            self._on_broken()
             concurrency.step("api.request.late", method=request.method, path=request.path)
             concurrency.spawn("late-request", functools.partial(self._arrive, request))
             message = f"{request.method} {request.path}: no answer came"
