@@ -62,31 +62,30 @@ def test_a_step_that_never_comes_is_told_and_left_out(tmp_path: pathlib.Path) ->
     assert document["left_out"] == ["scheduler's write of pods/pod-2/binding is carried out"]
 
 
-UNUSED = {
-    **NEVER,
-    "name": "unused",
-    "title": "two claims, nothing commanded",
-    "traffic": {
-        "profile": "script",
-        "expects": ["claims_in_use"],
-        "objects": [
-            {"kind": "ResourceClaim", "name": "claim-1"},
-            {"kind": "Pod", "name": "pod-1", "claims": []},
-        ],
-        "steps": [
-            {"do": "create", "object": "claim-1"},
-            {"do": "create", "object": "pod-1"},
-            {"do": "await", "object": "pod-1", "state": "bound"},
-        ],
-    },
-}
+UNUSED = """
+schema_version = 1
+name = "unused"
+title = "two claims, nothing commanded"
+pools = { nodes = 1, devices_per_node = 1 }
+
+[traffic]
+profile = "script"
+deadline_s = 2.0
+expects = ["claims_in_use"]
+objects = [{ kind = "ResourceClaim", name = "claim-1" }, { kind = "Pod", name = "pod-1", claims = [] }]
+steps = [
+  { do = "create", object = "claim-1" },
+  { do = "create", object = "pod-1" },
+  { do = "await", object = "pod-1", state = "bound" },
+]
+"""
 
 
 def test_what_examined_nothing_is_neither_refuted_nor_without_double_allocations(
     tmp_path: pathlib.Path,
 ) -> None:
     """The program did all that was asked, which is nothing of what the script expects."""
-    (tmp_path / "unused.toml").write_text(script_files.text(UNUSED))
+    (tmp_path / "unused.toml").write_text(UNUSED)
     code, text = running.called(tmp_path, "confirm", "./unused.toml")
     assert code == 20, text
     assert "unknown (the correct subject): claims_in_use: no reservations" in text

@@ -96,7 +96,10 @@ def test_the_last_calls_of_a_play_that_was_not_followed(
         (["pod-churn"], 'expected a scenario with traffic.profile = "script", got pod-churn'),
         (["H1", "--set", "pools.nodes=3"], "the script needs everything else as it is"),
         (["H1", "--set", "traffic.steps=[]"], "the script needs everything else as it is"),
-        (["H3", "--write", "x.toml"], "expected one script with --write, got h03-failover, h03-lost"),
+        (
+            ["H3", "--write", "x.toml"],
+            "expected one script with --write, got h03-failover, h03-lost",
+        ),
         (["H4"], "expected a finding with a script, got H4"),
         (["H24"], "`flake-hunt run pod-groups --subject kube-scheduler=./kube-scheduler`"),
         (["H23"], "run evictions --claim-controller kube-controller-manager="),
