@@ -106,7 +106,8 @@ class PluginServer:
 
     def _log(self, text: str) -> None:
         when, name = clocks.wall_text(), self._served.driver.name
-        sys.stderr.write(f"{when} {name} on {self._node} {text}\n")
+        sys.stdout.write(f"{when} {name} on {self._node} {text}\n")
+        sys.stdout.flush()
 
     def _begin(self, call: str) -> None:
         """Behave by the settings of now. Raises CallError on demand."""

@@ -99,7 +99,10 @@ def own_slices(api: apis.Api) -> list[Any]:
 
 
 def test_a_kubelet_finds_it_and_has_claims_prepared(
-    driver: driving.Driver, api: apis.Api, claims: tuple[Any, Any]
+    driver: driving.Driver,
+    api: apis.Api,
+    claims: tuple[Any, Any],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     [a, b] = claims
     driver.start()
@@ -129,6 +132,13 @@ def test_a_kubelet_finds_it_and_has_claims_prepared(
         }
         assert driver.documents() == []
     assert driver.stop() == ""
+    logged = capfd.readouterr().out
+    for text in (
+        "is registered",
+        "has prepared claim default/a",
+        "has not prepared claim default/b",
+    ):
+        assert f"{NAME} on {NODE} {text}" in logged
     assert not driver.endpoint().exists()
     assert not reg.exists()
 
