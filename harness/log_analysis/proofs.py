@@ -31,9 +31,14 @@ def is_shown(found: DoubleAllocation, cause: Cause) -> bool:
 
 
 def _is_freed_late(found: DoubleAllocation) -> bool:
-    """Return whether the claim that had the device lost it after the other one had got it."""
+    """Return whether the claim that had the device lost it after the other one had got it.
+
+    A claim whose pod was tried again may have lost the device and got it once more.
+    """
     is_first = found.shown_by.value("claim") != found.first.claim
     holder = found.first if is_first else found.second
+    if holder.ended is not None and not found.is_whole:
+        return False
     return precedes(holder.observed, found.shown_by) and precedes(found.shown_by, found.freed)
 
 

@@ -20,7 +20,7 @@ PODS = "[pod/kube-scheduler-{0}/kube-scheduler] "
 def test_a_mutilated_log_of_a_correct_run_is_never_invalid(
     analyse: conftest.Analyse, run: str, seed: int
 ) -> None:
-    for number in range(4):
+    for number in range(2):
         logs = mutilated_logs.mutilated(mutilated_logs.RUNS[run], (run, seed, number))
         names = tuple(f"process-{number}" for number in range(len(logs)))
         analysis = analyse(*logs, names=names)
@@ -90,3 +90,13 @@ def test_a_plan_that_came_to_nothing_proves_nothing_about_a_later_one(
     story.attempt("b").gather().reserve("b").assume("b").observe("b").remove("b")
     story.assume("a").observe("a").remove("a").bind("a").bound("a")
     assert analyse(story.text()).verdict is Verdict.UNKNOWN
+
+
+def test_a_claim_whose_pod_was_tried_again_may_have_got_the_device_once_more(
+    analyse: conftest.Analyse,
+) -> None:
+    """It is removed twice, so lines are missing: its release and its second plan, perhaps."""
+    story = Story().attempt("a").gather().reserve("a").assume("a").observe("a").remove("a")
+    story.add("Error scheduling pod; retrying", err="timeout", pod="default/pod-a")
+    story.attempt("b").gather().reserve("b").assume("b").observe("b").remove("b")
+    assert analyse(story.remove("a").free("a").text()).verdict is Verdict.UNKNOWN
