@@ -1,4 +1,4 @@
-"""What is gone from the command line, and what to do instead."""
+"""Commands and options that are gone, and what to do instead."""
 
 COMMANDS = {
     "nightly": "use `flake-hunt hunt --all --minutes 30`",

@@ -52,7 +52,7 @@ class Analysis:
     files: Sequence[text_blocks.LogText]
     findings: Sequence[Finding]
     undecided: Sequence[DoubleAllocation]
-    """What seems to be a double allocation, without lines that prove it."""
+    """Seeming double allocations, without lines that prove them."""
     undecided_count: int
     """Devices and second claims of those, also those that are not kept."""
     stale: Sequence[StaleGather]

@@ -1,6 +1,6 @@
 """Decides whether a log proves that two claims had a device at a time.
 
-What a log lacks proves nothing: the line in which the first claim lost the device may be missing.
+A gap in a log proves nothing: the line in which the first claim lost the device may be missing.
 So a line must show that it had the device later, or the gather for the second claim must have
 missed it, with no sign that lines are missing around. Anything else is undecided.
 """

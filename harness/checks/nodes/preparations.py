@@ -63,7 +63,7 @@ class Reading:
     """One for each reboot of a node."""
     problems: list[str]
     """One line for each journal that is missing or incomplete."""
-    last_failure: str = ""
+    last_refusal: str = ""
     """Why a call has failed, the last time; empty: none has."""
 
     @property
@@ -74,7 +74,7 @@ class Reading:
             return ""
         return (
             f"drivers have prepared {self.totals.prepared:,} claims and refused {failed:,} calls, "
-            f"the last one because of {self.last_failure}"
+            f"the last one because of {self.last_refusal}"
         )
 
     @classmethod
@@ -104,7 +104,7 @@ def read(history: histories.History) -> Reading:
         unstarted=list(tally.unstarted.values()),
         rebooted=list(tally.rebooted.values()),
         problems=problems,
-        last_failure=tally.last_failure,
+        last_refusal=tally.last_refusal,
     )
 
 
@@ -122,7 +122,7 @@ class _Tally:
         """Keyed by the uid of the pod."""
         self._refusals: dict[str, records.PrepareFailed] = {}
         """Keyed by the uid of the claim that had the device."""
-        self.last_failure = ""
+        self.last_refusal = ""
         self._last: dict[str, _Call] = {}
         """uid of a claim -> the last call about it."""
         self.rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
@@ -149,7 +149,7 @@ class _Tally:
                 self._end_all(record)
             case records.PrepareFailed():
                 self._failed[f"{record.call} {record.reason}"] += 1
-                self.last_failure = f"{record.reason}: {record.message}"
+                self.last_refusal = f"{record.reason}: {record.message}"
                 if record.reason == _HELD and (holder := _HOLDER.search(record.message)):
                     self._refusals[holder[1]] = record
             case _:

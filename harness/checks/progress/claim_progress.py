@@ -5,8 +5,8 @@ Safety is judged apart, in `device_exclusivity`; claims that are kept for no pod
 slices at the end of the run. Objects in it that could go on are stuck if nothing has moved for the
 plan's `progress_s`: no pod was created, started to run or was removed, and no fault was healed.
 Pods for which no device is left may wait, and so may those of which the API server removed a claim
-in spite of its finalizer. What our own kubelet without defects has left undone is not the
-subject's: UNKNOWN. If the scheduler has crashed, its pods are stuck in the
+in spite of its finalizer. A pod that our own kubelet, without defects, has left behind is not
+the subject's violation: UNKNOWN. If the scheduler has crashed, its pods are stuck in the
 same way: a run gives them their time after the crash. No other check reads a clock; this one reads
 the recorder's monotonic clock, because its promise is about time.
 """

@@ -1,4 +1,4 @@
-"""What a driver answers for a claim, beside what the claim was allocated."""
+"""The answer of a driver about a claim, beside what the claim was allocated."""
 
 from collections.abc import Mapping, Sequence
 

@@ -173,7 +173,7 @@ class _RunFault:
     def _effect(self, process: str, detail: str) -> Iterator[dict[str, Any]]:
         """Count an effect, and journal it with its end when the block is left.
 
-        What the block puts into the dictionary becomes fields of the record.
+        The entries that the block puts into the dictionary become fields of the record.
         """
         more = dict[str, Any]()
         begun_ns = clocks.monotonic_ns()
