@@ -38,18 +38,22 @@ class LoadTime:
 
     def __init__(self, longest_s: float) -> None:
         """`longest_s`: the time that the scenario gives it; 0: it gives none."""
-        self._longest_s, self._begun_s = longest_s, 0.0
+        self._longest_s, self._begun_s, self._first_s = longest_s, 0.0, 0.0
 
     def is_up(self, ran: int, enough: int) -> bool:
         """Return whether the load has to end, with so many pods that ran of those it needs.
 
-        A slow cluster gets more time, if that will do: LONGER_FOR_LOAD times as long at most.
+        A slow cluster gets more time, if that will do: LONGER_FOR_LOAD times as long at most. How
+        fast it is follows from the time since the first pod ran.
         """
         now_s = concurrency.monotonic_s()
         self._begun_s = self._begun_s or now_s
-        times = (now_s - self._begun_s) / (self._longest_s or math.inf)
-        most = traffic_specs.LONGER_FOR_LOAD
-        return times > most or (times > 1 and ran * most < enough * times)
+        self._first_s = self._first_s or now_s * bool(ran)
+        passed_s, longest_s = now_s - self._begun_s, self._longest_s or math.inf
+        left_s = traffic_specs.LONGER_FOR_LOAD * longest_s - passed_s
+        running_s = now_s - self._first_s
+        is_too_slow = ran * left_s < (enough - ran) * running_s
+        return left_s < 0 or (passed_s > longest_s and is_too_slow)
 
 
 class PoolChangeGoal:

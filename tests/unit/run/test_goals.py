@@ -70,6 +70,21 @@ def test_a_slow_load_gets_more_time_if_it_reaches_its_goal_then(
     now_s = 100.0
     monkeypatch.setattr(concurrency, "monotonic_s", lambda: now_s)
     time = goals.LoadTime(10.0)
-    assert not time.is_up(0, 100)
+    assert not time.is_up(1, 100)
     now_s += at_s
+    assert time.is_up(ran, 100) is is_up
+
+
+@pytest.mark.parametrize(("ran", "is_up"), [(39, True), (41, False)])
+def test_a_slow_start_is_not_taken_for_a_slow_load(
+    ran: int, is_up: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first pod runs after 5 s; 6 s later, 9 s are left."""
+    now_s = 100.0
+    monkeypatch.setattr(concurrency, "monotonic_s", lambda: now_s)
+    time = goals.LoadTime(10.0)
+    assert not time.is_up(0, 100)
+    now_s += 5
+    assert not time.is_up(1, 100)
+    now_s += 6
     assert time.is_up(ran, 100) is is_up
