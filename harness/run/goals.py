@@ -41,7 +41,7 @@ class LoadTime:
         self._longest_s, self._begun_s, self._first_s = longest_s, 0.0, 0.0
 
     def is_up(self, ran: int, enough: int) -> bool:
-        """Return whether the load has to end, with so many pods that ran of those it needs.
+        """Return whether the load has to end, with this number of pods that ran, of those it needs.
 
         A slow cluster gets more time, if that will do: LONGER_FOR_LOAD times as long at most. How
         fast it is follows from the time since the first pod ran.
