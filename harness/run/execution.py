@@ -210,7 +210,7 @@ class Execution:
             self._cluster,
             self._supervisor,
             self._processes,
-            has_load=lambda: self._pods.present + self._pods.ran > 0,
+            has_load=self._has_begun,
         )
 
     def _heal_faults(self) -> None:
@@ -252,8 +252,13 @@ class Execution:
         """Return whether the load need not go on: for its own goals, or until faults happened."""
         if self._faults is not None and self._faults.is_awaited():
             return False
-        is_done = self._pods.ran >= self._enough and self._changes.is_reached()
-        return is_done or self._load_time.is_up(self._pods.ran, self._enough)
+        if self._pods.ran >= self._enough and self._changes.is_reached():
+            return True
+        return self._has_begun() and self._load_time.is_up(self._pods.ran, self._enough)
+
+    def _has_begun(self) -> bool:
+        """Return whether the load has made a pod; the start of its processes is not its time."""
+        return self._pods.present + self._pods.ran > 0
 
     def _wait_for_pods(self, count: int) -> None:
         """Wait until this many pods are Running, or until the scenario's timeout.

@@ -88,7 +88,6 @@ COMMANDS = {
     "hunt": ["hunt", "SCENARIO", "--repeat", "1", "--repeat-controls", "0", "--reports", "DISK/r"],
     "budget": ["hunt", "SCENARIO", "--minutes", "1", "--repeat", "1", "--reports", "DISK/reports"],
     "report": ["report", "DISK/run"],
-    "replay --html": ["replay", "TOKEN", "--html", "DISK/page.html"],
     "replay --pytest": ["replay", "TOKEN", "--pytest", "DISK/test_it.py"],
     "replay --save": ["replay", "TOKEN", "--save", "DISK/saved"],
     "apiserver --kubeconfig": ["apiserver", "--kubeconfig", "DISK/kubeconfig"],

@@ -96,6 +96,7 @@ def test_the_clusters_claim_controller_is_off_when_ours_runs() -> None:
         "bootstrap-signer-controller",
         "token-cleaner-controller",
         "-resourceclaim-controller",
+        "-device-taint-eviction-controller",
     ]
     theirs = patch_of(kind_profile("kind", "claim_controller=true"))
     assert "controllers" not in theirs["controllerManager"]["extraArgs"]
