@@ -29,7 +29,7 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 
 # mypy needs one processor only: the tests run beside it.
 test: lint  ## lint, type-check and test: the fast tests, and a tenth of the others, which the commit chooses
-	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="--fast $(ARGS)"
+	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="$(or $(ARGS),--fast)"
 
 test-all: lint  ## lint, type-check and test: everything
 	$(MAKE) --no-print-directory --jobs 2 suite types
