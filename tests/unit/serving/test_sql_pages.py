@@ -95,7 +95,15 @@ def test_runs_with_links_are_not_asked(client: served_reports.Client) -> None:
 
 def _readers() -> list[psutil.Process]:
     found = psutil.Process().children(recursive=True)
-    return [item for item in found if "reading_child" in " ".join(item.cmdline())]
+    return [item for item in found if _is_reader(item)]
+
+
+def _is_reader(process: psutil.Process) -> bool:
+    """A child of another test may end meanwhile."""
+    try:
+        return "reading_child" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def test_a_query_ends_when_its_page_is_closed(client: served_reports.Client) -> None:
