@@ -92,8 +92,10 @@ def test_integers_are_rounded_away_from_zero(text: str, whole: int) -> None:
 def test_the_printed_form_is_worth_the_same_and_stays(number: int, suffix: str) -> None:
     quantity = quantities.parse(f"{number}{suffix}")
     again = quantities.parse(quantity.text)
+    # As Go: no suffix beyond Ei, so that -2^70 is written as -1; only positive ones are capped.
+    without_suffix = suffix.endswith("i") and quantity.amount <= -(2**70)
     capped = suffix.endswith("i") and quantity.amount == quantities.INT64_MAX
-    if suffix not in ("n", "u") and not capped:
+    if suffix not in ("n", "u") and not capped and not without_suffix:
         assert again.amount == quantity.amount
     assert again.text == quantity.text
     assert isinstance(again.amount, decimal.Decimal)
