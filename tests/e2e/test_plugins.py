@@ -134,8 +134,12 @@ def test_task_sets_and_a_shape_make_the_load_until_the_shape_ends(tmp_path: path
     """Long before the scenario's time, and no user of the second step is left out."""
     scenario = running.scenario(tmp_path)
     (tmp_path / "shaped.py").write_text(SEQUENCE + SHAPE)
-    times = ["--set", "traffic.duration_s=60", "--set", "traffic.duration_max_s=60"]
-    code, text = running.called(tmp_path, "run", str(scenario), "--locustfile", "shaped.py", *times)
+    values = ["traffic.duration_s=60", "traffic.duration_max_s=60"]
+    values += ["load.allocations_min=1", "load.pods_running_min=1"]
+    options = [word for value in values for word in ("--set", value)]
+    code, text = running.called(
+        tmp_path, "run", str(scenario), "--locustfile", "shaped.py", *options
+    )
     assert code == 0, text
     log = (running.run_directory(tmp_path) / "logs" / "traffic.log").read_text()
     assert '"Person": 9' in log
