@@ -189,5 +189,4 @@ def _name(signature: str) -> str:
 
 
 def _escaped(signature: str) -> str:
-    """Escape the dot of a namespace, which is no target."""
     return signature.replace(".", "\\.", 1) if signature.startswith(_NAMESPACES) else signature

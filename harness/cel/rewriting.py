@@ -80,7 +80,6 @@ def _closing(tokens: list[str], opening: int) -> int:
 
 
 def _split(tokens: list[str]) -> list[list[str]]:
-    """Return the arguments of a call."""
     arguments: list[list[str]] = [[]]
     depth = 0
     for word in tokens:

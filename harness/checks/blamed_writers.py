@@ -50,7 +50,6 @@ class Reviewer:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
-        """Return a reviewer of a run."""
         return cls(evidence)
 
     def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
@@ -81,7 +80,6 @@ class Reviewer:
 
     @functools.cached_property
     def _scripted(self) -> set[int]:
-        """The revisions that patches of a script have made."""
         plan = self._history.plan
         journal = self._history.operations(script_specs.JOURNAL)
         if journal is None or not scripted_plans.is_scripted(plan):

@@ -47,7 +47,6 @@ class _AnyShareable(declared_devices.DeclaredDevices):
     """The devices of slices that are in doubt: any of them may have allowed shares."""
 
     def is_shareable(self, device: str) -> bool | None:
-        """Return True."""
         del device
         return True
 
@@ -69,7 +68,6 @@ class Reviewer:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
-        """Return a reviewer of a run."""
         return cls(evidence, evidence[certification.Certificate].items)
 
     def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
@@ -99,7 +97,6 @@ class Reviewer:
 
     @functools.cached_property
     def _certain(self) -> protocol.Evidence:
-        """The input of checks with the certain holds."""
         body = self._evidence.history.observations()
         return self._with_holds(certain_holds.fold(() if body is None else body, self._found))
 

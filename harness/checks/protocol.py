@@ -59,7 +59,6 @@ class Evidence:
         return value
 
     def __contains__(self, kind: Kind) -> bool:
-        """Return whether there is evidence of this type already."""
         return kind in self._values
 
     @property

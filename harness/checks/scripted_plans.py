@@ -13,7 +13,6 @@ from harness.scenario import script_specs
 
 
 def is_scripted(plan: plans.Plan) -> bool:
-    """Return whether the run plays a script."""
     return _traffic(plan.settings).get("profile") == script_specs.JOURNAL
 
 
@@ -39,7 +38,6 @@ def disturbs(plan: plans.Plan, process: str) -> bool:
 
 
 def has_extended_pods(settings: Mapping[str, Any]) -> bool:
-    """Return whether a pod of the script asks for an extended resource."""
     played = _traffic(settings)
     is_script = played.get("profile") == script_specs.JOURNAL
     objects: Sequence[Mapping[str, Any]] = (played.get("objects") or ()) if is_script else ()

@@ -128,7 +128,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that ends with this judgement."""
         return self.verdict.exit_code
 
 

@@ -43,7 +43,6 @@ class NamedObject(Protocol):
 
 
 def involved_claim(item: NamedObject) -> InvolvedObject:
-    """Return the claim of this namespace, name and UID."""
     return InvolvedObject(
         kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
     )

@@ -32,7 +32,6 @@ class Reviewer:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
-        """Return a reviewer of a run."""
         return cls(evidence.plan)
 
     def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:

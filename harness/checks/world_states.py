@@ -101,7 +101,6 @@ class WorldState(folders.Folder):
         self._moved(seen.ts_ns)
 
     def see_pod_group(self, seen: observations.SeenPodGroup) -> None:
-        """Note that a PodGroup exists or is gone."""
         if seen.is_gone:
             self.groups.pop(seen.object.metadata.uid, None)
         else:

@@ -174,7 +174,6 @@ class Api:
         return Listing(listed.get("items") or [], listed["metadata"]["resourceVersion"])
 
     def create(self, resource: Resource, obj: Object, *, namespace: str | None = None) -> Object:
-        """Create an object and return it as stored."""
         return self._call("POST", resource.path(namespace), obj)
 
     def require_accepted(self, resource: Resource, obj: Object, *, namespace: str) -> None:
@@ -239,7 +238,6 @@ class Api:
         return self._call("DELETE", resource.path(namespace, name), options)
 
     def bind(self, pod: Object, node_name: str) -> None:
-        """Assign a pod to a node."""
         meta = pod["metadata"]
         binding = {
             "apiVersion": "v1",

@@ -74,7 +74,6 @@ class EventRecorder:
     """Sends events; used by several threads."""
 
     def __init__(self, api: apis.Api, *, component: str) -> None:
-        """`component` is the one that the events name."""
         self._api, self._component = api, component
         self._guard = concurrency.lock("event-recorder")
         self._budgets: collections.OrderedDict[str, _Budget] = collections.OrderedDict()
@@ -101,7 +100,6 @@ class EventRecorder:
             concurrency.step("event.failed", reason=str(error))
 
     def _combined(self, similar: _Similar, message: str, now_s: float) -> tuple[str, str]:
-        """Return the message to send, and the text by which its repetitions are found."""
         known = _remembered(self._messages, similar, _Messages(set(), now_s))
         if now_s - known.since_s > SIMILAR_WITHIN_S:
             known.texts, known.since_s = set(), now_s

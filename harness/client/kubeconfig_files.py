@@ -74,7 +74,6 @@ def write(path: pathlib.Path, document: Document) -> None:
 
 
 def _absolute(entry: Any, path: pathlib.Path) -> Any:
-    """Return an entry with its relative paths made absolute."""
     if not isinstance(entry, dict):
         return entry
     changed: dict[str, Any] = json.loads(json.dumps(entry, default=str))

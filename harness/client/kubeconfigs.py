@@ -50,7 +50,6 @@ class Proxy:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that the proxy needs."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
 
 
@@ -82,13 +81,11 @@ class Endpoint:
     """The headers of each request that name the user to impersonate."""
 
     def __str__(self) -> str:
-        """Return the address and the proxy, for messages."""
         way = f" through the proxy {self.proxy}" if self.proxy else ""
         return f"{self.host}:{self.port}{way}"
 
     @property
     def identity(self) -> exec_credentials.Credentials:
-        """The credentials in the kubeconfig itself."""
         return exec_credentials.Credentials(self.token, self.certificate, self.key)
 
     def context(
@@ -277,13 +274,11 @@ def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -
 def shared_context(
     endpoint: Endpoint, identity: exec_credentials.Credentials
 ) -> ssl.SSLContext | None:
-    """Return the TLS context that all connections with the same endpoint and credentials share."""
     return endpoint.context(identity)
 
 
 @functools.lru_cache(maxsize=8)
 def shared_plugin(command: exec_credentials.Command) -> exec_credentials.Plugin:
-    """Return the plugin that all transports with the same command share."""
     return exec_credentials.Plugin(command)
 
 

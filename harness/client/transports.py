@@ -167,7 +167,6 @@ class HttpTransport:
         return _Repeating(headers, self._endpoint.impersonation)
 
     def _renew(self) -> None:
-        """Get the current credentials from the exec plugin."""
         if self._plugin is None:
             return
         try:
@@ -221,8 +220,6 @@ class HttpTransport:
 
 
 def _named(server_name: str) -> type[http.client.HTTPSConnection]:
-    """Return a connection class that verifies the server's certificate for another name."""
-
     class Named(http.client.HTTPSConnection):
         def connect(self) -> None:
             http.client.HTTPConnection.connect(self)

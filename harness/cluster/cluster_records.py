@@ -86,11 +86,9 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.owner.find() is not None and not (self.stays and self.state == "up")
 
     def load_profile(self) -> profiles.Profile:
-        """Return the profile as an object."""
         return profiles.restore(self.profile)
 
     def request(self) -> interfaces.ClusterRequest:
-        """Return the request from which the cluster was created."""
         return interfaces.ClusterRequest(
             name=self.name, directory=self.path, stays=self.stays, runs=self.runs
         )
@@ -159,7 +157,6 @@ def require_new(name: str) -> None:
 
 
 def mark_up(entry: ClusterRecord, running: Sequence[ProcessIdentity]) -> ClusterRecord:
-    """Record that the cluster is up, and its processes."""
     changed = msgspec.structs.replace(entry, state="up", processes=list(running))
     _written(changed).replace(_path(entry.name))
     return changed
@@ -196,7 +193,6 @@ def forget_interrupted_writes() -> None:
 
 
 def is_pid_running(text: str) -> bool:
-    """Return whether a process with this pid is running."""
     try:
         return is_running(psutil.Process(int(text)))
     except (ValueError, psutil.NoSuchProcess):

@@ -48,7 +48,6 @@ class ServerCommand:
 
     @property
     def plain_kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for plain HTTP, which the server writes."""
         return self.directory / PLAIN_KUBECONFIG
 
     @property
@@ -96,7 +95,6 @@ class ServerCommand:
         return ["--audit-log", str(self.audit_log), *names]
 
     def on_ports_in_use(self) -> "ServerCommand":
-        """Return the same command with the ports that the kubeconfigs name."""
         return dataclasses.replace(
             self,
             port=kubeconfigs.load(self.plain_kubeconfig).port,

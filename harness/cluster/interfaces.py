@@ -78,7 +78,6 @@ class End:
 
     @classmethod
     def of(cls, end: Callable[[], object]) -> "End":
-        """Return when what `end` ends has ended."""
         alive_ns = clocks.monotonic_ns()
         end()
         return cls(alive_ns, clocks.monotonic_ns())
@@ -165,7 +164,6 @@ class ControlsProcesses(Protocol):
 
 
 def unsupported_restart(name: str, remedy: str) -> errors.ClusterError:
-    """Return the error of a cluster whose API server cannot be restarted."""
     return errors.ClusterError(
         f"expected a cluster whose API server can be restarted on its data, got {name}: {remedy}"
     )

@@ -100,7 +100,6 @@ def _own_output() -> Iterator[int]:
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:
-    """Kill the process and what it has started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

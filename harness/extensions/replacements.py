@@ -45,7 +45,6 @@ class Releases:
     """Instead of a range: which versions, for what is no release of Kubernetes."""
 
     def __str__(self) -> str:
-        """Return the range as prose."""
         if self.words:
             return self.words
         span = f"{self.first} to {self.last}" if self.first else f"up to {self.last}"
@@ -230,7 +229,6 @@ class Catalogue:
 
 
 def _classes(package: str) -> Iterator[Any]:
-    """Yield the classes with facts of their own in a module, or the modules of a package."""
     top = importlib.import_module(package)
     below = pkgutil.walk_packages(getattr(top, "__path__", ()), f"{package}.")
     for module in (top, *(importlib.import_module(info.name) for info in below)):

@@ -140,7 +140,6 @@ class Exchange:
     async def _find_stale(
         self, facts: matching.Facts
     ) -> dict[injection.Stale, stale_reads.StaleRead]:
-        """Return the older answers that faults may ask for."""
         client = self._client
         if not stale_reads.is_read(self._call) or not client.notes.are_wanted:
             return {}

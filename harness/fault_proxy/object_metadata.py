@@ -124,7 +124,6 @@ _EVENT_TYPE, _EVENT_OBJECT, _EVENT_RAW = 1, 2, 1
 
 
 def of_body(body: bytes | None, *, content_encoding: str = "") -> Metadata:
-    """Return the metadata of the object or list in a body."""
     try:
         if not body:
             return _UNKNOWN

@@ -320,7 +320,6 @@ def _rejected(name: str, note: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _tame_garbage_collection() -> None:
-    """Exclude all current objects from garbage collection, and run it rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)

@@ -50,7 +50,6 @@ class VersionNotes:
 
     @property
     def are_wanted(self) -> bool:
-        """True while there is a fault that makes reads stale."""
         return self._faults.wants("request") and any(
             isinstance(fault.spec.action, injection.Stale) for fault in self._faults.all()
         )

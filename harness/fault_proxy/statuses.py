@@ -47,7 +47,6 @@ def body(status: dict[str, Any]) -> bytes:
 
 
 def error_frame(status: dict[str, Any], framing: watch_frames.Framing) -> bytes:
-    """Return the event ERROR with a Status, in the framing of its watch."""
     if not framing.is_protobuf:
         return msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n"
     event = _text(_EVENT_TYPE, "ERROR") + object_metadata.data(

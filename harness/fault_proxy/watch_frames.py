@@ -33,7 +33,6 @@ class JsonLines:
         return data.rfind(b"\n") + 1
 
     def split(self, whole: bytes) -> list[bytes]:
-        """Return the lines."""
         return [line + b"\n" for line in whole.split(b"\n")[:-1]]
 
 
@@ -65,7 +64,6 @@ class Opaque:
     is_protobuf = False
 
     def whole_bytes(self, data: bytes) -> int:
-        """Return the size of the data."""
         return len(data)
 
     def split(self, whole: bytes) -> list[bytes]:
@@ -74,14 +72,12 @@ class Opaque:
 
 
 def of_content_type(content_type: str) -> Framing:
-    """Return the framing of a watch."""
     if _JSON.match(content_type):
         return JsonLines()
     return ProtobufFrames() if _PROTOBUF.match(content_type) else Opaque()
 
 
 def with_length(message: bytes) -> bytes:
-    """Return a protobuf frame."""
     return len(message).to_bytes(_LENGTH_BYTES, "big") + message
 
 

@@ -84,7 +84,6 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
         return [self.directory_of(result) for result in self.results if result.directory]
 
     def directory_of(self, result: Result) -> pathlib.Path:
-        """Return the directory of a result that has one."""
         given = pathlib.Path(result.directory)
         moved = self.path.parent.parent / given.parent.name / given.name
         return moved if os.path.isdir(moved) else given  # noqa: PTH112 - never raises

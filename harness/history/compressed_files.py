@@ -58,7 +58,6 @@ def compress(path: pathlib.Path) -> pathlib.Path:
 
 
 def _frames(read: Callable[[int], bytes], begin: int) -> Iterator[bytes]:
-    """Yield the frames of the content up to a place, and the frame of the rest."""
     compressor = zstd_frames.Compressor(level=LEVEL)
     while begin > 0:
         piece = read(min(begin, _PIECE))

@@ -116,7 +116,6 @@ class History:
 
     @functools.cached_property
     def compared(self) -> manifests.Comparison:
-        """The directory compared with its manifest."""
         return manifests.compare(self.directory, self.plan)
 
     @functools.cached_property
@@ -217,7 +216,6 @@ class History:
 
     @property
     def phases(self) -> Iterable[records.Phase]:
-        """The phases of the run."""
         journal = self.processes
         return (
             [item for item in journal.records if isinstance(item, records.Phase)] if journal else []

@@ -89,7 +89,6 @@ def _names(directory: directories.RunDirectory) -> Iterator[str]:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether JSON can contain the name."""
     return not any("\ud800" <= character <= "\udfff" for character in name)
 
 

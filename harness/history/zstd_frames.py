@@ -64,7 +64,6 @@ class Compressor:
         return before + block
 
     def append_frame(self, data: bytes) -> bytes:
-        """Return the data as a whole frame."""
         return self.end() + self.append(data) + self.end()
 
     def end(self) -> bytes:

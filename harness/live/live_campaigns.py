@@ -163,7 +163,6 @@ class LiveCampaign:
         return round(max(end_s - begun_s, 0.0), 1)
 
     def _done(self) -> set[int]:
-        """Return the numbers of the planned runs that need no further attempt."""
         return {
             item.number
             for item in self._results

@@ -60,7 +60,6 @@ class ApiCalls:
         return found
 
     def see(self, process: str, record: object) -> None:
-        """See a record of the operations of a process."""
         if isinstance(record, records.Invocation):
             self._open[process, record.op] = record
             if self._first_ns is None:

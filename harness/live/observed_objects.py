@@ -95,7 +95,6 @@ class ObservedObjects:
         self.double_allocations = 0
 
     def see(self, record: object) -> None:
-        """See a record of the recorder."""
         if isinstance(record, Seen):
             kind = self._kinds.get(record.resource)
             if kind is not None and record.type == "LISTED" and kind.listing is not None:

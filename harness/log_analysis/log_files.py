@@ -79,7 +79,6 @@ def pieces(name: str) -> Iterator[bytes]:
 
 
 def _bounded(content: Iterator[bytes], file: "_Rewound") -> Iterator[bytes]:
-    """Raise LogDamageError where a compressed log grows to far more than logs do."""
     size = 0
     for piece in content:
         size += len(piece)

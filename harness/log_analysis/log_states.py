@@ -126,7 +126,6 @@ class LogState:
             self._losses = array.array("Q", sorted((*self._losses, *unseen)))
 
     def _is_unseen(self, moments: ClaimLines) -> bool:
-        """Return whether lines about a claim's devices are missing, as later claims' are there."""
         order = _stored_order(moments)
         if not order or not moments.devices or moments.observed or moments.released:
             return False

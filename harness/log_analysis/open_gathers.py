@@ -159,7 +159,6 @@ class OpenGathers:
         self._open[thread] = _Open(gather, record)
 
     def see_finish(self, record: LogRecord) -> None:
-        """Take in what a gather found."""
         content, record.document = record.document, b""
         opened = self._open.get(record.thread)
         if opened is None:
@@ -185,7 +184,6 @@ class OpenGathers:
                 opened.observed.append((device, moments))
 
     def see_removed(self, moments: ClaimLines) -> None:
-        """Take in that a claim left the claims in flight."""
         for opened in self._open.values():
             opened.left += [entry for entry in opened.observed if entry[1] is moments]
 

@@ -58,7 +58,6 @@ class Cause:
 def _cause_of(
     signature: Signature, *sentences: str, is_certain: bool = True, window: Window | None = None
 ) -> Cause:
-    """Return a cause that these sentences explain."""
     return Cause(signature, is_certain, sentences, window)
 
 
@@ -203,7 +202,6 @@ def find_gathering(found: DoubleAllocation) -> Cause | None:
 def _by_removal(
     first: ClaimLines, removed: LogRecord, gather: Gather, end: LogRecord
 ) -> Cause | None:
-    """Judge a log that shows when the claim left the claims in flight."""
     observed, begin = first.observed, gather.begin
     if not (precedes(observed, removed) and precedes(removed, end)):
         return None

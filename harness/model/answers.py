@@ -16,7 +16,6 @@ class Verdict(enum.StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that ends with this verdict."""
         return {Verdict.VALID: 0, Verdict.UNKNOWN: 20, Verdict.INVALID: 10}[self]
 
 

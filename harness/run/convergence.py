@@ -59,7 +59,6 @@ class ConvergenceWatch:
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Stop watching."""
         for informer in self._informers:
             informer.stop()
 

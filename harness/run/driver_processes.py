@@ -38,7 +38,6 @@ class DriverProcesses:
 
     @property
     def names(self) -> list[str]:
-        """The names of the processes."""
         return list(self._places)
 
     @property
@@ -86,7 +85,6 @@ class DriverProcesses:
         )
 
     def remove_sockets(self) -> None:
-        """Remove the folder of the sockets."""
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
 
@@ -96,7 +94,6 @@ class DriverProcesses:
             yield folder
 
     def _folders(self) -> dict[str, str]:
-        """Return the folders of a driver, by placeholder, with `{node}` in them."""
         if self._sockets is None:
             self._sockets = pathlib.Path(tempfile.mkdtemp(prefix="fh-"))
         return {
@@ -132,7 +129,6 @@ class DriverProcesses:
 
 
 def _served(place: driver_commands.Place) -> Iterator[str]:
-    """Yield the options with the nodes and names of a process."""
     for node in place.nodes:
         yield from ("--node", node)
     for driver in place.drivers:

@@ -320,7 +320,6 @@ class Execution:
         self._owed_ns = clocks.monotonic_ns()
 
     def _is_still(self) -> bool:
-        """Return whether progress is judged, and there has been none for the time it may take."""
         if self._plan.progress_s is None:
             return False
         allowed_s = self._plan.progress_s + convergence.MARGIN_S

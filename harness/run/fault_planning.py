@@ -61,7 +61,6 @@ def _draw_one(
     dice: random.Random,
     drawn: list[fault.Fault],
 ) -> fault.Fault:
-    """Return a fault that can work in the run beside those that are drawn already."""
     why, kinds = "", list(spec.kinds or DRAWN)
     for _ in range(TRIES_PER_DRAW):
         kind = dice.choice(kinds)

@@ -95,7 +95,6 @@ class PodCounter(informers.StateHandler):
 
     @property
     def running(self) -> int:
-        """The number of pods that are Running now."""
         return len(self._running)
 
     @property
@@ -118,7 +117,6 @@ class PodCounter(informers.StateHandler):
                 self._ran += 1
 
     def on_delete(self, last: dict[str, Any]) -> None:
-        """Forget a deleted pod."""
         uid = last["metadata"]["uid"]
         with self._guard:
             self._present.discard(uid)

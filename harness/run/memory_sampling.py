@@ -24,13 +24,11 @@ class MemorySampler:
         *,
         pods_ran: Callable[[], int],
     ) -> None:
-        """`pids` returns those of the processes that run now."""
         self._pids, self._write, self._pods_ran = pids, write, pods_ran
         self._stopped = concurrency.Event("memory-sampler.stopped")
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
-        """Start to sample."""
         self._thread = concurrency.spawn("memory-sampler", self._run)
 
     def stop(self) -> None:

@@ -178,7 +178,6 @@ def _of_controller(scenario: specs.Scenario) -> fault.Calls:
 
 
 def _name_objections(scenario: specs.Scenario, resource: str, pattern: str) -> Iterator[str]:
-    """Yield why no object of a resource can have such a name, as far as names are known."""
     shapes = _name_shapes(resource, scenario)
     if shapes and not any(_can_match(pattern, shape) for shape in shapes):
         yield (
@@ -216,7 +215,6 @@ def _name_shapes(resource: str, scenario: specs.Scenario) -> list[str]:
 
 
 def _can_match(pattern: str, shape: str) -> bool:
-    """Return whether a shell pattern can match a name of this shape."""
     if not shape.endswith(_ANY):
         return fnmatch.fnmatchcase(shape, pattern)
     prefix, literal = shape.removesuffix(_ANY), _literal_start(pattern)

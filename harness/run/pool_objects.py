@@ -69,7 +69,6 @@ def _require_accepted_sets(scenario: specs.Scenario) -> None:
 def _created(
     pools: pool_specs.PoolsSpec, found: importing.Imported
 ) -> Iterator[tuple[str, int, apis.Resource, Object]]:
-    """Yield the kind, the number among its kind and the object that a run creates."""
     given = imported_objects.ImportedObjects(pools, found, labels={})
     for index in range(found.summary.nodes):
         name = naming.node(index, prefix=pools.node_prefix)
@@ -85,7 +84,6 @@ def _created(
 def _explained(
     found: importing.Imported, kind: str, number: int, problem: str
 ) -> errors.ManifestError:
-    """Return the error about the n-th object of a kind, with its place in the files."""
     manifests = (item for item in reading.read(found.paths) if item.kind == kind)
     for index, manifest in enumerate(manifests):
         if index == number:

@@ -336,7 +336,6 @@ def _cluster_options(profile: profiles.Profile) -> list[str]:
 
 
 def scenario_of(plan: plans.Plan) -> specs.Scenario:
-    """Return the resolved scenario of a plan."""
     return specs.Scenario.model_validate(plan.settings)
 
 

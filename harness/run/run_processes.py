@@ -147,7 +147,6 @@ class RunProcesses:
         )
 
     def traffic_has_ended(self) -> bool:
-        """Return whether the Locust processes have ended."""
         return self._supervisor.finished(TRAFFIC)
 
     def stop(self) -> None:
@@ -337,7 +336,6 @@ class RunProcesses:
     def _start_subject_part(
         self, name: str, part: str, *arguments: str, elected: bool = False
     ) -> None:
-        """Start a part of the Python subject with its settings, its defects and a steps file."""
         common = [*self._connection(name), "--settings", self._write_settings(name)]
         common += self._defects_of(
             naming.CLAIM_CONTROLLER if part == naming.CLAIM_CONTROLLER else "scheduler"
@@ -349,7 +347,6 @@ class RunProcesses:
         self._supervisor.start_part(name, part, *common, *arguments, elected=elected)
 
     def _defects_of(self, part: known_defects.Part) -> list[str]:
-        """Return the options with the defects of a part."""
         return _defects(known_defects.of_part(self._plan.defects, part))
 
     def _write_settings(self, name: str) -> pathlib.Path:
@@ -369,7 +366,6 @@ class RunProcesses:
         return ["--kubeconfig", self._kubeconfig_of(name), "--namespace", self._plan.namespace]
 
     def _kubeconfig_of(self, name: str) -> pathlib.Path:
-        """Return the kubeconfig of a process that is ours."""
         return self._led_of(name) or self._kubeconfig
 
     def _led_of(self, name: str) -> pathlib.Path | None:
@@ -382,10 +378,8 @@ class RunProcesses:
 
 
 def _defects(chosen: Iterable[str]) -> list[str]:
-    """Return the options with defects."""
     return [word for defect in chosen for word in ("--defect", defect)]
 
 
 def _remedies(chosen: Iterable[str]) -> list[str]:
-    """Return the options with remedies."""
     return [word for remedy in chosen for word in ("--remedy", remedy)]

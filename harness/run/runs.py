@@ -111,7 +111,6 @@ def _explaining_silence(cluster: interfaces.Cluster) -> Iterator[None]:
 def _describe(
     cluster: interfaces.Cluster, plan: plans.Plan, directory: directories.RunDirectory
 ) -> None:
-    """Write the cluster's name, provider and versions into the run directory."""
     document = {"name": cluster.name, "provider": plan.cluster, "versions": dict(cluster.versions)}
     content = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
     writing.replace(directory.cluster, content)

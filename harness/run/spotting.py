@@ -230,7 +230,6 @@ class _Slices(informers.StateHandler):
 
 
 def _holds_of(claim: Object) -> list[hold_history.Hold]:
-    """Return the holds of a claim as it is now."""
     meta = claim["metadata"]
     allocation = claim.get("status", {}).get("allocation")
     known = None if allocation is None else msgspec.convert(allocation, observed_claims.Allocation)

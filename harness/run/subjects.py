@@ -244,7 +244,6 @@ def _require_own_controller(option: str, chosen: Sequence[str], only_ours: str) 
 
 
 def _require_unchanged(defects: Sequence[str], remedies: Sequence[str], release: str) -> None:
-    """Raise UsageError for defects, remedies or a release that no scheduler here can have."""
     if defects:
         raise errors.UsageError(
             f"expected the python subject for --defect {defects[0]}: only it has known defects"

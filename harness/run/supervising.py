@@ -32,7 +32,6 @@ class RunJournal:
         self._write(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
 
     def started(self, process: str, pid: int, argv: Sequence[str]) -> None:
-        """Record the start of a process."""
         self._write(
             records.ProcessStarted(
                 process=process, pid=pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
@@ -40,7 +39,6 @@ class RunJournal:
         )
 
     def paused(self, process: str, pid: int, *, fault: str) -> None:
-        """Record that a fault has paused a process."""
         self._write(
             records.ProcessPaused(
                 process=process, pid=pid, fault=fault, ts_ns=clocks.monotonic_ns()
@@ -141,7 +139,6 @@ class Supervisor:
     def __init__(
         self, directory: directories.RunDirectory, *, run_id: str, cluster: ExitReport
     ) -> None:
-        """`cluster` reports the exit of the cluster that the processes use."""
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
         self._journal = RunJournal(directory, run_id=run_id)

@@ -159,7 +159,6 @@ class ClaimSpec(Spec):
 
     @property
     def least_devices(self) -> int:
-        """The least number of devices with which the claim is satisfied."""
         return sum(
             min(1 if item.all else item.devices for item in request.alternatives)
             for request in self.asked
@@ -167,7 +166,6 @@ class ClaimSpec(Spec):
 
     @property
     def most_devices(self) -> int:
-        """The largest number of devices that the claim may get."""
         most = sum(
             max(DEVICES_MAX if item.all else item.devices for item in request.alternatives)
             for request in self.asked

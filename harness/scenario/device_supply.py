@@ -55,7 +55,6 @@ def kinds(
 
 
 def _of_nodes(pools: pool_specs.PoolsSpec) -> pool_kind_specs.PoolKindSpec:
-    """Return the pools that every node has as a kind."""
     return pool_kind_specs.PoolKindSpec.model_construct(
         name="", devices=pools.devices_per_node, capacity=pools.capacity
     )
@@ -80,7 +79,6 @@ def _all_at_once(
     kind: pool_kind_specs.PoolKindSpec,
     item: claim_specs.AlternativeSpec,
 ) -> int:
-    """Return how often all devices of a kind can be given away that one node can use."""
     if not _shares(kind, item):
         return 0
     places = min(pools.nodes, kind.devices) if kind.place == "device" else pools.pool_count(kind)
@@ -99,7 +97,6 @@ def _shares(kind: pool_kind_specs.PoolKindSpec, item: claim_specs.AlternativeSpe
 def _is_blocked(
     kind: pool_kind_specs.PoolKindSpec, item: claim_specs.AlternativeSpec, index: int
 ) -> bool:
-    """Return whether a taint keeps the request from the device."""
     taints = [taint for taint in kind.taints if index % taint.every == 0]
     return any(
         taint.effect in _BLOCKING and not any(_tolerates(one, taint) for one in item.tolerations)
@@ -129,7 +126,6 @@ def _shares_of_device(kind: pool_kind_specs.PoolKindSpec, item: claim_specs.Alte
 def _taken(
     kind: pool_kind_specs.PoolKindSpec, item: claim_specs.AlternativeSpec, name: str
 ) -> Fraction:
-    """Return the amount of a capacity that a request gets of a device."""
     policy, asked = kind.policies.get(name), item.capacity.get(name)
     if asked is None:
         return quantities.amount(policy.default if policy else kind.capacity[name])

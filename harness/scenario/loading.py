@@ -151,7 +151,6 @@ def with_summary(
 def _read_objects(
     document: documents.Document, path: pathlib.Path, overrides: Sequence[str]
 ) -> None:
-    """Put the content of the files of `traffic.objects` into the document."""
     traffic = document.get("traffic")
     if not isinstance(traffic, dict) or traffic.get("profile") != "objects":
         return

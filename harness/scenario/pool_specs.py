@@ -44,7 +44,6 @@ class DeviceClassSpec(Spec):
 
     @property
     def requested_resource(self) -> str:
-        """The extended resource that containers request for devices of this class."""
         return self.extended_resource or IMPLICIT_RESOURCE_PREFIX + self.name
 
 
@@ -158,7 +157,6 @@ class PoolsSpec(Spec):
         return "NoExecute" in effects or bool(of_files)
 
     def pool_count(self, kind: pool_kind_specs.PoolKindSpec) -> int:
-        """Return the number of pools of a further kind."""
         return {"node": self.nodes, "zone": self.zones}.get(kind.place, 1)
 
     def class_of(self, kind_name: str) -> str:

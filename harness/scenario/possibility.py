@@ -143,7 +143,6 @@ def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that each scheduler can have devices of its own."""
     subject, pools = scenario.subject, scenario.pools
     if not subject.own_devices:
         return
@@ -172,7 +171,6 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def _of_reporting_drivers(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that a driver that is to report is one that can."""
     if scenario.driver.device_status and scenario.subject.driver != "socket":
         yield (
             f"driver.device_status: expected false with subject.driver {scenario.subject.driver!r}, "
@@ -198,7 +196,6 @@ def _of_publishing_drivers(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
-    """Check what the manifests of users say."""
     pools = scenario.pools
     yield from objections_of_objects.of_pools(
         scenario.object_sets,
@@ -217,7 +214,6 @@ def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that the pools can satisfy each claim while no other claim has devices."""
     for index, claim in enumerate(scenario.claim_kinds):
         where = f"claims.{index}" if scenario.claims else "claim"
         if claim.is_plain and scenario.pools.is_plain:

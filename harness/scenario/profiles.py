@@ -231,7 +231,6 @@ def _switched_on(
     scenario: specs.Scenario,
     version: cluster_features.Version,
 ) -> dict[str, Any]:
-    """Return the feature gates and API versions of the profile with those that are needed."""
     chosen = profile.feature_gates
     found = cluster_features.switches(
         scenario, version, chosen, where=profile.name, program="a Kubernetes"

@@ -61,7 +61,6 @@ SHELVES = {"scenario": loading.SHELF, "cluster": profiles.SHELF}
 
 
 def file_name(kind: str) -> str:
-    """Return the name of the schema's file, beside the shipped files of that kind."""
     return f"{kind}.schema.json"
 
 

@@ -143,7 +143,6 @@ class Scenario(Spec):
 
     @property
     def named_faults(self) -> list[tuple[str, fault.Fault]]:
-        """The faults with their names."""
         return list(fault_kinds.named(self.faults))
 
     def claim_kind(self, number: int) -> int:
@@ -208,7 +207,6 @@ class Scenario(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_time_for_the_traffic(self) -> Self:
-        """Reject a time limit that is shorter than the traffic may take."""
         if self.timeout_s < self.traffic.longest_s:
             raise pydantic_core.PydanticCustomError(
                 "timeout_too_short",

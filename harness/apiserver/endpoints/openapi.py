@@ -105,7 +105,6 @@ def _info() -> Document:
 
 
 def _names(items: Iterable[resources.ResourceType]) -> list[str]:
-    """Return the names of the definitions of resources, and of all that they refer to."""
     waiting = [kind.name for item in items for kind in _kinds(item)]
     known: set[str] = set()
     while waiting:
@@ -117,7 +116,6 @@ def _names(items: Iterable[resources.ResourceType]) -> list[str]:
 
 
 def _kinds(item: resources.ResourceType) -> Iterator[api_types.Type]:
-    """Yield the types of a resource's objects, of its lists, and of its subresources' bodies."""
     yield api_types.of(item)
     if "list" in item.verbs:
         yield api_types.of_kind(item.group, item.version, f"{item.kind}List")
@@ -172,7 +170,6 @@ def _published(node: Any, prefix: str) -> Any:
 def _paths(
     root: str, item: resources.ResourceType, parameters: list[Document]
 ) -> Iterator[tuple[str, Document]]:
-    """Yield every path of a resource with its operations."""
     space, scope = ("/namespaces/{namespace}", "Namespaced") if item.namespaced else ("", "")
     operations = functools.partial(_operations, item, parameters=parameters)
     collection, name = f"/{root}{space}/{item.plural}", f"{scope}{item.kind}"
@@ -195,7 +192,6 @@ def _operations(
     parameters: list[Document],
     part: str = "",
 ) -> Document:
-    """Return the operations of one path of a resource, or of its subresource `part`."""
     carried = resources.carried_by(item, part) if part else item
     verbs = item.subresource(part).verbs if part else item.verbs
     connects = carried.kind.endswith("Options")

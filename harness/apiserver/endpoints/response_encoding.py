@@ -33,7 +33,6 @@ class Rendering:
 
     @property
     def stream_type(self) -> str:
-        """The media type of a watch's response."""
         return f"{negotiation.PROTOBUF};stream=watch" if self.is_protobuf else negotiation.JSON
 
     @property
@@ -162,7 +161,6 @@ The block style takes Python twenty times longer.
 
 
 def in_media(media: str, answer: bytes | Document, *, is_pretty: bool = False) -> bytes:
-    """Return a document, or its JSON, in a media type."""
     data = answer if isinstance(answer, bytes) else json_codec.encode(answer)
     if media == negotiation.PROTOBUF:
         return protobuf.encode(json_codec.decode(data))
@@ -186,7 +184,6 @@ def _joined(document: Document, key: str, items: Iterable[bytes]) -> Iterator[by
 
 
 def to_yaml(document: Any) -> bytes:
-    """Return a document as YAML in block style."""
     return yaml.dump(document, Dumper=_dumper(), encoding="utf-8", allow_unicode=True)
 
 

@@ -39,5 +39,4 @@ def failure(error: status_errors.StatusError, accept: str = "") -> Response:
 
 
 def of_document(document: Any, status: int = 200, *, warnings: tuple[str, ...] = ()) -> Response:
-    """Return a response with a document in JSON."""
     return Response(status, json_codec.encode(document), warnings=warnings)

@@ -23,7 +23,6 @@ class Cause:
         return f"{self.field}: {self.message}"
 
     def to_detail(self) -> dict[str, str]:
-        """Return the error as an entry of `details.causes`."""
         return {"reason": self.reason, "message": self.message, "field": self.field}
 
 

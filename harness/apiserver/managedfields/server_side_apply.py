@@ -185,7 +185,6 @@ def problems(kind: api_types.Type, value: Any) -> list[str]:
 
 
 def _problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
-    """Yield the problems of the value at this path, "" for the whole document."""
     if value is None or kind.kind == "any":
         return
     if kind.kind == "list":
@@ -229,7 +228,6 @@ def _list_problems(kind: api_types.Type, value: Any, at: str) -> Iterator[str]:
 
 
 def _step(kind: api_types.Type, item: Any, index: int) -> tuple[str, str]:
-    """Return the path step of a list item and "", or "" and the reason why it has none."""
     if kind.merges == "atomic":
         return f"[{index}]", ""
     if kind.merges == "map" and not isinstance(item, dict):

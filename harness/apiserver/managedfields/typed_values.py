@@ -292,7 +292,6 @@ def _key_step(keys: tuple[str, ...], value: Any) -> str:
 
 
 def item_type(kind: api_types.Type) -> api_types.Type:
-    """Return the type of a list's items or of a map's values."""
     if kind.item is None:
         raise TypeError(f"expected a {kind.kind} with items")
     return kind.item

@@ -80,7 +80,6 @@ class _Application:
         }
 
     def do(self, operation: dict[str, Any]) -> None:
-        """Apply one operation."""
         name = operation.get("op")
         if not isinstance(name, str) or name not in self._operations:
             raise InapplicableError(f"unexpected kind: {name}")

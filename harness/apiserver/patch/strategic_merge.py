@@ -52,7 +52,6 @@ def _object(kind: api_types.Type, old: Any, change: Document) -> Document:
 
 
 def _field_names(change: Document) -> list[str]:
-    """Return the names of the fields for which a patch has a value or a directive."""
     names = [
         name.partition("/")[2] if name.startswith((_DELETE_FROM, _ORDER)) else name
         for name in change
@@ -123,7 +122,6 @@ def _without(items: list[Any], deleted: Any) -> list[Any]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable stand-in for a JSON value, equal for equal values."""
     return json_codec.encode(value) if isinstance(value, dict | list) else value
 
 
@@ -145,7 +143,6 @@ def _identity(field: api_types.Field) -> Identity:
 def _merged(
     field: api_types.Field, before: list[Any], patched: list[Any], identity: Identity
 ) -> list[Any]:
-    """Merge the items of a patch into a list, and append new ones."""
     merged = list(before)
     positions: dict[Any, collections.deque[int]] = collections.defaultdict(collections.deque)
     for position, item in enumerate(before):

@@ -27,7 +27,6 @@ class DataDirectory:
         return self.path / f"{_LOG}{version:020d}"
 
     def snapshot(self, version: int) -> pathlib.Path:
-        """Return the path of the snapshot of all objects at a version."""
         return self.path / f"{_SNAPSHOT}{version:020d}"
 
     def logs(self) -> list[int]:

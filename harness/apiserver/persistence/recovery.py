@@ -99,7 +99,6 @@ def _objects(
 def _changes(
     path: pathlib.Path, begins: int, *, may_be_torn: bool
 ) -> tuple[list[watch_cache.Change], checksummed_lines.LineReader]:
-    """Return the commits of a log, and the reader at their end."""
     with _reading(path) as reader:
         found = [checksummed_lines.read(payload) for payload in _after_begin(reader, begins)]
         if reader.torn and not may_be_torn:

@@ -96,7 +96,6 @@ class Journal:
                 await asyncio.to_thread(self._directory.sync)
 
     def _begin_log(self) -> commit_log.Log:
-        """Start a new log and return the old one."""
         old, version = self._log, self._log.version
         self._log = commit_log.create(self._directory, version, sync=self._options.sync)
         commit_log.publish(self._directory, version)
@@ -210,7 +209,6 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _lines(version: int, tables: Tables) -> Iterator[list[bytes]]:
-    """Yield the lines of a snapshot in groups."""
     encoder, count = checksummed_lines.LineEncoder(), 0
     yield [encoder.line(checksummed_lines.begin(version))]
     for resource, objects in tables:

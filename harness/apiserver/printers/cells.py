@@ -120,7 +120,6 @@ def event_source(event: Document) -> str:
 
 
 def event_count(event: Document) -> int:
-    """Return the number of occurrences of an event."""
     return value(event, "series.count") or event.get("count") or 1
 
 

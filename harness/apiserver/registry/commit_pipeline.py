@@ -35,7 +35,6 @@ class CommitPipeline:
         now: Callable[[], str],
         stream: random.Random,
     ) -> None:
-        """`stream` gives the uids and the generated names."""
         self._objects, self._plugins = objects, plugins
         self._now, self._stream = now, stream
 

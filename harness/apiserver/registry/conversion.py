@@ -58,7 +58,6 @@ def inward(
 
 
 def outward(served: resources.ResourceType, stored: stored_objects.Stored) -> stored_objects.Stored:
-    """Convert a stored object to the version of `served`."""
     if resources.table_of(served) is served:
         return stored
     document = _converted(stored.document(), _OUTWARD.get(served), served)
@@ -90,7 +89,6 @@ def _flatten_claim(document: Document) -> None:
 
 
 def _requests(document: Document) -> list[Document]:
-    """Return the requests of a claim or of a claim template."""
     spec = document.get("spec") or {}
     devices = (spec.get("spec") or spec).get("devices") or {}
     return devices.get("requests") or []

@@ -189,7 +189,6 @@ class Deleter:
         return self._empties_namespaces and self._objects.is_terminating(namespace)
 
     def _finish_step(self, resource: resources.ResourceType, stored: stored_objects.Stored) -> bool:
-        """Do one step of a deletion with policy `Orphan` or `Foreground`."""
         document = stored.document()
         finalizers = document["metadata"].get("finalizers") or []
         dependents = self._objects.dependents(stored.uid)
@@ -305,7 +304,6 @@ def _shorten(meta: Document, grace_s: int | None) -> bool:
 def _set_propagation(
     resource: resources.ResourceType, meta: Document, options: DeleteOptions
 ) -> None:
-    """Set the finalizer of the propagation policy, in place."""
     if not options.propagation or resource in _WITHOUT_DEPENDENTS:
         return
     collector = POLICIES[options.propagation]

@@ -80,7 +80,6 @@ class Store(store_reader.StoreReader):
         manager: str = "",
         dry_run: bool = False,
     ) -> stored_objects.Stored:
-        """Create an object and return it."""
         now = self._now()
         strategy = resource_strategies.of(resource)
         preconditions.require_new(resource, namespace, document)

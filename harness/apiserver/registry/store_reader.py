@@ -58,11 +58,9 @@ class StoreReader:
         return max(self._first_version, self._objects.first_version(resource))
 
     def at(self, version: int) -> "PastReader":
-        """Return a reader of the objects as they were at a version."""
         return PastReader(self._objects, version)
 
     def tables(self) -> list[tuple[resources.ResourceType, list[stored_objects.Stored]]]:
-        """Return all objects by resource, in their stored version."""
         tables = self._objects.tables()
         return [(resource, list(table.values())) for resource, table in tables.items()]
 
@@ -118,7 +116,6 @@ class PastReader(StoreReader):
 def _listed(
     selection: watch_cache.Selection, objects: list[stored_objects.Stored]
 ) -> list[stored_objects.Stored]:
-    """Return the selected objects in the version that the selection asks for."""
     resource, selected = selection.resource, selection.among(objects)
     if resources.table_of(resource) is resource:
         return selected

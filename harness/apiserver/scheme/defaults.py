@@ -121,8 +121,6 @@ CONSTANTS: dict[str, Document] = {
 
 
 def _rolling_update(name: str) -> Rule:
-    """Return a rule that sets the parameters of the `RollingUpdate` strategy."""
-
     def rule(strategy: Document) -> None:
         if strategy["type"] == "RollingUpdate":
             strategy.setdefault("rollingUpdate", dict(CONSTANTS[name]))

@@ -76,7 +76,6 @@ class ResourceType:
 
     @functools.cached_property
     def storage_version_hash(self) -> str:
-        """The `storageVersionHash` of discovery, which changes with the stored version."""
         storage = table_of(self)
         name = f"{storage.group}/{storage.version}/{storage.kind}"
         return base64.b64encode(hashlib.sha256(name.encode()).digest()[:8]).decode()
@@ -116,7 +115,6 @@ def optional(group: str, version: str, plural: str) -> ResourceType:
 
 
 def optional_group_versions() -> list[str]:
-    """Return each `group/version` that `enable` accepts."""
     return list(dict.fromkeys(item.api_version for item in OPTIONAL))
 
 

@@ -102,7 +102,6 @@ def encode(document: Document) -> bytes:
 
 
 def enveloped(api_version: str, kind: str, message: bytes) -> bytes:
-    """Return an envelope around the message of an object."""
     named = protobuf_wire.text(1, api_version) + protobuf_wire.text(2, kind)
     return (
         MAGIC
@@ -124,7 +123,6 @@ def stored_message(kind: api_types.Type, data: bytes) -> bytes:
 
 
 def list_message(meta: Document, items: Iterable[bytes]) -> bytes:
-    """Return the message of a list from the messages of its items."""
     listed = protobuf_encoder.write(api_types.definition(_LIST_META), meta)
     return b"".join(
         [protobuf_wire.data(1, listed), *(protobuf_wire.data(2, item) for item in items)]

@@ -182,7 +182,6 @@ def _checked(raw: Any, expected: type, name: str) -> Any:
 
 
 def _reader(kind: api_types.Type) -> tuple[type, Convert]:
-    """Return the Python type of a value on the wire, and the function that converts it."""
     match kind.kind:
         case "object":
             return bytes, functools.partial(_read_object, kind)

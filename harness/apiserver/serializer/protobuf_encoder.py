@@ -32,7 +32,6 @@ def write(kind: api_types.Type, document: Document) -> bytes:
 
 @functools.cache
 def _encoder(kind: api_types.Type) -> Encode:
-    """Return the compiled function that encodes values of a type."""
     match kind.kind:
         case "object":
             return _object_encoder(kind)
@@ -86,7 +85,6 @@ def _embedded_name(number: int) -> str:
 
 
 def _nested(document: Document, messages: dict[str, str]) -> Document:
-    """Return the document with the fields of each embedded message in a document of their own."""
     nested: Document = {}
     for name, value in document.items():
         if (message := messages.get(name)) is None:

@@ -158,7 +158,6 @@ def _joined(group: str, version: str) -> str:
 
 
 def unfit(kind: str, version: str, expected: str, why: str) -> status_errors.StatusError:
-    """Return 400 for an object that is not of the expected kind."""
     return status_errors.bad_request(
         f'{kind} in version "{version}" cannot be handled as a {expected}: {why}'
     )

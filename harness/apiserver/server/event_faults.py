@@ -39,7 +39,6 @@ class EventQueue:
     """The items of one watch that wait."""
 
     def __init__(self, perform: Callable[[Item], None]) -> None:
-        """`perform` sends an item when its turn has come."""
         self._perform = perform
         self._items: collections.deque[Item] = collections.deque()
         self.size_bytes = 0

@@ -58,7 +58,6 @@ def of_event(
 
 
 def of_bookmark(request: request_info.Request, resource: str, version: int) -> matching.Facts:
-    """Return the facts of a bookmark of a watch."""
     return matching.Facts(
         verb="watch",
         path=request.path,

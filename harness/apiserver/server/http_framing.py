@@ -92,7 +92,6 @@ class EventFramer:
         self._chunk = b""
 
     def line(self, kind: str, body: bytes) -> bytes:
-        """Return the line of one event."""
         if body is not self._body or kind != self._kind:
             self._body, self._kind = body, kind
             self._line = event_line(kind, body)

@@ -97,7 +97,6 @@ class RequestParser:
     # -------------------------------------------------------------- httptools
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
         self.is_reading = True
 
     def on_url(self, url: bytes) -> None:
@@ -141,7 +140,6 @@ class RequestParser:
         self._body.append(data)
 
     def on_message_complete(self) -> None:
-        """Pass on the request, which is complete."""
         if self._is_upgrade:
             return
         url = httptools.parse_url(self._url)

@@ -27,7 +27,6 @@ class ServingCertificate:
     key: bytes
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS context of the server."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         with writing.private_file(self.certificate + b"\n" + self.key) as path:
             context.load_cert_chain(path)  # reads from files only
@@ -124,7 +123,6 @@ def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
 
 
 def plain_cluster(address: str) -> dict[str, str]:
-    """Return the `cluster` of a kubeconfig for a plain HTTP address."""
     return {"server": f"http://{address}"}
 
 

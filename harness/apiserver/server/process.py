@@ -144,7 +144,6 @@ class _Process:
     # -------------------------------------------------------------- storage
 
     def _identity(self) -> identities.ServerIdentity:
-        """Return the identity in the data directory, or a new one."""
         options, known = self._options, None
         if options.data_dir is not None:
             self._directory = data_directories.claim(options.data_dir)
@@ -257,7 +256,6 @@ def _make_faults() -> injection.Faults:
 
 
 def _tame_garbage_collection() -> None:
-    """Exclude all current objects from garbage collection, and run it rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
@@ -284,7 +282,6 @@ def require(option: str, path: pathlib.Path | None) -> None:
 
 
 def _nearest(folder: pathlib.Path) -> pathlib.Path:
-    """Return the folder, or its nearest parent that exists."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder

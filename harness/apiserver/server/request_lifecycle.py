@@ -227,7 +227,6 @@ class RequestLifecycle:
     # -------------------------------------------------------------- faults
 
     def _may_be_hit(self, point: injection.Point) -> bool:
-        """Return whether there is a fault for this point that may match the client."""
         registry = self._server.faults
         if registry is None or not registry.wants(point):
             return False
@@ -267,7 +266,6 @@ class RequestLifecycle:
                 go_on()
 
     def _is_possible(self, answer: responses.Response | None, action: injection.Action) -> bool:
-        """Return whether an action can apply to this request or response."""
         match action:
             case injection.Truncate():
                 has_body = answer is not None and (answer.pieces is not None or bool(answer.body))
@@ -301,7 +299,6 @@ class RequestLifecycle:
         self._connection.reset()
 
     def _show_older(self, applied: injection.Applied) -> None:
-        """Let the request be answered from an older state, and record which one."""
         if self._older is not None:
             version = self._older.version
             self._handler = self._server.past_handler(version)

@@ -181,7 +181,6 @@ class Server:
         return self.version_times.age_s(version) if self.version_times is not None else 0.0
 
     def past_handler(self, version: int) -> handlers.Handler:
-        """Return a handler for reads that show the state at a version."""
         past = cast("stores.Store", self.store.at(version))  # no write gets to it
         return handlers.Handler(past, now=self.now, in_pieces=True)
 

@@ -67,11 +67,9 @@ class Objects:
     def find(
         self, resource: resources.ResourceType, namespace: str, name: str
     ) -> stored_objects.Stored | None:
-        """Return the object, or None."""
         return self._tables[resources.table_of(resource)].get((namespace, name))
 
     def all_of(self, resource: resources.ResourceType) -> list[stored_objects.Stored]:
-        """Return all objects of a resource, in the order of their keys in etcd."""
         table = self._tables[resources.table_of(resource)]
         return [table[key] for key in self._order(resource)]
 
@@ -104,7 +102,6 @@ class Objects:
         return self._tables
 
     def contents(self, namespace: str) -> list[Place]:
-        """Return the objects in a namespace."""
         if not self._population[namespace]:
             return []
         return [
@@ -124,7 +121,6 @@ class Objects:
         return stored is not None and stored.deleting
 
     def has_owner(self, stored: stored_objects.Stored) -> bool:
-        """Return whether any owner of the object exists."""
         return any(uid in self._uids for uid in stored.owners)
 
     def commits_after(
@@ -185,7 +181,6 @@ class Objects:
             listener(commit)
 
     def _keep(self, commit: watch_cache.Commit) -> None:
-        """Apply a commit to the tables."""
         resource, stored, old = commit.resource, commit.object, commit.previous
         if commit.type != "MODIFIED":
             self._orders.pop(resource, None)

@@ -135,7 +135,6 @@ class Selection:
         return None
 
     def sees_all(self, commits: list[Commit]) -> Iterator[tuple[EventType, stored_objects.Stored]]:
-        """Yield the events that a watch sees of several commits."""
         for commit in commits:
             if (seen := self.sees(commit)) is not None:
                 yield seen

@@ -110,7 +110,6 @@ def _never_started(plan: plans.Plan, starts: list[records.ProcessStarted]) -> It
 
 
 def planned_processes(plan: plans.Plan) -> list[str]:
-    """Return the processes that a run with this plan starts, as far as the plan names them."""
     if plan.expected_processes:
         return plan.expected_processes
     return list(dict.fromkeys([RECORDER, *plan.expected_preparations, *plan.expected_steps]))

@@ -38,7 +38,6 @@ class ClaimName:
     is_extended: bool
 
     def __str__(self) -> str:
-        """Return the claim as messages name it."""
         return f"{self.namespace}/{self.name} (uid {self.uid})"
 
 
@@ -167,7 +166,6 @@ class ClaimLives(folders.Folder):
             self._has_list = True
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note a version of a claim."""
         claim = seen.object
         self.last_version = max(self.last_version, seen.version)
         live = self._known(seen)

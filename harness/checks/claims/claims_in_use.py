@@ -148,7 +148,6 @@ def _user(item: claim_lives.Reservation, pod: pod_lives.PodLife) -> str:
 
 
 def _members(pods: pod_lives.PodLives) -> _Members:
-    """Return the pods of PodGroups."""
     found = collections.defaultdict(list)
     for pod in pods.pods.values():
         if pod.group:

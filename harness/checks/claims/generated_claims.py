@@ -165,7 +165,6 @@ def _missing(pod: pod_lives.PodLife) -> Sequence[str]:
 
 
 def _mixed(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
-    """Find claims of one entry that the pod's status names for another one."""
     for (uid, entry), claims in lives.generated.items():
         pod = pods.pods.get(uid)
         if pod is None:

@@ -54,7 +54,6 @@ class GroupLives(folders.Folder):
         self._has_gap |= gap.resource == observations.POD_GROUPS
 
     def see_pod_group(self, seen: observations.SeenPodGroup) -> None:
-        """Note a version of a PodGroup."""
         meta, entries = seen.object.metadata, seen.object.spec.resource_claims or ()
         life = self.groups.get(meta.uid)
         if life is None:

@@ -37,7 +37,6 @@ class PodLife:
     """No gap and no disorder in what was observed of it."""
 
     def __str__(self) -> str:
-        """Return the pod as messages name it."""
         return f"{self.namespace}/{self.name} (uid {self.uid})"
 
     def runs_at(self, version: int) -> bool:
@@ -69,7 +68,6 @@ class PodLives(folders.Folder):
         return self._has_list and not self._has_gap
 
     def named(self, namespace: str, name: str) -> Iterator[PodLife]:
-        """Yield the pods that have had this name."""
         return (pod for pod in self.pods.values() if (pod.namespace, pod.name) == (namespace, name))
 
     def see_list(self, listed: records.Listed) -> None:
@@ -85,7 +83,6 @@ class PodLives(folders.Folder):
                 pod.is_certain = False
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note a version of a pod."""
         pod, uid = seen.object, seen.object.metadata.uid
         life = self.pods.get(uid)
         if life is None:

@@ -137,7 +137,6 @@ def _refusal_of_group(item: claim_lives.Reservation, group: group_lives.GroupLif
 
 
 def _is_pod(consumer: observed_claims.Consumer, pods: pod_lives.PodLives) -> bool:
-    """Return whether a reservation is for a pod, as it says or as its UID shows."""
     return (consumer.resource, consumer.api_group) == (_PODS, "") or consumer.uid in pods.pods
 
 
@@ -166,5 +165,4 @@ def _absence(item: claim_lives.Reservation, pods: pod_lives.PodLives) -> str:
 
 
 def _uses(pod: pod_lives.PodLife, claim: claim_lives.ClaimName) -> bool:
-    """Return whether the pod's spec names the claim, or the claim was made for the pod."""
     return claim.name in pod.named or claim.owner == pod.uid

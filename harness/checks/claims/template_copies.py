@@ -69,7 +69,6 @@ class TemplateCopies(folders.Folder):
         """The specs of claims so far, by their JSON."""
 
     def see_template(self, seen: observations.SeenTemplate) -> None:
-        """Note a version of a template."""
         if seen.is_gone:
             return
         meta, spec = seen.object.metadata, seen.object.spec

@@ -94,7 +94,6 @@ def check(
 def _of_capacities(
     shares: Iterable[hold_history.Hold], declared: declared_devices.DeclaredDevices
 ) -> Iterator[Weighed]:
-    """Yield each time in which the shares of a device consume more of a capacity than it has."""
     by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
     for hold in shares:
         by_device[hold.device].append(hold)
@@ -118,7 +117,6 @@ def _of_capacities(
 def _consumed(
     hold: hold_history.Hold, capacity: str, device: declared_devices.DeclaredDevice
 ) -> Iterator[Fraction]:
-    """Yield what each share of a hold consumes of a capacity."""
     for share in hold.shares:
         names = request_amounts.by_plain_name(dict(share.written), device.pool[0])
         written = quantities.amount(names.get(capacity, "0"))
@@ -148,7 +146,6 @@ def _limit(amounts: declared_devices.Amounts) -> Callable[[int], Fraction | None
 def _of_counters(
     consumers: Iterable[hold_history.Hold], declared: declared_devices.DeclaredDevices
 ) -> Iterator[Weighed]:
-    """Yield each time in which devices in use consume more of a counter than a pool has."""
     by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
     for hold in consumers:
         by_device[hold.device].append(hold)
@@ -178,7 +175,6 @@ def _below_zero(
     consumers: Iterable[hold_history.Hold],
     declared: declared_devices.DeclaredDevices,
 ) -> Iterator[Weighed]:
-    """Yield each allocation that consumes less than nothing."""
     for hold in shares:
         device = declared.devices[hold.device]
         for capacity in device.capacity:

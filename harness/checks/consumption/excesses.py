@@ -71,7 +71,6 @@ def _at(uses: Iterable[Use], rv: int) -> list[hold_history.Hold]:
 
 
 def _events(uses: Iterable[Use]) -> Iterator[tuple[int, int, Use]]:
-    """Yield begin and end of each use, with its version and the number of the use."""
     for number, use in enumerate(uses):
         if use.until_rv is None or use.until_rv > use.from_rv:
             yield use.from_rv, number, use

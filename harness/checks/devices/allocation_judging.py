@@ -79,7 +79,6 @@ class Questions:
 
     @functools.cached_property
     def versions(self) -> Rows:
-        """The resourceVersion of each allocation."""
         return np.asarray(self.made.versions, dtype=np.int64)
 
     @functools.cached_property
@@ -113,7 +112,6 @@ class Findings:
     """The index of the answer of each allocation."""
 
     def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
-        """Return the allocations with an answer of this kind."""
         return self._rows([isinstance(answer, kind) for answer in self.answers])
 
     def unjudged(self) -> tuple[Rows, Rows]:
@@ -123,7 +121,6 @@ class Findings:
         return self._rows(vacuous), self._rows(left)
 
     def _rows(self, chosen: Sequence[bool]) -> Rows:
-        """Return the allocations whose answers are chosen."""
         flags = np.array(chosen, dtype=bool)
         return np.flatnonzero(flags[self.which]) if len(self.answers) else self.which
 

@@ -26,7 +26,6 @@ def values_of(known: device_catalogue.KnownDevice, name: str) -> Values | None:
 
 
 def have_one_in_common(found: Sequence[Values]) -> bool:
-    """Return whether there is a value that all of these have."""
     return not found or bool(frozenset.intersection(*found))
 
 

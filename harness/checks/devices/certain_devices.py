@@ -63,7 +63,6 @@ class CertainDevices:
     def _matching(
         self, node: str, option: request_options.Option, window: Window
     ) -> Iterator[tuple[str, list[device_catalogue.KnownDevice]]]:
-        """Yield each device of a node that matches, and is free of taints, with its versions."""
         classes = self._catalogue.classes(option.wanted.device_class_name, window.until)
         if not classes:
             return
@@ -78,7 +77,6 @@ class CertainDevices:
 
 
 def _is_plain(known: device_catalogue.KnownDevice) -> bool:
-    """Return whether a device is free of all that may keep it from a request."""
     device = known.device
     return not (
         device.allow_multiple_allocations or device.consumes_counters or device.binding_conditions

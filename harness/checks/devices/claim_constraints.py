@@ -42,7 +42,6 @@ def _of(
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
 ) -> allocation_judging.Answer:
-    """Judge one constraint, with each combination of versions of its devices."""
     covered = [result for result in results if _covers(constraint, result.request)]
     known = [catalogue.devices(result.id, version) for result in covered]
     if not all(known):
@@ -59,7 +58,6 @@ def _of(
 
 
 def _covers(constraint: observed_claims.Constraint, request: str) -> bool:
-    """Return whether a constraint is about a request, or about the alternative that was chosen."""
     listed = constraint.requests
     return not listed or request in listed or request.partition("/")[0] in listed
 

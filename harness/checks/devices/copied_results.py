@@ -60,7 +60,6 @@ def _of_result(
     wanted: observed_claims.ExactRequest,
     known: Sequence[device_catalogue.KnownDevice],
 ) -> Iterator[str]:
-    """Yield the wrong copies in a row of the results."""
     got = [*map(_plain, result.tolerations or ())]
     expected = [*map(_plain, wanted.tolerations or ())]
     if got != expected:
@@ -86,7 +85,6 @@ def _of_config(
     option: request_options.Option,
     configs: Sequence[Sequence[observed_claims.Config]],
 ) -> Iterator[str]:
-    """Yield what is wrong with the configuration for a request that got devices."""
     of_claim = [("FromClaim", item) for item in grant.spec.config or ()]
     got = [(item.source, item) for item in grant.allocation.devices.config or ()]
     expected = [
@@ -113,7 +111,6 @@ def _repeated(grant: allocations.Grant) -> Iterator[str]:
 def _applying(
     entries: Iterable[tuple[str, observed_claims.Config]], option: request_options.Option
 ) -> list[_Entry]:
-    """Return the different entries that apply to a request, or to the alternative chosen."""
     names = {option.request, option.name}
     found: list[_Entry] = []
     for source, item in entries:

@@ -86,7 +86,6 @@ class Versions(Generic[Value]):
         return [value for since, value in self._known.get(key, {}).values() if since < version]
 
     def keys(self) -> Iterator[str]:
-        """Yield all keys."""
         yield from self._known
 
 
@@ -107,7 +106,6 @@ class DeviceCatalogue(folders.Folder):
     # ------------------------------------------------------------------- observations
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        """Note the devices of a slice."""
         spec = seen.object.spec
         if seen.is_gone:
             return
@@ -186,5 +184,4 @@ class DeviceCatalogue(folders.Folder):
         return self._nodes.until(name, version)
 
     def node_names(self) -> Iterator[str]:
-        """Yield the names of all nodes."""
         yield from self._nodes.keys()

@@ -30,7 +30,6 @@ def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
 
 
 def _is_double(items: list[observed_claims.AllocationResult]) -> bool:
-    """Return whether results of one device are more than shares that differ."""
     shares = {item.share for item in items if item.share and not item.admin_access}
     return len(items) > 1 and len(shares) < len(items)
 

@@ -93,7 +93,6 @@ class _Judge:
         return allocation_judging.Findings(answers, which)
 
     def _sure_since(self, grant: allocations.Grant) -> float:
-        """Return the version since which all devices of a grant have always been there."""
         since = 0.0
         for result in grant.results:
             spans = self._timelines.spans(result.id)

@@ -66,7 +66,6 @@ class FreeDevices:
 
     @functools.cached_property
     def _by_device(self) -> Mapping[str, _Rows]:
-        """The rows of the holds of each device."""
         codes = self._column("device")
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(self._folded.holds.device_count + 1))
@@ -88,7 +87,6 @@ class FreeDevices:
 
     @functools.cached_property
     def _most(self) -> float:
-        """The largest number of devices that a claim of the run can have."""
         specs = [grant.spec.requests or () for grant in self._made.grants]
         return max(map(device_demand.most, specs), default=0.0)
 

@@ -67,7 +67,6 @@ def _of_amounts(
     asked: observed_claims.ExactRequest,
     known: device_catalogue.KnownDevice,
 ) -> Iterator[str]:
-    """Yield what is wrong with the capacities of a result whose request is known."""
     driver, device = known.driver, known.device
     takes = request_amounts.of_device(device, driver, asked.quantities)
     for name, text in request_amounts.by_plain_name(asked.quantities, driver).items():

@@ -35,7 +35,6 @@ class _Selector(msgspec.Struct, rename="camel"):
 
 
 def _is_selector(value: Any) -> bool:
-    """Return whether a value of the evidence has the form of a NodeSelector."""
     try:
         msgspec.convert(value, _Selector)
     except msgspec.ValidationError:

@@ -137,7 +137,6 @@ def allocatable(slices: Slices) -> Iterator[str]:
 
 
 def _is_seen(spec: observed_slices.SliceSpec, place: device_catalogue.Place) -> bool:
-    """Return whether all nodes of a place certainly see a slice."""
     if spec.shared_counters:
         return True
     return any(other == place or other.all_nodes for _, other in device_catalogue.placed(spec))

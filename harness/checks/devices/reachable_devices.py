@@ -93,7 +93,6 @@ def _of_one_node(selector: Any, local: set[str]) -> str:
 
 
 def _probes(selectors: Sequence[Any], labels: Sequence[Mapping[str, str]]) -> Iterator[_Node]:
-    """Yield the nodes on which selectors are compared."""
     terms = [
         term
         for selector in selectors
@@ -115,7 +114,6 @@ def _probes(selectors: Sequence[Any], labels: Sequence[Mapping[str, str]]) -> It
 
 
 def _changed(known: Mapping[str, str], keys: Sequence[str]) -> Iterator[Mapping[str, str]]:
-    """Yield labels, and those that differ by one of the keys."""
     yield known
     for key in keys:
         yield {**known, key: OTHER}
@@ -159,7 +157,6 @@ def _ask(
 def _admitted(
     selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> Iterator[tuple[str, list[node_selectors.Labels]]]:
-    """Yield the nodes that a selector admits, each with the labels with which it does."""
     names = node_selectors.only_names(selector)
     for name in catalogue.node_names() if names is None else sorted(names):
         known = catalogue.nodes(name, version)
@@ -169,7 +166,6 @@ def _admitted(
 
 
 def _lacking(name: str, labels: Iterable[node_selectors.Labels], devices: _Devices) -> list[str]:
-    """Return the devices that a node reaches with none of its labels."""
     return [
         str(versions[0].device.name)
         for versions in devices

@@ -73,7 +73,6 @@ def later_choices(grant: allocations.Grant) -> Iterator[Choice]:
 
 
 def is_ordered(grant: allocations.Grant) -> bool:
-    """Return whether the order of the alternatives of a grant can be judged."""
     return not grant.spec.constraints and all(
         option.count is not None and not option.wanted.quantities
         for choice in later_choices(grant)
@@ -121,7 +120,6 @@ def _names(
     certain: certain_devices.CertainDevices,
     window: certain_devices.Window,
 ) -> list[str]:
-    """Return the devices that a node certainly had for an alternative."""
     if option.count is None or option.wanted.quantities:
         return []
     return list(certain.matching(node, option, window))
@@ -232,7 +230,6 @@ class _Judge:
         """The answers so far, by all that they depend on."""
 
     def with_certain(self, findings: allocation_judging.Findings) -> allocation_judging.Findings:
-        """Return the findings, with more for the allocations to which more applies."""
         concerned = np.array([self._is_concerned(grant) for grant in self._made.grants], dtype=bool)
         rows = np.flatnonzero(concerned[np.array(self._made.grant_numbers, dtype=np.int64)])
         answers, which = list(findings.answers), findings.which.copy()
@@ -306,7 +303,6 @@ class _Judge:
 
 
 def _chosen(grant: allocations.Grant) -> Iterator[request_options.Option]:
-    """Yield the requests and alternatives for which there are devices."""
     got = {result.request for result in grant.results}
     for name, option in request_options.by_name(grant.spec).items():
         if name in got:

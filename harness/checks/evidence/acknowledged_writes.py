@@ -161,7 +161,6 @@ def _complain_of_loss(found: contradictions.Contradictions, process: str, write:
 
 
 def _complain_of_change(found: contradictions.Contradictions, process: str, write: Write) -> None:
-    """The observation of the version was changed, or the answer was."""
     shown = f"with {', '.join(write.devices)}" if write.devices else "without devices"
     text = f"{process}: {write.title} was acknowledged {shown}, and observed otherwise"
     found.add(OBSERVED, text, resource=observations.CLAIMS, uid=write.uid, from_rv=0)

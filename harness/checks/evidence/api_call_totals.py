@@ -41,7 +41,6 @@ class Operations:
 
     @property
     def conflicts(self) -> int:
-        """The number of calls that met a conflict."""
         answers = ((what.split(" "), count) for what, count in self.errors.items())
         return sum(count for words, count in answers if str(CONFLICT) in words[2:3])
 
@@ -84,7 +83,6 @@ class _Tally:
         self.begun_beside = 0
 
     def read(self, process: str, reader: histories.EvidenceReader) -> None:
-        """Add the journal of a process."""
         open_calls = self._count(reader)
         ok, reason = reader.ended_in_order(f"operations of {process}")
         if not ok:
@@ -95,7 +93,6 @@ class _Tally:
             self.problems.append(f"{process}: {open_calls} calls without a completion")
 
     def operations(self) -> Operations:
-        """Return the totals."""
         return Operations(
             problems=self.problems,
             calls=self.calls,

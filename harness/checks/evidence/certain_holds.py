@@ -208,7 +208,6 @@ def _certain(
 def _without_disputed(
     states: Sequence[_State],
 ) -> tuple[list[_State], list[contradictions.Doubt]]:
-    """Return the states that no other one disputes, and the doubts about the others."""
     doubts: list[contradictions.Doubt] = []
     kept: list[_State] = []
     gone: set[str] = set()

@@ -68,7 +68,6 @@ class Contradictions:
         self.end_rv = min(self.end_rv, from_rv)
 
     def count(self, item: str) -> int:
-        """Return the number of contradictions of an item."""
         return self._counts[item]
 
     def answer(self, item: str) -> str:

@@ -45,7 +45,6 @@ class NewestVersions:
             self._condense()
 
     def forget(self, uid: str) -> None:
-        """Forget an object, which is gone."""
         self.recent.pop(uid, None)
         self._older.pop(uid, None)
 
@@ -62,7 +61,6 @@ class NewestVersions:
         return known == _digest(seen.line)
 
     def uids(self) -> Set[str]:
-        """Return the uids of all objects with a kept version."""
         return self.recent.keys() | self._older.keys()
 
     def _condense(self) -> None:
@@ -106,12 +104,10 @@ class ObjectLives:
 
     @property
     def births(self) -> int:
-        """The number of lives that began."""
         return len(self._born)
 
     @property
     def finals(self) -> int:
-        """The number of objects in the final list."""
         return len(self._finals)
 
     def observe(self, seen: observations.SeenAny) -> bool:
@@ -208,13 +204,11 @@ class ObjectLives:
         self._keep(seen, known, now)
 
     def _change(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
-        """Follow MODIFIED."""
         if known is None or known[0] >= now[0]:
             self._dispute_event(seen, known)
         self._keep(seen, known, now)
 
     def _end(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
-        """Follow DELETED."""
         if known is None or known[0] >= now[0]:
             self._dispute_event(seen, known)
         else:

@@ -41,7 +41,6 @@ def digest(content: bytes) -> int:
 
 
 def pods_owning(meta: observed_metadata.Meta) -> Iterator[str]:
-    """Yield the uids of the pods that own an object."""
     for owner in meta.owner_references or ():
         if owner.kind == "Pod":
             yield owner.uid

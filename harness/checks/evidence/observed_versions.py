@@ -32,7 +32,6 @@ class Versions:
             self.held.append(version ^ devices)
 
     def __len__(self) -> int:
-        """Return the number of versions, with duplicates."""
         return len(self.digests)
 
 
@@ -43,7 +42,6 @@ class NumberedVersions(Versions):
     rvs: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
 
     def add(self, uid: str, rv: int, devices: int | None = None) -> None:
-        """Add one version of an object, as `Versions` does."""
         Versions.add(self, uid, rv, devices)
         self.rvs.append(rv)
 

@@ -40,7 +40,6 @@ class UsedFeatures(folders.Folder):
 
     @property
     def asked(self) -> frozenset[str]:
-        """The names of the checks that are about the features used."""
         used = self.seen | ({"extended resources"} if self._has_extended() else set())
         return frozenset(name for feature in used for name in CHECKS[feature])
 
@@ -59,7 +58,6 @@ class UsedFeatures(folders.Folder):
             self.seen.update(_of_device(device))
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        """Note that a rule taints devices."""
         if seen.object.spec.taint.is_blocking:
             self.seen.add("taints")
 

@@ -143,7 +143,6 @@ class Wholeness(folders.Folder):
             self._allocations.observe(seen)
 
     def see_final(self, seen: observations.SeenAny) -> None:
-        """Note an object of a final list."""
         self._observe(seen)
 
     def see_list(self, listed: records.Listed) -> None:
@@ -195,7 +194,6 @@ class Wholeness(folders.Folder):
 
     @property
     def finals(self) -> int:
-        """The number of objects in the final lists."""
         return sum(resource.lives.finals for resource in self._resources.values())
 
     @property

@@ -22,7 +22,6 @@ _MOVING = (Effect.API_SERVER, Effect.MOVED_CLAIM, Effect.TAKE_OVER)
 
 
 def confuse_schedulers(plan: plans.Plan) -> bool:
-    """Return whether a nemesis confuses the schedulers of runs with this plan."""
     return any(_confuses(fault) for fault in plan.faults if fault.drawn_by)
 
 

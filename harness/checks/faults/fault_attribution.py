@@ -43,7 +43,6 @@ class ObjectFaults:
 
 
 def sentence_of(effects: Sequence[verdicts.FaultEffect]) -> str:
-    """Return the effects in a sentence."""
     return "; ".join(effect.text for effect in effects) or NONE
 
 
@@ -73,7 +72,6 @@ class Attributor:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Attributor":
-        """Return an attributor of a run."""
         return cls(evidence[fault_records.FaultRecords], evidence[hold_history.HoldHistory].holds)
 
     def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:

@@ -103,7 +103,6 @@ class FaultEffects:
     def _second_writes(
         self, first: verdicts.Holder, second: verdicts.Holder
     ) -> Iterator[verdicts.FaultEffect]:
-        """Yield the effects on writes of the second claim up to its allocation."""
         since_ns = self._free_since_ns(second)
         near_ns = max(since_ns, first.allocated_ts_ns - NEAR_NS)
 

@@ -66,7 +66,6 @@ class Hold:
 
     @property
     def how(self) -> claim_results.Held:
-        """How the claim holds the device."""
         return claim_results.Held(self.exclusive, self.shared, self.shares)
 
 
@@ -148,7 +147,6 @@ class HoldColumns(Sequence[Hold]):
         _END.pack_into(self._rows, at + _END_AT, max(rv, begin), ts_ns)
 
     def add_pods(self, row: int, pods: Pods) -> None:
-        """Add pods that use the claim during a hold."""
         known = self._pods[row]
         if known != pods:
             self._pods[row] = tuple(sorted({*known, *pods}))
@@ -202,12 +200,10 @@ class HoldColumns(Sequence[Hold]):
         return np.frombuffer(self._rows, dtype=_COLUMNS)[name]
 
     def of_device(self, device: str) -> list[Hold]:
-        """Return the holds of a device, in the order in which they began."""
         code = self._devices.get(device, -1)
         return self.at(np.flatnonzero(self.column("device") == code))
 
     def of_claims(self, namespace: str, name: str) -> list[Hold]:
-        """Return the holds of all claims that had this name, in the order in which they began."""
         numbers = [
             life.number
             for life in self._claims.values()
@@ -224,11 +220,9 @@ class HoldColumns(Sequence[Hold]):
         return self.at(np.flatnonzero(asked[self.column("device")] & fits[self.column("how")]))
 
     def at(self, rows: Iterable[Any]) -> list[Hold]:
-        """Return the holds of some rows."""
         return [self._made(int(row)) for row in rows]
 
     def __len__(self) -> int:
-        """Return the number of holds."""
         return len(self._pods)
 
     @overload
@@ -238,7 +232,6 @@ class HoldColumns(Sequence[Hold]):
     def __getitem__(self, row: slice) -> list[Hold]: ...
 
     def __getitem__(self, row: int | slice) -> Hold | list[Hold]:
-        """Return one hold, or a list of them."""
         if isinstance(row, slice):
             return [self._made(one) for one in range(*row.indices(len(self)))]
         return self._made(range(len(self))[row])

@@ -90,7 +90,6 @@ class HoldHistory(folders.Folder):
 
     @property
     def pods_running(self) -> int:
-        """The number of pods that were observed `Running`."""
         return sum(life.ready_ns is not None for life in self.pods.values())
 
     # ----------------------------------------------------------------------- records

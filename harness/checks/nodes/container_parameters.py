@@ -79,7 +79,6 @@ class Expectations(folders.Folder):
         self._claims[key] = _Claim(name=meta.name, uid=meta.uid, asked=asked, allocation=allocation)
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note which containers of a pod use which claims."""
         pod = seen.object
         names, space = pod.claim_names, pod.metadata.namespace
         extended = self._extended_of(pod)
@@ -156,7 +155,6 @@ class _Claim:
 
 
 def _text(value: object) -> str:
-    """Return a text as it is, and any other value as JSON, as the driver does."""
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
@@ -213,7 +211,6 @@ def _reason(
 
 
 def _told(environment: Environment) -> dict[str, str]:
-    """Return the variables that a driver may have set."""
     return {name: value for name, value in environment.items() if name.startswith(_PREFIXES)}
 
 

@@ -49,11 +49,9 @@ class DeviceReadiness(folders.Folder):
         """Keyed by uid of the pod."""
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note whether the devices of a claim are ready."""
         self._note(seen, None if seen.is_gone else _state_of(seen.object))
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note that a pod is bound."""
         if seen.object.spec.node_name:
             uid = seen.object.metadata.uid
             self._bound.setdefault(uid, _Binding(seen.object, seen.version))
@@ -84,7 +82,6 @@ class DeviceReadiness(folders.Folder):
 
 
 def _claims_of(pod: observed_pods.Pod) -> list[_Key]:
-    """Return the claims that the pod uses, as far as they are known."""
     return [(pod.metadata.namespace, name) for name in pod.claim_names.values()]
 
 

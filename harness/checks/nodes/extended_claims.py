@@ -38,7 +38,6 @@ class ExtendedClaims(folders.Folder):
     """Keyed by `namespace/name`, in the order of their versions; None: it was gone."""
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note a pod that runs, and which claim the status of a bound one names."""
         pod = seen.object
         if seen.is_gone:
             return
@@ -189,7 +188,6 @@ def _unmapped(
 
 
 def _mapped(named: observed_pods.ExtendedClaim) -> dict[str, set[str]]:
-    """Return the requests that each container is mapped to."""
     found: dict[str, set[str]] = collections.defaultdict(set)
     for item in named.request_mappings or ():
         found[item.container_name].add(item.request_name)

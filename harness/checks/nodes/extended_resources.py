@@ -16,7 +16,6 @@ class ExtendedResource:
     """The extended resources that the classes of the run back."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """`settings` are those of the plan."""
         pools = settings.get("pools") or {}
         offered = pools.get("device_class") or {}
         known = _of_files(pools)
@@ -29,7 +28,6 @@ class ExtendedResource:
 
     @property
     def names(self) -> set[str]:
-        """The names of all of them."""
         return {name for names in self._names.values() for name in names}
 
     def kinds_for(self, pod: observed_pods.Pod) -> dict[tuple[str, ...], int]:
@@ -83,7 +81,6 @@ def _of_files(pools: Mapping[str, Any]) -> dict[str, str]:
 def claims_by_pod(
     claims: Iterable[observed_claims.Claim],
 ) -> dict[str, observed_claims.Claim]:
-    """Return the claims that the scheduler made for extended resources, by UID of their pods."""
     return {
         claim.metadata.owner: claim
         for claim in claims
@@ -92,5 +89,4 @@ def claims_by_pod(
 
 
 def is_made_for_one(claim: observed_claims.Claim) -> bool:
-    """Return whether the scheduler made the claim for an extended resource."""
     return _ANNOTATION in (claim.metadata.annotations or {})

@@ -129,7 +129,6 @@ class _Tally:
         """Keyed by node and boot id."""
 
     def add(self, record: records.Body) -> None:
-        """Count one record."""
         if isinstance(record, _Call):
             self._last[record.claim_uid] = record
         match record:
@@ -156,7 +155,6 @@ class _Tally:
                 pass
 
     def _end_all(self, record: records.NodeRebooted) -> None:
-        """End all preparations on a node that was rebooted."""
         if (record.node, record.boot_id) in self.rebooted:  # found again by the next process
             return
         self.rebooted[record.node, record.boot_id] = record
@@ -197,7 +195,6 @@ class _Tally:
         ]
 
     def totals(self) -> Preparations:
-        """Return the totals."""
         return Preparations(
             prepared=self._counts["prepared"],
             unprepared=self._counts["unprepared"],

@@ -76,14 +76,12 @@ def _reason(reused: int, sure: Sequence[_Pair], pairs: Sequence[_Pair]) -> str:
 
 
 def _uses(prepared: Sequence[preparations.Preparation]) -> list[tuple[str, int]]:
-    """Return device and index of the preparation, for every exclusive device of each."""
     return [
         (device, index) for index, item in enumerate(prepared) for device in sorted(item.exclusive)
     ]
 
 
 def _double(prepared: Sequence[preparations.Preparation]) -> list[_Pair]:
-    """Return the pairs of preparations of one device that overlap, by the time of the second."""
     uses = _uses(prepared)
     if not uses:
         return []

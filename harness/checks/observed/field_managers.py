@@ -56,7 +56,6 @@ def of_condition(content: bytes | msgspec.Raw, kind: str) -> str:
 
 
 def drivers_of_devices(entry: Entry) -> Iterator[str]:
-    """Yield the drivers of the entries of `status.devices` that a manager owns."""
     for name in _within(entry.fields, ("status", "devices")) or ():
         if name.startswith("k:"):
             with contextlib.suppress(*observed_metadata.NO_OBJECTS):
@@ -88,7 +87,6 @@ def _within(fields: Any, path: Sequence[str]) -> Any:
 
 
 def _is_part(some: Any, whole: Any) -> bool:
-    """Return whether fields are all among others."""
     if not isinstance(some, dict) or not isinstance(whole, dict):
         return bool(some == whole)
     return all(key in whole and _is_part(value, whole[key]) for key, value in some.items())

@@ -125,7 +125,6 @@ def fold(
 
 
 def _show(waiting: list[observations.SeenAny], seers: Sequence[Seer]) -> None:
-    """Give the observations that wait to the methods that see them, and wait for others."""
     for see in seers:
         for seen in waiting:
             see(seen)

@@ -146,7 +146,6 @@ def robbed(seen: SeenClaim) -> set[str]:
 
 
 def content_of(line: bytes) -> bytes:
-    """Return `Seen.content` of a line."""
     return line[line.find(_OBJECT) + len(_OBJECT) : -1]
 
 

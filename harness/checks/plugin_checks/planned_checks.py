@@ -41,7 +41,6 @@ def _shipped() -> Collection[str]:
 def _ask(
     used: plans.UsedPlugin, check: protocol.Check, evidence: protocol.Evidence
 ) -> verdicts.Answer:
-    """Return the answer of a check, or UNKNOWN with the reason why there is none."""
     directory = str(evidence.history.directory.path.resolve())
     try:
         plugin = _installed(used)

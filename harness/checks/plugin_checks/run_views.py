@@ -52,7 +52,6 @@ class RunView:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "RunView":
-        """Return the view of a run."""
         history = evidence.history
         return cls(
             plan=msgspec.to_builtins(evidence.plan),
@@ -85,7 +84,6 @@ def _holds(folded: hold_history.HoldHistory) -> Iterator[Hold]:
 
 
 def _records(history: histories.History, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a journal. Raises ValueError for a name that is none."""
     for reader in _readers(history, name):
         for record in reader or ():
             yield msgspec.json.decode(msgspec.json.encode(record))

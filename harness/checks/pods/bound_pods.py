@@ -129,7 +129,6 @@ class _Judge:
         return ""
 
     def _suits(self, item: pod_bindings.Reservation, binding: pod_bindings.Binding) -> bool:
-        """Return whether an allocation admits the node, with labels that it has had."""
         key = id(item.node_selector), binding.node, self._catalogue.epoch(binding.version)
         if key not in self._suitable:
             self._suitable[key] = self._admits(item, binding)

@@ -68,7 +68,6 @@ class PodBindings(folders.Folder):
     # ------------------------------------------------------------------- observations
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note a version of a pod."""
         meta, node = seen.object.metadata, seen.object.spec.node_name
         if seen.is_gone:
             self._waiting.pop(meta.uid, None)
@@ -100,7 +99,6 @@ class PodBindings(folders.Folder):
             )
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note for which pods a version of a claim is reserved."""
         claim = seen.object
         self.robbed |= observations.robbed(seen)
         users = frozenset[str]() if seen.is_gone else _users(claim)

@@ -90,7 +90,6 @@ class UnboundPods(folders.Folder):
         return [*self._idle(), *told]
 
     def _idle(self) -> Iterator[str]:
-        """Yield the schedulers that have bound no pod."""
         idle = dict.fromkeys(self._schedulers.values())
         for uid in self._bound:
             idle.pop(self._schedulers[uid], None)

@@ -352,7 +352,6 @@ def _is_too_long(places: Sequence[Part], claim: int) -> bool:
 def _choices(
     claims: Sequence[observed_claims.Claim], beside: Mapping[tuple[str, ...], int]
 ) -> Iterator[list[Part]]:
-    """Yield the parts for each choice of alternatives."""
     extra = [
         Part(NO_CLAIM, "", observed_claims.ExactRequest(device_class_name=kind[0], count=count))
         for kind, count in beside.items()

@@ -204,7 +204,6 @@ class _Pool:
 
     @functools.cached_property
     def declared(self) -> dict[CounterKey, Fraction]:
-        """The counters that the pool offers."""
         return {
             (group.name, name): quantities.amount(amount.value)
             for spec in self.specs
@@ -281,7 +280,6 @@ class DeviceSupply:
 
     @property
     def offered(self) -> Iterable[Offered]:
-        """All devices."""
         return self._by_id.values()
 
     @property

@@ -55,7 +55,6 @@ class RequestFits:
         self._known: dict[Key, dict[bytes, Fit]] = {}
 
     def of(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
-        """Return whether a device satisfies a request."""
         answers = self._known.setdefault(key(wanted), {})
         found = answers.get(item.content)
         if found is None:
@@ -65,7 +64,6 @@ class RequestFits:
         return found
 
     def has_selectors(self, wanted: observed_claims.ExactRequest) -> bool:
-        """Return whether the request or its class has a selector."""
         return bool(wanted.selectors or self._classes.get(wanted.device_class_name))
 
     def _fit(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
@@ -82,7 +80,6 @@ class RequestFits:
     def _is_selected(
         self, wanted: observed_claims.ExactRequest, item: device_supply.Offered
     ) -> tuple[bool | None, bool]:
-        """Return whether all selectors hold, and whether one fails."""
         of_class = self._classes.get(wanted.device_class_name)
         answers = [] if of_class is not None else [self._is_of_class(wanted, item)]
         if self._classes and of_class is None:

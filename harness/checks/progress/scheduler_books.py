@@ -117,7 +117,6 @@ def _compare_in_flight(
 def _compare_devices(
     name: str, books: written_books.Books, known: Iterable[observed_claims.Claim]
 ) -> Iterator[Difference]:
-    """Compare the devices that count as allocated with those that claims hold alone."""
     holders: dict[str, list[observed_claims.Claim]] = collections.defaultdict(list)
     for claim in known:
         for device in device_supply.exclusive(claim):

@@ -82,7 +82,6 @@ class _Waiting:
         return (*(claim.metadata.uid for claim in self.claims), *own)
 
     def may_be_on(self, node: str) -> bool:
-        """Return whether the devices may be of this node."""
         return self.nodes is None or node in self.nodes
 
 
@@ -147,7 +146,6 @@ class _Search:
             self._examine_unbound(pod)
 
     def _has_claims(self, pod: observed_pods.Pod) -> bool:
-        """Return whether all claims of a pod are allocated and reserved for it."""
         uid, namespace = pod.metadata.uid, pod.metadata.namespace
         claims = [self._claims.get(f"{namespace}/{name}") for _, name in _claim_names(pod)]
         return all(
@@ -158,7 +156,6 @@ class _Search:
         )
 
     def _lacks(self, node: str) -> bool:
-        """Return whether a node is known to be gone."""
         return bool(node) and self._nodes is not None and node not in self._nodes
 
     def _examine_unbound(self, pod: observed_pods.Pod) -> None:
@@ -285,7 +282,6 @@ class _Search:
         self._add(waiting.pod, f"waits while {free}", told, *waiting.claims)
 
     def _search(self, waiting: _Waiting) -> device_search.Found:
-        """Return devices for a pod, which no other claim gets then."""
         nodes = waiting.nodes
         asked = tuple(msgspec.json.encode(claim.spec) for claim in waiting.claims)
         beside = waiting.extended
@@ -315,7 +311,6 @@ class _Search:
             self._add(claim, "is leaked", told + _holding(claim))
 
     def _examine_reservations(self, claim: observed_claims.Claim) -> None:
-        """Look for reservations of pods that are gone, in a claim that others use."""
         stale = [item for item in claim.status.reserved_for or () if not self._is_user(item)]
         if stale:
             names = ", ".join(f"{item.name} (uid {item.uid})" for item in stale[:NAMES_MAX])
@@ -325,7 +320,6 @@ class _Search:
             self._add(claim, f"is reserved for a {kind} that is gone", told)
 
     def _has_user(self, claim: observed_claims.Claim) -> bool:
-        """Return whether a pod that may still run uses the claim or may get it."""
         if any(self._is_user(item) for item in claim.status.reserved_for or ()):
             return True
         return not claim.metadata.deletion_timestamp and claim.metadata.key in self._wanted
@@ -339,7 +333,6 @@ class _Search:
         return uid not in self._groups and (pod is None or pod.has_ended)
 
     def _is_made_for(self, claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
-        """Return whether a claim was generated for a pod, or for its group."""
         owner = claim.metadata.owner or ""
         group = self._groups.get(owner)
         return owner == pod.metadata.uid or (group is not None and group.metadata.name == pod.group)
@@ -400,7 +393,6 @@ def _claim_names(
 
 
 def _wanted(pods: Iterable[observed_pods.Pod]) -> Iterator[str]:
-    """Yield `namespace/name` of the claims of the pods that run or may run."""
     for pod in pods:
         if not pod.has_ended and not pod.metadata.deletion_timestamp:
             for _, name in _claim_names(pod):

@@ -23,7 +23,6 @@ class Attributor:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Attributor":
-        """Return an attributor of a run."""
         plan, folded = evidence.plan, evidence[hold_history.HoldHistory]
         if not scheduler_identities.are_several(plan):
             return cls(folded, None)

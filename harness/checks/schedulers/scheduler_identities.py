@@ -41,7 +41,6 @@ class AllocationWriters(folders.Folder):
         """Uids of the claims that are allocated now."""
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note which scheduler a pod asks for."""
         if not seen.is_gone:
             self.scheduler_names[seen.object.metadata.uid] = seen.object.spec.scheduler_name
 
@@ -70,7 +69,6 @@ class SchedulerIdentity:
     """`spec.schedulerName` of its pods."""
 
     def __str__(self) -> str:
-        """Return both names for messages."""
         return f"{self.process} ({self.name})"
 
 
@@ -82,7 +80,6 @@ def planned(plan: plans.Plan) -> list[SchedulerIdentity]:
 
 
 def are_several(plan: plans.Plan) -> bool:
-    """Return whether a run with this plan has more than one scheduler."""
     return len(planned(plan)) > 1
 
 

@@ -69,7 +69,6 @@ def read(history: histories.History, process: str) -> dict[str, View]:
 
 
 def _planned(steps: Iterable[records.Body]) -> Iterator[tuple[str, View]]:
-    """Yield the uid of each claim whose devices were planned, and the view of its attempt."""
     known = dict.fromkeys(INFORMERS.values(), UNKNOWN)
     view = View()
     for step in steps:

@@ -101,7 +101,6 @@ class DeviceUses(folders.Folder):
     """The newest version of each rule, by its UID."""
 
     def taints_of(self, device: str) -> Iterator[tuple[Tainting, Span]]:
-        """Yield the taints that a device ever had."""
         yield from self._tainted.get(device, ())
         parsed = devices.parse(device)
         for spec, span in self._rules:
@@ -116,7 +115,6 @@ class DeviceUses(folders.Folder):
         self.end_ns = ts_ns
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note a version of a pod."""
         pod = seen.object
         times = self.pods.setdefault(pod.metadata.uid, PodTimes(pod.involved))
         if pod.spec.node_name:
@@ -128,7 +126,6 @@ class DeviceUses(folders.Folder):
             times.evicted_by = field_managers.of_condition(pod.metadata.managed_fields, _CONDITION)
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note which pods use which devices by a version of a claim."""
         claim, known = seen.object, self._using.get(seen.object.metadata.uid, {})
         listed = {} if seen.is_gone else _used(claim)
         for key in known.keys() - listed.keys():

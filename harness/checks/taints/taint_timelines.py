@@ -64,7 +64,6 @@ class TaintTimelines(folders.Folder):
         )
 
     def was_tainted(self, device: str) -> bool:
-        """Return whether a slice or a rule has ever tainted a device."""
         return device in self._blocked or any(self._rules_of(device))
 
     def could_be_clear(self, device: str, *, slices: int, rules: int, until: int) -> bool:
@@ -80,7 +79,6 @@ class TaintTimelines(folders.Folder):
         return is_listed and self._has_gap(device, rules, until)
 
     def _has_gap(self, device: str, since: int, until: int) -> bool:
-        """Return whether there was a version in the span in which no rule tainted the device."""
         tainted = sorted(
             (span.since, until if span.until is None else span.until)
             for span in self._rules_of(device)
@@ -93,7 +91,6 @@ class TaintTimelines(folders.Folder):
         return reached < until
 
     def _rules_of(self, device: str) -> Iterator[_Span]:
-        """Yield the spans in which a rule tainted a device."""
         parsed = devices.parse(device)
         for versions in self._tainting.values():
             for spec, span in versions:
@@ -104,7 +101,6 @@ class TaintTimelines(folders.Folder):
     # ------------------------------------------------------------------- observations
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note when a claim was created, and whether it tolerates taints."""
         if seen.type == "MODIFIED":
             return
         if seen.type == "ADDED":
@@ -133,7 +129,6 @@ class TaintTimelines(folders.Folder):
                 self._clear.setdefault(key, []).append(span)
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        """Note a version of a rule."""
         versions = self._tainting.setdefault(seen.object.metadata.uid, [])
         if versions and versions[-1][1].until is None:
             versions[-1][1].until = seen.version

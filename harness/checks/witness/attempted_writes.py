@@ -94,7 +94,6 @@ def _plain(value: Any) -> Any:
 
 
 def _may_write(sent: Document, before: Document) -> bool:
-    """Return whether the preconditions in the metadata hold."""
     meta, known = sent.get("metadata") or {}, before["metadata"]
     return all(meta.get(key) in ("", None, known[key]) for key in ("resourceVersion", "uid"))
 
@@ -123,7 +122,6 @@ def _creates(sent: Document, seen: Document) -> bool:
 
 
 def _holds(found: Any, wanted: Any) -> bool:
-    """Return whether a value has all fields and items of another one."""
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
             _holds(found.get(key), item) for key, item in wanted.items() if not key.startswith("$")
@@ -140,7 +138,6 @@ def _holds(found: Any, wanted: Any) -> bool:
 
 
 def _updates(sent: Document, before: Document, seen: Document, *, part: str) -> bool:
-    """Return whether the written part is as it was sent, and the other one as it was."""
     sent, other = _plain(sent), "spec" if part == "status" else "status"
     if seen.get(part) != sent.get(part) or seen.get(other) != before.get(other):
         return False
@@ -152,7 +149,6 @@ def _updates(sent: Document, before: Document, seen: Document, *, part: str) -> 
 
 
 def _stays(before: Document, seen: Document) -> bool:
-    """Return whether the metadata that no update changes are the same."""
     changing = ("managedFields", "resourceVersion", "selfLink", "generation", *_SENT)
     return _metadata(before, but=changing) == _metadata(seen, but=changing)
 
@@ -182,7 +178,6 @@ def _only_sent(document: Document) -> Document:
 
 
 def _follows(before: Any, seen: Any, patch: Any) -> bool:
-    """Return whether a value has become another one by a patch of it."""
     if patch is None or patch in _EMPTY:
         return seen is None or seen == before or seen in _EMPTY
     if isinstance(patch, Mapping):
@@ -206,7 +201,6 @@ def _merges(before: Document, seen: Document, patch: Document) -> bool:
 
 
 def _lists(before: list[Any], seen: list[Any], patch: list[Any]) -> bool:
-    """Return whether each new item comes from the patch, and each item of the patch is there."""
     removed = [item for item in patch if isinstance(item, Mapping) and "$patch" in item]
     wanted = [item for item in patch if item not in removed]
     added = [item for item in seen if item not in before]
@@ -218,7 +212,6 @@ def _lists(before: list[Any], seen: list[Any], patch: list[Any]) -> bool:
 
 
 def _identified(removed: list[Any]) -> Iterator[Document]:
-    """Yield what identifies the items that a patch removes."""
     for item in removed:
         if item["$patch"] == "delete" and len(item) > 1:
             yield {key: value for key, value in item.items() if key != "$patch"}

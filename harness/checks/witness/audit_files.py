@@ -83,7 +83,6 @@ class AuditReader:
 
 
 def _plain(file: io.BufferedReader) -> IO[bytes]:
-    """Return the file's content, decompressed."""
     begins = file.peek(len(zstd_frames.MAGIC))
     if begins.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=file))

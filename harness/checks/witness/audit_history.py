@@ -168,5 +168,4 @@ def fold(events: Iterable[audit_events.Event], *, namespace: str) -> AuditHistor
 
 
 def text_of(state: object_states.State) -> str:
-    """Return the object's place as text."""
     return f"{state.namespace}/{state.name}"

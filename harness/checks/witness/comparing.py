@@ -222,7 +222,6 @@ def _of_holds(
     holds: list[WatchedHold],
     found: Comparison,
 ) -> Iterator[Difference]:
-    """Yield the differences of the holds of each device by each claim."""
     if claims.first_rv is None or claims.final_rv is None:
         return
     window = (claims.first_rv, claims.final_rv)

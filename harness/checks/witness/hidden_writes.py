@@ -124,7 +124,6 @@ class Explanations:
     def _changed(
         self, explanation: str, before: watched_writes.Seen | None, seen: watched_writes.Seen
     ) -> list[str]:
-        """Return the parts that differ although the write cannot have changed them."""
         if before is None or self._stream.gaps or self._stream.gap_rv is not None:
             return []
         if explanation == _BINDING and _marks(before) != _marks(seen):

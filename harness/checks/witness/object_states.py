@@ -69,7 +69,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def text(self) -> str:
-        """The state as text."""
         if self.node:
             return f"on node {self.node}"
         return f"with {', '.join(self.held)}" if self.held else "without devices and node"
@@ -137,7 +136,6 @@ def _of(document: Mapping[str, Any]) -> State:
 
 
 def _pieces(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the pieces in their order."""
     meta, status = document["metadata"], document.get("status") or {}
     yield _without((*_UNSTABLE, *_DELETION, *_MARKS), meta)
     yield _only(_DELETION, meta)

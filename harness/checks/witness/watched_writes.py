@@ -100,7 +100,6 @@ class WatchedWrites(folders.Folder):
             self.streams[seen.resource].final[noted.state.uid] = noted
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note that a watch misses writes."""
         if gap.resource in self.streams:
             self.streams[gap.resource].gap_rv = gap.after_resource_version
 

@@ -85,14 +85,12 @@ class Authors:
         return Role.UNSURE if is_tool else Role.KNOWN
 
     def _is_part(self, author: audit_history.Author) -> bool:
-        """Return whether an author is known to be a part of the run or its cluster."""
         program = _program(author)
         is_known = program.startswith(_OWN) or program in self._names
         is_known = is_known or _VERSION.sub("", program) in _CLUSTER
         return is_known or author.user.startswith(_SYSTEM_USERS)
 
     def _binds_most(self, author: audit_history.Author) -> bool:
-        """Return whether an author binds the pods of the run, as its scheduler does."""
         mine = sum(item == author for item in self._told.binders.values())
         return mine > len(self._told.binders) / 2
 

@@ -141,7 +141,6 @@ def _image(engine: docker_engine.Engine, profile: profiles.KindProfile) -> diagn
 
 
 def _left(engine: docker_engine.Engine) -> diagnosis.Finding:
-    """Find containers with the harness's name prefix that belong to no recorded cluster."""
     held = {
         node_containers.cluster_name(entry.name)
         for entry in cluster_records.known()

@@ -151,8 +151,6 @@ def _local(folder: str) -> Iterator[diagnosis.Finding]:
 
 
 def _checked(provider: str) -> diagnosis.Finding:
-    """Run the provider's own check."""
-
     def look() -> str:
         providers.of(profiles.load(provider)).check()
         return "everything it needs"

@@ -187,7 +187,6 @@ class ClaimManager:
             return True
 
     def _is_prepared(self, entry: _Entry) -> bool:
-        """Return whether no driver needs to be called for a claim."""
         return entry.prepared
 
     def _prepare(self, pod: Object, claims: Mapping[str, Object], new: Sequence[_Entry]) -> None:
@@ -287,7 +286,6 @@ def _nothing(info: claim_infos.ClaimInfo, answer: None) -> None:
 
 
 def _sorted(entries: Iterable[_Entry]) -> list[_Entry]:
-    """Return entries in the order in which their locks are taken."""
     return sorted(entries, key=lambda entry: entry.info.key)
 
 

@@ -43,7 +43,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
         seed: int = 0,
         now: Callable[[], str] = clocks.wall_text,
     ) -> None:
-        """`now` returns the time as text."""
         super().__init__("device-attachments")
         self._api, self._spec, self._seeds, self._now = api, spec, seeds.Seeds(seed), now
         self._claims: dict[str, Object] = {}
@@ -111,7 +110,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
         self._api.update_status(apis.CLAIMS, {**claim, "status": status})
 
     def _devices(self, claim: Object, *, succeeds: bool) -> list[Object]:
-        """Return `status.devices` with the conditions of the claim's devices."""
         reported = [
             _status_of(item, succeeds=succeeds, now=self._now()) for item in _awaited(claim)
         ]
@@ -121,7 +119,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
 
 
 def _awaited(claim: Object) -> Iterator[Object]:
-    """Yield the allocation results with binding conditions."""
     allocation = claim.get("status", {}).get("allocation") or {}
     for result in allocation.get("devices", {}).get("results") or ():
         if result.get("bindingConditions"):
@@ -142,7 +139,6 @@ def _id_of(item: Object) -> list[str | None]:
 
 
 def _status_of(result: Object, *, succeeds: bool, now: str) -> Object:
-    """Return the entry of `status.devices` for an allocated device."""
     names: Sequence[str] = result["bindingConditions"]
     if not succeeds:
         names = result.get("bindingFailureConditions") or ()

@@ -14,7 +14,6 @@ class InProcessDrivers:
     outlive_kubelet = False
 
     def __init__(self, make: Callable[[str], drivers.Driver]) -> None:
-        """`make` returns the driver of a name."""
         self._make, self._guard = make, concurrency.lock("kubelet.drivers")
         self._drivers: dict[str, drivers.Driver] = {}
 
@@ -60,7 +59,6 @@ class _Plugin:
 
 
 def _known(info: claim_infos.ClaimInfo, driver: str, node: str) -> prepared_claims.PreparedClaim:
-    """Return what a kubelet knows of the claim that a driver may have prepared."""
     return prepared_claims.PreparedClaim(
         node=node,
         namespace=info.namespace,

@@ -85,7 +85,6 @@ class NodeClaims:
         return {pod for manager in managers for pod in manager.pods()}
 
     def is_used_by(self, pod_uid: str) -> bool:
-        """Return whether a pod may use claims."""
         with self._guard:
             return pod_uid in self._nodes
 
@@ -122,7 +121,6 @@ class NodeClaims:
         self._journal.started(node, pod, found)
 
     def note_reboot(self, node: str, boot_id: str) -> None:
-        """Journal that a node was rebooted, which has ended all its containers."""
         self._journal.rebooted(node, boot_id)
 
     def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
@@ -183,7 +181,6 @@ class NodeClaims:
 
 
 def _below(state: pathlib.Path | None, name: str) -> pathlib.Path | None:
-    """Return a folder of the state folder, which is created."""
     if state is None:
         return None
     folder = state / name
@@ -228,7 +225,6 @@ def _listed(
 def _mapped(
     container: Object, pod: Object, by_name: Mapping[str, claim_infos.ClaimInfo]
 ) -> Iterator[tuple[claim_infos.ClaimInfo, str]]:
-    """Yield the claim for extended resources with each request that a container uses of it."""
     requested = (container.get("resources") or {}).get("requests") or {}
     for name, mapping in pod_claims.extended_mappings(pod):
         is_used = mapping["containerName"] == container["name"]

@@ -93,7 +93,6 @@ def is_allocated(claim: Object) -> bool:
 
 
 def is_reserved(claim: Object, pod: Object) -> bool:
-    """Return whether a claim is reserved for this pod, or for its PodGroup."""
     group = group_of(pod)
     return any(
         entry["uid"] == pod["metadata"]["uid"]

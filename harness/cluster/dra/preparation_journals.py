@@ -62,7 +62,6 @@ class PreparationJournal:
         )
 
     def started(self, node: str, pod: Object, environments: Mapping[str, dict[str, str]]) -> None:
-        """Journal that the containers of a pod were started with these environments."""
         meta = pod["metadata"]
         for container, environment in environments.items():
             self._write(
@@ -93,7 +92,6 @@ class PreparationJournal:
         )
 
     def rebooted(self, node: str, boot_id: str) -> None:
-        """Journal that a kubelet has found its node rebooted."""
         self._write(records.NodeRebooted(node=node, boot_id=boot_id, ts_ns=clocks.monotonic_ns()))
 
     def _write(self, record: records.Body) -> None:

@@ -79,7 +79,6 @@ def path(folder: pathlib.Path, driver: str, uid: str, request: str) -> pathlib.P
 
 
 def device_id(driver: str, uid: str, request: str) -> str:
-    """Return the CDI id of the devices for one request of a claim."""
     return f"{_kind(driver)}={_device(uid, request)}"
 
 
@@ -141,5 +140,4 @@ def _invalid(expected: str, parameters: object) -> preparations.PreparationError
 
 
 def _text(value: object) -> str:
-    """Return a text as it is, and any other value as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

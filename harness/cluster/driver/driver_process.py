@@ -209,7 +209,6 @@ def _publishing(
 def _end(
     served: Sequence[served_drivers.ServedDriver], moments: moment_actions.MomentActions
 ) -> None:
-    """End all waits of calls."""
     moments.stop()
     for one in served:
         one.driver.stop()

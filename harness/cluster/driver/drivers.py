@@ -182,7 +182,6 @@ class Driver:
         return known is not None
 
     def _was_prepared(self, claim: prepared_claims.PreparedClaim) -> bool:
-        """Return whether an earlier process has prepared a claim."""
         folder = self._cdi_folder(claim.node)
         return folder is not None and cdi_files.exist(folder, self.name, claim.uid)
 

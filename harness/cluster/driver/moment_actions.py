@@ -15,7 +15,6 @@ class MomentActions:
     """Is called at each moment of Prepare and Unprepare. Thread-safe."""
 
     def __init__(self, settings: program_settings.LiveSettings, state: pathlib.Path) -> None:
-        """`state` is the folder that says where the program has killed itself."""
         self._settings, self._state = settings, state
         self._stopped = concurrency.Event("driver.moments")
 

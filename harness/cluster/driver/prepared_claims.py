@@ -87,7 +87,6 @@ class PreparedClaims:
         return list(self._claims.values())
 
     def find(self, node: str, uid: str) -> PreparedClaim | None:
-        """Return a claim; None: it is not prepared on the node."""
         return self._claims.get((node, uid))
 
     def add(self, claim: PreparedClaim) -> None:

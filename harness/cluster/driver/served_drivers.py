@@ -66,7 +66,6 @@ class ServedDriver:
         self._happened("unprepare.before-answer", claim)
 
     def _report(self, claim: Object, node: str) -> None:
-        """Report on the devices of a claim that is prepared."""
         if self._statuses is not None:
             self._statuses.report(claim, self.driver.name, node)
 

@@ -24,7 +24,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
     """Publishes one pool, named after the node; an event handler of an informer of slices."""
 
     def __init__(self, api: apis.Api, *, driver: str, node: str, devices: Sequence[Object]) -> None:
-        """`devices` are entries of `spec.devices` of slices."""
         super().__init__(f"slices-of-{node}")
         self._api, self.driver, self.node = api, driver, node
         self._parts = _parts(devices)
@@ -52,7 +51,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
             self._look_again()
 
     def on_delete(self, last: Object) -> None:
-        """Look at a slice that was deleted."""
         if last["metadata"]["name"] in self._published:
             self._look_again()
 
@@ -112,7 +110,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
                 self._api.delete(apis.SLICES, name)
 
     def _is_published(self, found: dict[str, Object], generation: int) -> bool:
-        """Return whether all is as it was stored, or, at the start, as it should be."""
         if self._published:
             return {name: item["spec"] for name, item in found.items()} == self._published
         wanted = {self._slice_name(index): index for index in range(len(self._parts))}

@@ -73,7 +73,6 @@ class ImportedObjects:
             yield self._made(obj, obj["metadata"]["name"], spec)
 
     def _with_classes(self, value: Any) -> Any:
-        """Return a part of a template with the names that its classes have in the cluster."""
         if isinstance(value, list):
             return [self._with_classes(item) for item in value]
         if not isinstance(value, dict):
@@ -211,6 +210,5 @@ RESOURCES: Mapping[str, apis.Resource] = {
 
 
 def _named(place: Object) -> bool:
-    """Return whether a slice or device names a node."""
     selector = place.get("nodeSelector")
     return bool(place.get("nodeName")) or any(referenced_nodes.names_in_selector(selector))

@@ -152,11 +152,9 @@ class Engine:
             return [str(item.get("Name")) for item in self._client.api.networks()]
 
     def network_exists(self) -> bool:
-        """Return whether the network that all kind clusters share exists."""
         return NETWORK in self.networks()
 
     def has_image(self, reference: str) -> bool:
-        """Return whether the engine has this image, by name, digest or id."""
         with _explained(f"looking for the image {reference}"):
             try:
                 self._client.images.get(reference)

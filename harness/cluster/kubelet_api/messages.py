@@ -36,7 +36,6 @@ def prepare_answer(
     service: services.DraService,
     results: Mapping[str, preparations.Prepared | preparations.PreparationError],
 ) -> Any:
-    """Return the answer to `prepare`, with an entry for each uid."""
     made: Any = service.prepare.answer()
     for uid, result in results.items():
         entry = made.claims[uid]
@@ -50,7 +49,6 @@ def prepare_answer(
 def unprepare_answer(
     service: services.DraService, results: Mapping[str, preparations.PreparationError | None]
 ) -> Any:
-    """Return the answer to `unprepare`, with an entry for each uid."""
     made: Any = service.unprepare.answer()
     for uid, error in results.items():
         made.claims[uid].error = "" if error is None else _text(error)
@@ -82,7 +80,6 @@ def _text(error: preparations.PreparationError) -> str:
 
 
 def _error(text: str) -> preparations.PreparationError:
-    """Return the error of a driver from its text."""
     found = _REASON.fullmatch(text)
     return preparations.PreparationError(*(found.groups() if found else (FAILED, text)))
 

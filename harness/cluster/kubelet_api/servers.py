@@ -131,7 +131,6 @@ def _stream(method: services.Method, handler: StreamHandler) -> Any:
 
 
 def _fail(context: Any, error: Exception) -> None:
-    """End a call with an error."""
     if isinstance(error, calls.CallError):
         context.abort(grpc.StatusCode[error.code], error.message)
     context.abort(grpc.StatusCode.UNKNOWN, str(error) or type(error).__name__)

@@ -48,7 +48,6 @@ class DraService(NamedTuple):
 
 
 def _method(messages: Any, service: str, name: str) -> Method:
-    """Return a method as the descriptors in the module of its messages have it."""
     found = messages.DESCRIPTOR.services_by_name[service].methods_by_name[name]
     return Method(
         f"/{found.containing_service.full_name}/{name}",

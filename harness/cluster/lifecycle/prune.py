@@ -133,7 +133,6 @@ def _dead_owners(keep: Collection[int]) -> set[cluster_records.ProcessIdentity]:
 
 
 def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
-    """Return the pids of these clusters' processes and their descendants."""
     pids = set()
     for identity in (process for entry in entries for process in entry.processes):
         with contextlib.suppress(psutil.Error):
@@ -143,7 +142,6 @@ def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
 
 
 def _marked() -> Iterator[tuple[psutil.Process, cluster_records.ProcessIdentity]]:
-    """Yield every process with a mark of this registry and its owner, except this process."""
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue

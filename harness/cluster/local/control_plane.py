@@ -59,7 +59,6 @@ class Files:
 
     @property
     def audit_policy(self) -> pathlib.Path:
-        """Path of the audit policy."""
         return self.logs / "audit-policy.yaml"
 
     @property

@@ -294,7 +294,6 @@ def _has_manager(profile: profiles.LocalProfile) -> bool:
 
 
 def _free_ports(*names: str) -> dict[str, int]:
-    """Return different ports that are free now."""
     probes = [socket.create_server((control_plane.ADDRESS, 0)) for _ in names]
     ports = [probe.getsockname()[1] for probe in probes]
     for probe in probes:

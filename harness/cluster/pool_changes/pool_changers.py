@@ -160,7 +160,6 @@ class PoolChanger:
                 agenda.put(due_s + change.every_s, _Due(due.name, due.number + 1))
 
     def _wait_for_first_pod(self) -> float:
-        """Return the time from which both threads count."""
         while not self._has_begun():
             self._wait(_LOOK_S)
         with self._guard:

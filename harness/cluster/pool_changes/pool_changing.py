@@ -69,7 +69,6 @@ class PoolPublisher:
     # ------------------------------------------------------------------- writes
 
     def _put(self, resource: apis.Resource, wanted: Object) -> None:
-        """Create an object, or give it the wanted spec."""
         try:
             known = self._api.get(resource, wanted["metadata"]["name"])
         except apis.ApiError as error:

@@ -69,7 +69,6 @@ class PoolState:
         return [name for name in every if name not in self._left_out]
 
     def id_of(self, device: str) -> str:
-        """Return `driver/pool/device`."""
         return str(device_ids.DeviceID(*self.key, device))
 
     def grow(self, count: int) -> list[str]:

@@ -42,7 +42,6 @@ def devices(entries: Entries, claim: benches.Claim) -> preparations.Prepared:
 
 
 def wrong_devices(claim: benches.Claim, entry: preparations.Prepared) -> str:
-    """Return what is wrong with the devices of an answer, as part of a sentence."""
     wanted = sorted({(row["pool"], row["device"]) for row in claim.rows})
     found = sorted({(device.pool, device.device) for device in entry})
     shares = {row.get("shareID") for row in claim.rows}

@@ -83,7 +83,6 @@ class Claim:
 
     @property
     def uid(self) -> str:
-        """The claim's uid."""
         return self.reference.uid
 
 
@@ -500,7 +499,6 @@ class Bench:
         return cdi_specs.files(self.folders.cdi)
 
     def missing_ids(self, devices: preparations.Prepared) -> list[str]:
-        """Return the CDI ids of prepared devices that no file defines."""
         known = cdi_specs.definitions(self.cdi())
         return [item for device in devices for item in device.cdi_device_ids if item not in known]
 

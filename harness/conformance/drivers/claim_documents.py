@@ -33,7 +33,6 @@ class Wanted:
 
     @property
     def requests(self) -> dict[str, Sequence[published_devices.Device]]:
-        """Return request -> its devices, of a claim that the test makes up."""
         if not self.apart:
             return {REQUEST: self.devices}
         return {f"{REQUEST}-{number}": [device] for number, device in enumerate(self.devices)}

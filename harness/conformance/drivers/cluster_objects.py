@@ -66,11 +66,9 @@ class ClusterObjects:
         )
 
     def remove_namespace(self, name: str) -> None:
-        """Delete a namespace."""
         self.send("DELETE", f"{_NAMESPACES}/{name}", allow=[_NOT_FOUND])
 
     def make_node(self, name: str, *, boot_id: str) -> None:
-        """Make a node that is ready."""
         meta = {
             "name": name,
             "labels": {"kubernetes.io/hostname": name},
@@ -99,7 +97,6 @@ class ClusterObjects:
                 self.send("DELETE", f"{_DRA}/resourceslices/{name}", allow=[_NOT_FOUND])
 
     def node(self, name: str) -> Object:
-        """Return a node."""
         return self.send("GET", f"{_NODES}/{name}")
 
     def classes(self) -> dict[str, Object]:
@@ -123,7 +120,6 @@ class ClusterObjects:
         return driver
 
     def make_claim(self, namespace: str, name: str, spec: Object) -> Object:
-        """Make a claim and return it."""
         document = {
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceClaim",
@@ -133,7 +129,6 @@ class ClusterObjects:
         return self.send("POST", _claims(namespace), document)
 
     def claim(self, namespace: str, name: str) -> Object | None:
-        """Return a claim, None if there is none."""
         found = self.send("GET", f"{_claims(namespace)}/{name}", allow=[_NOT_FOUND])
         return found if found.get("kind") == "ResourceClaim" else None
 

@@ -38,7 +38,6 @@ Answer = Mapping[str, Entry]
 
 
 def is_refusal(error: calls.CallError) -> bool:
-    """Return whether the driver itself has answered by an error."""
     return error.code not in (UNAVAILABLE, DEADLINE, CANCELLED, UNIMPLEMENTED)
 
 
@@ -103,7 +102,6 @@ class Driver:
         self._connection, self._service = connection, services.DRA[version]
 
     def start_prepare(self, claims: Sequence[Claim], *, deadline_s: float | None = None) -> Pending:
-        """Start NodePrepareResources."""
         method = self._service.prepare
         return self._connection.start(
             method,
@@ -115,7 +113,6 @@ class Driver:
     def start_unprepare(
         self, claims: Sequence[Claim], *, deadline_s: float | None = None
     ) -> Pending:
-        """Start NodeUnprepareResources."""
         method = self._service.unprepare
         return self._connection.start(
             method,

@@ -39,7 +39,6 @@ class Folders:
 
     @property
     def cdi(self) -> pathlib.Path:
-        """The folder of CDI files."""
         return self.cdi_of_node or self.root / "c"
 
     @property
@@ -58,7 +57,6 @@ class Folders:
         return self.root / "driver.log"
 
     def make(self) -> None:
-        """Make the folders that every driver expects."""
         for path in (self.plugins, self.registry, self.state, self.cdi):
             path.mkdir(exist_ok=True, parents=True)
 
@@ -92,7 +90,6 @@ class Folders:
         self.empty_cdi()
 
     def remove(self) -> None:
-        """Remove all folders."""
         shutil.rmtree(self.root, ignore_errors=True)
 
 

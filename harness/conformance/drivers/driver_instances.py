@@ -96,7 +96,6 @@ class Instance:
         self.register(known=known)
 
     def start_process(self) -> None:
-        """Start the process."""
         if self._command is None:
             return
         self.start_count += 1

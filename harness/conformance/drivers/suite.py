@@ -148,7 +148,6 @@ def check(bench: benches.Bench, rule: rules.Rule) -> results.Result:
 
 
 def function_of(rule: rules.Rule) -> Callable[[benches.Bench], None]:
-    """Return the function that checks a rule."""
     module = importlib.import_module(f"{_GROUPS}.{rule.group}")
     name = rule.id.partition("/")[2].replace("-", "_")
     found: Callable[[benches.Bench], None] = getattr(module, name)
@@ -197,7 +196,6 @@ def _bench_options(
 
 
 def _seen(options: Options, folders: driver_folders.Folders) -> driver_folders.Folders:
-    """Return the folders, with the registry of a driver that runs already."""
     if options.attached is None:
         return folders
     registry = options.attached.registry

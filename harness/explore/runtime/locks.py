@@ -117,7 +117,6 @@ class ControlledLock(tasks.Shared):
         return True
 
     def _parts_past(self) -> int:
-        """Return a hash of the pasts of all parts."""
         return hash(frozenset((it.identity, it.past, it.added) for it in self._parts.values()))
 
     def hold_whole(self) -> None:
@@ -127,7 +126,6 @@ class ControlledLock(tasks.Shared):
             self._runtime.touch(self, self._parts_past())
 
     def use_part(self, name: concurrency.Part, how: Use) -> None:
-        """Record a use of a part, by the holder or as a glance."""
         if self._holder is not self._runtime.running:
             self._runtime.observe_in_parts(self)
         part = self._parts.get(name)

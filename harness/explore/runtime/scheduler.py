@@ -156,7 +156,6 @@ class ControlledRuntime:
         return self.monotonic_ns()
 
     def step(self, name: str, fields: concurrency.StepFields) -> None:
-        """Record a named step."""
         if self._record is not None:
             self._record(self.current_thread_name(), name, fields)
 
@@ -258,7 +257,6 @@ class ControlledRuntime:
                 task.glet.switch()
 
     def _hold_whole(self, task: tasks.Task) -> None:
-        """Record that another task may want the locks that a task holds."""
         for lock in task.held:
             lock.hold_whole()
 

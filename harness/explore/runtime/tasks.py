@@ -11,7 +11,6 @@ class Shared:
     __slots__ = ("added", "identity", "past")
 
     def __init__(self, past: int) -> None:
-        """Create the object with its initial past."""
         self.identity = past
         """Its name in every run that begins alike: no two objects begin with the same past."""
         self.past = past
@@ -119,7 +118,6 @@ class Timers:
         self._waiting[task] = None
 
     def cancel(self, task: Task) -> None:
-        """Cancel the task's timer."""
         self._waiting.pop(task, None)
         task.deadline_ns = None
 

@@ -115,7 +115,6 @@ def _search_chunk(hunt: RandomHunt, first: int) -> list[Searched]:
 
 
 def _search(hunt: RandomHunt, index: int) -> Searched:
-    """Search one world, which its index and the seed of the hunt determine."""
     of_world = hunt.hunt(index)
     try:
         *_, progress = search_campaign.explore(of_world)

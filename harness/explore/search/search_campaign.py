@@ -69,7 +69,6 @@ class Hunt:
             )
 
     def token(self, decisions: Sequence[int]) -> tokens.Token:
-        """Return a token for one of the runs."""
         return tokens.Token(
             scenario=self.scenario,
             defects=self.defects,

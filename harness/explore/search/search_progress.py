@@ -18,7 +18,6 @@ class Distinct:
         self._set = self._added = 0
 
     def add(self, state: int) -> None:
-        """Add a state, new or known."""
         self._added += 1
         place = state % _BITS
         mask = 1 << (place & 7)
@@ -78,7 +77,6 @@ class SearchProgress:
         return round(self.schedules * self.left / (1 - self.left))
 
     def add(self, outcome: Outcome) -> None:
-        """Add a run."""
         self.schedules += 1
         if outcome.was_given_up:
             self.given_up += 1

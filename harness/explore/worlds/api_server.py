@@ -53,7 +53,6 @@ class ServerObjects:
         self._runtime.observe(self._of(plural))
 
     def change_by(self, commit: watch_cache.Commit) -> None:
-        """Record what a commit changes."""
         if commit.type == "MODIFIED":
             self.change(commit.resource.plural)
         else:
@@ -182,7 +181,6 @@ class LocalServer:
         return kinds[choice - 1]
 
     def _delete_what_was_read(self, request: transports.Request) -> responses.Response:
-        """Read an object, and delete it later as it was then, whatever was committed meanwhile."""
         target = request_info.require_target(request.path.partition("?")[0])
         with self._runtime.atomically():
             self._objects.read(target.resource.plural)
@@ -214,7 +212,6 @@ class LocalServer:
         return answer
 
     def _use_objects(self, request: transports.Request) -> None:
-        """Record what a request uses, apart from what it commits."""
         target = request_info.parse_target(request.path.partition("?")[0])
         is_creation = request.method == "POST" and target is not None and not target.subresource
         if target is None or is_creation or request.method == "DELETE":
@@ -280,7 +277,6 @@ class LocalServer:
             self._watches[resources.table_of(resource)].append(watch)
 
     def _breaks(self, watch: local_watches.LocalWatch) -> bool:
-        """Return whether the watch breaks now."""
         resource = watch.selection.resource
         is_of_claims = resource is resources.CLAIMS
         kinds = self._of_claim_watches * is_of_claims or self._of_watches

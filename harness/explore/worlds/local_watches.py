@@ -42,7 +42,6 @@ class LocalWatch:
             self._lines.put(http_framing.event_line(kind, stored.data))
 
     def end_with(self, error: status_errors.StatusError) -> None:
-        """Send an ERROR event and end the watch."""
         status = json_codec.encode(error.to_status())
         self._lines.put(http_framing.event_line("ERROR", status))
         self._lines.close()

@@ -86,7 +86,6 @@ class SmallWorld:
         )
 
     def scheduler_names(self) -> Sequence[str]:
-        """Return the names of the schedulers, one for each."""
         return self.schedulers_named
 
     def oracles(self) -> Iterable[protocol.Oracle]:
@@ -128,7 +127,6 @@ class SmallWorld:
         return schedulers.Scheduler(api, self.scheduler_options(name), parts)
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
-        """Return the options of a scheduler."""
         return schedulers.SchedulerOptions(
             scheduler_name=name,
             binders=self.sizes["binders"],

@@ -15,7 +15,6 @@ _ROOMS = ("scheduling", "lifecycles")
 
 
 def _specs() -> Iterator[tuple[str, world_specs.WorldSpec]]:
-    """Yield the `WORLDS` of all modules in these packages."""
     for room in _ROOMS:
         package = importlib.import_module(f"harness.explore.worlds.{room}")
         for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):

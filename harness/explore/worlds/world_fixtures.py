@@ -93,7 +93,6 @@ def node(name: str = NODE) -> Object:
 
 
 def admin_namespace() -> Object:
-    """Return the namespace of the worlds, in which claims may ask for admin access."""
     labels = {"resource.kubernetes.io/admin-access": "true"}
     return {
         "apiVersion": "v1",
@@ -139,7 +138,6 @@ def devices(count: int) -> list[Object]:
 
 
 def one_node(device_count: int, *, claims: int = 0) -> Iterator[Object]:
-    """Yield a node with devices, their class, and claims for one device: `claim-1`, `claim-2`, …"""
     yield node()
     yield device_class()
     yield pool(devices(device_count))
@@ -193,13 +191,11 @@ def pod(name: str, claim_name: str, *, scheduler: str = SCHEDULER, **spec: Any) 
 
 
 def pod_naming_twice(name: str, claim_name: str) -> Object:
-    """Return a pod with two entries that name one claim."""
     entries = [{"name": entry, "resourceClaimName": claim_name} for entry in ("first", "again")]
     return pod(name, claim_name, resourceClaims=entries)
 
 
 def pod_of_template(name: str, *, scheduler: str = SCHEDULER) -> Object:
-    """Return a pod with a claim of the template."""
     return _pod(name, {"resourceClaimTemplateName": TEMPLATE}, scheduler, {})
 
 
@@ -223,5 +219,4 @@ def finished(pod: Object) -> Object:
 
 
 def is_bound_pod(commit: watch_cache.Commit) -> bool:
-    """Return whether the object of a commit is a pod that has a node."""
     return commit.resource is resources.PODS and b'"nodeName"' in commit.object.data

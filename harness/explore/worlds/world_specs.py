@@ -132,7 +132,6 @@ class WorldSpec:
         return {name: size.value for name, size in self.sizes.items()}
 
     def with_sizes(self, values: Mapping[str, int]) -> "WorldSpec":
-        """Return the spec with other values of some sizes."""
         changed = {
             name: Size(values.get(name, size.value), size.least)
             for name, size in self.sizes.items()

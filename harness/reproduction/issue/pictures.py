@@ -32,6 +32,5 @@ def standalone(picture: str) -> str:
 
 
 def _style() -> str:
-    """Return the report's style sheet, with the page's background for the picture."""
     style = page_templates.templates().get_template("style.css.j2").render()
     return f"<style><![CDATA[{style}.ground{{fill:var(--bg)}}]]></style>"

@@ -52,7 +52,6 @@ def _is_script(plan: plans.Plan) -> bool:
 
 
 def _option(plan: plans.Plan, name: str) -> list[str]:
-    """Return the values of an option among the arguments that repeat a run."""
     pairs = zip(plan.again, plan.again[1:], strict=False)
     given = [value for option, value in pairs if option == name]
     return given + [word.partition("=")[2] for word in plan.again if word.startswith(f"{name}=")]

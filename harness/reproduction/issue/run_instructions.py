@@ -69,7 +69,6 @@ def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[In
 
 
 def _programs(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the programs of Kubernetes that a run starts as its subject."""
     parts = [*subject.schedulers, subject.claim_controller]
     kinds = (subject_specs.KubeScheduler, subject_specs.KubeControllerManager)
     return list(dict.fromkeys(item.kind for item in parts if isinstance(item, kinds)))

@@ -35,7 +35,6 @@ class LogExcerpt:
 def of_schedulers(
     directory: directories.RunDirectory, involved: involved_objects.Involved
 ) -> list[LogExcerpt]:
-    """Return an excerpt for each scheduler's log in which something is found."""
     pattern = involved.pattern()
     excerpts = [_excerpt(path, pattern) for path in sorted(directory.logs.glob(_LOGS))]
     return [excerpt for excerpt in excerpts if excerpt.lines]

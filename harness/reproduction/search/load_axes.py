@@ -112,7 +112,6 @@ def _of_duration(scenario: specs.Scenario, traffic: traffic_specs.TimedTraffic) 
 
 
 def _pooled(scenario: specs.Scenario, key: str, size: float) -> specs.Scenario:
-    """Return the scenario with smaller pools and as much less load, so that devices stay scarce."""
     traffic, share = scenario.traffic, size / getattr(scenario.pools, key)
     if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
         pods = max(PODS_LEAST, math.ceil(traffic.pods * share))
@@ -124,14 +123,12 @@ def _pooled(scenario: specs.Scenario, key: str, size: float) -> specs.Scenario:
 
 
 def _with_copies(scenario: specs.Scenario, copies: float) -> specs.Scenario:
-    """Return the scenario with fewer copies of the nodes of files, and the same load."""
     pools = scenario.pools.model_copy(update={"copies": int(copies)})
     nodes = scenario.pools.nodes - scenario.pools.imported_nodes + pools.imported_nodes
     return changed(scenario, pools=pools.model_copy(update={"nodes": max(1, nodes)}))
 
 
 def _scarcer(scenario: specs.Scenario, key: str, size: float) -> specs.Scenario:
-    """Return the scenario with smaller pools and the same load."""
     return changed(scenario, pools=_updated(scenario.pools, key, int(size)))
 
 
@@ -158,7 +155,6 @@ def changed(scenario: specs.Scenario, **parts: Any) -> specs.Scenario:
 def _satisfiable(
     scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
 ) -> dict[str, Any]:
-    """Return the load that fits the devices, and traffic that may have more pods than they do."""
     runnable, load = possibility.pods_at_once(scenario, traffic), scenario.load
     held = max(1, possibility.holds_at_once(scenario, traffic))
     lower = {

@@ -50,7 +50,6 @@ def listed() -> list[KnownDefect]:
 
 
 def _scenarios() -> Mapping[str, list[str]]:
-    """Return the shipped scenarios that name a defect as a control, by the defect."""
     found = collections.defaultdict(list)
     for name in loading.every_name():
         for defect in loading.load(name).scenario.controls:

@@ -27,12 +27,10 @@ _PART = "."
 
 
 def rule_name(fault: str, *parts: str) -> str:
-    """Return the name of one of several rules of a fault."""
     return _PART.join([fault, *filter(None, parts)])
 
 
 def _fault_of(rule: str) -> str:
-    """Return the fault that a rule belongs to."""
     return rule.partition(_PART)[0]
 
 
@@ -297,7 +295,6 @@ def _record(item: injection.Applied, kind: str) -> records.FaultApplied:
 
 
 def _effect(item: injection.Applied) -> str:
-    """Return a text about what was done."""
     match item.action:
         case injection.Lose() if item.point == "response":
             return "carried out; the answer was lost"
@@ -351,6 +348,5 @@ class TrafficFault:
         self._session.switch_off(self._fault.name)
 
     def _is_used_up(self) -> bool:
-        """Return whether the rule has hit all that it may, and none of that still lasts."""
         count = self._fault.rule["count"]
         return count is not None and self._journal.ended_count(self._fault.name) >= count

@@ -69,7 +69,6 @@ class ClaimMoving:
         self._journal.write(self._record(moved, begun_ns))
 
     def _moved(self, claim: Object, device: str) -> Object:
-        """Free the claim's device and allocate this one, in two writes."""
         status = claim["status"]
         (result,) = status["allocation"]["devices"]["results"]
         freed = self._api.update_status(apis.CLAIMS, {**claim, "status": {}})
@@ -113,7 +112,6 @@ def _pool_of_one(claim: Object) -> _Pool | None:
 
 
 def _free_devices(slices: list[Object], claims: list[Object]) -> dict[_Pool | None, list[str]]:
-    """Return the devices of each pool that no claim has, in the order of the slices."""
     used = {
         (result["driver"], result["pool"], result["device"])
         for claim in claims

@@ -179,7 +179,6 @@ class _Injections:
         return BY_KIND.get(fault.kind, _Injections.client)(self, fault)
 
     def client(self, fault: plans.PlannedFault) -> injecting.Injection:
-        """A fault that its kind or a plug-in injects, in a process of its own."""
         return client_faults.ClientFault(
             fault,
             self._journal,
@@ -190,7 +189,6 @@ class _Injections:
         )
 
     def touching(self, fault: plans.PlannedFault) -> injecting.Injection:
-        """Objects are changed."""
         return object_touching.ObjectTouching(
             fault,
             self._own_api(),
@@ -200,7 +198,6 @@ class _Injections:
         )
 
     def moving(self, fault: plans.PlannedFault) -> injecting.Injection:
-        """Claims get other devices."""
         return claim_moving.ClaimMoving(
             fault, self._own_api(), self._journal, namespace=self._plan.namespace
         )
@@ -215,7 +212,6 @@ class _Injections:
         return process_faults.ApiServerRestart(fault, self._journal, guard, restart, across)
 
     def rebooting(self, fault: plans.PlannedFault) -> injecting.Injection:
-        """A node is rebooted."""
         kubelet = fault.clients[0]
         return node_reboots.RebootedNode(
             fault,
@@ -230,7 +226,6 @@ class _Injections:
         )
 
     def losing(self, fault: plans.PlannedFault) -> injecting.Injection:
-        """A node is lost."""
         return node_losses.LostNode(
             fault,
             self._journal,

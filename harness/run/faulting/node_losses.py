@@ -89,7 +89,6 @@ class LostNode(process_faults.ProcessFault):
     # ----------------------------------------------------------------------- the cluster
 
     def _lose(self) -> None:
-        """Keep new pods off the node, as the node lifecycle controller does."""
         self._is_lost = True
         self._set_condition(_UNREACHABLE)
         self._set_taints([{"key": TAINT, "effect": kind} for kind in ("NoSchedule", "NoExecute")])

@@ -34,7 +34,6 @@ class Leaders:
 
 
 def _pid_in(identity: str) -> int | None:
-    """Return the process id in `host_pid`."""
     pid = identity.rpartition("_")[2]
     return int(pid) if pid.isdecimal() else None
 
@@ -150,7 +149,6 @@ class _RunFault:
         journal: fault_journal.FaultJournal,
         guard: concurrency.Lock,
     ) -> None:
-        """`guard` is shared by the faults of the process."""
         self._fault, self._journal, self._guard = fault, journal, guard
         self._parameters: Mapping[str, Any] = fault.parameters
 
@@ -207,7 +205,6 @@ class ApiServerRestart(_RunFault):
         restart: Restart,
         across: Callable[[Callable[[], None]], None],
     ) -> None:
-        """`across` calls its argument, and takes care of what the API server carries meanwhile."""
         super().__init__(fault, journal, guard)
         self._restart, self._across = restart, across
 

@@ -58,7 +58,6 @@ def said(command: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
 
 @contextlib.contextmanager
 def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start a program that ends with all its children when this is left."""
     known = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     try:
         process = bound_processes.popen(
@@ -84,7 +83,6 @@ def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[by
 
 
 def _read(file: IO[bytes], deadline_ns: int) -> bytes:
-    """Return the begin of what a program prints, up to its end or the deadline."""
     output = b""
     poll = select.poll()
     poll.register(file, select.POLLIN)

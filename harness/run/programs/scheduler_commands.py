@@ -190,7 +190,6 @@ _SWITCHES = {"true": True, "false": False}
 
 
 def _feature_gates(flags: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
-    """Return the feature gates among flags, and the other flags."""
     chosen: dict[str, bool] = {}
     others: list[str] = []
     left = iter(flags)
@@ -210,7 +209,6 @@ def _feature_gates(flags: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
 
 
 def _filled(name: str, scheduler: subject_specs.CommandScheduler, context: RunContext) -> list[str]:
-    """Return the command of a `command` subject with its placeholders replaced."""
     log_dir = context.folder / name
     log_dir.mkdir(exist_ok=True)
     values: Mapping[str, str] = {

@@ -26,7 +26,6 @@ class RestartApiServer(fault.RepeatedFault):
     may_restart_api_server = True
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why the API server of the run cannot be restarted."""
         if not run.is_alone:
             yield (
                 "expected a cluster of this run alone, because others would lose their API server: "

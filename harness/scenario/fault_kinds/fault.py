@@ -141,7 +141,6 @@ class Fault(Spec):
 
     @classmethod
     def draw(cls, dice: random.Random) -> Keys:
-        """Return the keys that a nemesis draws."""
         return {key: draw(dice) for key, draw in cls.drawn.items()}
 
     @property

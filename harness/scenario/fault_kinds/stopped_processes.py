@@ -19,11 +19,9 @@ class ProcessFault(fault.RepeatedFault):
     once = "down_s"
 
     def clients(self, run: fault.Run) -> list[str]:
-        """Return the process."""
         return run.ended[self.role][:1]
 
     def ended_process(self, run: fault.Run) -> str:
-        """Return the process."""
         return run.ended[self.role][0]
 
     def objections(self, run: fault.Run) -> Iterator[str]:

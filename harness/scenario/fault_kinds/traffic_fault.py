@@ -78,7 +78,6 @@ class TargetSpec(Spec):
         )
 
     def selected(self, calls: fault.Calls, verbs: frozenset[str]) -> fault.Calls:
-        """Return those of the calls that the target and these verbs select."""
         return {
             key: hit for key, made in calls.items() if self._names(key) and (hit := made & verbs)
         }
@@ -123,7 +122,6 @@ class TrafficFault(fault.Fault):
 
     @property
     def possible_verbs(self) -> tuple[str, ...]:
-        """The verbs that it can apply to."""
         return self.only_verbs or _POSSIBLE[self.point]
 
     @property
@@ -208,7 +206,6 @@ class TrafficFault(fault.Fault):
                 )
 
     def _target_objections(self) -> Iterator[str]:
-        """Check that the conditions can hold together."""
         on, is_event = self.on, self.point == "event"
         if on.name and self.is_of_bookmarks:
             yield (

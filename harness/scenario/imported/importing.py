@@ -119,7 +119,6 @@ class _Collection:
         return Imported(paths=paths, summary=self._summary(digest), compressed=packed)
 
     def _whole(self) -> tuple[bytes, str]:
-        """Return the compressed list, and the digest of its text."""
         import zstandard
 
         self._packed.close()  # type: ignore[no-untyped-call]

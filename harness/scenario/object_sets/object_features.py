@@ -59,7 +59,6 @@ def asks_for_shares(one: set_specs.ObjectSet) -> bool:
 
 
 def asks_for_extended(one: set_specs.ObjectSet) -> bool:
-    """Return whether containers of a set ask for extended resources."""
     pods = (workload.shape.spec for _, workload in workloads.of_set(one))
     names = (name for pod in pods for _, item in pod.every_container for name in item.amounts)
     return any("/" in name for name in names)

@@ -48,7 +48,6 @@ def _of_templates(
 def _spec_of(
     one: set_specs.ObjectSet, item: set_specs.SetObject, workload: workloads.Workload
 ) -> str:
-    """Return the place of the pods' spec in sentences."""
     return f"{one.where(item)}: {f'{workload.at}.' if workload.at else ''}spec."
 
 
@@ -120,7 +119,6 @@ def _of_references(
 
 
 def _of_group(where: str, spec: shapes.PodSpec, one: set_specs.ObjectSet) -> Iterator[str]:
-    """Check that the group of pods is there, and that its claims are those of some pod."""
     if spec.scheduling_group is None:
         return
     name = spec.scheduling_group.pod_group_name

@@ -111,7 +111,6 @@ def _used(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manif
 
 
 def _spec(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
-    """Return the spec of an object, with pods that say what a run can say."""
     spec = obj.get("spec")
     if not isinstance(spec, dict) or obj["kind"] in (set_specs.CLAIM, set_specs.TEMPLATE):
         return {"spec": spec}
@@ -121,7 +120,6 @@ def _spec(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manif
 
 
 def _pods(spec: dict[str, Any], left_out: dict[str, None]) -> dict[str, Any]:
-    """Return the spec of pods, or one that has it somewhere below `template`."""
     for key in ("jobTemplate", "template"):
         if isinstance(below := spec.get(key), dict):
             inner = below.get("spec")

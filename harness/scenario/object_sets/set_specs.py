@@ -28,7 +28,6 @@ class SetObject(Spec):
 
     @property
     def kind(self) -> str:
-        """Its kind."""
         return str(self.manifest["kind"])
 
     @property
@@ -62,11 +61,9 @@ class ObjectSet(Spec):
     """Whatever the file says and a run has no use for, as text."""
 
     def of_kind(self, kind: str) -> list[SetObject]:
-        """Return the objects of a kind."""
         return [item for item in self.objects if item.kind == kind]
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of the objects of a kind."""
         return [item.name for item in self.of_kind(kind)]
 
     @property
@@ -78,7 +75,6 @@ class ObjectSet(Spec):
             yield shapes.of(item.manifest).spec.spec
 
     def on_nodes(self, nodes: int) -> "ObjectSet":
-        """Return the set with as many pods of each DaemonSet as there are nodes."""
         return self.model_copy(update={"objects": [one.on_nodes(nodes) for one in self.objects]})
 
     def where(self, item: SetObject) -> str:

@@ -52,7 +52,6 @@ class Container(Part, frozen=True):
 
     @property
     def used(self) -> list[UsedClaim]:
-        """The claims that it uses."""
         return (self.resources.claims if self.resources else None) or []
 
     @property
@@ -122,7 +121,6 @@ class JobSpec(Part, frozen=True):
 
     @property
     def pods(self) -> int:
-        """The number of its pods."""
         return self.parallelism if self.completions is None else self.completions
 
 

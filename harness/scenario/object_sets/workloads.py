@@ -30,7 +30,6 @@ class Workload:
     """Each pod is for a node of its own."""
 
     def pod_names(self, prefix: str) -> list[str]:
-        """Return the names of the pods; that of a Pod has no number."""
         if not self.at:
             return [f"{prefix}-{self.name}"]
         return [f"{prefix}-{self.name}-{index}" for index in range(self.pods)]

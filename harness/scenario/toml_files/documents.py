@@ -18,7 +18,6 @@ Document = dict[str, Any]
 
 
 def shipped_folder(name: str) -> pathlib.Path:
-    """Return a folder of shipped files, in the checkout or the installed package."""
     package = pathlib.Path(__file__).parents[2]
     checkout = package.parent / name
     return checkout if checkout.is_dir() else package / name

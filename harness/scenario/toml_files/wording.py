@@ -85,7 +85,6 @@ def _fields(at: Any) -> list[str]:
 
 
 def _paths(at: Any, before: str = "") -> Iterator[str]:
-    """Yield every dotted key below a type."""
     at = _bare(at)
     for table in [at] if _is_spec(at) else _members(at):
         for name, field in table.model_fields.items():

@@ -126,7 +126,6 @@ class Allocator:
         return results.result(claim, chosen, node, [*self._claim_config(claim, chosen)])
 
     def _claim_config(self, claim: Object, chosen: Sequence[results.Choice]) -> Iterable[Object]:
-        """Return the claim's own configuration for its result."""
         return results.claim_config(claim, chosen)
 
     def _refuse(self, error: device_requests.PoolNotReadyError) -> list[Object] | None:
@@ -151,7 +150,6 @@ class Allocator:
         )
 
     def _may_be_too_many(self) -> bool:
-        """Return whether all devices of a node may be more than a claim can have."""
         most = self._snapshot.failures.devices_on_a_node_max
         limit = device_requests.DEVICES_PER_CLAIM_MAX
         indexes = range(len(self._claims))
@@ -210,7 +208,6 @@ class Allocator:
     def _counts(
         self, held: holdings.Holdings, option: device_requests.Option, device: devices.Device
     ) -> bool:
-        """Return whether a device is one of all, whatever other claims have of it."""
         return held.is_enough(option, device)
 
     def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
@@ -226,7 +223,6 @@ class Allocator:
                 )
 
     def _least(self, claim: int, count: Callable[[device_requests.Option], int]) -> int:
-        """Return the least number of devices that a claim needs."""
         wanted = (request.options for request in self._requests if request.claim == claim)
         return sum(min(map(count, options)) for options in wanted)
 
@@ -235,7 +231,6 @@ class Allocator:
     def _free(
         self, view: inventories.NodeView, device: devices.Device
     ) -> dict[devices.Counter, Decimal]:
-        """Return what no allocated device consumes of the counters of a device's pool."""
         pool = next(part.pool for part in view.pools if part.pool.key == device.pool)
         if pool not in self._free_counters:
             self._free_counters[pool] = self._uncharged(view, pool)
@@ -270,7 +265,6 @@ class Allocator:
         return max(amount, Decimal(0))
 
     def _consumers(self, view: inventories.NodeView, pool: pools.Pool) -> Iterable[devices.Device]:
-        """Return the devices of a pool that consume counters, on whatever nodes they are."""
         del view
         return pool.consumers()
 

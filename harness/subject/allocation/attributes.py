@@ -33,7 +33,6 @@ class Constraint:
     """Names of requests, or of alternatives as `request/subrequest`; empty: all requests."""
 
     def covers(self, option: device_requests.Option) -> bool:
-        """Return whether the devices of a request are subject to the constraint."""
         return not self.requests or not self.requests.isdisjoint((option.request, option.name))
 
     def accept(self, state: State, device: devices.Device) -> State:

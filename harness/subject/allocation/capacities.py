@@ -58,7 +58,6 @@ def parse(text: str) -> Quantity:
 
 
 def of_integer(amount: int, *, is_binary: bool) -> Quantity:
-    """Return the quantity of an integer, with the largest suffix that leaves an integer."""
     base, suffixes = (1024, ["", *_BINARY]) if is_binary else (1000, ["", *"kMGTPE"])
     rest, power = amount, 0
     while rest and rest % base == 0 and power + 1 < len(suffixes):
@@ -131,7 +130,6 @@ class Rules:
         return of_fraction(rounded)
 
     def _violates(self, taken: Quantity, policy: Object) -> bool:
-        """Return whether the policy forbids the rounded quantity."""
         if policy.get("default") is not None and taken.amount == amount(policy["default"]):
             return False
         if policy.get("validRange"):

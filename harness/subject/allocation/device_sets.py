@@ -79,7 +79,6 @@ class DeviceSet(MutableSet[str]):
     __slots__ = ("map", "parts")
 
     def __init__(self, devices: "Iterable[str] | PartedMap[str, None]" = ()) -> None:
-        """`devices` may be the map to use."""
         self.map = devices if isinstance(devices, PartedMap) else PartedMap[str, None]()
         self.parts = self.map.parts
         if not isinstance(devices, PartedMap):
@@ -90,11 +89,9 @@ class DeviceSet(MutableSet[str]):
         return DeviceSet(self.map.copy())
 
     def lost_since(self, older: "DeviceSet") -> Iterator[str]:
-        """Yield the devices of an older set that are not in this one."""
         return self.map.changed_since(older.map)
 
     def add(self, device: str) -> None:
-        """Add a device."""
         self.map[device] = None
 
     def discard(self, device: str) -> None:

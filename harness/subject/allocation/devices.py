@@ -18,7 +18,6 @@ def blocking(device: Object) -> tuple[Object, ...]:
 
 
 def are_tolerated(taints: Iterable[Object], tolerations: Iterable[Object]) -> bool:
-    """Return whether each taint is tolerated by one of the tolerations."""
     return all(any(_tolerates(toleration, taint) for toleration in tolerations) for taint in taints)
 
 
@@ -95,7 +94,6 @@ class Device:
         return bool(self.document.get("bindingConditions"))
 
     def is_on(self, node: Object) -> bool:
-        """Return whether the device can be used on the node."""
         return nodes.is_placed_on(self.place, node)
 
     def satisfies(self, selectors: tuple[str, ...]) -> bool:
@@ -155,7 +153,6 @@ class Device:
         return self._consumption[key]
 
     def capacity(self, name: str) -> Decimal:
-        """Return the whole capacity of this name, which the device must have."""
         return capacities.amount(self.document["capacity"][name]["value"])
 
 

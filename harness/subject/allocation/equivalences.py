@@ -107,7 +107,6 @@ class KnownFailures:
     # ------------------------------------------------------------------- kinds of devices
 
     def _profile(self, device: devices.Device) -> object:
-        """Return all that the search can see of a device."""
         accepted = tuple(self._is_accepted(option, device) for option in self._options)
         values = tuple(self._values(device, name) for name in self._attributes)
         consumes = (device.pool, device.consumes) if device.consumes else ()

@@ -92,7 +92,6 @@ class Results:
     """
 
     def __init__(self) -> None:
-        """Start with no results."""
         self._known: dict[tuple[str, str, str], _Known] = {}
 
     def matches(self, text: str, driver: str, pool: str, document: Mapping[str, Any]) -> bool:

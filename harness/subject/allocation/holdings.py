@@ -29,7 +29,6 @@ class Holdings:
     def __init__(
         self, allocated: allocated_states.AllocatedState, free_counters: FreeCounters
     ) -> None:
-        """`free_counters` returns the counters of a device's pool that no allocation consumes."""
         self._allocated, self._free_counters = allocated, free_counters
         self._holders: dict[devices.Device, frozenset[int]] = {}
         """The claims that have taken a device for themselves, or for admin access."""

@@ -40,7 +40,6 @@ class PossibleFailures:
 
     @functools.cached_property
     def devices_on_a_node_max(self) -> int:
-        """No node sees more devices than these."""
         counts: collections.Counter[str | None] = collections.Counter()
         for pool in self._pools:
             counts[pool.node_name] += sum(1 for _ in pool.every_device())

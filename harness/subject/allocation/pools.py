@@ -59,7 +59,6 @@ class Pool:
 
     @property
     def slice_count(self) -> int:
-        """The number of slices of the pool, on all nodes."""
         return len(self._specs)
 
     def every_device(self) -> Iterator[devices.Device]:
@@ -114,7 +113,6 @@ class Pool:
         return NodePool(self, () if fault else usable, fault, fault is not None, comes_last)
 
     def _is_complete(self, generation: int) -> bool:
-        """Return whether all slices of a generation are there, on whatever nodes."""
         specs = [spec for spec in self._specs if _generation(spec) == generation]
         return bool(len(specs) == specs[0]["pool"]["resourceSliceCount"])
 

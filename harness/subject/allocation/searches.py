@@ -142,7 +142,6 @@ class Search:
         return requests[index].claim if index < len(requests) else -1
 
     def _results_of(self, claim: int) -> int:
-        """Return how many devices the claim has."""
         count = 0
         for choice in reversed(self.chosen):
             if choice.claim != claim:
@@ -230,7 +229,6 @@ class Search:
     def _using(
         self, claim: int, option: device_requests.Option, device: devices.Device, position: int
     ) -> Take | None:
-        """Return the same for a device that is free and matches."""
         if not self._held.can_take(claim, option, device):
             return None
         states = self._accepted(claim, option, device)
@@ -285,7 +283,6 @@ class Search:
 def refused_by_constraint(
     option: device_requests.Option, device: devices.Device
 ) -> device_requests.AllocationError:
-    """Return the error for a device that a request for all devices may not have."""
     return device_requests.AllocationError(
         f"request {option.name}: cannot add device {device.id} because a claim constraint"
         " would not be satisfied"

@@ -17,7 +17,6 @@ Rule = Callable[[Sequence[Any], Any], int]
 
 
 def _tenth(number: float) -> int:
-    """Return a tenth of a length, rounded up."""
     return int(-(-number // 10))
 
 

@@ -39,7 +39,6 @@ class Device:
         self.capacity = _domains(driver, document.get("capacity"), _capacity)
 
     def as_map(self) -> dict[str, Any]:
-        """Return the device as a map, for expressions that use it as a whole."""
         return {
             "driver": self.driver,
             "attributes": self.attributes,

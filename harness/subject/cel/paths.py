@@ -16,7 +16,6 @@ class Frame:
     __slots__ = ("cost", "device", "variables")
 
     def __init__(self, device: Device, variables: int) -> None:
-        """Reserve places for the variables of macros."""
         self.device, self.cost = device, 0
         self.variables: list[Any] = [None] * variables
 
@@ -154,8 +153,6 @@ def _optional_of(value: Optional, key: Any) -> Optional:
 
 
 def indexed(operand: Step, key: Step) -> Step:
-    """Return `container[key]`."""
-
     def step(frame: Frame) -> Any:
         value, at = operand(frame), key(frame)
         frame.cost += 1
@@ -167,8 +164,6 @@ def indexed(operand: Step, key: Step) -> Step:
 
 
 def optionally_indexed(operand: Step, key: Step) -> Step:
-    """Return `container[?key]`."""
-
     def step(frame: Frame) -> Any:
         value, at = operand(frame), key(frame)
         frame.cost += 1

@@ -22,7 +22,6 @@ class Program:
     """An expression that can be evaluated on devices, by several threads at once."""
 
     def __init__(self, root: Node) -> None:
-        """Build the functions."""
         builder = _Builder()
         self._run = builder.step(root)
         self._variables = builder.variables

@@ -80,7 +80,6 @@ def go_type(value: Any) -> str:
 
 
 def no_overload() -> EvaluationError:
-    """Return the error of a function that has no overload for its operands."""
     return EvaluationError("no such overload")
 
 

@@ -30,11 +30,9 @@ class DeletedPods:
             self._uids.popitem(last=False)
 
     def __contains__(self, uid: object) -> bool:
-        """Return whether a pod or PodGroup with this UID was deleted."""
         return uid in self._uids
 
     def __len__(self) -> int:
-        """Return the number of remembered UIDs."""
         return len(self._uids)
 
 

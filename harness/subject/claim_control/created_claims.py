@@ -78,7 +78,6 @@ class CreatedClaims:
             self._store(new)
 
     def on_delete(self, last: Object) -> None:
-        """Remove a deleted claim."""
         with self._guard:
             self._advance(last)
             self._pending.pop(informers.key_of(last), None)

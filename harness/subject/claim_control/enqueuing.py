@@ -49,7 +49,6 @@ class Enqueuer:
                 self._look_at(pod)
 
     def on_pod_deleted(self, pod: Object) -> None:
-        """Remember the UID of a deleted pod, and enqueue its claims to drop its reservations."""
         keys = self._claim_keys(pod)
         if not keys and not claims.entries_of(pod):
             return
@@ -59,7 +58,6 @@ class Enqueuer:
         self._enqueue_claims(pod)
 
     def _forget(self, pod: Object, claim_keys: list[str]) -> None:
-        """Remove the pod from the users of these claims."""
         for claim_key in claim_keys:
             self._users[claim_key].discard(_key(pod))
             if not self._users[claim_key]:
@@ -104,7 +102,6 @@ class Enqueuer:
             self._context.queue.add(f"claim:{key}")
 
     def _claim_keys(self, pod: Object) -> list[str]:
-        """Return the keys of all claims of the pod that are known."""
         return [*claims.known_claim_keys(pod), *generating.extended_claim_keys(pod)]
 
 
@@ -134,7 +131,6 @@ class PodEvents:
         self._enqueuer().on_pod(new, old)
 
     def on_delete(self, last: Object) -> None:
-        """Handle a deleted pod."""
         self._enqueuer().on_pod_deleted(last)
 
 
@@ -169,7 +165,6 @@ class ClaimEvents(informers.StateHandler):
         self._enqueuer().on_claim(informers.key_of(obj))
 
     def on_delete(self, last: Object) -> None:
-        """Handle a deleted claim."""
         self._enqueuer().on_claim_deleted(informers.key_of(last))
 
 

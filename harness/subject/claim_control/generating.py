@@ -14,7 +14,6 @@ class NotRecorded(Exception):  # noqa: N818 - a state, not an error
 
 
 def has_template(entry: Object) -> bool:
-    """Return whether the claim of the entry is generated from a template."""
     return "resourceClaimTemplateName" in entry
 
 
@@ -89,7 +88,6 @@ class ClaimGenerator:
     """Builds generated claims; it has no state."""
 
     def generated_claim(self, owner: Object, entry_name: str, template: Object) -> Object:
-        """Return the claim to create for an entry of a pod or PodGroup that names a template."""
         from_template = template["spec"].get("metadata") or {}
         return {
             "apiVersion": apis.CLAIMS.api_version,

@@ -102,7 +102,6 @@ class PodSyncer:
             self._reserve_claims(pod, group)
 
     def sync_group(self, key: str) -> None:
-        """Create and record missing claims of a PodGroup. Raises errors as `sync` does."""
         group = self._context.groups.get(key)
         if group is not None and not claims.is_deleting(group):
             self._provide(group, None)
@@ -155,7 +154,6 @@ class PodSyncer:
             raise
 
     def _is_provided(self, owner: Object, entry: Object) -> bool:
-        """Return whether the status names a claim of the owner, or says that none is needed."""
         recorded = claims.recorded_names(owner)
         if entry["name"] not in recorded:
             return False
@@ -174,7 +172,6 @@ class PodSyncer:
         return None
 
     def _create(self, pod: Object, entry: Object) -> Object:
-        """Create the claim for an entry of the pod. Raises ClaimCreationError."""
         template = self._template(pod, entry["resourceClaimTemplateName"])
         reason = feature_gates.refusal(self._context.gates, template)
         if reason is not None:
@@ -198,7 +195,6 @@ class PodSyncer:
         return template
 
     def _send(self, wanted: Object, pod: Object) -> Object:
-        """Create a claim for the pod. Raises ClaimCreationError."""
         namespace = pod["metadata"]["namespace"]
         try:
             return self._context.api.create(apis.CLAIMS, wanted, namespace=namespace)

@@ -49,7 +49,6 @@ class Releaser:
             self._delete(claim)
 
     def _is_valid(self, claim: Object, entry: Object) -> bool:
-        """Return whether the consumer that the claim is reserved for may still run."""
         if pod_groups.is_reservation(entry) and self._context.groups.is_started:
             return self._has_group(claim, entry)
         if entry.get("resource") != "pods" or entry.get("apiGroup"):

@@ -69,7 +69,6 @@ class TaintEvictor:
     # -------------------------------------------------------------------------- events
 
     def on_pod(self, pod: Object) -> None:
-        """Look at a pod that is bound and has claims."""
         if pod["spec"].get("nodeName") and self._claim_keys(pod):
             self._queue.add(informers.key_of(pod))
 
@@ -119,14 +118,12 @@ class TaintEvictor:
         return result.get("tolerations") or ()
 
     def _claims_of(self, pod: Object) -> Iterator[Object]:
-        """Yield the allocated claims of a pod that are reserved for it."""
         for key in self._claim_keys(pod):
             claim = self._context.claims.get(key)
             if claim is not None and claims.is_reserved_for(claim, pod):
                 yield claim
 
     def _claim_keys(self, pod: Object) -> list[str]:
-        """Return the keys of all claims of the pod that are known."""
         return [*claims.known_claim_keys(pod), *generating.extended_claim_keys(pod)]
 
     def _taints_of(self, result: Object) -> list[Object]:
@@ -194,7 +191,6 @@ class Changes(informers.StateHandler):
         self._on_state, self._on_delete = on_state, on_delete
 
     def on_state(self, obj: Object) -> None:
-        """Handle a new or changed object."""
         self._on_state(obj)
 
     def on_delete(self, last: Object) -> None:

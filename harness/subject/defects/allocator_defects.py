@@ -189,7 +189,6 @@ class NodeSelectorNotWrittenAllocator(allocators.Allocator):
 
 
 def _with(found: list[Object] | None, fields: Object) -> list[Object] | None:
-    """Add fields to all results that lack them."""
     for allocation in found or ():
         devices = allocation["devices"]
         devices["results"] = [{**fields, **row} for row in devices.get("results") or ()]

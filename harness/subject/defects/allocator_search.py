@@ -92,7 +92,6 @@ class LastValueDistinct:
         return True
 
     def remove(self, option: device_requests.Option) -> None:
-        """Forget the value of the request, of whichever device it is."""
         if self._constraint.covers(option):
             self._last.pop(option.request, None)
 
@@ -165,7 +164,6 @@ class OldSearch(searches.Search):
         return super().run()
 
     def _tracker(self, constraint: attributes.Constraint) -> Tracked:
-        """Return the constraint with the release's state."""
         return ScalarMatch(constraint) if constraint.is_match else LastValueDistinct(constraint)
 
     def _fail(self) -> None:
@@ -202,7 +200,6 @@ class OldSearch(searches.Search):
             yield searches.Take(choice, -1, ())
 
     def _is_taken_already(self, device: devices.Device) -> bool:
-        """Return whether the current request has the device, or a share of it."""
         taken = self._taken[-1]
         return any(choice.device is device for choice in self.chosen[len(self.chosen) - taken :])
 

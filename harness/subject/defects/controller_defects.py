@@ -136,7 +136,6 @@ class DroppedReservations(releasing.Releaser):
     )
 
     def _drop_reservations(self, claim: Object, valid: list[Object]) -> Object:
-        """Drop all reservations."""
         del valid
         return super()._drop_reservations(claim, [])
 

@@ -33,7 +33,6 @@ class MixedUpPlansPlugin(dynamic_resources.DynamicResources):
     )
 
     def _require_not_in_flight(self, claim: Object) -> None:
-        """Let pods of the group pass that planned the claim."""
         if not self._planned_for(claim, self._pod):
             super()._require_not_in_flight(claim)
 

@@ -25,7 +25,6 @@ class ClaimDeletionIgnoredHints(queueing_hints.QueueingHints):
     def after_claim_change(
         self, pod: Object, old: Object | None, new: Object | None
     ) -> queueing_hints.Hint:
-        """Skip a deletion."""
         return queueing_hints.SKIP if new is None else super().after_claim_change(pod, old, new)
 
 
@@ -45,7 +44,6 @@ class SliceEventIgnoredHints(queueing_hints.QueueingHints):
     )
 
     def after_device_change(self, event: cluster_events.ClusterEvent) -> queueing_hints.Hint:
-        """Skip slices."""
         is_slice = event.resource == cluster_events.SLICE
         return queueing_hints.SKIP if is_slice else super().after_device_change(event)
 
@@ -69,7 +67,6 @@ class PodStatusIgnoredHints(queueing_hints.QueueingHints):
     def after_pod_change(
         self, pod: Object, event: cluster_events.ClusterEvent
     ) -> queueing_hints.Hint:
-        """Skip all changes."""
         del pod, event
         return queueing_hints.SKIP
 

@@ -34,7 +34,6 @@ class DeviceClassResolver:
         return max(in_order, key=_created, default=None)
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add a class."""
         del initial
         with self._guard:
             self._add(obj)

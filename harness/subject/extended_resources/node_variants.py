@@ -145,7 +145,6 @@ class NodeVariants:
     def __init__(
         self, pod: Object, claim: Object, demand: class_resolver.Demand, allocator_of: AllocatorOf
     ) -> None:
-        """`claim` was made in memory for the pod."""
         self._pod, self._claim, self._demand = pod, claim, demand
         self._allocator_of = allocator_of
         self._guard = concurrency.lock("node-variants")

@@ -60,7 +60,6 @@ def most(spec: Object, amounts_of: Callable[[Object], Mapping[str, int]]) -> dic
 
 
 def is_sidecar(init_container: Object) -> bool:
-    """Return whether an init container keeps running beside the containers."""
     return bool(init_container.get("restartPolicy") == "Always")
 
 

@@ -45,7 +45,6 @@ class Leadership:
 
     @property
     def writing_api(self) -> apis.Api:
-        """The API through which the scheduler writes."""
         return self._api
 
     def on_started_leading(self) -> None:
@@ -232,7 +231,6 @@ class _LeaseLock:
         self._lease, self._observed_s = lease, concurrency.monotonic_s()
 
     def _spec(self) -> Object:
-        """Return the spec of a lease that this candidate holds from now on, or still."""
         now = _wall_text()
         was_mine, transitions = self._is_mine(), self._spec_now("leaseTransitions") or 0
         return {
@@ -266,11 +264,9 @@ class _Bounded:
         return self._inner.send(msgspec.structs.replace(request, timeout_s=self._timeout_s))
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """Open a watch."""
         return self._inner.watch(request)
 
     def close(self) -> None:
-        """Close the connection of the calling thread."""
         self._inner.close()
 
 

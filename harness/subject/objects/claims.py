@@ -23,7 +23,6 @@ class Unresolved(Exception):  # noqa: N818 - a state, not an error
 
 
 def uid_of(obj: Object) -> str:
-    """Return `metadata.uid`."""
     return str(obj["metadata"]["uid"])
 
 
@@ -60,7 +59,6 @@ def can_be_reserved(claim: Object) -> bool:
 
 
 def has_finalizer(claim: Object) -> bool:
-    """Return whether the claim has the finalizer that protects an allocated claim from deletion."""
     return FINALIZER in claim["metadata"].get("finalizers", ())
 
 

@@ -58,7 +58,6 @@ def is_unschedulable(node: Object) -> bool:
 
 
 def tolerates_taints(node: Object, pod: Object) -> bool:
-    """Return whether the pod tolerates every taint of the node that keeps pods away."""
     taints = node.get("spec", {}).get("taints")
     return not taints or not any(_blocks(taint, pod) for taint in taints)
 

@@ -28,7 +28,6 @@ def is_group(obj: Object) -> bool:
 
 
 def has_entry(group: Object | None, entry: Object) -> bool:
-    """Return whether the claim of a pod's entry is one of the group."""
     entries = (group or {"spec": {}})["spec"].get("resourceClaims") or ()
     return any(all(entry.get(key) == own.get(key) for key in _COMPARED) for own in entries)
 
@@ -46,5 +45,4 @@ def controls(claim: Object, pod: Object) -> bool:
 
 
 def is_reservation(entry: Object) -> bool:
-    """Return whether an entry of `reservedFor` is a PodGroup."""
     return entry.get("apiGroup") == API_GROUP and entry.get("resource") == PLURAL

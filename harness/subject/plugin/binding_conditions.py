@@ -65,7 +65,6 @@ def left_s(claim: Object, timeout_s: float) -> float:
 
 
 def _awaited(claim: Object) -> Iterator[Object]:
-    """Yield the allocation results with binding conditions."""
     allocation = claims.allocation_of(claim) or {}
     for result in allocation.get("devices", {}).get("results") or ():
         if result.get("bindingConditions"):

@@ -129,7 +129,6 @@ class ClaimBinder:
                 self._cache.assume(freed)
 
     def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
-        """Forget what a failed attempt planned for its claim of this index."""
         claim = attempt.claims[index]
         if self._has_planned(attempt, index) and self._in_flight.release(claims.uid_of(claim)):
             log("Released resource in allocation result", claim, attempt.planned.get(index))

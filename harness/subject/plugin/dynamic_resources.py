@@ -201,7 +201,6 @@ class DynamicResources:
     # ------------------------------------------------------------- the binding threads
 
     def pre_bind_pre_flight(self, attempt: scheduling_attempts.Attempt) -> bool:
-        """Return whether PreBind has anything to do for the pod."""
         return bool(attempt.claims)
 
     def pre_bind(self, attempt: scheduling_attempts.Attempt) -> None:
@@ -267,7 +266,6 @@ class DynamicResources:
             )
 
     def _demand(self, pod: Object) -> class_resolver.Demand:
-        """Return the extended resources that the pod asks for."""
         return self._extended.demand(pod)
 
     def _add_extended_claim(self, attempt: scheduling_attempts.Attempt) -> None:
@@ -332,7 +330,6 @@ class DynamicResources:
 
 
 def _versions(found: list[Object]) -> list[tuple[str, str]]:
-    """Return UID and resourceVersion of each claim."""
     return [(claims.uid_of(claim), claim["metadata"]["resourceVersion"]) for claim in found]
 
 

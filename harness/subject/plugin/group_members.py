@@ -34,7 +34,6 @@ class GroupMembers(informers.StateHandler):
                     del self._members[key]
 
     def are_scheduled(self, pod: Object) -> bool:
-        """Return whether any pod of this pod's group is on a node, or about to be bound."""
         key = pod_groups.key_of(pod)
         if key is None:
             return False

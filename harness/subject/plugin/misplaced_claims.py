@@ -75,7 +75,6 @@ def free_one(
 def _is_used_by_others(
     claim: Object, attempt: scheduling_attempts.Attempt, index: int, *, group_runs: bool
 ) -> bool:
-    """Return whether a claim is reserved for another user, or for a group of which a pod runs."""
     user = attempt.user_of(index)
     if user is not attempt.pod and group_runs:
         return True

@@ -151,7 +151,6 @@ class Attempt:
             self.unavailable.update(unavailable)
 
     def refuse_devices(self, node: Object) -> None:
-        """Count a node that lacks devices, and remember it for later attempts."""
         self.refuse(NOT_ALLOCATABLE)
         if self.refused is not None:
             self.refused[node["metadata"]["name"]] = node

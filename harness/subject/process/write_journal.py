@@ -125,7 +125,6 @@ class JournaledTransport:
         self._inner, self._journal = inner, journal
 
     def send(self, request: transports.Request) -> transports.Response:
-        """Send a request; journal it if it is a write."""
         if request.method not in _VERBS:
             return self._inner.send(request)
         op = self._journal.begin(request)
@@ -148,7 +147,6 @@ class JournaledTransport:
 
 
 def _target(request: transports.Request) -> tuple[str, str, str]:
-    """Return the namespace, `resource[/subresource]` and name that a request writes to."""
     parts = request.path.partition("?")[0].strip("/").split("/")
     rest = parts[2:] if parts[0] == "api" else parts[3:]
     namespace = ""

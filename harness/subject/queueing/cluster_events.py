@@ -58,7 +58,6 @@ class ClusterEvent:
         return self.resource == CLAIM and not self.frees_devices
 
     def concerns(self, pod: Object) -> bool:
-        """Return whether the event may help the pod at all."""
         if not self.is_for_users:
             return True
         return informers.key_of(self.subject) in claims.known_claim_keys(pod)

@@ -21,7 +21,6 @@ class PodEvents(informers.StateHandler):
         *,
         scheduler_name: str,
     ) -> None:
-        """`reports` forget a pod that is removed."""
         self._queue, self._reports, self._name = queue, reports, scheduler_name
 
     def on_state(self, obj: Object) -> None:
@@ -55,7 +54,6 @@ class ObjectEvents:
     """The cluster events of objects of one kind."""
 
     def __init__(self, queue: scheduling_queue.SchedulingQueue, resource: str) -> None:
-        """`resource` is the name of the kind in `cluster_events`."""
         self._queue, self._resource = queue, resource
 
     def on_add(self, obj: Object, *, initial: bool) -> None:

@@ -42,7 +42,6 @@ class QueuedPod:
 
     @property
     def uid(self) -> str:
-        """The UID of the pod."""
         return claims.uid_of(self.pod)
 
 
@@ -125,7 +124,6 @@ class QueueParts:
         concurrency.writes(self._guard, *part)
 
     def adds_user(self, claim_key: str) -> None:
-        """Declare that a user of a claim comes or goes."""
         concurrency.adds(self._guard, USERS, claim_key)
 
     @contextlib.contextmanager

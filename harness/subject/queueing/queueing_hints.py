@@ -93,7 +93,6 @@ class QueueingHints:
         return CLAIM_UPDATED
 
     def after_pod_change(self, pod: Object, event: cluster_events.ClusterEvent) -> Hint:
-        """Follows isSchedulableAfterPodChange."""
         if event.action != cluster_events.CLAIMS_RECORDED or not event.new:
             return SKIP
         if claims.uid_of(pod) != claims.uid_of(event.new):

@@ -186,14 +186,12 @@ class SchedulingQueue:
         return queued
 
     def _index(self, queued: queue_parts.QueuedPod, pod: Object) -> None:
-        """Index a queued pod by the claims of its next state."""
         self._remove_user(queued.pod)
         for key in claims.known_claim_keys(pod):
             self._parts.adds_user(key)
             self._users[key].add(queued.uid)
 
     def _remove_user(self, pod: Object) -> None:
-        """Remove the pod from the index of its claims."""
         for key in claims.known_claim_keys(pod):
             self._parts.adds_user(key)
             self._users[key].discard(claims.uid_of(pod))

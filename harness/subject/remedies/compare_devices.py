@@ -56,7 +56,6 @@ def _without(allocation: Object | None, other: Object | None) -> Object | None:
 
 
 def _held(allocation: Object | None) -> Iterator[str]:
-    """Yield the devices and shares that an allocation takes from others."""
     yield from claims.exclusive_devices(allocation)
     for device, share, _ in claims.shares(allocation):
         yield f"{device}/{share}"

@@ -94,7 +94,6 @@ def _suffix(text: str) -> str:
 
 
 def _entry_of(claim: Object) -> tuple[object, object]:
-    """Return the owning pod and the entry of a generated claim."""
     annotations = claim["metadata"].get("annotations") or {}
     return generating.owning_pod(claim), annotations.get(claims.POD_CLAIM_NAME)
 

@@ -44,7 +44,6 @@ class FencedApi(apis.Api):
 
 
 def _takes_back(patch: Object) -> bool:
-    """Return whether a patch removes entries of `reservedFor`."""
     entries = patch.get("status", {}).get("reservedFor") or ()
     return any(entry.get("$patch") == "delete" for entry in entries)
 
@@ -203,7 +202,6 @@ class FencingLeadership(leader_election.Leadership):
         return listing.items
 
     def _settle(self, claim: Object, deadline_s: float) -> None:
-        """Settle a claim and assume the result."""
         self._assume(
             self._until_answered(lambda: settled_claims.settled(self._api, claim), deadline_s)
         )

@@ -36,7 +36,6 @@ class NodeList:
             return self._listed
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add a node."""
         del initial
         with self._guard:
             self._nodes[obj["metadata"]["name"]] = obj

@@ -38,7 +38,6 @@ class SchedulingCycle:
         """The scheduling thread; None before `start`."""
 
     def start(self) -> None:
-        """Start the scheduling thread."""
         self.thread = concurrency.spawn("scheduling", self._schedule_all)
 
     def join(self) -> None:

@@ -74,13 +74,11 @@ class SliceTracker:
 
     @property
     def device_classes(self) -> "ClassEvents":
-        """The event handler of the informer of DeviceClasses."""
         return ClassEvents(self)
 
     # ------------------------------------------------------------------- slices
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add a slice."""
         self._put(obj, initial=initial)
 
     def on_update(self, old: Object, new: Object) -> None:
@@ -190,7 +188,6 @@ class RuleEvents:
         self._tracker = tracker
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add a rule."""
         del initial
         self._tracker.change_rule(None, obj)
         _handled("rules", obj)

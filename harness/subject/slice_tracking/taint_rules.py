@@ -39,7 +39,6 @@ def with_taints(piece: Object, rules: Iterable[Object], classes: Mapping[str, Ob
 
 
 def names_class(rule: Object) -> bool:
-    """Return whether a rule depends on a DeviceClass."""
     return bool((rule["spec"].get("deviceSelector") or {}).get("deviceClassName"))
 
 

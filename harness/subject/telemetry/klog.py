@@ -142,7 +142,6 @@ def _quoted(text: str) -> str:
 
 
 def _caller() -> str:
-    """Return file and line of the code that logs."""
     for frame in _frames():
         name = os.path.basename(frame.f_code.co_filename)  # noqa: PTH119 - cheaper than a Path
         if name not in _OWN_FILES:

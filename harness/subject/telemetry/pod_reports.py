@@ -261,7 +261,6 @@ class ApiReports(concurrency.WorkerThread):
         return self._timers[0][0] - concurrency.monotonic_s() if self._timers else None
 
     def _write(self, write: concurrency.Task) -> None:
-        """Write a report, and leave the API server time for others."""
         try:
             write()
         except (apis.ApiError, transports.TransportError) as error:

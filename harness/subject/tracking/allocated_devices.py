@@ -66,7 +66,6 @@ class AllocatedDevices:
         self._tell("removed", claim, allocation)
 
     def _tell(self, what: str, claim: Object, allocation: Object) -> None:
-        """Take a step for each device and each share."""
         uid = claims.uid_of(claim)
         for device in claims.exclusive_devices(allocation):
             concurrency.step(f"allocated-devices.{what}", device=device, claim=uid)
@@ -84,7 +83,6 @@ class AllocatedDevices:
 
 
 def _log_share(what: str, share: str, device: str, consumed: dict[str, str], claim: Object) -> None:
-    """Log a share that was `inserted` or `removed`, and what it consumes."""
     is_new = what == "inserted"
     end = "allocation" if is_new else "deallocation"
     klog.info(6, f"Observed shared device {end}", **{"shared device": share, "claim": claim})

@@ -156,7 +156,6 @@ class AssumeCache:
             self._passed.end_list(version)
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add an object from the informer."""
         with concurrency.in_parts(self._changed):
             self._learn(obj, initial=initial)
             self._pass(obj)

@@ -88,7 +88,6 @@ class InFlightClaims:
             return uid in self._claims
 
     def listed(self) -> list[Object]:
-        """Return the claims that are in flight now."""
         with concurrency.in_parts(self._guard):
             concurrency.reads(self._guard, _ALL)
             return list(self._claims.values())

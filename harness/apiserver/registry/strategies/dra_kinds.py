@@ -153,7 +153,6 @@ class SliceStrategy(generic.Strategy):
                         attribute.pop(key, None)
 
     def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
-        """Return the warnings of `resource_slices`."""
         return resource_slices.warnings(stored.document())
 
 

@@ -118,7 +118,6 @@ class Strategy:
     # -------------------------------------------------------------- validating
 
     def authorize(self, document: Document, *, namespace_labels: Labels) -> Iterable[Cause]:
-        """Return the errors in a new object that depend on the labels of its namespace."""
         return ()
 
     def authorize_update(

@@ -29,7 +29,6 @@ def total_length(spec: Document, at: str) -> Iterator[Cause]:
 
 
 def _expressions(value: Any) -> Iterator[str]:
-    """Yield every CEL expression in a document."""
     waiting = [value]
     while waiting:
         here = waiting.pop()

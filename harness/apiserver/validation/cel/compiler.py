@@ -124,7 +124,6 @@ class _Estimate:
                 return base + sum(self.cost(child) for child in node.operands)
 
     def size(self, node: Node) -> int:
-        """Return the maximum length of a string, list or map."""
         if node.kind == "constant" and isinstance(node.value, (str, bytes)):
             return len(node.value.encode() if isinstance(node.value, str) else node.value)
         if node.kind in ("list", "map"):
@@ -222,7 +221,6 @@ def _is_sized(node: Node) -> bool:
 
 
 def _part(size: int, factor: float) -> int:
-    """Return a fraction of a length, rounded up."""
     return UNBOUNDED if size >= UNBOUNDED else math.ceil(size * factor)
 
 

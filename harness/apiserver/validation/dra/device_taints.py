@@ -61,7 +61,6 @@ def _toleration_value(document: Document, at: str) -> Iterator[Cause]:
 
 
 def taint_rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
-    """Validate a DeviceTaintRule."""
     spec = document.get("spec") or {}
     selector, at = spec.get("deviceSelector") or {}, "spec.deviceSelector"
     if (driver := selector.get("driver")) is not None:
@@ -75,7 +74,6 @@ def taint_rule(document: Document, old: Document | None = None) -> Iterator[Caus
 
 
 def taint_rule_status(document: Document, _old: Document) -> Iterator[Cause]:
-    """Validate the status of a DeviceTaintRule."""
     reported = (document.get("status") or {}).get("conditions") or []
     yield from conditions.condition_list(reported, "status.conditions")
     if len(reported) > conditions.DEVICE_CONDITIONS_MAX:

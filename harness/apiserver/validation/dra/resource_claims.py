@@ -32,12 +32,10 @@ def template(document: Document) -> Iterator[Cause]:
 
 
 def claim_change(document: Document, old: Document) -> Iterator[Cause]:
-    """Reject a change of the spec of a claim."""
     return _same_spec(document, old)
 
 
 def template_change(document: Document, old: Document) -> Iterator[Cause]:
-    """Reject a change of the spec of a template."""
     return _same_spec(document, old)
 
 

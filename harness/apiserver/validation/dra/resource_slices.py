@@ -22,7 +22,6 @@ _ONE_CHOICE = (
 
 
 def device_slice(document: Document, old: Document | None = None) -> Iterator[Cause]:
-    """Validate a ResourceSlice."""
     spec = document.get("spec") or {}
     before = None if old is None else old.get("spec") or {}
     yield from dra_names.driver_causes("spec.driver", spec.get("driver"))

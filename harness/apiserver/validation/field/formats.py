@@ -82,7 +82,6 @@ def check(at: str, value: str, problems: Problems) -> list[Cause]:
 
 
 def check_required(at: str, value: str | None, problems: Problems) -> list[Cause]:
-    """Return a field error for each problem of the value, or that it is required and missing."""
     return check(at, value, problems) if value else [field_errors.required(at)]
 
 
@@ -119,7 +118,6 @@ def qualified_name(value: str) -> tuple[str, ...]:
 
 @memoization.small_text(CACHE_SIZE)
 def label_value(value: str) -> tuple[str, ...]:
-    """Validate the value of a label."""
     problems = []
     if len(value) > _NAME_MAX:
         problems.append(f"must be no more than {_NAME_MAX} bytes")
@@ -129,13 +127,11 @@ def label_value(value: str) -> tuple[str, ...]:
 
 
 def c_identifier(value: str) -> Iterator[str]:
-    """Validate a C identifier."""
     if not re.fullmatch(_IDENTIFIER, value):
         yield _IDENTIFIER_RULE
 
 
 def condition_reason(value: str) -> Iterator[str]:
-    """Validate the reason of a condition."""
     if not re.fullmatch(_REASON, value):
         yield _REASON_RULE
 

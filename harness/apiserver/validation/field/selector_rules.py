@@ -20,7 +20,6 @@ def label_selector(document: Document | None, at: str) -> Iterator[Cause]:
 
 
 def _label_operator(name: str, values: list[str], at: str) -> Iterator[Cause]:
-    """Validate the operator of a requirement, and the number of values it takes."""
     match name:
         case "In" | "NotIn":
             if not values:

@@ -51,7 +51,6 @@ def pod(document: Document) -> Iterator[Cause]:
 
 
 def spec_of(document: Document) -> Iterable[Cause]:
-    """Validate the spec of a new or updated pod."""
     return _pod_spec(document.get("spec") or {})
 
 

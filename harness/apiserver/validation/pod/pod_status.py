@@ -82,7 +82,6 @@ def _claims(statuses: list[Document], known: set[str]) -> Iterator[Cause]:
 
 
 def _extended_claim_status(status: Document, spec: Document, at: str) -> Iterator[Cause]:
-    """Validate `status.extendedResourceClaimStatus` of a pod with this spec."""
     containers = {
         container.get("name") or "": container
         for key in ("initContainers", "containers")
@@ -117,7 +116,6 @@ def _mappings(
 def _known(
     container: str, resource: str, containers: Mapping[str, Document], at: str
 ) -> Iterator[Cause]:
-    """Require a container of the pod, and a resource that it requests."""
     if container not in containers:
         yield field_errors.invalid(f"{at}.containerName", container, _NO_CONTAINER)
         return

@@ -153,7 +153,6 @@ class StartedClaimKept(drivers.Driver):
         return claims
 
     def prepare_claim(self, claim: Object, node: str) -> preparations.Prepared:
-        """Note the claim as started, then prepare it."""
         wanted = prepared_claims.of(claim, driver=self.name, node=node)
         self._take(wanted)
         self._started[node, wanted.uid] = wanted
@@ -200,7 +199,6 @@ class PreparedClaimStartedAgain(drivers.Driver):
         return super().prepare_claim(claim, node)
 
     def unprepare_claim(self, claim: preparations.ClaimReference, node: str) -> None:
-        """Refuse a claim that was prepared twice."""
         if (node, claim.uid) in self._regressed:
             raise preparations.PreparationError("NotPrepared", "the claim has only started")
         super().unprepare_claim(claim, node)
@@ -305,7 +303,6 @@ def _config(claim: Object) -> Sequence[Any]:
 
 
 def _with_config(claim: Object, config: Sequence[Any]) -> Object:
-    """Return the claim with another configuration in its allocation."""
     allocation = claim["status"]["allocation"]
     devices = {**allocation["devices"], "config": config}
     return {**claim, "status": {"allocation": {**allocation, "devices": devices}}}

@@ -93,7 +93,6 @@ class CachedClaimNotPrepared(claim_managers.ClaimManager):
     )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Remember the claims of the checkpoint."""
         super().__init__(*arguments, **options)
         self._cached = set(self._entries)
 
@@ -220,7 +219,6 @@ class UnnamedClaimStopsUnprepare(claim_managers.ClaimManager):
         """uid of a pod -> the pod, whose status does not name one of its claims."""
 
     def prepare(self, pod: Object, claims: Iterable[pod_claims.PodClaim]) -> None:
-        """Note whether each claim has a name, then prepare them."""
         uid, known = pod["metadata"]["uid"], list(claims)
         if any(claim.name == pod_claims.UNKNOWN_NAME for claim in known):
             self._unnamed[uid] = pod

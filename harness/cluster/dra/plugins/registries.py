@@ -89,7 +89,6 @@ class Registry:
             plugin.close()
 
     def _due(self, made: dict[pathlib.Path, _Made]) -> list[_Socket]:
-        """Return the sockets that are to be registered now, each of which is then busy."""
         now_s = concurrency.monotonic_s()
         with self._guard:
             for path, one in made.items():

@@ -57,7 +57,6 @@ def one_device(bench: benches.Bench) -> None:
 def _entry(
     bench: benches.Bench, pending: driver_calls.Pending, claim: benches.Claim
 ) -> driver_calls.Entry:
-    """Return the entry of a claim, or the error of the whole call as one."""
     try:
         answer = bench.answered(pending, "one of several calls at the same time")
     except calls.CallError as error:

@@ -46,7 +46,6 @@ def other_one_unprepares(bench: benches.Bench) -> None:
 
 
 def device_held(bench: benches.Bench) -> None:
-    """As of one driver."""
     claim = bench.claim(bench.exclusive_device())
     bench.prepared(claim)
     second = bench.claim(*claim.devices)

@@ -48,7 +48,6 @@ def exclusive(bench: benches.Bench) -> None:
 
 
 def leaves_nothing(bench: benches.Bench) -> None:
-    """The same load."""
     before = set(bench.cdi())
     users = [_User(bench, devices, _Holders()) for devices in bench.sets(_USERS)]
     _run([user.churn for user in users])
@@ -86,13 +85,11 @@ class _Holders:
             self._now -= 1
 
     def refuse(self) -> None:
-        """Note that Prepare was refused."""
         with self._changed:
             self.refusals += self._now > 0
             self._note_answer()
 
     def leave(self) -> None:
-        """Note that a user has ended."""
         with self._changed:
             self._users -= 1
             self._changed.notify_all()

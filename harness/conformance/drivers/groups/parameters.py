@@ -35,7 +35,6 @@ def large(bench: benches.Bench) -> None:
 
 
 def other_drivers(bench: benches.Bench) -> None:
-    """Parameters that are for the driver of another device."""
     config = claim_documents.parameters("other.example.com", {"kind": "NotYours"})
     bench.prepared(bench.claim(config=[config]), "with parameters for another driver")
 

@@ -100,7 +100,6 @@ def _claims(bench: benches.Bench) -> list[benches.Claim]:
 
 
 def _edits_alone(bench: benches.Bench, claim: benches.Claim) -> list[str]:
-    """Return what the CDI ids of a claim do when it is prepared alone."""
     edits = bench.edits(bench.prepared(claim))
     bench.unprepared(claim)
     return edits

@@ -18,7 +18,6 @@ def keeps_others(bench: benches.Bench) -> None:
 
 
 def _claim_with_entry(bench: benches.Bench) -> benches.Claim:
-    """Return a claim with a device of another driver, which has reported on it."""
     row = {"driver": _OTHER, "pool": "elsewhere", "device": "foreign"}
     claim = bench.claim(more_results=[row])
     namespace, name, _ = claim.reference

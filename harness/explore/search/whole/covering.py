@@ -105,7 +105,6 @@ class Covering:
         )
 
     def uses(self, identity: int, how: concurrency.Use) -> None:
-        """Note a use."""
         if self.turns:
             turns.note(self.turns[-1].uses, identity, how)
 

@@ -73,7 +73,6 @@ def _add_early(nodes: list[search_tree.TurnNode], first_new: int, run: covering.
 
 
 def _advance(tree: Tree) -> None:
-    """Go to the next run."""
     path = tree.path
     while path and not path[-1].go_on():
         path.pop()

@@ -27,7 +27,6 @@ class TurnNode(msgspec.Struct):
 
     @property
     def decision(self) -> int | None:
-        """The decision; None if there was none to make."""
         return dict(self.options)[self.chosen] if self.is_choice else None
 
     @property

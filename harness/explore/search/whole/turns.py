@@ -90,7 +90,6 @@ class _History:
         self._released: dict[int, int] = {}
 
     def add(self, turn: Turn, number: int) -> None:
-        """Add the next turn."""
         self._count = number + 1
         self._last_of_task[turn.key[0]] = number
         for used in turn.uses:

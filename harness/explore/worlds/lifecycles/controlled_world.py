@@ -42,7 +42,6 @@ class ControlledWorld(small_world.SmallWorld):
         claim_controllers.ClaimController(api, chosen, self.parts.controller).start()
 
     def new_template(self) -> Object:
-        """Return the template of claims."""
         return world_fixtures.template()
 
     def finish(self, pod: str) -> None:

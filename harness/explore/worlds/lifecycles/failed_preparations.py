@@ -45,7 +45,6 @@ class PatientPods(node_preparations.NodePreparations):
         return {**node_preparations.named(index), "namespace": world_fixtures.NAMESPACE}
 
     def claims_of(self, index: int) -> list[str]:
-        """Return the names of the claims of a pod."""
         return [self._claim_of(index)]
 
     def look(self, meta: dict[str, str]) -> None:
@@ -156,7 +155,6 @@ class UnregisteredDriver(PatientPods):
     """Pods are bound to a node that does not have their driver, and are deleted."""
 
     def drivers(self) -> driver_contracts.Drivers:
-        """Return no driver."""
         return _NoDrivers()
 
     def _handle(self, index: int) -> None:

@@ -35,7 +35,6 @@ class TemplateUsers(controlled_world.ControlledWorld):
         """Number of users who have finished all rounds."""
 
     def start_others(self) -> None:
-        """Start the claim controller and the kubelets."""
         super().start_others()
         self.store.listen(self._on_commit)
         kubelets.Kubelets(
@@ -115,7 +114,6 @@ class AnnotatedTemplate(GeneratedClaims):
     """Pods whose claims come from one template with annotations, each for an entry of its own."""
 
     def new_template(self) -> Object:
-        """Return a template that has an annotation."""
         template = super().new_template()
         template["spec"]["metadata"] = {"annotations": {"example.com/team": "a"}}
         return template

@@ -27,13 +27,11 @@ class _OnePod(small_world.SmallWorld):
     judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
 
     def objects(self) -> Iterable[Object]:
-        """Return a node with its devices, and the claims."""
         yield from world_fixtures.one_node(self.sizes["claims"])
         for name in self._claims():
             yield world_fixtures.claim(name)
 
     def begin(self) -> None:
-        """Create the pod."""
         entries = [{"name": name, "resourceClaimName": name} for name in self._claims()]
         self.create(world_fixtures.pod(POD, "", resourceClaims=entries))
 
@@ -97,11 +95,9 @@ class _BoundPod(controlled_world.ControlledWorld):
         concurrency.spawn("other-client", self._wait_and_change)
 
     def new_pod(self) -> Object:
-        """Return the pod."""
         raise NotImplementedError
 
     def change_pod(self) -> None:
-        """Change the pod, which is bound."""
         raise NotImplementedError
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
@@ -125,7 +121,6 @@ class PodLastSeenWithoutClaims(_BoundPod):
     """
 
     def new_pod(self) -> Object:
-        """Return a pod with a generated claim."""
         return world_fixtures.pod_of_template(POD)
 
     def change_pod(self) -> None:

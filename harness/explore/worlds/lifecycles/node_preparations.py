@@ -75,7 +75,6 @@ class NodePreparations(small_world.SmallWorld):
         return None
 
     def oracles(self) -> Iterable[protocol.Oracle]:
-        """Return that of the node."""
         return (self._judge,)
 
     def objects(self) -> Iterable[Object]:
@@ -101,7 +100,6 @@ class NodePreparations(small_world.SmallWorld):
         concurrency.spawn(f"kubelet-{index + 1}", lambda: self._handle(index))
 
     def _handle(self, index: int) -> None:
-        """Run the pod of this index from its beginning to its end."""
         meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
         claim = pod_claims.PodClaim(self._claim_of(index), generated=False)
         while not self._is_prepared({"metadata": meta, "spec": {}}, claim):
@@ -118,7 +116,6 @@ class NodePreparations(small_world.SmallWorld):
 
     @contextlib.contextmanager
     def _called(self) -> Iterator[claim_managers.ClaimManager]:
-        """Yield the manager for a call, which a restart waits for."""
         self.runtime.add_to(self._process)
         self._calls += 1
         try:
@@ -166,7 +163,6 @@ class RefusedPod(NodePreparations):
     """Another pod names the first claim, which is not reserved for it: it is refused, and ends."""
 
     def begin(self) -> None:
-        """Start a thread for each pod, and one for the pod that is refused."""
         super().begin()
         self.refuse()
 

@@ -138,7 +138,6 @@ class PodUnknownToInformer(controlled_world.ControlledWorld):
         concurrency.spawn("other-client", self._use_once)
 
     def _use_once(self) -> None:
-        """Create a pod, reserve the claim for it, and delete the pod."""
         namespace = world_fixtures.NAMESPACE
         pod = self.api.create(apis.PODS, world_fixtures.pod("pod-1", CLAIM), namespace=namespace)
         claim = self.api.get(apis.CLAIMS, CLAIM, namespace=namespace)
@@ -148,7 +147,6 @@ class PodUnknownToInformer(controlled_world.ControlledWorld):
         self.api.delete(apis.PODS, "pod-1", namespace=namespace, grace_period_s=0)
 
     def unfinished(self) -> str | None:
-        """Return whether the claim is still reserved for the pod, which is gone."""
         claim = self.store.get(resources.CLAIMS, world_fixtures.NAMESPACE, CLAIM).document()
         names = [entry["name"] for entry in claim["status"].get("reservedFor") or ()]
         return f"leaked: reserved for {names}, which is gone" if names else None
@@ -170,7 +168,6 @@ class FinishedExtendedPods(controlled_world.ControlledWorld):
             self.create(extended_claims.pod(f"pod-{number}"))
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        """Let a pod finish as soon as it is bound."""
         name = commit.object.name
         if world_fixtures.is_bound_pod(commit) and name not in self._finished:
             self._finished.add(name)

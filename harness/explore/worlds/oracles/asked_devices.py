@@ -26,7 +26,6 @@ class ReadyDevices:
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         if commit.resource.plural == "resourceclaims":
             self._claims[commit.object.name] = msgspec.json.decode(commit.object.data)
         elif commit.resource.plural == "pods" and b'"nodeName"' in commit.object.data:
@@ -66,7 +65,6 @@ class AskedDevices:
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         if commit.type == "DELETED":
             self._slices.pop(commit.object.name, None)
         elif commit.resource.plural == "resourceslices":
@@ -92,7 +90,6 @@ class AskedDevices:
         yield from _wrong_copies(claim["spec"]["devices"], allocation["devices"])
 
     def _devices(self) -> dict[Device, tuple[Object, Object]]:
-        """Return the slice and the device by its ID."""
         return {
             (spec["driver"], spec["pool"]["name"], device["name"]): (spec, device)
             for spec in self._slices.values()
@@ -137,7 +134,6 @@ def _holds(constraint: Object, attributes: list[Object]) -> bool:
 
 
 def _values(attribute: Object | None) -> set[tuple[str, Any]]:
-    """Return the values of an attribute, which may be a list, each with its type."""
     return {
         (kind.removesuffix("s"), value)
         for kind, given in (attribute or {}).items()

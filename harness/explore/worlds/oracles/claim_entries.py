@@ -20,7 +20,6 @@ class ClaimEntries:
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         if commit.resource.plural != "resourceclaims":
             return
         self._claims.pop(commit.object.name, None)

@@ -32,7 +32,6 @@ class DeviceExclusivity:
         return f"device {device} is allocated to {first} and to {second}"
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         if commit.resource.plural != "resourceclaims":
             return
         gone = commit.type == "DELETED"

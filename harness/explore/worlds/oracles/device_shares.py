@@ -30,7 +30,6 @@ class DeviceShares:
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         name, is_gone = commit.object.name, commit.type == "DELETED"
         if commit.resource.plural == "resourceslices":
             document = msgspec.json.decode(commit.object.data)

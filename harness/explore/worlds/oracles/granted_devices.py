@@ -32,7 +32,6 @@ class GrantedDevices:
         """Description of the first violation; None if there is none."""
 
     def taint_driver(self, driver: str) -> None:
-        """Note that a rule taints all devices of a driver from now on."""
         self._new_rules.add(driver)
 
     def rested(self) -> None:
@@ -42,7 +41,6 @@ class GrantedDevices:
         self._note_offers()
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         name, is_gone = commit.object.name, commit.type == "DELETED"
         if commit.resource.plural == "resourceslices":
             self._slices.pop(name, None)

@@ -46,7 +46,6 @@ class Offer:
         return bool(self.device.get("allowMultipleAllocations"))
 
     def is_reachable(self, node: str) -> bool:
-        """Return whether a node can use the device."""
         return self.node == node or (self.node is None and bool(self.spec.get("allNodes")))
 
     def attribute(self, key: str) -> Object | None:
@@ -75,7 +74,6 @@ class Wish:
         return bool(self.wanted.get("adminAccess"))
 
     def selects(self, offer: Offer) -> bool:
-        """Return whether the selectors select a device."""
         found = self.wanted.get("selectors") or ()
         return all(_is_selected(item["cel"]["expression"], offer) for item in found)
 

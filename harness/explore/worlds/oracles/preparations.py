@@ -96,7 +96,6 @@ class Preparations:
             self._find(f"prepared: {pod} runs with an older claim of the name {claim}")
 
     def on_ended(self, pod: str) -> None:
-        """Note that the containers of a pod have ended."""
         self._running = {pair for pair in self._running if pair[0] != pod}
 
     def _forget_ended(self) -> None:
@@ -112,7 +111,6 @@ class Preparations:
 
 
 def _parameters(claim: Object) -> dict[str, str]:
-    """Return the variables that the claim's own parameters become."""
     configs = claim["status"]["allocation"]["devices"].get("config") or ()
     return {
         f"user_{name}": value

@@ -34,7 +34,6 @@ class Oracles:
         return next((finding for finding in found if finding is not None), None)
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         for oracle in self._oracles:
             oracle.on_commit(commit)
             if oracle.finding is not None:

@@ -26,7 +26,6 @@ class AllocationFinalizers:
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         if commit.resource.plural != "resourceclaims":
             return
         if commit.object.name in self._exempt or EXTENDED in commit.object.name:
@@ -62,7 +61,6 @@ class Reservations:
         """Description of the first violation; None if there is none."""
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Judge a commit."""
         if commit.resource.plural == "resourceclaims":
             self._note(self._claims, commit, is_kept=True)
             self._judge_number(commit.object.name)
@@ -113,12 +111,10 @@ def _is_usable_on(node: str, claim: Object) -> bool:
 
 
 def _reserved(claim: Object) -> list[str]:
-    """Return the uids for which a claim is reserved."""
     return [entry["uid"] for entry in claim.get("status", {}).get("reservedFor") or ()]
 
 
 def _claim_names(pod: Object) -> Iterator[str]:
-    """Yield the names of the pod's claims."""
     statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
     generated = {status["name"]: status.get("resourceClaimName") for status in statuses}
     for entry in pod["spec"].get("resourceClaims") or ():

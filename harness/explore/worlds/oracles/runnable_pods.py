@@ -93,7 +93,6 @@ def _is_wanted(pod: Object, node: Object) -> bool:
 
 
 def _fits(state: State, claims: list[Object], node: str) -> bool:
-    """Return whether the claims are, or could be, allocated to devices of a node."""
     waiting = []
     for claim in claims:
         allocation = claim.get("status", {}).get("allocation")
@@ -132,7 +131,6 @@ def _choices(
 
 
 def _is_possible(claims: list[Object], chosen: Sequence[Sequence[Pick]], taken: "_Taken") -> bool:
-    """Return whether the devices chosen for all requests can be had together."""
     rest, first = list(chosen), 0
     for claim in claims:
         count = len(claim["spec"]["devices"]["requests"])

@@ -108,7 +108,6 @@ def _action(
 def _of_pods(
     stream: Stream, users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
 ) -> list[drawings.Part]:
-    """Draw pods that are deleted or finish, and generated claims that are lost."""
     found = []
     for pod in users.pods:
         bound = f"bound {pod.name}"
@@ -156,7 +155,6 @@ def _of_claims(
 def _of_pools(
     stream: Stream, supply: device_drawing.Supply, users: pod_drawing.Users
 ) -> list[drawings.Part]:
-    """Draw changes of pools, or a rule that taints all devices."""
     if supply.has_conditions:
         return []
     pool = stream.one_of(supply.pools)

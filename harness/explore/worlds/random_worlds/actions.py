@@ -89,13 +89,11 @@ class Actions:
             )
 
     def finish_pod(self, name: str) -> None:
-        """Let a bound pod finish, as its kubelet does."""
         self._change(apis.PODS, name, world_fixtures.finished, is_status=True)
 
     # ----------------------------------------------------------------------------- claims
 
     def delete_claim(self, name: str) -> None:
-        """Delete a claim."""
         with apis.if_there():
             self._world.clients.delete(apis.CLAIMS, name, namespace=world_fixtures.NAMESPACE)
 
@@ -138,8 +136,6 @@ class Actions:
         self._change_slices(part, revise)
 
     def share_devices(self, part: str) -> None:
-        """Let shared devices of a pool be for one claim each, and the others be shared."""
-
         def share(document: Object) -> Object:
             spec = document["spec"]
             listed = [
@@ -225,7 +221,6 @@ class Actions:
 def with_known_tracker(
     parts: schedulers.SchedulerParts, know: Callable[[slice_trackers.SliceTracker], None]
 ) -> schedulers.SchedulerParts:
-    """Return the parts with a slice tracker that gets what to `know`."""
     correct = parts.slice_tracker
 
     def make(*arguments: Any, **options: Any) -> slice_trackers.SliceTracker:
@@ -237,7 +232,6 @@ def with_known_tracker(
 
 
 def _reported(claim: Object, kind: str) -> Object:
-    """Return the claim with a condition of its devices, as a driver reports it."""
     status = claim.get("status") or {}
     results = (status.get("allocation") or {}).get("devices", {}).get("results") or ()
     condition = {

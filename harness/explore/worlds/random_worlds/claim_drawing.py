@@ -67,7 +67,6 @@ def _counts(supply: device_drawing.Supply) -> Sequence[tuple[int, float]]:
 
 
 def _of_shares(stream: Stream) -> Object:
-    """Return a request for a share, or for a device of any kind."""
     if stream.chance(0.3, "request: whole device beside shares"):
         return _of_kind("whole")
     memory = stream.one_of(("3", "4", "6"))

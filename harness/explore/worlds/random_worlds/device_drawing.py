@@ -217,7 +217,6 @@ def _slice(devices: Sequence[Object], node: str, **spec: Any) -> Object:
 def _with_counters(
     devices: Sequence[Object], node: str, *, driver: str = world_fixtures.DRIVER, **spec: Any
 ) -> list[Object]:
-    """Return the two slices of a pool whose devices consume the counters of one set."""
     pool = {"name": node, "generation": 1, "resourceSliceCount": 2}
     names = {item["counterSet"] for device in devices for item in device["consumesCounters"]}
     declared = [{"name": name, "counters": _memory(TOTAL)} for name in sorted(names)]

@@ -40,7 +40,6 @@ class DrawingStream:
         return self._stream.choice(options)
 
     def weighted(self, options: Sequence[tuple[_T, float]]) -> _T:
-        """Return one of several options with weights."""
         values = [value for value, _ in options]
         return self._stream.choices(values, [weight for _, weight in options])[0]
 
@@ -69,7 +68,6 @@ class Moments:
         self._event(moment).wait()
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
-        """Note the moments of a commit."""
         for moment in self._of(commit):
             self._event(moment).set()
 
@@ -153,7 +151,6 @@ class Drawing:
         return dataclasses.replace(self, parts=tuple(parts))
 
     def of_kind(self, kind: Kind) -> Iterator[Part]:
-        """Yield the parts of a kind."""
         return (part for part in self.parts if part.kind == kind)
 
     def has(self, names: Collection[str]) -> bool:

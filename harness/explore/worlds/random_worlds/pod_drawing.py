@@ -174,7 +174,6 @@ def _of_template(
 
 
 def has_many_claims(pod: Object) -> bool:
-    """Return whether a pod has a hundred generated claims."""
     return len(pod["spec"].get("resourceClaims", ())) >= MANY
 
 

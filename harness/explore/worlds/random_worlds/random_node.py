@@ -42,7 +42,6 @@ class RandomNode(
         remedies: Sequence[str] = (),
         drawing: drawings.Drawing,
     ) -> None:
-        """Create the world of a single run."""
         self._drawing = drawing.included(spec.values)
         super().__init__(spec, runtime, defects=defects, remedies=remedies)
 

@@ -77,7 +77,6 @@ def settings(
 
 
 def _are_possible(defects: Sequence[str], remedies: Sequence[str]) -> bool:
-    """Return whether these defects and remedies can be chosen together."""
     if any((defect, remedy) in _EXCLUDED for defect in defects for remedy in remedies):
         return False
     try:

@@ -62,7 +62,6 @@ class RandomWorld(small_world.SmallWorld):
         remedies: Sequence[str] = (),
         drawing: drawings.Drawing,
     ) -> None:
-        """Create the world of a single run."""
         self.drawing = drawing.included(spec.values)
         self.moments = drawings.Moments()
         self._trackers: list[slice_trackers.SliceTracker] = []
@@ -105,12 +104,10 @@ class RandomWorld(small_world.SmallWorld):
                 yield from part.documents
 
     def scheduler_names(self) -> Sequence[str]:
-        """Return the names of the schedulers."""
         is_second = self.drawing.has(("scheduler-2",))
         return (world_fixtures.SCHEDULER, *([pod_drawing.SECOND_SCHEDULER] if is_second else []))
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
-        """Return the options of a scheduler."""
         return dataclasses.replace(
             super().scheduler_options(name),
             reserve_by="patch" if self.sizes.get("patch") else "update",

@@ -156,7 +156,6 @@ class ConditionFails(small_world.SmallWorld):
         concurrency.spawn("driver", self._report)
 
     def _on_commit(self, commit: watch_cache.Commit) -> None:
-        """Note each claim that gets a device."""
         if commit.resource is resources.CLAIMS:
             name, has_device = commit.object.name, b'"allocation"' in commit.object.data
             if has_device and not self._had_device.get(name):

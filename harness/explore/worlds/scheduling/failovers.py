@@ -191,7 +191,6 @@ class BoundLate(small_world.SmallWorld):
         concurrency.spawn("failover", self._fail_over)
 
     def pod(self) -> Object:
-        """Return the pod."""
         return world_fixtures.pod("pod-1", "claim-1")
 
     def _fail_over(self) -> None:
@@ -228,7 +227,6 @@ class TakenBackLate(BoundLate):
     """
 
     def pod(self) -> Object:
-        """Return the pod."""
         return world_fixtures.pod_naming_twice("pod-1", "claim-1")
 
 

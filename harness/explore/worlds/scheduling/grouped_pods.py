@@ -50,8 +50,6 @@ def _pod(name: str, **entries: str) -> Object:
 def _knowing(
     plugin: type[dynamic_resources.DynamicResources],
 ) -> type[dynamic_resources.DynamicResources]:
-    """Return the plugin with the group of the members."""
-
     class Knowing(plugin):  # type: ignore[valid-type, misc]
         def _group_of(self, pod: Object) -> Object | None:
             return GROUP if pod["metadata"]["name"] in MEMBERS else None

@@ -142,7 +142,6 @@ def _capacity(total: object, **policy: Any) -> Object:
 
 
 def _with_counters(total: object, *devices: Object) -> list[Object]:
-    """Return the slices of a pool whose devices consume the counters of one set."""
     pool = {"name": world_fixtures.NODE, "generation": 1, "resourceSliceCount": 2}
     counters = world_fixtures.pool([], slice_name="counters", pool=pool)
     spec = {key: value for key, value in counters["spec"].items() if key != "devices"}
@@ -154,7 +153,6 @@ def _with_counters(total: object, *devices: Object) -> list[Object]:
 
 
 def _result(device: str, **more: Any) -> Object:
-    """Return the result of a claim that has the device."""
     place = {"driver": world_fixtures.DRIVER, "pool": world_fixtures.NODE, "device": device}
     return {"request": "device", **place, **more}
 

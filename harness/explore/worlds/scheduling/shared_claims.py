@@ -144,7 +144,6 @@ class ClaimReservedByPatch(SharedClaim):
     """The pods reserve the claim by patches, which conflict with no other write."""
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
-        """Return the options of a scheduler that reserves by patch."""
         return dataclasses.replace(super().scheduler_options(name), reserve_by="patch")
 
 
@@ -166,7 +165,6 @@ class LimitedClaim(SharedClaim):
         yield {**claim, "status": world_fixtures.allocated("device-0", reserved)}
 
     def new_store(self, past: watch_cache.Past) -> stores.Store:
-        """Return a store whose claims have few places."""
         return new(past, reservations_max=LIMIT)
 
     def oracles(self) -> Iterable[protocol.Oracle]:

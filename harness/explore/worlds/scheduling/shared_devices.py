@@ -35,7 +35,6 @@ class FilterThreads(small_world.SmallWorld):
             yield world_fixtures.claim(f"claim-{index + 1}")
 
     def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
-        """Return the options of a scheduler with several Filter threads."""
         search = node_search.SearchOptions(parallelism=self.sizes["threads"])
         return dataclasses.replace(super().scheduler_options(name), search=search)
 

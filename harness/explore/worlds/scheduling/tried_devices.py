@@ -43,7 +43,6 @@ class TriedDevices(small_world.SmallWorld):
         offered: Pools,
         asked: Object,
     ) -> None:
-        """`offered` returns the slices, `asked` is `spec.devices` of the claim."""
         self._offered, self._asked = offered, asked
         with list_attributes():
             super().__init__(spec, runtime, defects=defects, remedies=remedies)
@@ -75,7 +74,6 @@ def list_attributes() -> Iterator[None]:
 
 
 def _device(name: str, *, kind: Object | None = None, memory: int = 0) -> Object:
-    """Return a device with an attribute, which may be a list, that consumes a counter."""
     found: Object = {"name": name}
     if kind is not None:
         found["attributes"] = {KIND: kind}
@@ -91,7 +89,6 @@ def _memory(amount: int) -> Object:
 def _with_counters(
     devices: Sequence[Object], *, memory: int, driver: str = world_fixtures.DRIVER
 ) -> Iterable[Object]:
-    """Yield the slices of a pool whose devices consume the counters of one set."""
     pool = {"name": world_fixtures.NODE, "generation": 1, "resourceSliceCount": 2}
     counters = [{"name": "whole", "counters": _memory(memory)}]
     of_both: Object = {"driver": driver, "pool": pool}

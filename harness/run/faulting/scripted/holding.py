@@ -94,7 +94,6 @@ class Holds:
         self._add(_rule_name(number, "answer"), "response", actions[answer], self._of_calls(step))
 
     def watch_start(self, client: str) -> None:
-        """Begin to notice which watches a client opens."""
         match = matching.Match(clients=(client,), verbs=("watch",))
         self._add(_start_name(client), "request", injection.Delay(seconds=0), match, count=None)
 
@@ -111,7 +110,6 @@ class Holds:
         return next(iter(self._applied(_rule_name(number, what))), None)
 
     def let_go(self, number: int, what: str = "") -> None:
-        """Remove the rule of a step, which lets go what it holds."""
         self._remove(_rule_name(number, what))
 
     def clear(self) -> None:

@@ -287,7 +287,6 @@ class ScriptPlayer:
 
     @contextlib.contextmanager
     def _effect(self, step: script_specs.ChangeProcess) -> Iterator[None]:
-        """Count a change of a process, and journal it."""
         kind, detail = _CHANGES[step.do]
         begun_ns = clocks.monotonic_ns()
         self._faults.took_effect(script_specs.JOURNAL)

@@ -77,7 +77,6 @@ class ScriptObjects:
         )
 
     def has_state(self, text: str, state: script_specs.State) -> bool:
-        """Return whether an object, or one that matches, is in a state."""
         found = self._matching(text)
         return not found if state == "gone" else any(map(_STATES[state], found))
 
@@ -93,7 +92,6 @@ class ScriptObjects:
         return [item for item in listed if fnmatch.fnmatchcase(item["metadata"]["name"], pattern)]
 
     def _resource_of(self, text: str) -> tuple[apis.Resource, str]:
-        """Return the resource and the name or pattern of an object that a step names."""
         if "/" in text:
             plural, _, pattern = text.partition("/")
             return apis.BY_PLURAL[plural], pattern

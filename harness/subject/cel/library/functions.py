@@ -58,7 +58,6 @@ def _is_whole(number: float) -> bool:
 
 
 def optional_index(value: Optional, key: Any) -> Optional:
-    """Return an element of an optional map or list, as an optional."""
     if not value.is_present:
         return NONE
     if not isinstance(value.value, (dict, list)):
@@ -73,7 +72,6 @@ def optional_index(value: Optional, key: Any) -> Optional:
 
 
 def _bounded(kind: type, value: Any) -> Any:
-    """Return the result of an operation, of the operands' kind."""
     if kind is float:
         return value
     least, most = (0, UINT_MAX) if kind is UInt else (INT_MIN, INT_MAX)

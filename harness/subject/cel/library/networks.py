@@ -19,7 +19,6 @@ class Address:
     cel_type = "net.IP"
 
     def __str__(self) -> str:
-        """Return the canonical form."""
         return str(self.ip)
 
     @property
@@ -37,7 +36,6 @@ class Network:
     cel_type = "net.CIDR"
 
     def __str__(self) -> str:
-        """Return the text as it was given, in canonical form."""
         return f"{self.ip}/{self.prefix}"
 
     @property
@@ -46,7 +44,6 @@ class Network:
         return -(-self.prefix // 8)
 
     def contains(self, other: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-        """Return whether an address is within the network."""
         if self.ip.version != other.version:
             return False
         shift = self.ip.max_prefixlen - self.prefix

@@ -87,7 +87,6 @@ def _next_match(text: str, pattern: str, at: int) -> re.Match[str] | None:
 
 
 def _begins(text: str, pattern: str, least: int, most: int) -> bool:
-    """Return whether a match begins at one of the positions from `least` to `most`."""
     return matches(text, f"^(?s:.{{{least},{most}}})(?:{pattern})")
 
 

@@ -102,7 +102,6 @@ def as_integer(value: Quantity) -> int:
 
 
 def is_quantity(text: str) -> bool:
-    """Return whether a text is a quantity."""
     try:
         parse(text)
     except EvaluationError:

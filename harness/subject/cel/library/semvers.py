@@ -96,7 +96,6 @@ def _require_identifiers(what: str, text: str) -> None:
 
 
 def is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002
-    """Return whether a text is a version."""
     try:
         parse(text, normalize)
     except EvaluationError:

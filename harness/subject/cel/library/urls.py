@@ -53,7 +53,6 @@ def _problem(text: str) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Return whether a text is a URL."""
     try:
         parse(text)
     except EvaluationError:
