@@ -12,6 +12,7 @@ OPTIONS = {
     "replay --html": "use `--save FOLDER`, whose report has the steps",
     "--preemptions": "use `--strategy pct`, or `--strategy exhaustive` for a whole search",
     "--resume": "use `--time` for a longer search, or `--set` for a smaller world",
+    "--no-events": "use `-v 5` for a log of what the scheduler does; it writes no Events",
     "--metrics-port": "use `flake-hunt watch`, or the live page of `flake-hunt serve`",
 }
 """Former option, of all commands or of the one before it -> what does its work now."""

@@ -48,9 +48,7 @@ class World:
         self.conditions = parts.conditions(
             self.cache.get,
             timeout_s=binding_timeout_s,
-            announce=lambda pod, node: self.announced.append((pod["metadata"]["name"], node)),
         )
-        self.announced: list[tuple[str, str]] = []
         """Pods that have to wait, and their nodes."""
         self.plugin = parts.plugin(
             self.api,

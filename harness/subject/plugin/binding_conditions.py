@@ -88,13 +88,9 @@ class BindingConditions(informers.StateHandler):
         claim_of: Callable[[str], Object | None],
         *,
         timeout_s: float = TIMEOUT_S,
-        announce: Callable[[Object, str], None] = lambda _pod, _node: None,
     ) -> None:
-        """`claim_of(key)` returns the newest known version of a claim; None: it is unknown.
-
-        `announce(pod, node)` reports to the pod's owner that it has to wait.
-        """
-        self._claim_of, self._given_s, self._announce = claim_of, timeout_s, announce
+        """`claim_of(key)` returns the newest known version of a claim; None: it is unknown."""
+        self._claim_of, self._given_s = claim_of, timeout_s
         self._guard = concurrency.lock("binding-conditions")
         self._waiters: dict[str, list[concurrency.Event]] = {}
         """Keyed by `namespace/name` of the claim."""
@@ -124,7 +120,6 @@ class BindingConditions(informers.StateHandler):
         awaited = [claim for claim in attempt.claims if has_conditions(claim)]
         if not awaited:
             return
-        self._announce(attempt.pod, attempt.node_name)
         started_s, status = concurrency.monotonic_s(), "failure"
         try:
             self._wait(awaited)

@@ -72,8 +72,6 @@ class SubjectOptions:
     """None: all namespaces."""
     defects: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
-    reports: bool = True
-    """Write Events and the condition PodScheduled of pods."""
     leader_elect: bool = False
     """Schedule only while holding the Lease that is named after the scheduler."""
     settings: pathlib.Path | None = None
@@ -154,7 +152,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 pod_groups=True,
             ),
             parts,
-            _reports(api, options),
+            pod_reports.ApiReports(api),
         )
         if options.leader_elect:
             elector = elected_runs.elector(
@@ -220,12 +218,6 @@ def _run(part: _Part, options: SubjectOptions) -> None:
 def _touch_ready(options: SubjectOptions) -> None:
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
-
-
-def _reports(api: apis.Api, options: SubjectOptions) -> pod_reports.PodReports:
-    if not options.reports:
-        return pod_reports.NoReports()
-    return pod_reports.ApiReports(api, scheduler_name=options.scheduler_name)
 
 
 def _logger(options: SubjectOptions) -> klog.Logger:

@@ -191,7 +191,7 @@ class Binders:
             # The pod stays in flight until the informer delivers it as bound: an older event must
             # not queue it again.
             concurrency.step("bind.done", pod=uid, node=binding.node_name)
-            self._reports.scheduled(binding.attempt.pod, binding.node_name)
+            self._reports.forget(binding.attempt.pod)
 
     def _write_binding(self, binding: Binding) -> None:
         """Write the binding. Raises ApiError or TransportError, after which all is undone."""

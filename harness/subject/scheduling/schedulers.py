@@ -141,7 +141,7 @@ class Scheduler:
         parts: SchedulerParts | None = None,
         reports: pod_reports.PodReports | None = None,
     ) -> None:
-        """`reports` write Events and conditions of pods; None: nothing is written."""
+        """`reports` write conditions of pods; None: nothing is written."""
         parts = parts or SchedulerParts()
         self._api, self._options = api, options
         self._reports = reports or pod_reports.NoReports()
@@ -182,7 +182,6 @@ class Scheduler:
         self._conditions = parts.conditions(
             self._cache.get,
             timeout_s=options.binding_timeout_s,
-            announce=self._reports.binding_conditions_pending,
         )
         self._plugin = parts.plugin(
             self._writing_api,

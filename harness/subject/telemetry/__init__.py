@@ -1,4 +1,4 @@
-"""Reports of a subject process about its work: Events and conditions of pods, and logs.
+"""Reports of a subject process about its work: conditions of pods, and logs.
 
 Nothing here takes part in a decision, and all of it may be switched off.
 """

@@ -7,7 +7,6 @@ choices would not end. One ResourceSlice is for nodes whose name is greater than
 import contextlib
 import os
 import pathlib
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 from harness import clocks, processes
 from harness.client import apis, transports
-from tests.e2e import kubectls, running
+from tests.e2e import running
 from tests.support import api_objects
 
 ORDINARY, NODES, DEVICES = 100, 2, 60
@@ -115,25 +114,3 @@ def test_ordinary_pods_are_bound_and_the_other_one_is_told_why(cluster: Cluster)
     assert (condition["type"], condition["status"]) == ("PodScheduled", "False")
     assert (condition["reason"], condition["message"]) == ("Unschedulable", WORDS)
     assert "wedged" not in cluster.bound()
-
-
-def test_kubectl_describes_the_reason(cluster: Cluster) -> None:
-    found = [path for path in kubectls.candidates() if kubectls.version_of(path)]
-    if not found:
-        pytest.skip(kubectls.NONE_FOUND)
-    clocks.wait_until(
-        lambda: WORDS in described(found[0], cluster), timeout_s=running.TIMEOUT_S, why="the Event"
-    )
-    text = described(found[0], cluster)
-    assert "FailedScheduling" in text
-    assert WORDS in text
-
-
-def described(kubectl: pathlib.Path, cluster: Cluster) -> str:
-    return subprocess.run(
-        [kubectl, "--kubeconfig", cluster.kubeconfig, "describe", "pod", "wedged"],
-        capture_output=True,
-        text=True,
-        timeout=running.TIMEOUT_S,
-        check=True,
-    ).stdout

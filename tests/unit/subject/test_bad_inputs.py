@@ -117,7 +117,7 @@ class Cluster:
         self.scheduler = schedulers.Scheduler(
             self.api,
             schedulers.SchedulerOptions(binders=2, backoff_initial_s=0.05, backoff_max_s=0.2),
-            reports=pod_reports.ApiReports(self.api, scheduler_name="flake-hunt"),
+            reports=pod_reports.ApiReports(self.api),
         )
 
     def put(self, resource: apis.Resource, obj: Object) -> Object:
@@ -163,14 +163,6 @@ class Cluster:
                 return found
         return {}
 
-    def notes(self, name: str) -> list[str]:
-        """The messages of the Events of a pod."""
-        return [
-            item["message"]
-            for item in self.api.list(apis.EVENTS, namespace="default").items
-            if item["involvedObject"]["name"] == name
-        ]
-
 
 def _unreadable_slice() -> Object:
     """A slice whose nodes are chosen by an operator that this scheduler does not know."""
@@ -215,11 +207,6 @@ def test_the_owner_is_told(cluster: Cluster, name: str) -> None:
     )
     condition = cluster.condition(pod)
     assert (condition["status"], condition["reason"]) == ("False", bad.reason)
-    clocks.wait_until(
-        lambda: any(bad.words in note for note in cluster.notes(pod)),
-        timeout_s=TIMEOUT_S,
-        why="the Event",
-    )
     assert "nodeName" not in cluster.pod(pod)["spec"]
 
 

@@ -255,13 +255,6 @@ def scheduler(
         str, typer.Option(help="Schedule the pods with this schedulerName.")
     ] = "flake-hunt",
     *,
-    no_events: Annotated[
-        bool,
-        typer.Option(
-            "--no-events",
-            help="Write no Events, and no condition PodScheduled of pods that wait.",
-        ),
-    ] = False,
     leader_elect: Annotated[
         bool,
         typer.Option(
@@ -299,7 +292,6 @@ def scheduler(
         subject_process.SubjectOptions(
             **of_part.settled("scheduler"),
             scheduler_name=scheduler_name,
-            reports=not no_events,
             leader_elect=leader_elect,
             reserve_by=reserve_by,
             filter_timeout_s=filter_timeout,

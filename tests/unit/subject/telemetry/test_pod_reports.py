@@ -1,4 +1,4 @@
-"""Events and conditions of pods, as they arrive at the real store."""
+"""Conditions of pods, as they arrive at the real store."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,13 +24,10 @@ class World:
 
     def __init__(self, server: local_servers.LocalServer) -> None:
         self.server, self.api = server, apis.Api(server)
-        self.reports = pod_reports.ApiReports(self.api, scheduler_name="flake-hunt")
+        self.reports = pod_reports.ApiReports(self.api)
 
     def pod(self, name: str = "p", **more: Any) -> Object:
         return self.api.create(apis.PODS, api_objects.pod(name, **more), namespace="default")
-
-    def events(self) -> list[Object]:
-        return self.api.list(apis.EVENTS, namespace="default").items
 
     def condition(self, name: str = "p") -> Object:
         pod = self.api.get(apis.PODS, name, namespace="default")
@@ -41,17 +38,18 @@ class World:
         ]
         return found[0] if found else {}
 
-    def wait_events(self, count: int) -> list[Object]:
+    def wait_condition(self, reason: str, name: str = "p") -> Object:
         clocks.wait_until(
-            lambda: len(self.events()) >= count, timeout_s=TIMEOUT_S, why=f"{count} events"
+            lambda: self.condition(name).get("reason") == reason,
+            timeout_s=TIMEOUT_S,
+            why=f"the condition {reason}",
         )
-        return self.events()
+        return self.condition(name)
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_reports, "HOLD_S", 0.0)
-    monkeypatch.setattr(pod_reports, "REPEAT_S", 0.0)
 
 
 @pytest.fixture
@@ -62,85 +60,33 @@ def world(server: local_servers.LocalServer) -> Iterator[World]:
     world.reports.stop()
 
 
-def test_a_failure_is_an_event_and_a_condition(world: World) -> None:
+def test_a_pod_is_told_why_it_waits_and_the_newest_reason_stays(world: World) -> None:
     pod = world.pod()
     world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
-    (event,) = world.wait_events(1)
-    assert (event["type"], event["reason"], event["message"]) == (
-        "Warning",
-        "FailedScheduling",
-        NO_FIT,
-    )
-    assert event["involvedObject"]["uid"] == pod["metadata"]["uid"]
-    clocks.wait_until(world.condition, timeout_s=TIMEOUT_S, why="the condition")
-    condition = world.condition()
-    assert (condition["status"], condition["reason"], condition["message"]) == (
-        "False",
-        "Unschedulable",
-        NO_FIT,
-    )
-
-
-def test_the_same_words_again_raise_the_count_of_the_event(world: World) -> None:
-    pod = world.pod()
-    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
-    world.wait_events(1)
-    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
-    clocks.wait_until(
-        lambda: world.events()[0].get("series"), timeout_s=TIMEOUT_S, why="the count to rise"
-    )
-    assert len(world.events()) == 1
-    assert world.events()[0]["series"]["count"] == 2
-
-
-def test_other_words_are_another_event(world: World) -> None:
-    pod = world.pod()
-    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
-    world.wait_events(1)
+    assert world.wait_condition("Unschedulable")["message"] == NO_FIT
     world.reports.failed(pod, pod_reports.SCHEDULER_ERROR, "conflicts")
-    assert sorted(item["message"] for item in world.wait_events(2)) == [NO_FIT, "conflicts"]
-    clocks.wait_until(
-        lambda: world.condition().get("reason") == "SchedulerError",
-        timeout_s=TIMEOUT_S,
-        why="the condition to change",
-    )
+    condition = world.wait_condition("SchedulerError")
+    assert (condition["status"], condition["message"]) == ("False", "conflicts")
 
 
-def test_a_binding_is_an_event(world: World) -> None:
-    world.reports.scheduled(world.pod(), "worker-0")
-    (event,) = world.wait_events(1)
-    assert (event["type"], event["reason"]) == ("Normal", "Scheduled")
-    assert event["message"] == "Successfully assigned default/p to worker-0"
-
-
-def test_a_wait_for_devices_is_an_event(world: World) -> None:
-    world.reports.binding_conditions_pending(world.pod(), "worker-0")
-    (event,) = world.wait_events(1)
-    assert (event["type"], event["reason"]) == ("Normal", "BindingConditionsPending")
-    assert event["message"] == "waiting for binding conditions for device on node worker-0"
-
-
-def test_a_pod_that_is_bound_meanwhile_has_not_failed(
-    server: local_servers.LocalServer,
-) -> None:
+def test_a_pod_that_is_bound_meanwhile_has_not_failed(server: local_servers.LocalServer) -> None:
     world = World(server)
-    pod, gone = world.pod(), world.pod("gone")
-    world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
-    world.reports.failed(gone, pod_reports.UNSCHEDULABLE, NO_FIT)
-    world.reports.scheduled(pod, "worker-0")
-    world.reports.forget(gone)
+    bound, waiting = world.pod("bound"), world.pod("waiting")
+    for pod in (bound, waiting):
+        world.reports.failed(pod, pod_reports.UNSCHEDULABLE, NO_FIT)
+    world.reports.forget(bound)
     world.reports.start()
-    assert [item["reason"] for item in world.wait_events(1)] == ["Scheduled"]
+    world.wait_condition("Unschedulable", "waiting")
     world.reports.stop()
-    assert (world.condition("p"), world.condition("gone")) == ({}, {})
+    assert world.condition("bound") == {}
 
 
 def test_a_report_that_is_refused_does_not_end_the_others(world: World) -> None:
-    world.server.refuse("POST", "/events", status=403)
-    world.reports.scheduled(world.pod("p"), "worker-0")
-    world.reports.scheduled(world.pod("q"), "worker-0")
-    (event,) = world.wait_events(1)
-    assert event["involvedObject"]["name"] == "q"
+    world.server.refuse("PATCH", "/status", status=403)
+    world.reports.failed(world.pod("p"), pod_reports.UNSCHEDULABLE, NO_FIT)
+    world.reports.failed(world.pod("q"), pod_reports.UNSCHEDULABLE, NO_FIT)
+    world.wait_condition("Unschedulable", "q")
+    assert world.condition("p") == {}
 
 
 def test_a_condition_is_not_written_to_another_pod_of_the_name(world: World) -> None:
@@ -148,9 +94,8 @@ def test_a_condition_is_not_written_to_another_pod_of_the_name(world: World) -> 
     world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
     world.pod()
     world.reports.failed(old, pod_reports.UNSCHEDULABLE, NO_FIT)
-    world.reports.scheduled(world.pod("later"), "worker-0")
-    world.wait_events(2)
-    world.reports.stop()
+    world.reports.failed(world.pod("later"), pod_reports.UNSCHEDULABLE, NO_FIT)
+    world.wait_condition("Unschedulable", "later")
     assert world.condition() == {}
 
 
@@ -208,4 +153,3 @@ def test_the_owner_learns_why_a_pod_waits(
     clocks.wait_until(world.condition, timeout_s=TIMEOUT_S, why="the condition")
     scheduler.stop()
     assert (world.condition()["reason"], world.condition()["message"]) == (reason, words)
-    assert words in [item["message"] for item in world.events()]
