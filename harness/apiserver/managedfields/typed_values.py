@@ -98,7 +98,6 @@ def compare_part(kind: api_types.Type, old: Any, new: Any) -> Tree | None:
 
 
 Change = tuple[Tree | None, Tree | None]
-_SAME: Change = (None, None)
 
 
 def _compare(kind: api_types.Type, old: Any, new: Any) -> Change:

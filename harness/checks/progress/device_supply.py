@@ -29,7 +29,6 @@ PoolKey: TypeAlias = tuple[str, str]
 """Driver and name of a pool."""
 Amounts: TypeAlias = dict[str, Fraction]
 """Capacity, without the domain of its driver -> an amount of it."""
-_PLACELESS = device_catalogue.Place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -84,10 +84,6 @@ class NodeClaims:
             managers = list(self._managers.values())
         return {pod for manager in managers for pod in manager.pods()}
 
-    def is_used_by(self, pod_uid: str) -> bool:
-        with self._guard:
-            return pod_uid in self._nodes
-
     def prepare(self, pod: Object) -> None:
         """Prepare the claims of a pod on its node.
 

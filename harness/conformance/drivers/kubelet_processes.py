@@ -12,7 +12,6 @@ from harness.conformance import results
 from harness.conformance.drivers import cluster_objects, driver_calls, driver_folders
 
 _READY_S = 30.0
-_STOP_S = 5.0
 _PODS = "/api/v1/namespaces/{}/pods"
 _NOT_FOUND = 404
 _CLAIM_OF_POD, _IMAGE = "claim", "registry.example/none"

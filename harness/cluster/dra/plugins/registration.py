@@ -11,7 +11,7 @@ from typing import Any
 from harness import errors
 from harness.cluster.kubelet_api import calls, channels, services, socket_paths
 
-DIAL_S, INFO_S, NOTIFY_S = 10.0, 1.0, 5.0
+INFO_S, NOTIFY_S = 1.0, 5.0
 """The kubelet's time limits, in seconds."""
 ANSWER_BYTES_MAX = 4 << 20
 """gRPC's own limit, which the kubelet does not change."""
