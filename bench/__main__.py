@@ -21,7 +21,6 @@ from bench import (
     selectors,
     serving,
     starting,
-    trending,
     witnessing,
 )
 
@@ -41,7 +40,6 @@ PARTS = {
     "selectors": selectors.measure,
     "serving": serving.measure,
     "starting": starting.measure,
-    "trending": trending.measure,
     "explaining": explaining.measure,
     "exploring": exploring.measure,
     "proxying": proxying.measure,

@@ -14,7 +14,6 @@ from harness.campaign import campaign_documents
 from harness.campaign.sharding import merging, shard_folders, sharded_plans
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
-from harness.comparison.trends import trend_documents
 from harness.extensions import descriptions
 from harness.report.explanations import documents as explanations
 from harness.statistics import power_tables
@@ -34,7 +33,6 @@ TYPES = {
     "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
     "merge": (merging.MergeDocument, "merge.json of flake-hunt merge"),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --output json"),
-    "trends": (trend_documents.Trend, "the output of flake-hunt trends page --output json"),
     "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "plugins": (descriptions.PluginList, "the output of flake-hunt plugins --output json"),
     "query": (database.QueryResult, "the output of flake-hunt query --output json"),

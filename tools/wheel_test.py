@@ -244,7 +244,7 @@ def use(installed: Installed) -> None:
     cluster(installed)
     examples(installed)
     plugins(installed)
-    nights_and_shards(installed)
+    shards_of_a_plan(installed)
 
 
 def version(installed: Installed) -> None:
@@ -340,12 +340,8 @@ def plugins(installed: Installed) -> None:
         raise CheckError(f"expected a plug-in of each kind in the runs, got {sorted(used)}")
 
 
-def nights_and_shards(installed: Installed) -> None:
-    """Use what the examples for CI and Slurm call: trends, and the shards of a plan."""
-    database = ("--database", "trends.sqlite")
-    installed.flake_hunt("trends", "add", "reports", *database)
-    installed.flake_hunt("trends", "page", *database, "--html", "trends.html")
-    installed.require("trends.html")
+def shards_of_a_plan(installed: Installed) -> None:
+    """Use what the examples for CI and Slurm call: the shards of a plan."""
     installed.flake_hunt("plan", "small.toml", "--repeat", "2", "--shards", "2", "-o", "plan.json")
     for task in ("1", "2"):
         script = ("/bin/bash", "campaign.sbatch")

@@ -4,6 +4,7 @@ COMMANDS = {
     "nightly": "use `flake-hunt hunt --all --minutes 30`",
     "conformance": "use `flake-hunt hunt --cluster FILE`, which runs the scenarios on an API server",
     "releases": "use `flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
+    "trends": "use `flake-hunt report RUN_DIR`, which writes the index: it shows the rates of all campaigns over time",
     "index": "use `flake-hunt report RUN_DIR`; every command that makes or judges runs writes the index, too",
     "trace": "use `python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
 }

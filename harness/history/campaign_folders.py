@@ -41,6 +41,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     purpose: str = "subject"
     hypothesis: str = ""
     caught: int = 0
+    invalid: int = 0
+    """Runs with a violation."""
+    conclusive: int = 0
+    """Runs that are VALID or INVALID."""
 
 
 class _Profile(msgspec.Struct):
@@ -51,6 +55,7 @@ class _Plan(msgspec.Struct):
     seed: int
     runs: list[msgspec.Raw]
     cluster: _Profile = msgspec.field(default_factory=_Profile)
+    failed_in: str = ""
 
 
 class _Document(msgspec.Struct):
@@ -67,6 +72,9 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
     """Why its plan or results cannot be read, or that it has not ended; empty: neither."""
     seed: int | None = None
     cluster: str = ""
+    failed_in: str = ""
+    """The campaign in which its runs had failed, which is why they were chosen; empty: no such
+    choice was made."""
     planned: int = 0
     """Number of runs; further attempts of controls are not planned."""
     results: list[Result] = []
@@ -107,6 +115,7 @@ def read(path: pathlib.Path) -> CampaignFolder:
         problem="" if document else _unended(path),
         seed=plan.seed,
         cluster=plan.cluster.name,
+        failed_in=plan.failed_in,
         planned=len(plan.runs),
         results=results,
         is_cut=is_cut,
@@ -116,20 +125,12 @@ def read(path: pathlib.Path) -> CampaignFolder:
     )
 
 
-class _Choice(msgspec.Struct):
-    failed_in: str = ""
-
-
 def require_unchosen(path: pathlib.Path) -> None:
     """Raise UsageError for a campaign whose runs were chosen because they had failed before.
 
     Their rates say nothing about others. A plan that cannot be read is the reader's matter.
     """
-    try:
-        chosen = msgspec.json.decode(files.read_small(path / PLAN), type=_Choice).failed_in
-    except (errors.HistoryError, *_DECODING):
-        return
-    if chosen:
+    if chosen := read(path).failed_in:
         raise errors.UsageError(
             f"expected runs that were not chosen by their outcome, but {path} has only those that "
             f"failed in {chosen} (--last-failed): their rates say nothing; name whole campaigns"

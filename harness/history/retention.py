@@ -1,6 +1,6 @@
 """Removes the evidence of a run that was judged, and notes that, how and when it was removed.
 
-The verdict, its pages and the plan stay, so that campaigns, comparisons and trends have the run.
+The verdict, its pages and the plan stay, so that campaigns and comparisons have the run.
 It cannot be judged again. The note counts only where there is no journal: it hides no evidence.
 """
 

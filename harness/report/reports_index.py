@@ -6,7 +6,7 @@ import fcntl
 import os
 import pathlib
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness import clocks, writing
 from harness.checks import verdicts
@@ -91,6 +91,8 @@ def page(reports: pathlib.Path) -> str:
     runs.sort(key=lambda row: row.started, reverse=True)
     runs.sort(key=lambda row: list(HEADINGS).index(row.purpose))
     subjects = sorted({run.subject for run in runs if run.subject})
+    found = list(folder.campaigns())
+    campaigns = [campaign_row(item, link=_campaign_link(reports, item)) for item in found]
     return (
         page_templates.templates()
         .get_template("reports.html.j2")
@@ -98,10 +100,8 @@ def page(reports: pathlib.Path) -> str:
             runs=runs,
             headings=HEADINGS,
             counted=verdicts.counted,
-            campaigns=[
-                campaign_row(campaign, link=_campaign_link(reports, campaign))
-                for campaign in folder.campaigns()
-            ],
+            campaigns=campaigns,
+            rates=_rates(campaigns, found),
             runs_left_out=folder.runs_left_out,
             campaigns_left_out=folder.campaigns_left_out,
             verdicts=sorted({run.verdict for run in runs}),
@@ -109,6 +109,17 @@ def page(reports: pathlib.Path) -> str:
             numbers={name: number for number, name in enumerate(subjects)},
         )
     )
+
+
+def _rates(
+    rows: Sequence[CampaignRow], campaigns: Sequence[campaign_folders.CampaignFolder]
+) -> str:
+    if not campaigns:
+        return ""
+    from harness.report import campaign_rates  # pandas: not for the index of single runs
+
+    started = (row.started for row in rows)
+    return campaign_rates.section(zip(started, campaigns, strict=True))
 
 
 def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:

@@ -19,7 +19,6 @@ PACKAGES = (
     "history",
     "log_analysis",
     "tables",
-    "trends",
 )
 NAMES = re.compile(
     r"(^|_)(problems?|notes?|differences?|missing|errors?|torn|damaged?|left_out|unread\w*|warnings?|"
@@ -50,7 +49,6 @@ NOTICED = {
     "campaign/campaign_documents.py CampaignDocument.problems": FORGED,
     "campaign/campaign_plan.py CampaignPlan.left_out": "campaign/test_campaign_plan.py::test_what_a_cluster_cannot_run_is_left_out_of_all_and_refused_by_name",
     "campaign/hunting.py _Collector.failure": "why not: an exception, raised again by the caller",
-    "campaign/nights.py Night.failed": "why not: a count for tables; the campaign's verdict has it",
     "campaign/programs/fitting.py Chosen.left_out": "why not: scenarios that do not fit a program, or that a choice has not; the sentence counts them",
     "campaign/programs/fitting.py Chosen.not_tried": "why not: scenarios that do not fit a program, or that a choice has not; the sentence counts them",
     "campaign/programs/tested_programs.py TestedProgram.left_out": "why not: scenarios that do not fit a program, or that a choice has not; the sentence counts them",
@@ -131,8 +129,6 @@ NOTICED = {
     "log_analysis/text_blocks.py LogText.damage": "log_analysis/test_recorded_logs.py::test_compressed_data_that_ends_early_is_said",
     "log_analysis/text_blocks.py LogText.gaps": "log_analysis/test_forms.py::test_lines_that_journald_did_not_keep_make_it_unknown",
     "tables/second_judge.py Comparison.problem": "tables/test_query_command.py::test_judges_that_do_not_agree",
-    "comparison/trends/night_series.py RatePoint.unknown": "why not: a rate is of the runs that were judged; the night's verdict has the others",
-    "comparison/trends/trend_documents.py SeriesRow.unknown": "why not: it is RatePoint.unknown",
 }
 
 

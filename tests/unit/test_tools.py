@@ -62,7 +62,6 @@ def test_the_programs_are_named() -> None:
         "-m tests.support.bisected.tries",
         "-m tools.gallery",
         "tools/collect_changes.py",
-        "tools/eight_nights.py",
         "tools/finding_pictures.py",
         "tools/findings_index.py",
         "tools/man_page.py",

@@ -44,12 +44,9 @@ def test_an_interrupted_campaign_leaves_nothing(
         command.require_alone()
 
 
-PAGES = ("index.html", "nights.jsonl", "nightly-junit.xml", "trends.sqlite", "trends.html")
-
-
 def _ended(reports: pathlib.Path) -> dict[str, Any]:
     """The result of a campaign, of which every page is there."""
-    assert [name for name in PAGES if not (reports / name).is_file()] == []
+    assert (reports / "index.html").is_file()
     (folder,) = reports.glob("campaigns/*")
     for name in ("index.html", "summary.md", "junit.xml"):
         assert (folder / name).is_file()
@@ -62,16 +59,7 @@ def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
     text = path.read_text().replace("duration_max_s = 30.0", "duration_max_s = 600.0")
     # Pods that stay: a full load for 12 s would prove no more.
     path.write_text(text.replace("duration_s = 0.3", "duration_s = 300.0\nhold_s = 2.0"))
-    options = (
-        "--minutes",
-        "0.2",
-        "--repeat-controls",
-        "0",
-        "--jobs",
-        "1",
-        "--summary",
-        "summary.md",
-    )
+    options = ("--minutes", "0.2", "--repeat-controls", "0", "--jobs", "1")
     code, output = running.run(tmp_path, "hunt", str(path), *options)
     document = _ended(tmp_path / "reports")
     assert (code, document["verdict"]) == (20, "UNKNOWN"), output
@@ -80,7 +68,6 @@ def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
     (junit,) = tmp_path.glob("reports/campaigns/*/junit.xml")
     assert 'errors="0"' in junit.read_text(), "an interrupted worker is no crash"
     assert "<skipped" in junit.read_text()
-    assert "The last 1 nights" in (tmp_path / "summary.md").read_text()
 
 
 def test_an_interrupted_budget_writes_what_it_has(tmp_path: pathlib.Path) -> None:

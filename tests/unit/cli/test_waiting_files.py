@@ -50,7 +50,7 @@ most of the time would go into copies of what they share.
 NAMED = """
 run FIFO | run pod-churn --locustfile FIFO | check FIFO | query FIFO x | compare RUN FIFO | merge FIFO
 explain FIFO | reproduce FIFO --into new | replay FIFO | scheduler --kubeconfig FIFO
-fault-proxy --settings FIFO | trends add FIFO | trends page --database FIFO
+fault-proxy --settings FIFO
 explore two-claims-one-device --strategy dpor --resume FIFO
 kubelet --kubeconfig NONE --settings FIFO | kubelet --kubeconfig NONE --changes FIFO
 claim-controller --kubeconfig NONE --settings FIFO

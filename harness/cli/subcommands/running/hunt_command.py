@@ -2,7 +2,7 @@
 
 import pathlib
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from harness import errors
 from harness.cli import choosing
 from harness.cli.campaigns import campaign_options, campaigning, planned_hunts, run_selection
 from harness.cli.terminal import outputs
-
-if TYPE_CHECKING:
-    from harness.campaign import campaign_plan
 
 
 @choosing.with_groups
@@ -92,8 +89,6 @@ def hunt(
     When the time ends, the first run of a kind may take as long again, if that is likely to be
     enough for all kinds. If some kind has no run even then, the outcome is 20, unless it is 10, and
     says how many minutes will do. A run that is cut counts only if it found what it looks for.
-    reports/nights.jsonl keeps the history, and reports/trends.html shows how the figures change;
-    --summary gets both.
 
     With --plan and --shard, one shard of a campaign over many machines runs; see `plan --help`.
     """
@@ -149,29 +144,4 @@ def hunt(
         if out.is_json:
             out.document(made.document)
     campaigning.summarize_campaign(summary, made, campaign)
-    if minutes is not None and not campaign.failed_in:
-        seconds = (clocks.monotonic_ns() - begun_ns) / 1e9
-        names = ", ".join(options.subject or ["python"])
-        _remember(made, campaign, reports, subject=names, seconds=seconds, summary=summary, out=out)
     return made.exit_code
-
-
-def _remember(
-    made: "campaigning.CampaignOutcome",
-    plan: "campaign_plan.CampaignPlan",
-    reports: pathlib.Path,
-    *,
-    subject: str,
-    seconds: float,
-    summary: pathlib.Path | None,
-    out: outputs.Output,
-) -> None:
-    """Add a campaign with a time budget to the history and to the trends."""
-    from harness.campaign import nights
-    from harness.cli.subcommands.judging import trends_command
-
-    entry = nights.night(made.results, made.document, plan, subject=subject, seconds=seconds)
-    history = nights.remember(reports, entry, campaign=made.folder)
-    campaigning.summarize(summary, nights.markdown(history))
-    is_shown = not (out.is_json or out.is_quiet)
-    trends_command.remember(made.folder, reports, summary=summary, is_shown=is_shown)

@@ -1,0 +1,125 @@
+"""How often the tested subjects were INVALID in each campaign: a part of the index's page."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import pandas as pd
+
+from harness.history import campaign_folders
+from harness.report import page_templates
+from harness.statistics import rates
+from harness.statistics.rates import Rate
+
+PLOTTED_MAX = 6
+"""Most subjects in the plot; each has a line of its own colour and pattern."""
+CAMPAIGNS_MAX = 60
+"""Most campaigns in the plot, the newest; more could not be told apart on a phone."""
+HEIGHT, _TOP, _BOTTOM = 160, 20, 140
+"""Pixels of the picture; where the greatest rate and the rate of 0 are in it."""
+_ASIDE = 0.3
+"""Percent between two subjects in the same campaign, so that both are seen."""
+_SUBJECT = ["subject", "cluster"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Point:
+    """The runs of a subject in one campaign: percent from the left, and pixels from the top."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    title: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One subject on one cluster."""
+
+    subject: str
+    cluster: str
+    campaigns: int
+    newest: Rate
+    """The rate in the newest campaign with such runs."""
+    all: Rate
+    points: list[Point]
+    """From the oldest to the newest; empty if the subject is not plotted."""
+
+
+def section(campaigns: Iterable[tuple[str, campaign_folders.CampaignFolder]]) -> str:
+    """Return the rates over campaigns, each given with the time of its start, as markup.
+
+    Empty if no run is VALID or INVALID. A campaign whose runs were chosen because they had failed
+    says nothing about rates, and is left out.
+    """
+    rows = pd.DataFrame(_rows(campaigns), columns=["started", *_SUBJECT, "invalid", "runs"])
+    if rows.empty:
+        return ""
+    sums = rows.groupby(["started", *_SUBJECT], as_index=False).sum()
+    times = sorted(sums["started"].unique())[-CAMPAIGNS_MAX:]
+    top = max(rate.interval[1] for rate in _rates(sums[sums["started"].isin(times)]))
+    return (
+        page_templates.templates()
+        .get_template("campaign_rates.html.j2")
+        .render(
+            lines=_lines(sums, times, top),
+            times=[time[:16].replace("T", " ") for time in times],
+            top=rates.upper(100 * top),
+            height=HEIGHT,
+            floor=_BOTTOM,
+            span=rates.span,
+            pairwise=itertools.pairwise,
+        )
+    )
+
+
+def _rows(
+    campaigns: Iterable[tuple[str, campaign_folders.CampaignFolder]],
+) -> Iterator[tuple[object, ...]]:
+    for started, campaign in campaigns:
+        for row in () if campaign.failed_in else campaign.rows:
+            if row.purpose == "subject" and row.conclusive:
+                yield started, row.subject, campaign.cluster, row.invalid, row.conclusive
+
+
+def _rates(rows: pd.DataFrame) -> list[Rate]:
+    return [Rate(*pair) for pair in zip(rows["invalid"], rows["runs"], strict=True)]
+
+
+def _lines(sums: pd.DataFrame, times: Sequence[str], top: float) -> list[Line]:
+    """Return the lines of all subjects, those with the newest campaigns first."""
+    subjects = [part for _, part in sums.groupby(_SUBJECT)]
+    subjects.sort(key=lambda part: str(part["started"].max()), reverse=True)
+    return [
+        _line(part, number, times if number < PLOTTED_MAX else [], top)
+        for number, part in enumerate(subjects)
+    ]
+
+
+def _line(rows: pd.DataFrame, number: int, times: Sequence[str], top: float) -> Line:
+    found = _rates(rows)
+    subject, cluster = rows[_SUBJECT].iloc[0]
+    aside = _ASIDE * number
+    return Line(
+        subject=subject,
+        cluster=cluster,
+        campaigns=len(rows),
+        newest=found[-1],
+        all=Rate(rows["invalid"].sum(), rows["runs"].sum()),
+        points=[
+            _point(
+                100 * (times.index(time) + 0.3) / len(times) + aside, f"{time}: {rate}", rate, top
+            )
+            for time, rate in zip(rows["started"], found, strict=True)
+            if time in times
+        ],
+    )
+
+
+def _point(x: float, title: str, rate: Rate, top: float) -> Point:
+    low, middle, high = (
+        _BOTTOM - (_BOTTOM - _TOP) * share / top
+        for share in (rate.interval[0], rate.share, rate.interval[1])
+    )
+    return Point(x=x, y=middle, low=low, high=high, title=title)
