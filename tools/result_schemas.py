@@ -16,7 +16,6 @@ from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
 from harness.extensions import descriptions
 from harness.report.explanations import documents as explanations
-from harness.statistics import power_tables
 from harness.tables import database
 
 FOLDER = pathlib.Path(__file__).parents[1] / "harness" / "schemas"
@@ -33,7 +32,6 @@ TYPES = {
     "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
     "merge": (merging.MergeDocument, "merge.json of flake-hunt merge"),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --output json"),
-    "power": (power_tables.PowerTable, "the output of flake-hunt power --output json"),
     "plugins": (descriptions.PluginList, "the output of flake-hunt plugins --output json"),
     "query": (database.QueryResult, "the output of flake-hunt query --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --output json"),

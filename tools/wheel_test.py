@@ -231,7 +231,6 @@ def judge(installed: Installed, runs: pathlib.Path) -> None:
     installed.flake_hunt("report", found)
     installed.flake_hunt("report", "--issue", found)
     installed.flake_hunt("compare", found, found, expect=(VALID, 2, UNKNOWN))
-    installed.flake_hunt("power", "--rate", "0.5", "--against", "0")
     installed.flake_hunt("run", "pod-churn", expect=(2,))
 
 

@@ -63,7 +63,7 @@ def planned(
     """Return the plan with its rounds and the end of its budget, which began at `begun_ns`."""
     seconds = minutes * 60
     first = _first_round(plan.runs)
-    runs = plan.runs if plan.until_decided else list(_rounds(first, seconds * jobs))
+    runs = _rounds(first, seconds * jobs)
     numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(runs, start=1)]
     end_ns = begun_ns + int((seconds - min(ENDING_S, seconds / 10)) * 1e9)
     return msgspec.structs.replace(plan, runs=numbered, minutes=minutes, deadline_ns=end_ns)

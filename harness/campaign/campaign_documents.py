@@ -8,21 +8,17 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness.campaign import (
-    bisection,
     budgets,
     campaign_plan,
     campaign_thresholds,
     endings,
     results,
     sentences,
-    sequential_stopping,
 )
 from harness.campaign.endings import Ending
 from harness.campaign.programs import tested_programs
 from harness.campaign.purposes import Purpose
 from harness.checks import threshold_results, verdicts
-from harness.statistics import rates
-from harness.statistics.confidence_sequences import Answer
 
 SCHEMA_VERSION = 2
 
@@ -79,8 +75,7 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     """Number of planned runs; further attempts of controls are not planned.
 
-    With `until_decided`, runs of subjects that were decided earlier were not made. With `minutes`,
-    more are planned than the time can have.
+    With `minutes`, more are planned than the time can have.
     """
     minutes: float = 0
     """Time budget; 0: there was none."""
@@ -89,10 +84,6 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     not come to, and which runs were cut."""
     next: str = ""
     """The command that is likely to give an answer; empty: there is one, or no such command."""
-    until_decided: str = ""
-    """The question that ended the runs of each subject, such as `0.01@0.95`; empty: none did."""
-    decisions: list[sequential_stopping.Decision] = []
-    """Its answers; one that is not decided makes a VALID campaign UNKNOWN."""
     thresholds: list[campaign_thresholds.Result] = []
     """The answers of the thresholds per campaign."""
     problems: list[str] = []
@@ -100,17 +91,12 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[Row]
 
     @property
-    def answers(self) -> list[str]:
-        """The decisions, each in a sentence that names scenario and subject."""
-        return [f"{item.scenario}, {item.subject}: {item.text}" for item in self.decisions]
-
-    @property
     def sentences(self) -> list[str]:
-        """The answers, also those of thresholds, the notes, what a test left out, what is next."""
+        """The answers of thresholds, the notes, what a test left out, and what is next."""
         left_out = self.program.sentences if self.program else ()
         bounds = (item.told for item in self.thresholds)
         following = [f"next: {self.next}"] * bool(self.next)
-        return [*self.answers, *bounds, *self.notes, *left_out, *following]
+        return [*bounds, *self.notes, *left_out, *following]
 
     @property
     def headline(self) -> str:
@@ -132,28 +118,20 @@ def document(
     `cut`: the runs that count nowhere. `ending`: why it did not make all runs.
     """
     found = [run for row in table for run in row.runs]
-    if plan.bisect_step is not None:
-        ending, cut = Ending.NONE, ()  # a step ends when it is decided, so nothing is missing
     left = budgets.unexamined(plan, table, ending)
-    needed = len(plan.runs) - len(sequential_stopping.not_needed(plan, found))
-    decided = sequential_stopping.decisions(plan, found)
     can_end = plan.minutes or ending is Ending.FIRST
-    code = results.exit_code(table, 0 if can_end else needed)
+    code = results.exit_code(table, 0 if can_end else len(plan.runs))
     bounds = campaign_thresholds.judged(plan, table)
     of_bounds = threshold_results.worst(bounds)
     is_broken = code in results.ERRORS and of_bounds is not verdicts.Verdict.INVALID
     verdict = verdicts.worst([results.verdict(table), of_bounds])
     is_short = any(map(budgets.decides, left))
-    is_partial = bool(problems) or is_short or ending is Ending.FIRST
-    if is_partial or any(item.answer is Answer.UNDECIDED for item in decided):
+    if problems or is_short or ending is Ending.FIRST:
         verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
     code = code if is_broken else verdict.exit_code
-    if plan.bisect_step is not None:
-        verdict, is_broken = _of_step(plan, table, decided), False
-        code = verdict.exit_code
     minutes = budgets.minutes_that_do(plan, found) if is_short and not ending else 0
     failed = is_short or any(not row.is_as_expected for row in table)
-    is_open = verdict is verdicts.Verdict.UNKNOWN and plan.bisect_step is None and failed
+    is_open = verdict is verdicts.Verdict.UNKNOWN and failed
     return CampaignDocument(
         seed=plan.seed,
         verdict="ERROR" if is_broken else str(verdict),
@@ -166,7 +144,6 @@ def document(
                     ends_at_first=plan.exit_first,
                 ),
                 *_bounds(table, bounds),
-                *(_answers(decided) if plan.until_decided else ()),
                 *_counted(problems),
                 *(plan.program.counted if plan.program else ()),
                 *budgets.summary(
@@ -183,10 +160,8 @@ def document(
         jobs=plan.jobs,
         planned=len(plan.runs),
         minutes=plan.minutes,
-        notes=[*plan.selection, *_step(plan, table, decided, code), *budgets.notes(left, cut)],
+        notes=[*plan.selection, *budgets.notes(left, cut)],
         next=_next(plan, minutes) if is_open and not is_broken else "",
-        until_decided=plan.until_decided,
-        decisions=decided if plan.until_decided else [],
         thresholds=bounds,
         problems=list(problems),
         rows=[_row(row) for row in table],
@@ -200,41 +175,6 @@ def _next(plan: campaign_plan.CampaignPlan, minutes: int) -> str:
     end = words.index("--") if "--" in words else len(words)
     budget = ["--minutes", str(minutes)] * bool(minutes)  # of several, the last one counts
     return shlex.join(["flake-hunt", *words[:end], *budget, *words[end:]])
-
-
-def _of_step(
-    plan: campaign_plan.CampaignPlan,
-    table: Sequence[results.Row],
-    decided: Sequence[sequential_stopping.Decision],
-) -> verdicts.Verdict:
-    """Return the verdict of a step of a bisection, in which UNKNOWN runs do not count."""
-    if any(item.answer is Answer.AT_LEAST for item in decided):
-        return verdicts.Verdict.INVALID
-    planned = {(run.title, run.subject) for run in plan.runs if run.purpose.must_fail}
-    rows = [row for row in table if row.purpose.must_fail and row.is_as_expected]
-    are_caught = planned == {(row.scenario, row.subject) for row in rows}
-    is_good = are_caught and all(item.answer is Answer.BELOW for item in decided)
-    return verdicts.Verdict.VALID if is_good and decided else verdicts.Verdict.UNKNOWN
-
-
-def _step(
-    plan: campaign_plan.CampaignPlan,
-    table: Sequence[results.Row],
-    decided: Sequence[sequential_stopping.Decision],
-    code: int,
-) -> list[str]:
-    """Return the line about a step of a bisection; nothing in another campaign."""
-    if plan.bisect_step is None:
-        return []
-    counted = [
-        bisection.Counted(
-            rate=rates.Rate(item.invalid, item.conclusive), inconclusive=item.inconclusive
-        )
-        for item in decided
-    ]
-    tested = (run for row in table if not row.purpose.must_fail for run in row.runs)
-    bad = [run.directory for run in tested if run.verdict is verdicts.Verdict.INVALID]
-    return [bisection.sentence(plan.bisect_step, counted, code, evidence=next(iter(bad), ""))]
 
 
 def _bounds(
@@ -256,20 +196,6 @@ _NOT_MET = {
     verdicts.Verdict.INVALID: "thresholds of the campaign not met",
     verdicts.Verdict.UNKNOWN: "thresholds of the campaign without an answer",
 }
-
-
-def _answers(decided: Sequence[sequential_stopping.Decision]) -> list[str]:
-    """Return in one text how many subjects have which answer; nothing without a question."""
-    if not decided:
-        return []
-    found = [item.answer for item in decided]
-    limit = f"{decided[0].limit * 100:g} %"
-    parts = (
-        f"{found.count(Answer.BELOW)} below {limit}",
-        f"{found.count(Answer.AT_LEAST)} at least {limit}",
-        f"{found.count(Answer.UNDECIDED)} not decided",
-    )
-    return [f"rates of INVALID: {', '.join(parts)}"]
 
 
 def _counted(problems: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks, errors, regular_files, seeds, writing
-from harness.campaign import bisection, results
+from harness.campaign import results
 from harness.campaign.programs import fitting, tested_programs
 from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
@@ -123,10 +123,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
     locustfile: str = ""
     """Locustfile or traffic plug-in of all runs; empty: those of the scenarios."""
-    until_decided: str = ""
-    """The question that ends the runs of a subject, such as `0.01@0.95`; empty: all are made."""
-    bisect_step: bisection.Step | None = None
-    """The step of a bisection that the campaign decides; None: it is none."""
     minutes: float = 0
     """Time budget; 0: there is none, and every run is made."""
     deadline_ns: int | None = None
@@ -178,7 +174,6 @@ def plan(
     binaries: str = "",
     fault_carrier: fault_planning.CarrierChoice = "auto",
     again: Sequence[str] = (),
-    until_decided: str = "",
     locustfile: str = "",
     program: tested_programs.TestedProgram | None = None,
     thresholds: Sequence[str] = (),
@@ -188,13 +183,12 @@ def plan(
 
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
     `subjects` and `claim_controller` replace those of the scenarios in all runs except controls;
-    `remedies`
-    change the Python scheduler in these runs, and `release` makes it like that one. `again` are
-    the arguments of `flake-hunt` that repeat the campaign. With `until_decided`, `repeat` is the
-    most runs of each subject. `locustfile` has the users of all runs. `program` takes the place of
-    `subjects`. `thresholds` are options, in place of the scenarios' own. With `leaves_out`,
-    scenarios that cannot work are left out, if others can. Raises ScenarioError or UsageError for
-    runs that cannot work.
+    `remedies` change the Python scheduler in these runs, and `release` makes it like that one.
+    `again` are the arguments of `flake-hunt` that repeat the campaign. `locustfile` has the users
+    of all runs. `program` takes the place of `subjects`. `thresholds` are options, in place of the
+    scenarios' own. With `leaves_out`, scenarios that cannot work are left out, if others can.
+
+    Raises ScenarioError or UsageError for runs that cannot work.
     """
     known_defects.require_known(defects or ())
     profile = cluster or profiles.load("embedded")
@@ -252,7 +246,6 @@ def plan(
         binaries=binaries,
         fault_carrier=fault_carrier,
         started=clocks.wall_text(),
-        until_decided=until_decided,
         locustfile=locustfile,
         again=list(again),
         left_out=left_out,

@@ -21,7 +21,6 @@ from harness.campaign import (
     junit_files,
     plugin,
     results,
-    sequential_stopping,
     summaries,
 )
 from harness.campaign.endings import Ending
@@ -168,7 +167,6 @@ class _Collector:
         """Names of the runs that workers have begun and not ended -> the time of the begin."""
         self._path, self._listener = path, listener
         self.budget = budgets.Budget(plan, path.parent)
-        self._stopping = sequential_stopping.Stopping(plan, path.parent)
         self._scheduling: RunScheduling | None = None
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
@@ -219,8 +217,6 @@ class _Collector:
         try:
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode(result) + b"\n")
-            if self._stopping.see(result) and self._scheduling is not None:
-                self._scheduling.drop(self._is_needed)
             self._retain(result)
             self._end_at(result)
         except OSError as error:
@@ -230,14 +226,10 @@ class _Collector:
         self._listener(result)
 
     def _end_at(self, result: results.RunResult) -> None:
-        """End the campaign if this is the last attempt of a run, and it is not as expected.
-
-        A step of a bisection ends when it is decided.
-        """
+        """End the campaign if this is the last attempt of a run, and it is not as expected."""
         if not self._plan.exit_first or self._has_ended:
             return
-        is_last = not (result.is_as_expected or result.cut or result.is_tried_again)
-        if not (self._stopping.ends_all if self._plan.bisect_step else is_last):
+        if result.is_as_expected or result.cut or result.is_tried_again:
             return
         self._has_ended = True
         endings.end(self._path.parent)
@@ -252,9 +244,6 @@ class _Collector:
         if self._kept > self._plan.keep:
             directory = directories.RunDirectory(pathlib.Path(result.directory))
             retention.remove(directory, reason=f"--keep {self._plan.keep}")
-
-    def _is_needed(self, name: str) -> bool:
-        return self._stopping.is_needed(self._planned[name])
 
 
 def _broken(

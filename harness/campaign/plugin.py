@@ -26,7 +26,6 @@ from harness.campaign import (
     endings,
     results,
     run_outcomes,
-    sequential_stopping,
 )
 from harness.checks import verdict_files
 from harness.checks.consumption import device_consumption
@@ -139,8 +138,6 @@ class RunItem(pytest.Item):
 
     def runtest(self) -> None:
         """Execute the run, repeatedly if it misses what it must find; fail for a failure."""
-        if not sequential_stopping.is_needed(self.path.parent, self._run):
-            pytest.skip(f"decided ({self._plan.until_decided}): no further run is needed")
         if not self._budget.has_time_for(self._run):
             pytest.skip("the time budget leaves no time for this run")
         if self._has_ended():

@@ -12,7 +12,7 @@ JUNIT_NAME = "junit.xml"
 def campaign(
     table: Sequence[results.Row], *, headline: str, seed: int, answers: Sequence[str] = ()
 ) -> str:
-    """Return the summary of one campaign; `answers` are sentences: about rates, and problems."""
+    """Return the summary of one campaign; `answers` are sentences."""
     lines = [f"## {escaping.in_markdown(headline)}", "", f"Seed {seed}.", ""]
     lines += [f"- {escaping.in_markdown(text)}" for text in answers]
     lines += [""] if answers else []

@@ -215,16 +215,6 @@ Force = Annotated[
 ]
 Reports = Annotated[pathlib.Path, typer.Option("--reports", help="Folder for the run directories.")]
 
-UntilDecided = Annotated[
-    str,
-    typer.Option(
-        "--until-decided",
-        metavar="RATE@CONFIDENCE",
-        help="Repeat runs until it is decided, with this confidence, whether fewer than this share of them fail: "
-        "0.01@0.95.",
-    ),
-]
-
 Locustfile = Annotated[
     str,
     typer.Option(

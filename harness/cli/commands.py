@@ -39,7 +39,6 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "judging.check_command": ("check", "report"),
         "judging.explain_command": ("explain",),
         "judging.compare_command": ("compare",),
-        "judging.power_command": ("power",),
         "judging.query_command": ("query", "export"),
         "judging.serve_command": ("serve",),
         "judging.defects_command": ("defects",),

@@ -5,6 +5,7 @@ that is not to blame. An error of the harness says that nothing can be said; onl
 that cannot be read ends the search, because it would be the same at every revision.
 """
 
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 
@@ -16,6 +17,8 @@ _BEGIN = "--bis"
 OLD, NEW, SKIP, ABORT = 0, 1, 125, 255
 """As the term for older revisions, and for newer ones; neither; end the search."""
 _VALID, _INVALID = 0, 10
+_WORDS = {_VALID: "good", _INVALID: "bad"}
+_WORDS_OF_FIX = {_VALID: "fixed", _INVALID: "not fixed"}
 
 
 def run(command: Callable[[int], int], arguments: Sequence[str]) -> int:
@@ -30,5 +33,8 @@ def run(command: Callable[[int], int], arguments: Sequence[str]) -> int:
         return SKIP
     if code in (ABORT, interruptions.EXIT_CODE):
         return code
-    good, bad = (NEW, OLD) if FIX in options else (OLD, NEW)
+    is_fix = FIX in options
+    words = _WORDS_OF_FIX if is_fix else _WORDS
+    print(f"bisect: {words.get(code, 'cannot tell')}", file=sys.stderr)
+    good, bad = (NEW, OLD) if is_fix else (OLD, NEW)
     return {_VALID: good, _INVALID: bad}.get(code, SKIP)

@@ -4,6 +4,7 @@ COMMANDS = {
     "nightly": "use `flake-hunt hunt --all --minutes 30`",
     "conformance": "use `flake-hunt hunt --cluster FILE`, which runs the scenarios on an API server",
     "releases": "use `flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
+    "power": "use `flake-hunt hunt --repeat N`: its summary says which rates of failure N runs exclude",
     "trends": "use `flake-hunt report RUN_DIR`, which writes the index: it shows the rates of all campaigns over time",
     "index": "use `flake-hunt report RUN_DIR`; every command that makes or judges runs writes the index, too",
     "trace": "use `python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
@@ -14,6 +15,8 @@ OPTIONS = {
     "--preemptions": "use `--strategy pct`, or `--strategy exhaustive` for a whole search",
     "--resume": "use `--time` for a longer search, or `--set` for a smaller world",
     "--no-events": "use `-v 5` for a log of what the scheduler does; it writes no Events",
+    "--until-decided": "use `--repeat N` or `--minutes N`: the summary says which rates of failure so many runs exclude",
+    "--bisect-steps": "use `--repeat N`, the number of VALID runs that make a revision good",
     "--metrics-port": "use `flake-hunt watch`, or the live page of `flake-hunt serve`",
 }
 """Former option, of all commands or of the one before it -> what does its work now."""

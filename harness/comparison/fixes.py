@@ -7,10 +7,7 @@ import msgspec
 
 from harness.comparison import documents, rate_comparisons
 from harness.comparison.documents import Answer, FixAnswer
-from harness.statistics import power, rates
-
-POWER_RUNS_MAX = 200
-"""Most runs of each side for which the power is computed."""
+from harness.statistics import rates
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,20 +123,6 @@ def _why_not(labels: tuple[str, str], compared: Sequence[Compared]) -> str:
     (item,) = compared
     if not (item.first.runs and item.second.runs):
         return "a side has no run that is VALID or INVALID"
-    return f"{_shares(labels, item)}{_power(item)}"
-
-
-def _power(item: Compared) -> str:
-    """Return with which probability as many runs would show a fix without any failure."""
-    runs = min(item.first.runs, item.second.runs)
-    if runs < rate_comparisons.RUNS_MIN:
-        return f" (fewer than {rate_comparisons.RUNS_MIN} runs on a side show nothing)"
-    if not item.first.failed or runs > POWER_RUNS_MAX:
-        return ""
-    chance = power.of_comparison(
-        item.first.share, 0.0, runs, confidence=rate_comparisons.CONFIDENCE
-    )
-    return (
-        f" (power: {runs} runs of each side show a fix that never fails with probability "
-        f"{rates.lower(chance * 100)} %)"
-    )
+    is_few = min(item.first.runs, item.second.runs) < rate_comparisons.RUNS_MIN
+    few = f" (fewer than {rate_comparisons.RUNS_MIN} runs on a side show nothing)" * is_few
+    return f"{_shares(labels, item)}{few}"

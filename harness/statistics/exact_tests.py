@@ -50,40 +50,6 @@ def stratified(pairs: Sequence[tuple[rates.Rate, rates.Rate]]) -> float:
     return min(float(chances[chances <= chances[seen] * _TIE].sum()), 1.0)
 
 
-def critical(first: int, second: int, level: float) -> float:
-    """Return the largest p-value of Fisher's test that `boschloo` rejects at this level.
-
-    0 if it rejects no outcome of these numbers of runs. Raises ValueError beyond CELLS_MAX.
-    """
-    if (first + 1) * (second + 1) > CELLS_MAX:
-        raise ValueError(f"expected at most {CELLS_MAX} pairs of counts, got {first} × {second}")
-    dealt = _Deals(first, second)
-    tests = [(dealt.chances(n), dealt.fisher(n)) for n in range(first + second + 1)]
-    found = np.unique(np.concatenate([p_values for _, p_values in tests]))
-    low, high = 0, len(found)
-    while low < high:
-        middle = (low + high) // 2
-        bound = found[middle] * _TIE
-        weights = np.array([chances[p_values <= bound].sum() for chances, p_values in tests])
-        if min(_largest_mean(weights), float(found[middle])) <= level:
-            low = middle + 1
-        else:
-            high = middle
-    return float(found[low - 1]) if low else 0.0
-
-
-def rejected(first: int, second: int, level: float) -> npt.NDArray[np.bool_]:
-    """Return whether `boschloo` rejects each pair of counts; rows are those of the first side."""
-    bound = critical(first, second, level) * _TIE
-    table = np.zeros((first + 1, second + 1), dtype=bool)
-    dealt = _Deals(first, second)
-    for failed in range(first + second + 1):
-        p_values = dealt.fisher(failed)
-        counts = np.arange(dealt.least(failed), dealt.least(failed) + len(p_values))
-        table[counts, failed - counts] = p_values <= bound
-    return table
-
-
 class _Deals:
     """How failures can be dealt out among the runs of two sides, with each run equally likely."""
 

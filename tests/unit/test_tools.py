@@ -59,7 +59,6 @@ def test_the_programs_are_named() -> None:
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
         "-m tests.model_based.allocation.campaign",
-        "-m tests.support.bisected.tries",
         "-m tools.gallery",
         "tools/collect_changes.py",
         "tools/finding_pictures.py",

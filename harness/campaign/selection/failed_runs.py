@@ -104,7 +104,6 @@ def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignP
         earlier.plan,
         reports=str(reports.resolve()),
         started=clocks.wall_text(),
-        until_decided="",
         deadline_ns=None,
         done=[],
         again=[],

@@ -40,8 +40,6 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """How long all runs take."""
     minutes: float
     """Time budget, in which they are repeated; 0: there is none."""
-    until_decided: str
-    """The question that may end them earlier; empty: there is none."""
     selection: list[str]
     """Sentences that say which runs were left out."""
     runs: list[Run]
@@ -59,7 +57,6 @@ def forecast(
         jobs=jobs,
         seconds=round(ended_after_s((run.seconds for run in runs), jobs), 1),
         minutes=plan.minutes,
-        until_decided=plan.until_decided,
         selection=plan.selection,
         runs=runs,
     )

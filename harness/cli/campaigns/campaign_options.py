@@ -12,8 +12,6 @@ from harness.cli import choosing
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
-REPEAT = 2
-"""Runs of each scenario with each subject, unless another number is given."""
 Scenarios = Annotated[
     list[str] | None,
     typer.Argument(
@@ -24,12 +22,11 @@ Scenarios = Annotated[
 ]
 Whole = Annotated[bool, typer.Option("--all", help="Run every shipped scenario.")]
 Repeat = Annotated[
-    int | None,
+    int,
     typer.Option(
         min=0,
         max=choosing.REPEAT_MAX,
-        help="Number of runs of each scenario with the correct scheduler and with its remedies (default: 2). "
-        "hunt --until-decided: the maximum (default: four times the runs that show a rate below the limit).",
+        help="Number of runs of each scenario with the correct scheduler and with its remedies.",
     ),
 ]
 RepeatControls = Annotated[
@@ -62,7 +59,7 @@ class CampaignOptions(choosing.ClusterOptions):
 
     scenario: Scenarios = None
     is_whole: Whole = False
-    repeat: Repeat = None
+    repeat: Repeat = 2
     repeat_controls: RepeatControls = 1
     defect: Controls = None
     remedy: Remedies = None
@@ -77,24 +74,21 @@ class CampaignOptions(choosing.ClusterOptions):
         *,
         reports: pathlib.Path,
         again: list[str],
-        until_decided: str = "",
         locustfile: str = "",
     ) -> "campaign_plan.CampaignPlan":
         """Return the plan of the campaign that the options describe.
 
         Raises UsageError or ScenarioError for a campaign that cannot work.
         """
-        from harness.campaign import campaign_plan, sequential_stopping
+        from harness.campaign import campaign_plan
 
-        question = sequential_stopping.question(until_decided)
-        most = sequential_stopping.runs_max(question) or REPEAT
         profile = self.profile()
         names = _names(self.scenario, is_whole=self.is_whole)
         _require_bearable(names, is_forced=self.force)
         return campaign_plan.plan(
             names,
             seed=seed,
-            repeat=most if self.repeat is None else self.repeat,
+            repeat=self.repeat,
             repeat_controls=self.repeat_controls,
             reports=reports,
             cluster=profile,
@@ -106,7 +100,6 @@ class CampaignOptions(choosing.ClusterOptions):
             fault_carrier=self.fault_carrier,
             defects=self.defect or None,
             again=again,
-            until_decided=until_decided,
             locustfile=locustfile,
             thresholds=self.threshold or (),
             leaves_out=not self.scenario,

@@ -167,12 +167,11 @@ def _total(found: "forecasts.Forecast") -> str:
     """Return how long all runs take, and where that is from."""
     guessed = sum(not run.is_measured for run in found.runs)
     runs = outputs.counted(len(found.runs), "run")
-    most = "at most " * bool(found.until_decided) + "about "
     estimates = f"; {guessed} of the times (~) are estimates" * bool(guessed)
     rounds = f"; all but the controls are repeated until {found.minutes:g} minutes are used" * bool(
         found.minutes
     )
-    return f"{runs}, {most}{_duration(found.seconds)} with {found.jobs} at once{estimates}{rounds}"
+    return f"{runs}, about {_duration(found.seconds)} with {found.jobs} at once{estimates}{rounds}"
 
 
 def _duration(seconds: float) -> str:

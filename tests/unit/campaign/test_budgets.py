@@ -98,11 +98,6 @@ def test_a_campaign_of_controls_alone_has_one_round() -> None:
     assert len(budgets.planned(alone, 60, begun_ns=0, jobs=1).runs) == len(controls)
 
 
-def test_a_question_keeps_its_own_runs() -> None:
-    asked = msgspec.structs.replace(first_round(), until_decided="0.5@0.9")
-    assert len(budgets.planned(asked, 60, begun_ns=0, jobs=1).runs) == len(asked.runs)
-
-
 @pytest.mark.parametrize("minutes", [0, -1])
 def test_no_time_is_no_budget(minutes: float) -> None:
     with pytest.raises(errors.UsageError, match=f"more than 0, got {minutes}"):

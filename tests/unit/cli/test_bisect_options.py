@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.called_commands import FlakeHunt
 
-ABORT, SKIP, USAGE = 255, 125, 2
+ABORT, SKIP = 255, 125
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,8 @@ ABORT, SKIP, USAGE = 255, 125, 2
         (["--bisect-fix", "--", "--v=4"], "expected --bisect with the scenario"),
         (["pod-churn", "--bisect", "--minutes", "3"], "expected --bisect without --minutes"),
         (["pod-churn", "--bisect", "--dry-run"], "expected --bisect without --dry-run"),
-        (["pod-churn", "--bisect", "--until-decided", "x"], "expected --until-decided RATE@CONF"),
-        (["pod-churn", "--bisect", "--until-decided", "0.0001@0.95"], "10,000 runs can decide"),
-        (["pod-churn", "--bisect", "--until-decided", "0.0008@0.9"], "at most 5,000 runs, got"),
         (["pod-churn", "--bisct"], "No such option: --bisct"),
-        (["pod-churn", "--bisect", "--bisect-steps", "0"], "expected at least 1, got '0'"),
+        (["pod-churn", "--bisect", "--bisect-steps", "9"], "use `--repeat N`, the number of"),
     ],
 )
 def test_a_mistake_ends_the_search(flake_hunt: FlakeHunt, words: list[str], message: str) -> None:
@@ -30,9 +27,3 @@ def test_a_program_that_was_not_built_is_skipped(flake_hunt: FlakeHunt) -> None:
     code, _, printed = flake_hunt("test", "./not-built", "pod-churn", "--bisect")
     assert code == SKIP
     assert "expected a program" in printed
-
-
-def test_options_without_a_bisection_are_refused(flake_hunt: FlakeHunt) -> None:
-    code, _, printed = flake_hunt("test", "python", "pod-churn", "--until-decided", "0.3@0.95")
-    assert code == USAGE
-    assert "expected --until-decided with --bisect or --bisect-fix, got neither" in printed

@@ -48,7 +48,6 @@ def test_its_json_has_what_another_start_with_the_seed_would_make(flake_hunt: An
     ("words", "said"),
     [
         (["--minutes", 5], "; all but the controls are repeated until 5 minutes are used"),
-        (["--until-decided", "0.5@0.9"], "runs, at most about "),
         (["--minutes", 5, "-k", "hazard", "-x"], "2 runs, about "),
     ],
 )
@@ -83,7 +82,6 @@ def test_nothing_failed(flake_hunt: Any, here: pathlib.Path) -> None:
     [
         (["--lf", "--all"], "expected --last-failed alone, because it takes all other options"),
         (["--lf", "pod-churn"], "got scenario too"),
-        (["--lf", "--until-decided", "0.5@0.9"], "got --until-decided too"),
         (["--lf", "--seed", 7], "got --seed too"),
         (["--lf", "--subject", "python"], "got --subject too"),
         (["--lf"], "expected a campaign in reports"),

@@ -7,7 +7,7 @@ import pytest
 
 from harness.comparison import comparing, fixes, rate_comparisons
 from harness.comparison.documents import Answer, FixAnswer
-from harness.statistics import power, rates
+from harness.statistics import rates
 from harness.statistics.rates import Rate
 
 LABELS = ("A", "B")
@@ -57,11 +57,6 @@ def test_all_scenarios_together_can_show_it() -> None:
     assert fixes.fix(LABELS, [few] * 4, is_worse_overall=None).answer is FixAnswer.NOT_SHOWN
 
 
-def test_what_is_not_shown_names_the_power() -> None:
-    found = fixes.fix(LABELS, [compared(Rate(3, 20), Rate(0, 20))], is_worse_overall=None)
-    assert "(power: 20 runs of each side show a fix that never fails with probability" in found.text
-
-
 def test_three_runs_of_a_side_show_no_fix() -> None:
     found = fixes.fix(LABELS, [compared(Rate(3, 3), Rate(0, 3))], is_worse_overall=None)
     assert found.answer is FixAnswer.NOT_SHOWN
@@ -101,16 +96,3 @@ def test_the_interval_of_the_fall_contains_it() -> None:
         missed += not low <= 0.3 <= high
     assert missed <= 15
     assert rates.fall(Rate(0, 0), Rate(0, 0)) == (-1.0, 1.0)
-
-
-def test_a_defect_of_one_in_four_is_found_with_the_stated_power() -> None:
-    runs = power.runs_to_compare(0.25, 0.0, confidence=0.95, power=0.8)
-    assert runs is not None
-    stated = power.of_comparison(0.25, 0.0, runs, confidence=0.95)
-    drawn = random.Random(9)
-    shown = 0
-    for _ in range(150):
-        failed = sum(drawn.random() < 0.25 for _ in range(runs))
-        pair = compared(Rate(failed, runs), Rate(0, runs))
-        shown += fixes.fix(LABELS, [pair], is_worse_overall=None).answer is FixAnswer.WORKS
-    assert shown / 150 == pytest.approx(stated, abs=0.11)

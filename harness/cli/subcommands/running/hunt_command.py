@@ -18,7 +18,6 @@ def hunt(
     options: campaign_options.CampaignOptions,
     selection: run_selection.SelectionOptions,
     last_failed: run_selection.LastFailed = False,  # noqa: FBT002
-    until_decided: choosing.UntilDecided = "",
     locustfile: choosing.Locustfile = "",
     minutes: Annotated[
         float | None,
@@ -80,10 +79,7 @@ def hunt(
 
     10: a run of the correct scheduler, or one with remedies, was invalid.
 
-    20: inconclusive (for example, a control was not caught, or a rate was not decided).
-
-    With --until-decided, runs are repeated until it is decided whether the rate of INVALID runs is
-    below the limit. UNKNOWN runs do not count. `flake-hunt power` says how many runs that takes.
+    20: inconclusive (for example, a control was not caught).
 
     With --minutes, the first round makes every run, and the next ones all but the controls again.
     When the time ends, the first run of a kind may take as long again, if that is likely to be
@@ -119,9 +115,7 @@ def hunt(
         campaign = run_selection.failed_again(context_of_options, reports)
         minutes = minutes or campaign.minutes or None
     else:
-        campaign = options.planned(
-            chosen, reports=reports, again=again, until_decided=until_decided, locustfile=locustfile
-        )
+        campaign = options.planned(chosen, reports=reports, again=again, locustfile=locustfile)
     campaign = selection.chosen(campaign)
     at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=options.force)
     first = len(campaign.runs)

@@ -49,7 +49,7 @@ def plan(
 ) -> int:
     """Write the plan of a campaign for many machines: every run, with its seed and its shard.
 
-    It takes the options of `hunt`, except --until-decided and --locustfile. Copy the file to each
+    It takes the options of `hunt`, except --locustfile. Copy the file to each
     machine, and install this version of Flake Hunt there; the plan contains the scenarios.
 
     Then run `flake-hunt hunt --plan plan.json --shard 3/20` for one shard, with the same command
@@ -73,7 +73,7 @@ def plan(
             words,
             place=options,
             seed=chosen,
-            repeat=campaign_options.REPEAT if options.repeat is None else options.repeat,
+            repeat=options.repeat,
             reports=reports,
             again=again,
         )

@@ -3,25 +3,31 @@
 import dataclasses
 import pathlib
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from harness.cli import choosing
-from harness.cli.campaigns import (
-    bisect_options,
-    campaigning,
-    program_options,
-    run_selection,
-)
+from harness.cli.campaigns import campaigning, program_options, run_selection
 from harness.cli.terminal import outputs
 
 MINUTES = {"quick": 2.0, "default": 10.0}
 """Time budgets of the choices; the other ones make every run once or as often as --repeat says."""
-
-
+REPEAT, REPEAT_IN_BISECTION = 2, 15
+"""Runs of each scenario without a time budget."""
 Whole = Annotated[
     bool, typer.Option("--all", help="Every scenario that says something about the program.")
+]
+Bisect = Annotated[
+    bool | None,
+    typer.Option(
+        "--bisect/--bisect-fix",
+        rich_help_panel="Bisection",
+        help=f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
+        "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
+        "defect; 0 and 1 the other way round.",
+    ),
 ]
 
 
@@ -30,7 +36,6 @@ def test(
     options: program_options.ProgramOptions,
     place: choosing.PlaceOptions,
     selection: run_selection.SelectionOptions,
-    bisecting: bisect_options.BisectOptions,
     program: Annotated[
         str,
         typer.Argument(
@@ -57,13 +62,14 @@ def test(
         ),
     ] = None,
     repeat: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             max=choosing.REPEAT_MAX,
-            help="Without a time budget: number of runs of each scenario.",
+            help=f"Without a time budget: number of runs of each scenario (default: {REPEAT}).",
         ),
-    ] = 2,
+    ] = None,
+    bisect: Bisect = None,
     seed: choosing.Seed = None,
     jobs: choosing.Jobs = None,
     force: choosing.Force = False,  # noqa: FBT002
@@ -90,18 +96,19 @@ def test(
         flake-hunt test ./kube-scheduler -- --feature-gates=DRAExtendedResource=true
     """
     from harness import clocks, seeds
-    from harness.campaign import bisect_controls, budgets
+    from harness.campaign import budgets
     from harness.campaign.programs import rehearsals
 
     begun_ns = clocks.monotonic_ns()
     budgets.require(minutes)
-    beside = {"--minutes": minutes, "--quick": options.is_quick, "--all": is_whole}
-    beside |= {"--dry-run": selection.dry_run}
-    step = bisecting.step(words or (), beside=beside)
+    if bisect is not None:
+        beside = {"--minutes": minutes, "--quick": options.is_quick, "--all": is_whole}
+        _require_a_step(words or (), beside | {"--dry-run": selection.dry_run})
+        options = dataclasses.replace(options, must_survive=["all"])
+        selection = dataclasses.replace(selection, exit_first=True)
     chosen = seeds.fresh() if seed is None else seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
-    asked = dataclasses.replace(options, must_survive=["all"]) if step else options
-    found = asked.identified(program, words or (), place=place, is_whole=is_whole)
+    found = options.identified(program, words or (), place=place, is_whole=is_whole)
     at_once = choosing.jobs(jobs, place.profile(), is_forced=force, leaves_room=True)
     if not selection.dry_run:
         with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
@@ -114,13 +121,11 @@ def test(
         words or (),
         place=place,
         seed=chosen,
-        repeat=step.runs_max if step else 1 if budget else repeat,
+        repeat=1 if budget else repeat or (REPEAT if bisect is None else REPEAT_IN_BISECTION),
         reports=reports,
         again=again,
     )
     plan = selection.chosen(plan)
-    if step is not None:
-        plan = bisect_options.planned(plan, step, reports)
     first = len(plan.runs)
     if budget:
         plan = budgets.planned(plan, budget, begun_ns=begun_ns, jobs=at_once)
@@ -133,6 +138,20 @@ def test(
         if out.is_json:
             out.document(made.document)
     campaigning.summarize_campaign(summary, made, plan)
-    if made.exit_code == 0:
-        bisect_controls.remember(reports, plan)
     return made.exit_code
+
+
+def _require_a_step(words: Sequence[str], beside: Mapping[str, object]) -> None:
+    """Raise BadParameter, which ends the search: the mistake would be the same at every revision.
+
+    `words` begin with the scenarios; `beside` are options that have no place here, by name.
+    """
+    if not words or words[0].startswith("-"):
+        raise typer.BadParameter(
+            "expected --bisect with the scenario in which the defect shows, got none: name it after the program, such as "
+            "pod-churn, or scenario.toml of the run that failed"
+        )
+    if given := [name for name, value in beside.items() if value]:
+        raise typer.BadParameter(
+            f"expected --bisect without {' and '.join(given)}, because its runs are those of the scenario: leave that out"
+        )

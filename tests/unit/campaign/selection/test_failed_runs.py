@@ -96,7 +96,6 @@ def test_the_plan_is_that_of_the_campaign(tmp_path: pathlib.Path) -> None:
         [shards.violated(RUNS[0]), *GOOD[1:]],
         minutes=3.0,
         deadline_ns=5,
-        until_decided="0.1@0.9",
         done=[1],
         locustfile="mine.py",
         exit_first=True,
@@ -108,7 +107,7 @@ def test_the_plan_is_that_of_the_campaign(tmp_path: pathlib.Path) -> None:
     made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
     same = ("seed", "cluster", "binaries", "fault_carrier", "locustfile")
     assert [getattr(made, name) for name in same] == [getattr(before, name) for name in same]
-    assert (made.minutes, made.deadline_ns, made.until_decided) == (3.0, None, "")
+    assert (made.minutes, made.deadline_ns) == (3.0, None)
     assert (made.done, made.again, made.exit_first) == ([], [], False)
     assert (made.failed_in, made.reports) == (folder.name, str(tmp_path))
     assert [(run.number, run.tested) for run in made.runs] == [(1, "correct")]
