@@ -15,7 +15,6 @@ HarnessError                 the harness could not do its work                  
 │   └── UnwritableError      no permission to write a file or folder
 ├── StorageError             disk full or broken
 ├── HistoryError             damaged evidence (names file and line)                exit code 20
-│   └── RemovedEvidenceError  evidence removed on purpose, as --keep asked
 ├── ClusterError             cluster did not start, stop or answer
 ├── ProcessError             process of a run did not start, or died
 ├── WaitTimeoutError         condition not met in time
@@ -90,10 +89,6 @@ class HistoryError(HarnessError):
     """Evidence is damaged; the message names file and line."""
 
     exit_code: ClassVar[int] = 20
-
-
-class RemovedEvidenceError(HistoryError):
-    """The evidence of a run was removed on purpose, as `hunt --keep` asked."""
 
 
 class ClusterError(HarnessError):

@@ -20,10 +20,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from harness import clocks, errors, seeds
-from harness.campaign import campaign_plan, results
+from harness.campaign import campaign_plan, failed_runs, results
 from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
-from harness.campaign.selection import failed_runs
 from harness.checks import verdicts
 
 SHORTEST_RUN_S = 2.0

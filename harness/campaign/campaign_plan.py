@@ -137,8 +137,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the campaign whose failed runs these are; empty: they are no such choice."""
     is_part: bool = False
     """It is a shard: the merge of all judges the thresholds per campaign."""
-    keep: int | None = None
-    """Number of runs with the expected outcome whose evidence is kept; None: of all."""
     done: list[int] = []
     """Numbers of runs that are not executed, because the campaign's folder has their results."""
     again: list[str] = []

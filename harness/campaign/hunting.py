@@ -25,7 +25,6 @@ from harness.campaign import (
 )
 from harness.campaign.endings import Ending
 from harness.cluster import cluster_records
-from harness.history import directories, retention
 
 
 class RunScheduling(scheduler.LoadScheduling):  # type: ignore[misc]
@@ -159,8 +158,6 @@ class _Collector:
         self, plan: campaign_plan.CampaignPlan, path: pathlib.Path, listener: Listener
     ) -> None:
         self._plan, self._planned = plan, {run.id: run for run in plan.runs}
-        self._kept = 0
-        """Number of runs with the expected outcome whose evidence is kept."""
         self._has_ended = False
         """A run has ended the campaign."""
         self._begun: dict[str, float] = {}
@@ -217,7 +214,6 @@ class _Collector:
         try:
             with self._path.open("ab") as file:
                 file.write(msgspec.json.encode(result) + b"\n")
-            self._retain(result)
             self._end_at(result)
         except OSError as error:
             self.failure = writing.explain(error, self._path)
@@ -235,15 +231,6 @@ class _Collector:
         endings.end(self._path.parent)
         if self._scheduling is not None:
             self._scheduling.drop(lambda _: False)
-
-    def _retain(self, result: results.RunResult) -> None:
-        """Remove the evidence of a run with the expected outcome if enough others have theirs."""
-        if self._plan.keep is None or not (result.is_as_expected and result.directory):
-            return
-        self._kept += 1
-        if self._kept > self._plan.keep:
-            directory = directories.RunDirectory(pathlib.Path(result.directory))
-            retention.remove(directory, reason=f"--keep {self._plan.keep}")
 
 
 def _broken(

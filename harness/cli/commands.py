@@ -49,7 +49,6 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "setting_up.import_command": ("import",),
         "setting_up.schema_command": ("schema",),
         "setting_up.plugins_command": ("plugins",),
-        "setting_up.prune_command": ("prune",),
         "setting_up.doctor_command": ("doctor",),
         "setting_up.driver_test_command": ("driver-test",),
         "setting_up.cluster_command": ("cluster",),

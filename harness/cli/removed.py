@@ -5,6 +5,7 @@ COMMANDS = {
     "conformance": "use `flake-hunt hunt --cluster FILE`, which runs the scenarios on an API server",
     "releases": "use `flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
     "power": "use `flake-hunt hunt --repeat N`: its summary says which rates of failure N runs exclude",
+    "prune": "use `rm -r` for campaigns and runs that you no longer need; the next command writes the index again",
     "trends": "use `flake-hunt report RUN_DIR`, which writes the index: it shows the rates of all campaigns over time",
     "index": "use `flake-hunt report RUN_DIR`; every command that makes or judges runs writes the index, too",
     "trace": "use `python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
@@ -17,6 +18,8 @@ OPTIONS = {
     "--no-events": "use `-v 5` for a log of what the scheduler does; it writes no Events",
     "--until-decided": "use `--repeat N` or `--minutes N`: the summary says which rates of failure so many runs exclude",
     "--bisect-steps": "use `--repeat N`, the number of VALID runs that make a revision good",
+    "-k": "use names of scenarios, or globs such as 'claim-*'",
+    "--keep": "use `rm -r` for runs that you no longer need",
     "--metrics-port": "use `flake-hunt watch`, or the live page of `flake-hunt serve`",
 }
 """Former option, of all commands or of the one before it -> what does its work now."""

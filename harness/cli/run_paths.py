@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import glob
 import pathlib
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,23 +39,6 @@ def expanded(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     if len(found) > RUNS_MAX:
         raise errors.UsageError(f"expected at most {RUNS_MAX} runs, got {len(found)}: name fewer")
     return found
-
-
-def with_evidence(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-    """Return the paths without runs whose evidence was removed on purpose; say how many these are.
-
-    Raises RemovedEvidenceError if nothing is left.
-    """
-    from harness.history import directories, retention
-
-    runs = [directories.RunDirectory(path) for path in paths]
-    removed = [run for run in runs if retention.of_run(run) is not None]
-    if removed and len(removed) == len(runs):
-        retention.require_evidence(removed[0])
-    if removed:
-        counted = f"{len(removed)} of {len(runs)} runs"
-        print(f"flake-hunt: left out {counted}: their evidence was removed", file=sys.stderr)
-    return [run.path for run in runs if run not in removed]
 
 
 def _of(path: pathlib.Path, *, is_only: bool) -> Iterator[pathlib.Path]:

@@ -20,7 +20,6 @@ kubelet/                    checkpoints and CDI files of the nodes; they change 
 manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
 verdict.json  report.html  junit.xml  summary.md  trace.json (of a large run: trace.json.gz)
-evidence-removed.json       only if `hunt --keep` has removed the evidence; see `retention`
 ```
 
 When a run has ended, journals and audit logs of 16 KiB or more are compressed (`….jsonl.zst`,

@@ -23,7 +23,6 @@ from harness.history import (
     manifests,
     plans,
     records,
-    retention,
 )
 from harness.model import naming
 
@@ -299,9 +298,7 @@ class History:
 def load(path: pathlib.Path) -> History:
     """Load the history of a run directory.
 
-    Raises RunDirectoryError if it is not a run directory, and RemovedEvidenceError if its evidence
-    was removed on purpose.
+    Raises RunDirectoryError if it is not a run directory.
     """
     directory = directories.existing(path)
-    retention.require_evidence(directory)
     return History(directory, plans.read(directory.plan))

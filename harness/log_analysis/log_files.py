@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from harness import errors, suggestions
-from harness.history import directories, retention, zstd_frames
+from harness.history import directories, zstd_frames
 
 STDIN = "-"
 """The name that stands for standard input."""
@@ -156,10 +156,9 @@ def of_run(directory: directories.RunDirectory) -> list[str]:
 def required(path: pathlib.Path) -> list[str]:
     """Return the logs of a run directory.
 
-    Raises UsageError if it is none, or has none, and RemovedEvidenceError if they were removed.
+    Raises UsageError if it is none, or has none.
     """
     directory = directories.existing(path)
-    retention.require_evidence(directory)
     names = of_run(directory)
     if not names:
         raise errors.UsageError(

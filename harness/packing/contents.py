@@ -6,7 +6,7 @@ import re
 
 from harness import errors
 from harness.checks import judging, verdict_files
-from harness.history import campaign_folders, directories, files, manifests, plans, retention
+from harness.history import campaign_folders, directories, files, manifests, plans
 
 _OF_CAMPAIGN = (
     campaign_folders.PLAN,
@@ -40,7 +40,7 @@ def of_run(path: pathlib.Path) -> RunContent:
     """Return a run that was judged.
 
     Raises RunDirectoryError if it is not one or has not ended, VerdictError if its verdict is not
-    that of its evidence, RemovedEvidenceError, and HistoryError if a file cannot be read.
+    that of its evidence, and HistoryError if a file cannot be read.
     """
     directory = directories.existing(path)
     judged = judging.examine(directory)
@@ -52,7 +52,6 @@ def of_run(path: pathlib.Path) -> RunContent:
 
 
 def _require_ended(directory: directories.RunDirectory, plan: plans.Plan) -> None:
-    retention.require_evidence(directory)
     if plan.expects_manifest and not directory.manifest.is_file():
         raise errors.RunDirectoryError(
             f"expected a run that has ended, but {directory.path} is under way, or was interrupted"

@@ -1,6 +1,7 @@
 """Loads scenario files."""
 
 import dataclasses
+import fnmatch
 import pathlib
 from collections.abc import Sequence
 
@@ -62,9 +63,14 @@ def every_name() -> list[str]:
 
 
 def expanded(names: Sequence[str]) -> list[str]:
-    """Return the names with those of a group in place of the group: `regress`, `confirm`."""
+    """Return the names with those that are meant by a group (`regress`, `confirm`) or a glob."""
     groups = {REGRESS: regress_names(), CONFIRM: script_names()}
-    return [name for given in names for name in groups.get(given, [given])]
+    return [name for given in names for name in groups.get(given) or _matching(given)]
+
+
+def _matching(given: str) -> list[str]:
+    """Return the shipped scenarios of a glob such as `claim-*`; the name itself if it is none."""
+    return fnmatch.filter(SHELF.names(), given) or [given]
 
 
 def plain_hunt_names() -> list[str]:

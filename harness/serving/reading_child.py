@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from harness import bound_processes, errors
-from harness.history import directories, journal_reader, retention
+from harness.history import directories, journal_reader
 from harness.tables import database, definitions, reading
 
 CELL_MAX = 1_000
@@ -64,8 +64,6 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     """Rows that there are, of which some are here; of a query whose rows are too many, one more
     than are here."""
-    runs_left_out: int = 0
-    """Runs whose evidence was removed on purpose."""
     begun_ns: int = 0
     """When the run began, on the clock of its record; 0: it is not known."""
 
@@ -98,12 +96,10 @@ def _write(rows: Rows) -> None:
 def _table(ask: AskTable) -> Rows:
     """Return a page of a table; memory grows with the number of its last row only.
 
-    Raises UsageError for a journal that is damaged, RunDirectoryError and RemovedEvidenceError.
+    Raises UsageError for a journal that is damaged, and RunDirectoryError.
     """
     run = directories.existing(pathlib.Path(ask.run))
     table = definitions.TABLES[ask.table]
-    if table.name != "runs":
-        retention.require_evidence(run)
     found = _Counted(_with_text(_rows_of(run, table), ask.text))
     rows = _sorted(found, table, ask)
     found.finish()
@@ -176,7 +172,7 @@ def _begun_ns(run: directories.RunDirectory) -> int:
 
 
 def _query(ask: AskQuery) -> Rows:
-    runs = _with_evidence(ask.runs)
+    runs = _paths(ask.runs)
     with database.answered(runs, ask.statement) as found:
         rows = [
             [_cell(value) for value in row]
@@ -186,25 +182,17 @@ def _query(ask: AskQuery) -> Rows:
         columns=found.columns,
         rows=rows[: ask.rows_max],
         count=len(rows),
-        runs_left_out=len(ask.runs) - len(runs),
     )
 
 
-def _with_evidence(runs: Sequence[str]) -> list[pathlib.Path]:
-    """Return the runs that can be asked. Raises UsageError if there is none."""
-    found = [pathlib.Path(run) for run in runs]
-    kept = [path for path in found if retention.of_run(directories.RunDirectory(path)) is None]
-    if not kept:
-        raise errors.UsageError(
-            "expected runs with their evidence, but it was removed from all of them on purpose"
-            if found
-            else "expected runs that can be read, but the filters leave none"
-        )
-    return kept
+def _paths(runs: Sequence[str]) -> list[pathlib.Path]:
+    if not runs:
+        raise errors.UsageError("expected runs that can be read, but the filters leave none")
+    return [pathlib.Path(run) for run in runs]
 
 
 def _write_csv(ask: AskQuery) -> None:
-    with database.answered(_with_evidence(ask.runs), ask.statement) as found:
+    with database.answered(_paths(ask.runs), ask.statement) as found:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(found.columns)
         writer.writerows(found.rows)

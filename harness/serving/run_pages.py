@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from harness import errors
-from harness.history import directories, retention, run_folders
+from harness.history import directories, run_folders
 from harness.live import snapshots
 from harness.report import reports_index
 from harness.serving import choices, files_of, followers, reading_child, served_folders, sites
@@ -35,7 +35,6 @@ def _run_page(site: sites.Site, run: directories.RunDirectory) -> web.Response:
     found = run_folders.read(run.path)
     place = served_folders.address("runs", run.path.parent.name, run.path.name)
     files = {file.name: file for file in files_of.run(site, run)}
-    note = retention.of_run(run)
     state = None if found.verdict else _state(run)
     return sites.page(
         "run.html.j2",
@@ -47,7 +46,6 @@ def _run_page(site: sites.Site, run: directories.RunDirectory) -> web.Response:
         is_live=state is not None and state.state not in snapshots.AT_END,
         files=files,
         trace=files.get("trace.json") or files.get("trace.json.gz"),
-        removed=note,
         versions=_versions(found),
         commands=_commands(found),
         counted=_counted(found),

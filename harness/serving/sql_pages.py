@@ -59,8 +59,9 @@ async def answer_query(request: web.Request) -> web.StreamResponse:
         rows = await sites.of(request).readers.rows(ask)
     except errors.HarnessError as error:
         return await _page(request, form, statement=ask.statement, problem=str(error))
-    left_out = rows.runs_left_out + len(runs) - len(paths)
-    return await _page(request, form, statement=ask.statement, rows=rows, left_out=left_out)
+    return await _page(
+        request, form, statement=ask.statement, rows=rows, left_out=len(runs) - len(paths)
+    )
 
 
 async def _page(

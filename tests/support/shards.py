@@ -10,8 +10,7 @@ import msgspec
 
 from harness.campaign import campaign_plan, results
 from harness.campaign.purposes import Purpose
-from harness.campaign.selection import run_durations
-from harness.campaign.sharding import chosen_shards, shard_folders, sharded_plans
+from harness.campaign.sharding import chosen_shards, run_durations, shard_folders, sharded_plans
 from harness.checks import verdicts
 from harness.history import campaign_folders, run_folders
 from harness.run import run_plan

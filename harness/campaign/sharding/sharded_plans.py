@@ -14,8 +14,7 @@ import msgspec
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
 from harness.campaign.programs import tested_programs
-from harness.campaign.selection import run_durations
-from harness.campaign.sharding import balancing
+from harness.campaign.sharding import balancing, run_durations
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import fault_planning, run_plan

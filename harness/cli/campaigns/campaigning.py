@@ -38,19 +38,17 @@ def make(
     out: outputs.Output,
     folder: pathlib.Path | None = None,
     kept: "Sequence[results.RunResult]" = (),
-    keep: int | None = None,
 ) -> CampaignOutcome:
     """Make the runs of the plan and show their results; the index of the reports has them.
 
-    `folder` None: a new one; `kept` are the results that a folder has already. `keep`:
-    the number of runs with the expected outcome whose evidence is kept; None: of all.
+    `folder` None: a new one; `kept` are the results that a folder has already.
     """
     import msgspec
 
     from harness.campaign import endings, hunting, results
     from harness.cli.terminal import annotations, displaying, indexing, tables
 
-    plan = msgspec.structs.replace(plan, jobs=jobs, keep=keep)
+    plan = msgspec.structs.replace(plan, jobs=jobs)
     folder = folder or hunting.new_folder(reports, plan.seed)
     out.note(f"seed {plan.seed}")
     with (

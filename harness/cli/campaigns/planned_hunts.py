@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 ALLOWED = frozenset(
     {"plan", "shard", "jobs", "reports", "summary", "force", "output", "quiet", "verbose"}
-    | {"keep"}
 )
 """Parameters of `hunt` that the plan does not decide."""
 
@@ -38,7 +37,6 @@ def hunt(
     summary: pathlib.Path | None,
     is_forced: bool,
     out: outputs.Output,
-    keep: int | None = None,
 ) -> int:
     """Make the runs of a shard that have no result yet; return the exit code.
 
@@ -54,7 +52,7 @@ def hunt(
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
     at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
-    made = make(plan, chosen, jobs=at_once, reports=reports, out=out, keep=keep)
+    made = make(plan, chosen, jobs=at_once, reports=reports, out=out)
     text = summaries.campaign(
         results.rows(made.results), headline=made.document.headline, seed=plan.seed
     )
@@ -69,7 +67,6 @@ def make(
     jobs: int,
     reports: pathlib.Path,
     out: outputs.Output,
-    keep: int | None = None,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
     from harness.campaign import junit_files
@@ -86,7 +83,6 @@ def make(
             out=out,
             folder=folder.path,
             kept=folder.kept,
-            keep=keep,
         )
         junit_files.write(folder.path, campaign.runs, made.results)
     if out.is_json:

@@ -1,8 +1,8 @@
-"""Options that choose among the runs of a campaign, that end it early, or only show it."""
+"""Options that make failed runs again, that end a campaign early, or only show it."""
 
 import dataclasses
 import pathlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,21 +12,10 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
-    from harness.campaign.selection import forecasts
 
 _PANEL = "Selection"
 RUNS_SHOWN = 200
 """Runs that --dry-run prints; its JSON has all."""
-Keyword = Annotated[
-    str,
-    typer.Option(
-        "-k",
-        metavar="EXPRESSION",
-        rich_help_panel=_PANEL,
-        help="Make only the runs that match, as in pytest: 'pod-churn and not control'. Words are parts of names of "
-        "scenarios, subjects and defects, or a purpose (subject, control, hazard, remedy), or a hazard (H3).",
-    ),
-]
 LastFailed = Annotated[
     bool,
     typer.Option(
@@ -51,27 +40,17 @@ DryRun = Annotated[
     typer.Option(
         "--dry-run",
         rich_help_panel=_PANEL,
-        help="Print the runs in their order, and how long they take; make none, and write nothing.",
+        help="Print the runs in their order; make none, and write nothing.",
     ),
 ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionOptions:
-    """The options that choose among the runs of a campaign, end it early, or only show it."""
+    """The options that end a campaign early, or only show it."""
 
-    keyword: Keyword = ""
     exit_first: ExitFirst = False
     dry_run: DryRun = False
-
-    def chosen(self, plan: "campaign_plan.CampaignPlan") -> "campaign_plan.CampaignPlan":
-        """Return the plan with the chosen runs; raise UsageError if nothing is chosen."""
-        import msgspec
-
-        from harness.campaign.selection import expressions
-
-        chosen = expressions.select(plan, self.keyword)
-        return msgspec.structs.replace(chosen, exit_first=self.exit_first)
 
 
 def failed_again(context: typer.Context, reports: pathlib.Path) -> "campaign_plan.CampaignPlan":
@@ -79,7 +58,7 @@ def failed_again(context: typer.Context, reports: pathlib.Path) -> "campaign_pla
 
     Raises UsageError if there is none, or an option is given that has no effect beside it.
     """
-    from harness.campaign.selection import failed_runs
+    from harness.campaign import failed_runs
 
     require_no_other_options(
         context,
@@ -90,7 +69,7 @@ def failed_again(context: typer.Context, reports: pathlib.Path) -> "campaign_pla
 
 
 WITH_LAST_FAILED = frozenset(
-    {"keyword", "last_failed", "exit_first", "dry_run", "minutes", "jobs", "keep"}
+    {"last_failed", "exit_first", "dry_run", "minutes", "jobs"}
     | {"summary", "reports", "force", "output", "quiet", "verbose"}
 )
 """Parameters of commands that an earlier campaign has not decided."""
@@ -117,64 +96,30 @@ def show(
     *,
     first: int,
     jobs: int,
-    reports: pathlib.Path,
     form: str,
     is_quiet: bool,
 ) -> int:
     """Print what a campaign would make, whose first round has `first` runs; return 0."""
-    from harness.campaign.selection import forecasts
-
-    found = forecasts.forecast(plan, jobs=jobs, reports=reports, first=first)
+    runs = plan.runs[:first]
     with outputs.chosen(form, quiet=is_quiet) as out:
         if out.is_json:
-            out.document(found)
+            out.document({"seed": plan.seed, "selection": plan.selection, "runs": runs})
             return 0
-        out.note(f"seed {plan.seed}")
-        for line in _lines(found):
+        for line in (f"seed {plan.seed}", *_lines(runs), *plan.selection):
             out.note(line)
-        print(_total(found))
+        rounds = f"; all but the controls are repeated until {plan.minutes:g} minutes are used"
+        again = rounds * bool(plan.minutes)
+        print(f"{outputs.counted(len(runs), 'run')}, {jobs} at once{again}")
     return 0
 
 
-def _lines(found: "forecasts.Forecast") -> list[str]:
+def _lines(runs: "Sequence[campaign_plan.PlannedRun]") -> Iterator[str]:
     from harness.report import escaping
 
-    shown = found.runs[:RUNS_SHOWN]
     rows = [
-        (
-            _time(run.seconds, run.is_measured),
-            run.purpose,
-            f"{run.scenario}{_hazard(run)}",
-            run.subject,
-        )
-        for run in shown
+        (run.purpose, f"{run.title}{f' ({run.hypothesis})' * bool(run.hypothesis)}", run.subject)
+        for run in runs[:RUNS_SHOWN]
     ]
-    more = len(found.runs) - len(shown)
-    lines = [escaping.visible(line) for line in outputs.aligned(rows)]
-    left = [f"and {more} more, which --output json lists"] if more else []
-    return [*lines, *left, *found.selection]
-
-
-def _hazard(run: "forecasts.Run") -> str:
-    return f" ({run.hypothesis})" * bool(run.hypothesis)
-
-
-def _time(seconds: float, is_measured: bool) -> str:  # noqa: FBT001
-    return f"{'' if is_measured else '~'}{seconds:.0f} s".rjust(6)
-
-
-def _total(found: "forecasts.Forecast") -> str:
-    """Return how long all runs take, and where that is from."""
-    guessed = sum(not run.is_measured for run in found.runs)
-    runs = outputs.counted(len(found.runs), "run")
-    estimates = f"; {guessed} of the times (~) are estimates" * bool(guessed)
-    rounds = f"; all but the controls are repeated until {found.minutes:g} minutes are used" * bool(
-        found.minutes
-    )
-    return f"{runs}, about {_duration(found.seconds)} with {found.jobs} at once{estimates}{rounds}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    yield from map(escaping.visible, outputs.aligned(rows))
+    if len(runs) > RUNS_SHOWN:
+        yield f"and {len(runs) - RUNS_SHOWN} more, which --output json lists"

@@ -22,7 +22,7 @@ from harness.campaign import (
 from harness.campaign.endings import Ending
 from harness.campaign.purposes import Purpose
 from harness.checks.verdicts import Verdict
-from harness.history import campaign_folders, directories, retention
+from harness.history import campaign_folders
 from tests.support import shards
 
 OK, BAD, OPEN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
@@ -367,27 +367,3 @@ def test_an_interrupted_campaign_with_a_budget_keeps_what_it_has(
     assert (tmp_path / summaries.JUNIT_NAME).is_file()
     with pytest.raises(KeyboardInterrupt):
         hunting.hunt(first_round(), tmp_path, listener=lambda result: None)
-
-
-def test_only_the_first_runs_as_expected_keep_their_evidence(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    verdicts_of = {"correct": iter([OK, OK, BAD, OPEN, OK]), "a-defect": iter([BAD])}
-    removed: list[str] = []
-
-    def attempt(item: plugin.RunItem, number: int) -> results.RunResult:
-        run = item._run
-        found = result(run.subject, next(verdicts_of[run.subject]))
-        return msgspec.structs.replace(found, number=run.number, directory=f"run-{run.number}")
-
-    def remove(directory: directories.RunDirectory, *, reason: str) -> None:
-        assert reason == "--keep 2"
-        removed.append(directory.path.name)
-
-    monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    monkeypatch.setattr(retention, "remove", remove)
-    runs = [run for run in first_round(repeat=5).runs if run.subject != "b-defect"][:6]
-    numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(runs)]
-    kept = msgspec.structs.replace(first_round(), runs=numbered, keep=2)
-    hunting.hunt(kept, tmp_path, listener=lambda result: None)
-    assert removed == ["run-4", "run-5"]

@@ -92,7 +92,6 @@ def test_the_first_run_that_is_not_as_expected_ends_it(
     "changes",
     [
         {"minutes": 60.0, "deadline_ns": clocks.monotonic_ns() + 3600 * 10**9},
-        {"keep": 0},
         {"failed_in": "another", "selection": ["only some"]},
     ],
     ids=lambda changes: next(iter(changes)),

@@ -52,7 +52,6 @@ def spoil(path: pathlib.Path, how: str) -> None:
         "observations.jsonl",
         "operations-traffic-0.jsonl",
         "processes.jsonl",
-        "evidence-removed.json",
         "report.html",
     ],
 )

@@ -60,12 +60,11 @@ def query(
     memory: Memory = database.MEMORY_MIB,
 ) -> int:
     """Print what a SELECT finds in run directories and exports."""
-    runs = run_paths.with_evidence(directory)
     if output == "csv":
-        with database.answered(runs, statement, memory_mib=memory) as answer:
+        with database.answered(directory, statement, memory_mib=memory) as answer:
             _print_csv(answer)
         return 0
-    found = database.query(runs, statement, memory_mib=memory)
+    found = database.query(directory, statement, memory_mib=memory)
     with outputs.chosen("json" if output == "json" else "text") as out:
         if out.is_json:
             out.document(found)
@@ -92,7 +91,7 @@ def export(
     from harness.history import directories
     from harness.tables import exporting
 
-    runs = [directories.existing(path) for path in run_paths.with_evidence(directory)]
+    runs = [directories.existing(path) for path in directory]
     version = metadata.version("flake-hunt")
     written = exporting.export(runs, output, version=version, memory_mib=memory)
     shown = [["table", "rows"], *([name, f"{rows:,}"] for name, rows in written.items())]

@@ -45,16 +45,6 @@ def hunt(
             "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
         ),
     ] = None,
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            "--keep",
-            metavar="N",
-            min=0,
-            help="Of the runs with the expected outcome, keep the evidence of the first N: the others keep their verdict and "
-            "report (default: all keep it). That of INVALID and UNKNOWN runs of the subject stays always.",
-        ),
-    ] = None,
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
     output: outputs.Form = "text",
@@ -67,7 +57,7 @@ def hunt(
 
         flake-hunt hunt --subject kube-scheduler=./kube-scheduler
 
-        flake-hunt hunt --all -k 'not control' --dry-run
+        flake-hunt hunt 'claim-*' --dry-run
 
         flake-hunt hunt --last-failed --exit-first
 
@@ -88,6 +78,8 @@ def hunt(
 
     With --plan and --shard, one shard of a campaign over many machines runs; see `plan --help`.
     """
+    import msgspec
+
     from harness import clocks, seeds
     from harness.campaign import budgets
     from harness.scenario import profiles
@@ -104,7 +96,6 @@ def hunt(
                 summary=summary,
                 is_forced=options.force,
                 out=out,
-                keep=keep,
             )
     if shard is not None:
         raise errors.UsageError(f"expected --plan FILE with --shard {shard}: name the plan's file")
@@ -116,15 +107,13 @@ def hunt(
         minutes = minutes or campaign.minutes or None
     else:
         campaign = options.planned(chosen, reports=reports, again=again, locustfile=locustfile)
-    campaign = selection.chosen(campaign)
+    campaign = msgspec.structs.replace(campaign, exit_first=selection.exit_first)
     at_once = choosing.jobs(jobs, profiles.restore(campaign.cluster), is_forced=options.force)
     first = len(campaign.runs)
     if minutes is not None:
         campaign = budgets.planned(campaign, minutes, begun_ns=begun_ns, jobs=at_once)
     if selection.dry_run:
-        return run_selection.show(
-            campaign, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
-        )
+        return run_selection.show(campaign, first=first, jobs=at_once, form=output, is_quiet=quiet)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         for text in campaign.selection:
             out.note(text)
@@ -133,7 +122,6 @@ def hunt(
             reports=reports,
             jobs=at_once,
             out=out,
-            keep=keep,
         )
         if out.is_json:
             out.document(made.document)

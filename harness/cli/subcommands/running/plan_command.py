@@ -10,7 +10,7 @@ import typer
 
 from harness import errors
 from harness.cli import choosing
-from harness.cli.campaigns import campaign_options, program_options, run_selection
+from harness.cli.campaigns import campaign_options, program_options
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ def plan(
             "controls; flags for it come after --.",
         ),
     ] = "",
-    keyword: run_selection.Keyword = "",
     shards: Annotated[
         int,
         typer.Option(min=1, max=SHARDS_MAX, help="Number of shards: as many machines can work."),
@@ -60,8 +59,7 @@ def plan(
     write the same file.
     """
     from harness import seeds
-    from harness.campaign.selection import expressions, run_durations
-    from harness.campaign.sharding import sharded_plans
+    from harness.campaign.sharding import run_durations, sharded_plans
 
     chosen = seeds.fresh() if options.seed is None else options.seed
     again = same_campaign(sys.argv[1:], chosen, is_given=options.seed is not None)
@@ -79,7 +77,6 @@ def plan(
         )
     else:
         campaign = options.planned(chosen, reports=reports, again=again)
-    campaign = expressions.select(campaign, keyword)
     durations = run_durations.known(reports)
     made = sharded_plans.make(campaign, shards=shards, durations=durations)
     sharded_plans.write(file, made)

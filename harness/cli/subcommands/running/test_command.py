@@ -95,6 +95,8 @@ def test(
 
         flake-hunt test ./kube-scheduler -- --feature-gates=DRAExtendedResource=true
     """
+    import msgspec
+
     from harness import clocks, seeds
     from harness.campaign import budgets
     from harness.campaign.programs import rehearsals
@@ -125,14 +127,12 @@ def test(
         reports=reports,
         again=again,
     )
-    plan = selection.chosen(plan)
+    plan = msgspec.structs.replace(plan, exit_first=selection.exit_first)
     first = len(plan.runs)
     if budget:
         plan = budgets.planned(plan, budget, begun_ns=begun_ns, jobs=at_once)
     if selection.dry_run:
-        return run_selection.show(
-            plan, first=first, jobs=at_once, reports=reports, form=output, is_quiet=quiet
-        )
+        return run_selection.show(plan, first=first, jobs=at_once, form=output, is_quiet=quiet)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
         made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
         if out.is_json:

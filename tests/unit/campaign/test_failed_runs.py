@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.campaign import campaign_plan, results
-from harness.campaign.selection import failed_runs
+from harness.campaign import campaign_plan, failed_runs, results
 from harness.history import campaign_folders
 from tests.support import shards
 

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness.campaign.selection import run_durations
+from harness.campaign.sharding import run_durations
 
 
 def write(reports: pathlib.Path, name: str, *results: dict[str, object]) -> pathlib.Path:

@@ -42,12 +42,6 @@ class Campaign:
             if self._has_failed(last.get(run.number)) or (self.plan.minutes and run.number in left)
         ]
 
-    @property
-    def unexpected(self) -> set[int]:
-        """The numbers of the runs whose last attempt was not as expected, without the cut ones."""
-        last = {result.number: result for result in results.in_plan_order(self.made)}
-        return {at for at, run in last.items() if not (run.cut or run.is_as_expected)}
-
     def _has_failed(self, result: results.RunResult | None) -> bool:
         if result is None or result.cut:
             return bool(self.plan.failed_in and not self.plan.minutes)
