@@ -1,8 +1,7 @@
 """The load: users driven by 1, 2 and 4 worker processes, and what they cost Locust's master.
 
-Remote workers send the journals of their calls through the master, local ones write them
-themselves. Each worker has as many users, which create and delete a pod each in a second. CPU
-times are those of the master's process and of all workers, between two moments under full load.
+Each worker has as many users, which create and delete a pod each in a second. CPU times are those
+of the master's process and of all workers, between two moments under full load.
 """
 
 import contextlib
@@ -16,7 +15,6 @@ import psutil
 
 from bench import apiserver
 from harness import clocks, processes
-from harness.cluster import loopback_ports
 from harness.history import directories, journal_reader, plans, records
 from harness.model import naming
 from harness.run import run_plan
@@ -27,8 +25,6 @@ WORKERS = (1, 2, 4)
 USERS = 50
 """Users of each worker."""
 SECONDS = 8.0
-ARRIVAL_S = 1.0
-"""Seconds for the last chunks of the journals to arrive."""
 TIMEOUT_S = 120.0
 _SCENARIO = """
 schema_version = 1
@@ -69,25 +65,22 @@ class _Load:
 
 
 def measure() -> Iterator[tuple[str, float, str]]:
-    """Yield the figures of each number of remote workers, and of as many local ones at last."""
+    """Yield the figures of each number of workers."""
     for count in WORKERS:
-        yield from _figures(count, is_remote=True)
-    yield from _figures(WORKERS[-1], is_remote=False)
+        yield from _figures(count)
 
 
-def _figures(count: int, *, is_remote: bool) -> Iterator[tuple[str, float, str]]:
-    kind = "remote" if is_remote else "local"
-    with _load(count, is_remote=is_remote) as load:
+def _figures(count: int) -> Iterator[tuple[str, float, str]]:
+    with _load(count) as load:
         begun_ns, master_s = clocks.monotonic_ns(), _cpu_s(load.master)
         workers_s = sum(map(_cpu_s, load.workers))
         clocks.sleep(SECONDS)
         master_s = _cpu_s(load.master) - master_s
         workers_s = sum(map(_cpu_s, load.workers)) - workers_s
         ended_ns = clocks.monotonic_ns()
-        clocks.sleep(ARRIVAL_S)
         calls = _calls(load.directory, begun_ns, ended_ns)
     span_s = (ended_ns - begun_ns) / 1e9
-    yield f"{count} {kind} workers: users", count * USERS, "users"
+    yield f"{count} workers: users", count * USERS, "users"
     yield "  calls in a second", calls / span_s, "calls/s"
     yield "  CPU time of the master in a second", master_s / span_s * 1000, "ms CPU"
     yield "  CPU time of each worker in a second", workers_s / span_s / count * 1000, "ms of worker"
@@ -103,11 +96,11 @@ def _calls(directory: directories.RunDirectory, begun_ns: int, ended_ns: int) ->
 
 
 @contextlib.contextmanager
-def _load(count: int, *, is_remote: bool) -> Iterator[_Load]:
+def _load(count: int) -> Iterator[_Load]:
     """A load in which all users are at work."""
     with tempfile.TemporaryDirectory() as name, apiserver.served() as server:
         folder, kubeconfig = pathlib.Path(name), server.kubeconfig.with_name("plain")
-        directory, plan = _planned(folder, count, is_remote=is_remote)
+        directory, plan = _planned(folder, count)
         namespace = {"name": plan.namespace, "labels": {naming.RUN_LABEL: plan.run_id}}
         body = json.dumps({"metadata": namespace}).encode()
         server.client.send_all([server.client.request("POST", "/api/v1/namespaces", body)])
@@ -122,42 +115,22 @@ def _load(count: int, *, is_remote: bool) -> Iterator[_Load]:
                 folder=directory.logs,
             )
             ending.callback(master.kill)
-            options = ("--master", traffic.bind, "--kubeconfig", str(kubeconfig))
-            remote = [
-                processes.start(
-                    f"worker-{index}",
-                    processes.command("traffic-worker", *options),
-                    log=folder / f"worker-{index}.log",
-                )
-                for index in range(count if is_remote else 0)
-            ]
-            for worker in remote:
-                ending.callback(worker.kill)
             clocks.wait_until(
                 lambda: "All users spawned" in master.log.read_text(),
                 timeout_s=TIMEOUT_S,
                 why="all users",
             )
             known = psutil.Process(master.pid)
-            at_work = [psutil.Process(worker.pid) for worker in remote] or known.children()
-            yield _Load(directory, known, at_work)
+            yield _Load(directory, known, known.children())
             if code := master.stop(timeout_s=TIMEOUT_S):
                 raise RuntimeError(f"expected the traffic to end in order, got {code}")
 
 
-def _planned(
-    folder: pathlib.Path, count: int, *, is_remote: bool
-) -> tuple[directories.RunDirectory, plans.Plan]:
+def _planned(folder: pathlib.Path, count: int) -> tuple[directories.RunDirectory, plans.Plan]:
     scenario, locustfile = folder / "driving.toml", folder / "paced.py"
     scenario.write_text(_SCENARIO)
     locustfile.write_text(_LOCUSTFILE)
-    changes = {
-        "processes": count,
-        "users": count * USERS,
-        "locustfile": str(locustfile),
-        "workers": "remote" if is_remote else "local",
-        "bind": f"127.0.0.1:{loopback_ports.free()}",
-    }
+    changes = {"processes": count, "users": count * USERS, "locustfile": str(locustfile)}
     overrides = [f"traffic.{key}={json.dumps(value)}" for key, value in changes.items()]
     plan = run_plan.plan(loading.load(str(scenario), overrides=overrides), seed=1)
     directory = directories.create(folder / "run")

@@ -56,7 +56,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Parts, each stand-alone": {
         "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
         "parts.driver_part": ("driver",),
-        "parts.harness_parts": ("kubelet", "traffic-worker", "record", "fault-proxy"),
+        "parts.harness_parts": ("kubelet", "record", "fault-proxy"),
     },
 }
 """Panel of the help -> module in a room of `subcommands` -> names of its functions, in order."""

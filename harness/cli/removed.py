@@ -8,6 +8,7 @@ COMMANDS = {
     "prune": "use `rm -r` for campaigns and runs that you no longer need; the next command writes the index again",
     "trends": "use `flake-hunt report RUN_DIR`, which writes the index: it shows the rates of all campaigns over time",
     "index": "use `flake-hunt report RUN_DIR`; every command that makes or judges runs writes the index, too",
+    "traffic-worker": "use `flake-hunt run SCENARIO --set traffic.processes=N`: all workers of a load run on one machine",
     "trace": "use `python -m otel_export RUN_DIR` of examples/otel-export, which `flake-hunt init` copies",
 }
 """Former subcommand -> what does its work now."""
@@ -20,6 +21,9 @@ OPTIONS = {
     "--bisect-steps": "use `--repeat N`, the number of VALID runs that make a revision good",
     "-k": "use names of scenarios, or globs such as 'claim-*'",
     "--keep": "use `rm -r` for runs that you no longer need",
+    "run --workers": "use `--set traffic.processes=N`: all workers of a load run on one machine",
+    "run --traffic-bind": "use `--set traffic.processes=N`: all workers of a load run on one machine",
+    "run --i-know-it-is-open": "use `--set traffic.processes=N`, whose workers listen on loopback only",
     "--metrics-port": "use `flake-hunt watch`, or the live page of `flake-hunt serve`",
 }
 """Former option, of all commands or of the one before it -> what does its work now."""

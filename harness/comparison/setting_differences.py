@@ -9,6 +9,7 @@ import msgspec
 
 from harness.comparison import sides
 from harness.history import run_folders
+from harness.scenario import removed_keys
 
 _ABOUT = frozenset({"title", "description", "schema_version"})
 """Keys of a scenario or profile that are for people only."""
@@ -138,7 +139,7 @@ def _decoded(content: bytes) -> dict[str, Any]:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return removed_keys.without(found) if isinstance(found, dict) else {}
 
 
 def _flat(key: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:

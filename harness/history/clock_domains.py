@@ -1,8 +1,9 @@
-"""The clocks of a load that runs on several hosts, from traffic-workers.jsonl.
+"""The clocks of a load that ran on several hosts, from traffic-workers.jsonl.
 
-CLOCK_MONOTONIC counts from the boot of a host, so that times of two hosts cannot be compared.
-Locust's master measures by round trips, as NTP does, what to add to the times of each worker. The
-estimate is for display; the order of writes comes from their resourceVersions.
+Former versions could make such a load; their run directories are still judged. CLOCK_MONOTONIC
+counts from the boot of a host, so that times of two hosts cannot be compared. Locust's master
+measured by round trips, as NTP does, what to add to the times of each worker. The estimate is for
+display; the order of writes comes from their resourceVersions.
 """
 
 import dataclasses
@@ -84,17 +85,6 @@ def fold(found: Iterable[records.Body], plan: plans.Plan) -> RemoteWorkers:
             if name in plan.remote_operations
         },
         problems=problems,
-    )
-
-
-def first_estimate(joined: records.WorkerJoined) -> ClockDomain:
-    """Return the clock of a worker as it was measured when it joined."""
-    return ClockDomain(
-        process=joined.process,
-        host=joined.host,
-        boot_id=joined.boot_id,
-        offset_ns=joined.offset_ns,
-        uncertainty_ns=joined.uncertainty_ns,
     )
 
 

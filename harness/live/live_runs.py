@@ -8,7 +8,7 @@ from collections.abc import Generator
 from typing import TypeAlias
 
 from harness import clocks
-from harness.history import clock_domains, directories, journal_tails, records, run_folders
+from harness.history import directories, journal_tails, records, run_folders
 from harness.live import durations, observed_objects, snapshots
 
 WINDOW_S = 5
@@ -156,8 +156,6 @@ class LiveRun:
         """The phase, and when it began on the clock of the records; 0: before the first one."""
         self._processes: set[tuple[str, int]] = set()
         self._tails: dict[pathlib.Path, journal_tails.Tail] = {}
-        self._domains: dict[pathlib.Path, clock_domains.ClockDomain] = {}
-        """Journal of a remote worker -> its clock."""
         self._is_read = False
 
     @property
@@ -200,11 +198,7 @@ class LiveRun:
     def _see(self, tail: journal_tails.Tail, record: object) -> None:
         match record:
             case records.Invocation() | records.Completion():
-                domain = self._domains.get(tail.path)
-                self.calls.see(tail.path.name, domain.on_run_clock(record) if domain else record)
-            case records.WorkerJoined():
-                path = self._directory.operations(record.process)
-                self._domains[path] = clock_domains.first_estimate(record)
+                self.calls.see(tail.path.name, record)
             case records.Phase():
                 self.phase, self.phase_since_ns = record.name, record.ts_ns
             case records.ProcessStarted():

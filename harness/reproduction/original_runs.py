@@ -11,7 +11,14 @@ from harness.cluster import providers
 from harness.history import campaign_folders, directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import fault_planning, subjects
-from harness.scenario import pool_specs, profiles, script_specs, specs, subject_specs
+from harness.scenario import (
+    pool_specs,
+    profiles,
+    removed_keys,
+    script_specs,
+    specs,
+    subject_specs,
+)
 from harness.scenario.fault_kinds import fault
 from harness.scenario.imported import importing
 
@@ -130,7 +137,7 @@ def _require_invalid(judgement: verdict_files.Judgement, path: pathlib.Path) -> 
 def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Scenario:
     """Return the plan's scenario: it exists even if the file was changed or removed since."""
     try:
-        scenario = specs.Scenario.model_validate(plan.settings)
+        scenario = specs.Scenario.model_validate(removed_keys.without(plan.settings))
         if isinstance(scenario.traffic, script_specs.ScriptTraffic):
             raise errors.UsageError(
                 f"expected a run with a load that can be made smaller, got one of the script "
@@ -141,7 +148,6 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
             pools=_shared(scenario.pools, plan.run_id),
             subject=_unresolved(scenario.subject),
             faults=_drawn(plan, scenario),
-            traffic=scenario.traffic.model_copy(update={"workers": "local"}),
             controls=[],
             remedies=[],
             thresholds=[],

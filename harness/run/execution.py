@@ -189,13 +189,10 @@ class Execution:
             self._faults.subject_is_ready()
 
     def _start_traffic(self) -> None:
-        traffic = self._scenario.traffic
         self._phase("starting the load")
         if self._faults is not None:
             self._faults.start()
         self._processes.start_traffic()
-        if not isinstance(traffic, script_specs.ScriptTraffic) and traffic.is_remote:
-            self._progress.note(launching.invitation(traffic))
 
     # ---------------------------------------------------------------------- faults
 
@@ -233,7 +230,6 @@ class Execution:
         longer_s = 0.0
         if not isinstance(traffic, script_specs.ScriptTraffic):
             longer_s = traffic.load_max_s * (traffic_specs.LONGER_FOR_FAULTS - 1)
-            longer_s += traffic.workers_wait_s if traffic.is_remote else 0.0
         self._wait("the traffic to end", self._traffic_has_ended, longer_s=longer_s)
 
     def _traffic_has_ended(self) -> bool:

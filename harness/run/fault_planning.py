@@ -125,7 +125,6 @@ def plan(
     if isinstance(scenario.traffic, script_specs.ScriptTraffic):
         planned.append(script_plans.planned(scenario.traffic, run))
         has_traffic = True
-    _require_local_load(run, planned)
     return PlannedFaults(
         faults=planned,
         carrier=carrier if has_traffic else "",
@@ -239,17 +238,6 @@ def _server_objection(
 
 
 # ----------------------------------------------------------------------------- refusals
-
-
-def _require_local_load(run: fault.Run, faults: Sequence[plans.PlannedFault]) -> None:
-    """Raise UsageError for faults in calls of remote workers, which pass by the fault proxy."""
-    for item in faults:
-        if item.carrier == "proxy" and run.traffic.is_remote and "traffic" in item.clients:
-            raise errors.UsageError(
-                f"faults: expected no fault in calls of the load with remote workers, got "
-                f"{item.name}, whose carrier is a proxy on this host: use an embedded cluster, or "
-                "--workers local"
-            )
 
 
 def _require_start_conditions(scenario: specs.Scenario) -> None:

@@ -238,7 +238,6 @@ def plan(
         requirements=plans.Requirements(**scenario.load.model_dump()),
         thresholds=[plans.Threshold(**one.model_dump()) for one in scenario.thresholds],
         expected_operations=[*scenario.traffic.process_names, *faults.kubelets],
-        remote_operations=(scenario.traffic.process_names if scenario.traffic.is_remote else []),
         expected_preparations=faults.kubelets,
         expected_steps=subject.python_parts,
         expected_writes=subject.python_parts,

@@ -98,10 +98,7 @@ def _of_changes(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def _of_users(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that each process has a user, because a process without one creates nothing.
-
-    Also that no other host reaches the sockets of remote workers unless that is asked for.
-    """
+    """Check that each process has a user, because a process without one creates nothing."""
     traffic = scenario.traffic
     if isinstance(traffic, script_specs.ScriptTraffic):
         return
@@ -109,12 +106,6 @@ def _of_users(scenario: specs.Scenario) -> Iterator[str]:
         yield (
             f"traffic.users: expected at least traffic.processes = {traffic.processes}, got {traffic.users}; "
             "lower traffic.processes too"
-        )
-    if traffic.is_remote and not (traffic.is_bound_to_loopback or traffic.bind_is_open):
-        yield (
-            f"traffic.bind: expected an address of loopback, got {traffic.bind}, which other hosts "
-            "can reach without authentication: set traffic.bind_is_open (--i-know-it-is-open) in a "
-            "network that you trust"
         )
 
 

@@ -482,7 +482,6 @@ class ScriptTraffic(Spec):
 
     users: ClassVar[int] = 0
     processes: ClassVar[int] = 0
-    is_remote: ClassVar[bool] = False
     process_names: ClassVar[list[str]] = [JOURNAL]
     """Name of its journal of API calls."""
 

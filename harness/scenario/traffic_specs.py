@@ -1,7 +1,5 @@
 """The traffic of a scenario: which objects are created, and how many and how fast."""
 
-import ipaddress
-import re
 from typing import Annotated, Literal, Self, TypeAlias
 
 import pydantic
@@ -24,46 +22,11 @@ Users = Annotated[int, pydantic.Field(ge=1, le=USERS_MAX)]
 Pods = Annotated[int, pydantic.Field(ge=1, le=PODS_MAX)]
 
 
-_ADDRESS = re.compile(r"(?:\[(?P<six>[^]]+)\]|(?P<four>[^:]+)):(?P<port>\d{1,5})")
-
-
-def _require_address(text: str) -> str:
-    host, port = split_address(text)
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        host = ""
-    if not host or not 0 < port <= 65535:
-        raise ValueError(
-            f"expected an IP address and a port, such as 127.0.0.1:5557, got {text!r:.60}"
-        )
-    return text
-
-
-def split_address(text: str) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT` or `[IPV6]:PORT`; an empty host if it is neither."""
-    match = _ADDRESS.fullmatch(text)
-    return (match["six"] or match["four"], int(match["port"])) if match else ("", 0)
-
-
-BindAddress = Annotated[str, pydantic.AfterValidator(_require_address)]
-
-
 class WorkerKeys(Spec):
     """The keys of every profile about the processes in which its users run."""
 
     processes: Processes = 2
     """Locust worker processes."""
-    workers: Literal["local", "remote"] = "local"
-    """Place of the worker processes: children of the run, or started elsewhere by `flake-hunt
-    traffic-worker`, on as many hosts as you like."""
-    bind: BindAddress = "127.0.0.1:5557"
-    """Address and port at which the run expects remote workers."""
-    bind_is_open: bool = False
-    """Accept remote workers at an address of `bind` that other hosts can reach. There is no
-    authentication: every program that reaches the port can get the plan and make load."""
-    workers_wait_s: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 60.0
-    """Seconds in which all remote workers have to join."""
 
     @property
     def load_max_s(self) -> float:
@@ -71,24 +34,9 @@ class WorkerKeys(Spec):
         return max(getattr(self, "duration_s", 0.0), getattr(self, "duration_max_s", 0.0))
 
     @property
-    def is_remote(self) -> bool:
-        """True if the workers are started elsewhere."""
-        return self.workers == "remote"
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """The host and port of `bind`."""
-        return split_address(self.bind)
-
-    @property
     def process_names(self) -> list[str]:
         """The names of the worker processes, which are also the names of their journals."""
         return [naming.traffic(index) for index in range(self.processes)]
-
-    @property
-    def is_bound_to_loopback(self) -> bool:
-        """True if no other host can reach the address of `bind`."""
-        return ipaddress.ip_address(self.address[0]).is_loopback
 
 
 LONGER_FOR_LOAD, LONGER_FOR_FAULTS = 2, 3

@@ -6,7 +6,6 @@ This module imports neither locust nor gevent, so that other packages can import
 import importlib.util
 import json
 import pathlib
-import socket
 
 from harness import errors, processes
 from harness.extensions import discovery, isolation
@@ -28,10 +27,6 @@ WORKER_LOST = 3
 """Exit code of Locust's master when a worker has died, or is missing."""
 USER_FAILED = 4
 """Exit code of Locust's master when a user of a plug-in has failed."""
-UNWRITABLE = 5
-"""Exit code of Locust's master when the journal of a remote worker cannot be written."""
-_NEVER_S = 10**6
-"""Seconds; the master of remote workers has a time limit of its own, which names them."""
 _PROCESS = "harness.traffic.plugged_users"
 """Module whose process tries the users of a locustfile."""
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
@@ -47,15 +42,12 @@ def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedP
     """Return the scenario with the absolute path of its locustfile, and what its plan says of it.
 
     The file or plug-in is tried. The version of a file is its digest. Raises MissingExtraError
-    without Locust, UsageError for an address that is taken, and PluginError if the file or plug-in
-    is missing, or has no users.
+    without Locust, and PluginError if the file or plug-in is missing, or has no users.
     """
     traffic = scenario.traffic
     if isinstance(traffic, script_specs.ScriptTraffic):
         return scenario, []
     require_locust()
-    if traffic.is_remote:
-        _require_bindable(traffic)
     if not isinstance(traffic, traffic_specs.ChurnTraffic) or not traffic.locustfile:
         return scenario, []
     path = pathlib.Path(traffic.locustfile).resolve()
@@ -90,69 +82,27 @@ def override(reference: str) -> list[str]:
 
 
 def command(traffic: traffic_specs.LoadTraffic) -> list[str]:
-    """Return the command line of Locust's master, which forks its workers unless they are remote.
+    """Return the command line of Locust's master, which forks its workers.
 
-    The process chooses the port for local workers, see `locust_process`.
-
-    It exits with 0 when all work was done and journaled, whatever the API server answered: that is
-    judged from the journals.
+    The process chooses the port for them, see `locust_process`. It exits with 0 when all work was
+    done and journaled, whatever the API server answered: that is judged from the journals.
     """
     options = {
         "locustfile": str(_LOCUSTFILE),
-        **(_remote_workers(traffic) if traffic.is_remote else _local_workers(traffic)),
+        "processes": traffic.processes,
+        "master-bind-host": "127.0.0.1",
+        "expect-workers-max-wait": WORKERS_WAIT_S,
         "users": traffic.users,
         "spawn-rate": traffic.users,
         "stop-timeout": STOP_TIMEOUT_S,
         "exit-code-on-error": 0,
         "loglevel": "INFO",
     }
-    flags = ["--headless", "--only-summary", *(["--master"] if traffic.is_remote else [])]
     return [
         *processes.python("harness.traffic.locust_process"),
-        *flags,
+        *("--headless", "--only-summary"),
         *(part for name, value in options.items() for part in (f"--{name}", str(value))),
     ]
-
-
-def _local_workers(traffic: traffic_specs.LoadTraffic) -> dict[str, str | int]:
-    return {
-        "processes": traffic.processes,
-        "master-bind-host": "127.0.0.1",
-        "expect-workers-max-wait": WORKERS_WAIT_S,
-    }
-
-
-def _remote_workers(traffic: traffic_specs.LoadTraffic) -> dict[str, str | int]:
-    host, port = traffic.address
-    return {
-        "expect-workers": traffic.processes,
-        "master-bind-host": f"[{host}]" if ":" in host else host,
-        "master-bind-port": port,
-        "expect-workers-max-wait": _NEVER_S,
-    }
-
-
-def _require_bindable(traffic: traffic_specs.LoadTraffic) -> None:
-    """Raise UsageError if remote workers cannot be expected at the address of the scenario."""
-    host, port = traffic.address
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise errors.UsageError(
-                f"traffic.bind: expected an address of this host with a free port, got "
-                f"{traffic.bind} ({error.strerror}): name another one with --traffic-bind HOST:PORT"
-            ) from error
-
-
-def invitation(traffic: traffic_specs.LoadTraffic) -> str:
-    """Return how to start the remote workers, as text."""
-    return (
-        f"expecting {traffic.processes} workers at {traffic.bind}: "
-        f"flake-hunt traffic-worker --master {traffic.bind} --kubeconfig FILE"
-    )
 
 
 def enough_file(directory: directories.RunDirectory) -> pathlib.Path:

@@ -31,22 +31,17 @@ def lead(
         )
 
 
-def release(worker: workers.Worker, environment: env.Environment, *, is_shaped: bool) -> None:
-    """Let the users of a worker begin: with a shape as they come, else all at once."""
-
-    def release_all(**_: Any) -> None:
-        runner = environment.runner
-        worker.release(users=runner.target_user_count if runner else 0)
-
-    if is_shaped:
-        environment.events.test_start.add_listener(lambda **_: worker.release_shaped())
+def follow(
+    worker: workers.Worker, environment: env.Environment, runner: runners.WorkerRunner
+) -> None:
+    """Let the users of a worker begin all at once, or with a shape as they come, until it ends."""
+    if environment.shape_class is None:
+        environment.events.spawning_complete.add_listener(
+            lambda **_: worker.release(users=runner.target_user_count)
+        )
     else:
-        environment.events.spawning_complete.add_listener(release_all)
-
-
-def hear_the_end(worker: workers.Worker, runner: runners.WorkerRunner) -> None:
-    """Let the users of a worker begin nothing new when the master says that the shape has ended."""
-    runner.register_message(_TIME_IS_UP, lambda **_: worker.end_time())
+        environment.events.test_start.add_listener(lambda **_: worker.release_shaped())
+        runner.register_message(_TIME_IS_UP, lambda **_: worker.end_time())
 
 
 class EndingShape(locust.LoadTestShape):

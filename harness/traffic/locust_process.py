@@ -10,7 +10,7 @@ Locust listens on it.
 import contextlib
 import importlib.metadata
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from harness.cluster import loopback_ports
 
@@ -27,15 +27,12 @@ def _main_of_locust() -> Callable[[], None]:
 
 
 @contextlib.contextmanager
-def local_port(arguments: Sequence[str]) -> Iterator[list[str]]:
-    """Provide the options of a master with workers of its own; none for another one.
+def local_port() -> Iterator[list[str]]:
+    """Provide the options with the master's port.
 
-    The port is kept from other programs for the `with` block, except where nothing could listen on
-    it then.
+    It is kept from other programs for the `with` block, except where nothing could listen on it
+    then.
     """
-    if "--processes" not in arguments:
-        yield []
-        return
     with loopback_ports.keeper() as keeper:
         port = str(keeper.getsockname()[1])
         if sys.platform != "linux":
@@ -44,6 +41,6 @@ def local_port(arguments: Sequence[str]) -> Iterator[list[str]]:
 
 
 if __name__ == "__main__":
-    with local_port(sys.argv) as options:
+    with local_port() as options:
         sys.argv += options
         sys.exit(_main_of_locust()())

@@ -19,8 +19,7 @@ from locust import env, events, runners
 from harness import bound_processes
 from harness.extensions import loading
 from harness.history import directories, plans
-from harness.traffic import assignments, launching, load_shapes, user_classes, users, workers
-from harness.traffic.remote import master as remote_master
+from harness.traffic import launching, load_shapes, plugged_users, profiles, users, workers
 
 DONE = "flake-hunt-done"
 """Type of the message with which a worker reports that all its users are done."""
@@ -40,7 +39,11 @@ QUIT_TIMEOUT_S = launching.STOP_TIMEOUT_S + 5.0
 _directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
 _traffic = plans.read(_directory.plan).settings["traffic"]
 # Locust finds user classes and the shape by searching this module.
-globals().update(user_classes.of(_traffic), **user_classes.shape_of(_traffic))
+if _traffic.get("locustfile"):
+    globals().update(plugged_users.classes(_traffic["locustfile"]))
+    globals().update(plugged_users.shape(_traffic["locustfile"]))
+else:
+    globals()["User"] = type("User", (profiles.BY_PROFILE[_traffic["profile"]],), {})
 # Right after the fork: a worker that has not connected when its master is killed would otherwise
 # try to connect for minutes.
 os.register_at_fork(after_in_child=functools.partial(bound_processes.die_with, os.getpid()))
@@ -50,8 +53,6 @@ os.register_at_fork(after_in_child=functools.partial(bound_processes.die_with, o
 def on_init(environment: env.Environment, **_: Any) -> None:
     """Set up the master or a worker; Locust calls this once per process, after the fork."""
     match environment.runner:
-        case runners.MasterRunner() as master if _traffic.get("workers") == "remote":
-            remote_master.Master(environment, master, _directory)
         case runners.MasterRunner() as master:
             _Master(environment, master).expect_workers()
         case runners.WorkerRunner() as runner:
@@ -121,11 +122,10 @@ def _is_running(worker: psutil.Process) -> bool:
 
 
 def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) -> None:
-    worker = workers.Worker(assignments.of_environment())
+    worker = workers.Worker()
     users.ClaimUser.worker = worker
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
-    load_shapes.release(worker, environment, is_shaped=environment.shape_class is not None)
-    load_shapes.hear_the_end(worker, runner)
+    load_shapes.follow(worker, environment, runner)
     if _traffic.get("locustfile"):
         environment.events.user_error.add_listener(
             lambda exception, **_: runner.send_message(FAILED, loading.told(exception))

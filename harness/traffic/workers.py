@@ -5,17 +5,19 @@ It consists of plan, client, journal and watch, and of the signals to begin and 
 
 import functools
 import itertools
+import os
+import pathlib
 from collections.abc import Callable, Iterator
 
 import gevent.event
 
 from harness import clocks, errors, seeds
 from harness.client import apis, journaling, transports
-from harness.history import records
+from harness.history import directories, journal_writer, plans, records
 from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import specs, traffic_specs
-from harness.traffic import assignments, attempts, object_rounds, objects, run_objects, watching
+from harness.traffic import attempts, launching, object_rounds, objects, run_objects, watching
 
 TIME_CHECK_S = 0.05
 """Seconds between two looks at whether time is left."""
@@ -24,15 +26,17 @@ TIME_CHECK_S = 0.05
 class Worker:
     """A worker process of the traffic."""
 
-    def __init__(self, given: assignments.Assignment) -> None:
-        self.plan = given.plan
+    def __init__(self) -> None:
+        """Take the next free place in the run directory that the environment names."""
+        directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
+        self.plan = plans.read(directory.plan)
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
         self.objects = run_objects.RunObjects(self.plan, self.scenario)
         self.rounds = object_rounds.ObjectRounds(self.scenario, run_id=self.plan.run_id)
-        self.index, self.journal = given.index, given.journal
+        self.index, self.journal = _claim_journal(directory, self.plan)
         self.seeds = seeds.Seeds(self.plan.seed)
-        self.transport = transports.connect(given.kubeconfig)
-        self._is_enough = given.is_enough
+        self.transport = transports.connect(pathlib.Path(os.environ[launching.KUBECONFIG_VARIABLE]))
+        self._is_enough = launching.enough_file(directory).exists
         self.watch = watching.PodWatch(apis.Api(self.transport), namespace=self.plan.namespace)
         self.released = gevent.event.Event()
         self.stopped = gevent.event.Event()
@@ -177,3 +181,22 @@ class Worker:
         traffic = self.scenario.traffic
         total = getattr(traffic, "pods", 0)
         return iter(range(self.index, total, traffic.processes))
+
+
+def _claim_journal(
+    directory: directories.RunDirectory, plan: plans.Plan
+) -> tuple[int, journaling.Journal]:
+    """Open the first journal that no other worker has opened; return its index and the journal.
+
+    Locust's own worker index is not known before the load begins.
+    """
+    for index in range(plan.settings["traffic"]["processes"]):
+        name = naming.traffic(index)
+        try:
+            writer = journal_writer.Writer(
+                directory.operations(name), process=name, run_id=plan.run_id
+            )
+        except FileExistsError:
+            continue
+        return index, journaling.Journal(writer)
+    raise errors.ProcessError("expected no more workers than the plan has journals for")

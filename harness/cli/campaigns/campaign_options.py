@@ -123,11 +123,5 @@ def _require_bearable(names: list[str], *, is_forced: bool) -> None:
     from harness.scenario import loading
 
     for name in names:
-        traffic = loading.load(name).scenario.traffic
-        if traffic.is_remote:
-            raise errors.UsageError(
-                f"expected scenarios with local workers in a campaign, got {name} with "
-                'traffic.workers = "remote": make single runs of it with `flake-hunt run`'
-            )
-        processes = traffic.processes
+        processes = loading.load(name).scenario.traffic.processes
         choosing.require_bearable(f"traffic.processes of {name}", processes, is_forced=is_forced)

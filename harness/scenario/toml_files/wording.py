@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pydantic
 
 from harness import suggestions
-from harness.scenario import fields
+from harness.scenario import fields, removed_keys
 
 Location = Sequence[int | str]
 
@@ -135,6 +135,8 @@ def mistake(root: Any, details: Mapping[str, Any]) -> str:
     where = place(root, location)
     match details["type"]:
         case "extra_forbidden":
+            if instead := removed_keys.KEYS.get(where):
+                return f"  {where}: no key any more. {instead}"
             advice = suggestion(root, location) or " Remove it or correct its spelling"
             return f"  {where}: unknown key (value {_short(got)}).{advice}"
         case "missing":

@@ -43,11 +43,6 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["run", "pod-churn", "--set", "traffic.users=0"], 2, "traffic.users"),
         (["run", "pod-churn", "--cluster", "nope"], 2, "Shipped cluster profiles: embedded"),
         (
-            ["run", "pod-churn", "--traffic-bind", "127.0.0.1:1"],
-            2,
-            "--traffic-bind with --workers r",
-        ),
-        (
             ["run", "pod-churn", "--i-know-it-is-open"],
             2,
             "expected --i-know-it-is-open with --work",

@@ -34,7 +34,6 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
         "scheduler.go",
         "scheduler.py",
         "test_scheduler.py",
-        "traffic-workers.yaml",
     }
     (folder / "README.md").unlink()
     (folder / "scheduler.py").write_text("mine")

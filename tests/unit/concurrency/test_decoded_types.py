@@ -16,7 +16,6 @@ READ_AT_START = {
     "cluster/cluster_records.py",
     "fault_proxy/settings.py",
     "subject/process/subject_process.py",
-    "traffic/remote/reaching.py",
 }
 """Modules that decode before there are threads, or in one thread only."""
 SOURCES = sorted(path for name in OF_THREADS for path in (HARNESS / name).rglob("*.py"))

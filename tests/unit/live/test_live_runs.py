@@ -12,7 +12,7 @@ import pytest
 
 from harness import clocks, errors
 from harness.checks import judging
-from harness.history import directories, plans, records
+from harness.history import directories, plans
 from harness.live import live_runs, snapshots
 from tests.histories import building
 
@@ -199,31 +199,3 @@ def test_a_damaged_journal_is_named_and_the_others_are_read(tmp_path: pathlib.Pa
     found = state_of(made.path)
     assert found.problem.startswith("operations-traffic-0.jsonl, line ")
     assert found.claims == 1
-
-
-def test_calls_of_another_host_are_counted_at_the_times_of_the_run(tmp_path: pathlib.Path) -> None:
-    """Its clock is an hour ahead, which would hide the calls of this one from the present rate."""
-    directory = building.build(tmp_path / "run", "a+D1 p* a~")
-    hour_ns = 3600 * 10**9
-    told = records.WorkerJoined(
-        process=building.TRAFFIC,
-        host="far",
-        boot_id="other",
-        pid=1,
-        offset_ns=-hour_ns,
-        uncertainty_ns=9,
-        ts_ns=1,
-    )
-    building.write(directory.traffic_workers, [told], process="traffic")
-    path, now_ns = directory.operations(building.TRAFFIC), 10**15
-    far_ns = now_ns - 2 * 10**9 + hour_ns
-    call = records.Invocation(
-        op=1, user="u", verb="create", resource="pods", namespace="n", name="p", ts_ns=far_ns
-    )
-    path.unlink()
-    end = records.Completion(op=1, outcome="ok", ts_ns=far_ns + 1000)
-    building.write(path, [call, end], process=building.TRAFFIC)
-    run = live_runs.LiveRun(directory.path)
-    assert run.read(at_most_s=ENOUGH_S)
-    assert run.calls.rate(now_ns) == 1 / live_runs.WINDOW_S
-    run.close()

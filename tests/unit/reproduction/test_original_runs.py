@@ -96,11 +96,11 @@ def test_a_chosen_claim_controller_stays(
 
 
 def test_the_load_of_remote_workers_is_local_from_then_on(tmp_path: pathlib.Path) -> None:
+    """Runs of former versions have keys that are gone."""
     plain = scenarios.scenario()
-    remote = plain.model_copy(
-        update={"traffic": plain.traffic.model_copy(update={"workers": "remote"})}
-    )
-    found = original_runs.load(run(tmp_path, settings=remote.model_dump(mode="json")).path)
+    settings = plain.model_dump(mode="json")
+    settings["traffic"] |= {"workers": "remote", "bind": "127.0.0.1:5557", "workers_wait_s": 60.0}
+    found = original_runs.load(run(tmp_path, settings=settings).path)
     assert found.scenario.traffic == plain.traffic
 
 

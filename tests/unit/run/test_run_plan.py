@@ -5,7 +5,6 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.cluster import loopback_ports
 from harness.run import run_plan
 from harness.scenario import loading, specs, traffic_specs
 
@@ -132,18 +131,6 @@ def test_what_only_our_own_parts_tell_is_not_demanded_of_others() -> None:
     other = run_plan.plan(loaded, seed=1, chosen_subjects=["command=true {kubeconfig}"])
     assert other.requirements.examined == []
     assert other.settings["load"]["examined"] == ["scheduler_books"]
-
-
-def test_faults_in_calls_of_remote_workers_pass_by_a_proxy() -> None:
-    """Their kubeconfig names the API server itself."""
-    changes = ["traffic.workers=remote", f"traffic.bind=127.0.0.1:{loopback_ports.free()}"]
-    fault = '[{kind="reject", code=503, on={role="load", verbs=["create"], resource="pods"}}]'
-    with_fault = loading.load("pod-churn", overrides=[*changes, f"faults={fault}"])
-    assert run_plan.plan(with_fault, seed=1).carrier == "server"
-    with pytest.raises(errors.UsageError, match="expected no fault in calls of the load with remo"):
-        run_plan.plan(with_fault, seed=1, fault_carrier="proxy")
-    plan = run_plan.plan(loading.load("pod-churn", overrides=changes), seed=1)
-    assert plan.remote_operations == ["traffic-0", "traffic-1"]
 
 
 def test_only_a_race_is_given_more_time() -> None:

@@ -138,6 +138,7 @@ def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) ->
     [
         (("users = 4", "usres = 4"), "traffic.usres: unknown key (value 4)"),
         (("[load]", "[load]\nextra = true"), "load.extra: unknown key (value True)"),
+        (("users = 4", 'workers = "remote"'), "traffic.workers: no key any more. Remove it: all"),
         (("controls = []", "control = []"), "control: unknown key (value [])"),
         (("users = 4", 'users = "many"'), "traffic.users: expected a whole number, got 'many' (text)"),
         (("users = 4", "users = [4]"), "traffic.users: expected a whole number, got [4] (list)"),

@@ -34,8 +34,7 @@ def test_the_command_line_says_everything_that_a_config_file_might() -> None:
 
 def test_the_port_of_local_workers_is_kept_until_the_master_listens() -> None:
     """Another program that is given a port, or asks for this one, does not get it."""
-    command = launching.command(loading.load("pod-churn").scenario.traffic)
-    with locust_process.local_port(command) as added, contextlib.ExitStack() as others:
+    with locust_process.local_port() as added, contextlib.ExitStack() as others:
         options = dict(itertools.pairwise(added))
         port = options["--master-bind-port"]
         assert options["--master-port"] == port
@@ -45,11 +44,6 @@ def test_the_port_of_local_workers_is_kept_until_the_master_listens() -> None:
             other.bind(("127.0.0.1", int(port)))
         with zmq.Context() as context, context.socket(zmq.ROUTER) as master:
             master.bind(f"tcp://127.0.0.1:{port}")  # as Locust's master does
-
-
-def test_the_master_of_remote_workers_gets_no_other_port() -> None:
-    with locust_process.local_port(["--master", "--master-bind-port", "1"]) as options:
-        assert options == []
 
 
 def test_a_pod_names_its_claim_or_the_template() -> None:

@@ -134,27 +134,6 @@ def _require_own_driver(plugins_registry: str, defects: Sequence[str]) -> None:
         )
 
 
-def traffic_worker(
-    master: Annotated[
-        str,
-        typer.Option(metavar="HOST:PORT", help="Address at which a run expects remote workers."),
-    ],
-    kubeconfig: cluster_parts.Kubeconfig,
-    connect_timeout: Annotated[
-        float,
-        typer.Option(min=0, help="Seconds in which the run has to answer; it may start later."),
-    ] = 60.0,
-) -> int:
-    """Make a part of the load of a run on another host, see traffic.workers of a scenario."""
-    from harness.traffic import launching
-    from harness.traffic.remote import workers
-
-    launching.require_locust()
-    return workers.serve(
-        master, kubeconfig, connect_timeout_s=connect_timeout, note=cluster_parts.note
-    )
-
-
 def record(
     kubeconfig: cluster_parts.Kubeconfig,
     run_directory: Annotated[

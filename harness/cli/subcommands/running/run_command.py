@@ -1,8 +1,7 @@
 """`flake-hunt run`: make one run and judge it."""
 
 import pathlib
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -32,28 +31,6 @@ def run(
     ] = None,
     threshold: choosing.Thresholds = None,
     locustfile: choosing.Locustfile = "",
-    workers: Annotated[
-        Literal["local", "remote"] | None,
-        typer.Option(
-            "--workers",
-            help="Where the load's processes run: here, or wherever `flake-hunt traffic-worker` is started.",
-        ),
-    ] = None,
-    traffic_bind: Annotated[
-        str | None,
-        typer.Option(
-            "--traffic-bind",
-            metavar="HOST:PORT",
-            help="With --workers remote: address to listen on (default: 127.0.0.1:5557).",
-        ),
-    ] = None,
-    i_know_it_is_open: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool,
-        typer.Option(
-            "--i-know-it-is-open",
-            help="Accept other hosts at --traffic-bind, which has no authentication.",
-        ),
-    ] = False,
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
         typer.Option(
@@ -73,8 +50,6 @@ def run(
 
     flake-hunt run pod-churn --defect gather-not-atomic
     """
-    import json
-
     from harness import seeds
     from harness.cli.terminal import annotations, displaying, indexing
     from harness.cluster.lifecycle import held_clusters
@@ -83,20 +58,10 @@ def run(
     from harness.traffic import launching
 
     changes = [*(override or ()), *launching.override(locustfile)]
-    if workers is not None:
-        changes.append(f"traffic.workers={workers}")
-    if traffic_bind is not None:
-        changes.append(f"traffic.bind={json.dumps(traffic_bind)}")
-    if i_know_it_is_open:
-        changes.append("traffic.bind_is_open=true")
     loaded = loading.load(scenario, overrides=changes, given_thresholds=threshold or ())
     held_clusters.prepare()
-    traffic = loaded.scenario.traffic
-    if not traffic.is_remote:
-        _require_remote(
-            {"--traffic-bind": traffic_bind is not None, "--i-know-it-is-open": i_know_it_is_open}
-        )
-        choosing.require_bearable("traffic.processes", traffic.processes, is_forced=force)
+    processes = loaded.scenario.traffic.processes
+    choosing.require_bearable("traffic.processes", processes, is_forced=force)
     chosen = seeds.fresh() if seed is None else seed
     plan = run_plan.plan(
         loaded,
@@ -123,15 +88,3 @@ def run(
         displaying.show(judgement, directory, out=out)
         annotations.of_judgement(judgement)
     return judgement.exit_code
-
-
-def _require_remote(given: Mapping[str, bool]) -> None:
-    """Reject options of remote workers, which local ones would ignore."""
-    from harness import errors
-
-    for option, is_given in given.items():
-        if is_given:
-            raise errors.UsageError(
-                f"expected {option} with --workers remote, got it with local workers: add --workers "
-                f"remote, or leave {option} out"
-            )
