@@ -25,7 +25,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
         command = [sys.executable, "-m", "harness", "compare", *map(str, paths)]
         what = f"compare two campaigns of {RUNS} runs"
         yield f"{what}: the command", cpu_time.of_command([*command, "--quiet"]), "s CPU"
-        yield what, cpu_time.of_call(lambda: comparing.compare(paths, seed=1)), "s CPU"
+        yield what, cpu_time.of_call(lambda: comparing.compare(paths)), "s CPU"
     with tempfile.TemporaryDirectory() as folder:
         reports = pathlib.Path(folder)
         archives.repeated(archives.run(reports, "run"), INDEXED, figures=lambda _: {})

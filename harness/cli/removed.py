@@ -13,6 +13,9 @@ COMMANDS = {
 }
 """Former subcommand -> what does its work now."""
 OPTIONS = {
+    "compare --html": "use `--comment FILE` for Markdown, or `--output json`",
+    "compare --same-machine": "use `flake-hunt compare` without it: throughputs are shown and not tested",
+    "compare --seed": "use `flake-hunt compare` without it: its tests draw nothing at random",
     "replay --html": "use `--save FOLDER`, whose report has the steps",
     "--preemptions": "use `--strategy pct`, or `--strategy exhaustive` for a whole search",
     "--resume": "use `--time` for a longer search, or `--set` for a smaller world",

@@ -1,367 +1,266 @@
-"""Compares every two sides: settings first, then verdicts and times of what can be compared."""
+"""Compares two sides: settings first, then the verdicts of what can be compared."""
 
-import dataclasses
-import itertools
 import pathlib
-import string
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+import statistics
+from collections.abc import Iterator, Sequence
 
-from harness.comparison import (
-    comparison_texts,
-    controls,
-    documents,
-    fixes,
-    rate_comparisons,
-    run_groups,
-    setting_differences,
-    sides,
-    time_comparisons,
-)
+from harness.checks import verdicts
+from harness.comparison import documents, rate_tests, run_groups, setting_differences, sides
 from harness.comparison.documents import Answer
-from harness.seeds import Seeds
-from harness.statistics import exact_tests, rates
+from harness.comparison.run_groups import Pair
+from harness.comparison.sides import LABELS
+from harness.model import figures
+from harness.statistics import rates
 
-_LEVEL = 1 - rates.CONFIDENCE
-
-
-class Test(Protocol):
-    """One test, whose answer needs the p-values of all others."""
-
-    p_value: float
-    corrected: float | None
-    answer: Answer
-
-    @property
-    def least_p_value(self) -> float:
-        """The smallest p-value that its number of runs can have."""
-
-    def is_close(self, *, confidence: float) -> bool:
-        """Return whether a large difference is excluded, where there is such a size."""
-
-
-def decide(tests: Iterable[Test]) -> None:
-    """Set the answers of all tests.
-
-    Tests that could not have found anything are left out first, which depends on the numbers of
-    runs only. The intervals that exclude a large difference hold together.
-    """
-    tests = list(tests)
-    confidence = 1 - _LEVEL / max(len(tests), 1)
-    possible = [test for test in tests if test.least_p_value <= _LEVEL]
-    corrected = exact_tests.holm([test.p_value for test in possible])
-    for test, value in zip(possible, corrected, strict=True):
-        test.corrected = value
-        if value <= _LEVEL:
-            test.answer = Answer.DIFFERENT
-        elif test.least_p_value * len(possible) <= _LEVEL and test.is_close(confidence=confidence):
-            test.answer = Answer.SAME
-
-
-@dataclasses.dataclass(slots=True)
-class _Pair:
-    """The runs of one scenario on two sides, with their tests."""
-
-    first: run_groups.Group
-    second: run_groups.Group
-    rate: rate_comparisons.Test
-    times: list[time_comparisons.Test]
-    times_left_out: str
-
-
-@dataclasses.dataclass(slots=True)
-class _Whole:
-    """All pairs of two sides; their common test if there are several."""
-
-    labels: tuple[str, str]
-    pairs: list[_Pair]
-    rate: rate_comparisons.Test | None
+_MEASURES = (
+    "allocations_per_s",
+    "claim_to_allocation.p50_ms",
+    "claim_to_allocation.p99_ms",
+    "pod_to_running.p50_ms",
+    "pod_to_running.p99_ms",
+)
+_NAMED_MAX = 2
+"""Controls that one doubt names."""
 
 
 def compare(
-    paths: Sequence[pathlib.Path],
-    *,
-    seed: int,
-    same_machine: bool = False,
-    labels: Sequence[str] = string.ascii_uppercase,
+    paths: Sequence[pathlib.Path], *, labels: Sequence[str] = LABELS
 ) -> documents.Comparison:
-    """Compare runs, campaigns or folders of runs; `seed` is that of random resamples.
+    """Compare two runs, campaigns or folders of runs; `labels` name them in all texts.
 
-    `same_machine`: all runs are of one machine, although it may have been restarted. `labels` name
-    the sides in all texts. Raises UsageError if a path is none of these, has no judged runs, or
-    shares runs with another.
+    Raises UsageError if a path is none of these, has no judged runs, or shares runs with the other.
     """
-    found = sides.read_all(paths, labels)
-    groups = [run_groups.of_side(side) for side in found]
-    wholes, not_compared = [], []
-    for first, second in itertools.combinations(groups, 2):
-        matching = run_groups.match(first, second)
-        not_compared += matching.not_compared
-        pairs = [_pair(*pair, Seeds(seed), same_machine=same_machine) for pair in matching.pairs]
-        wholes.append(_whole((first[0].side, second[0].side), pairs))
-    answer = _decide(wholes)
-    unread = [side.label for side in found if side.left_out]
-    documented = [side.document() for side in found]
-    fixed = [_fix(whole, unread, documented) for whole in wholes if whole.pairs]
-    doubts = list(dict.fromkeys(doubt for _, found in fixed for doubt in found))
-    if doubts or (unread and answer is Answer.SAME):
+    both = sides.read_both(paths, labels)
+    matching = run_groups.match(*both)
+    pairs = matching.pairs
+    tests = [rate_tests.of_scenario(*_rates(pair)) for pair in pairs]
+    if len(pairs) > 1:
+        tests.append(rate_tests.of_all([_rates(pair) for pair in pairs]))
+    answer = rate_tests.decide(tests)
+    rows = [_row(pair, test, labels) for pair, test in zip(pairs, tests, strict=False)]
+    if len(pairs) > 1:
+        rows.append(_together(rows, tests[-1], labels))
+    doubts = list(_doubts(both, {row.scenario for row in rows}, answer)) if pairs else []
+    unread = [side.label for side in both if side.document.left_out]
+    if doubts or (unread and answer in (Answer.SAME, Answer.BETTER)):
         answer = Answer.UNDECIDED
-    said = [_summary(answer, wholes, not_compared), *_unread(unread), *doubts]
+    said = [*_summary(answer, rows), *_remarks(len(matching.not_compared), unread), *doubts]
     return documents.Comparison(
         answer=answer,
         exit_code=answer.exit_code,
         summary="; ".join(said),
-        confidence=rate_comparisons.CONFIDENCE,
-        seed=seed,
-        sides=documented,
-        settings=list(_settings(wholes)),
-        overall=[_overall(whole) for whole in wholes if whole.rate is not None],
-        pairs=[_document(pair) for whole in wholes for pair in whole.pairs],
-        fixes=[fix for fix, _ in fixed],
+        confidence=rate_tests.CONFIDENCE,
+        sides=[side.document for side in both],
+        settings=list(_settings(pairs)),
+        rows=rows,
         doubts=doubts,
-        not_compared=not_compared,
-        runs=[_run(side, run) for side in found for run in side.runs],
+        cautions=list(dict.fromkeys(_cautions(pairs, both))),
+        not_compared=matching.not_compared,
     )
 
 
-def _pair(
-    first: run_groups.Group, second: run_groups.Group, seeds: Seeds, *, same_machine: bool
-) -> _Pair:
-    both = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
-    why_not = time_comparisons.why_not(first, second, same_machine=same_machine)
-    times = [] if why_not else list(time_comparisons.tests(first, second, seeds=seeds))
-    return _Pair(first, second, rate_comparisons.one(*both), times, why_not)
+def _rates(pair: Pair) -> tuple[rates.Rate, rates.Rate]:
+    first, second = map(_rate, pair)
+    return first, second
 
 
-def _whole(labels: tuple[str, str], pairs: list[_Pair]) -> _Whole:
-    if len(pairs) < 2:
-        return _Whole(labels, pairs, None)
-    both = [
-        (rate_comparisons.rate_of(pair.first), rate_comparisons.rate_of(pair.second))
-        for pair in pairs
-    ]
-    return _Whole(labels, pairs, rate_comparisons.many(both))
+def _rate(group: run_groups.Group) -> rates.Rate:
+    """Return the rate of INVALID among the runs that are VALID or INVALID.
 
-
-def _decide(wholes: Iterable[_Whole]) -> Answer:
-    """Set the answers of all tests and return that of the whole."""
-    of_rates, times = [], []
-    for whole in wholes:
-        of_rates += [pair.rate for pair in whole.pairs]
-        of_rates += [whole.rate] if whole.rate is not None else []
-        times += [test for pair in whole.pairs for test in pair.times]
-    decide(of_rates)
-    decide(times)
-    return rate_comparisons.overall(of_rates)
-
-
-def _document(pair: _Pair) -> documents.PairComparison:
-    first, second = pair.first, pair.second
-    both = rate_comparisons.rate_of(first), rate_comparisons.rate_of(second)
-    fall = rates.fall(*both)
-    return documents.PairComparison(
-        first=first.side,
-        second=second.side,
-        scenario=first.scenario,
-        first_outcomes=rate_comparisons.outcomes(first),
-        second_outcomes=rate_comparisons.outcomes(second),
-        p_value=pair.rate.p_value,
-        corrected_p_value=pair.rate.corrected,
-        answer=pair.rate.answer,
-        text=rate_comparisons.text(pair.rate, *both, (first.side, second.side)),
-        fall_low=fall[0],
-        fall_high=fall[1],
-        times=[test.document() for test in pair.times],
-        times_left_out=pair.times_left_out,
-        cautions=list(_cautions(pair)),
-    )
-
-
-def _fix(
-    whole: _Whole, unread: Sequence[str], documented: Sequence[documents.Side]
-) -> tuple[documents.Fix, list[str]]:
-    """Return whether the second side is a fix, and why that answer is in doubt by the controls.
-
-    `unread` sides have runs that cannot be read.
+    Thresholds that were not met are no part of it.
     """
-    compared = [
-        fixes.Compared(
-            pair.first.scenario,
-            rate_comparisons.rate_of(pair.first),
-            rate_comparisons.rate_of(pair.second),
-            pair.rate.answer,
-            unknown=sum(
-                len(group.runs) - rate_comparisons.rate_of(group).runs
-                for group in (pair.first, pair.second)
-            ),
-        )
-        for pair in whole.pairs
-    ]
-    overall = None
-    if whole.rate is not None and whole.rate.answer is Answer.DIFFERENT:
-        overall = _is_second_worse(whole)
-    unread = [label for label in unread if label in whole.labels]
-    fix = fixes.fix(whole.labels, compared, is_worse_overall=overall, unread=unread)
-    first, second = (side for side in documented if side.label in whole.labels)
-    doubts = list(controls.doubts(first, second, {one.scenario for one in compared}, fix.answer))
-    return fixes.doubted(fix, doubts), doubts
+    made = _conclusive(group)
+    return rates.Rate(sum(run.verdict.is_violated for run in made), len(made))
 
 
-def _cautions(pair: _Pair) -> Iterator[str]:
-    groups = (pair.first, pair.second)
-    for group in groups:
-        unknown = len(group.runs) - rate_comparisons.rate_of(group).runs
-        if unknown:
-            yield (
-                f"{unknown} of {len(group.runs)} runs of {group.side} are UNKNOWN: neither VALID "
-                "nor INVALID"
-            )
-        if missed := [text for run in group.runs for text in run.verdict.missed_thresholds]:
-            names = ", ".join(dict.fromkeys(text.partition(":")[0] for text in missed))
-            yield f"of {group.side}, the rate leaves out what was not met: {names}"
-    if len({run.verdict.judges.get("digest") for group in groups for run in group.runs}) > 1:
-        yield (
-            "the runs were judged by different checks: flake-hunt check judges them again by the "
-            "same ones"
-        )
-    if len({frozenset(run.plan.boot_id for run in group.runs) for group in groups}) > 1:
-        yield "the machine may differ, and with it the speed at which processes race"
-    if run_groups.jobs(pair.first) != run_groups.jobs(pair.second):
-        yield "--jobs differs, and with it the speed at which processes race"
+def _conclusive(group: run_groups.Group) -> list[sides.Run]:
+    unknown = verdicts.Verdict.UNKNOWN
+    return [run for run in group.runs if run.verdict.verdict is not unknown]
 
 
-def _overall(whole: _Whole) -> documents.OverallComparison:
-    test = whole.rate
-    if test is None:
-        raise ValueError("expected several pairs")
-    return documents.OverallComparison(
-        first=whole.labels[0],
-        second=whole.labels[1],
-        pairs=len(whole.pairs),
+def _row(pair: Pair, test: rate_tests.Test, labels: Sequence[str]) -> documents.Row:
+    first, second = map(_outcomes, pair)
+    return _documented(pair[0].scenario, first, second, test, labels)
+
+
+def _documented(
+    scenario: str,
+    first: documents.Outcomes,
+    second: documents.Outcomes,
+    test: rate_tests.Test,
+    labels: Sequence[str],
+) -> documents.Row:
+    low, high = rates.fall(*(rates.Rate(side.invalid, side.conclusive) for side in (first, second)))
+    return documents.Row(
+        scenario=scenario,
+        first=first,
+        second=second,
         p_value=test.p_value,
         corrected_p_value=test.corrected,
         answer=test.answer,
-        text=_overall_text(test, whole),
+        text=rate_tests.text(test, labels),
+        fall_low=low,
+        fall_high=high,
     )
 
 
-def _overall_text(test: rate_comparisons.Test, whole: _Whole) -> str:
-    where = f"over {len(whole.pairs)} scenarios and subjects"
-    if test.answer is Answer.DIFFERENT:
-        worse = whole.labels[1] if _is_second_worse(whole) else whole.labels[0]
-        return f"{worse} is worse {where}"
-    if test.answer is Answer.SAME:
-        return f"no difference found {where}"
-    return f"cannot tell {where}: too few runs in one of them, or more"
+def _outcomes(group: run_groups.Group) -> documents.Outcomes:
+    rate = _rate(group)
+    low, high = rate.interval
+    found = next((run for run in group.runs if run.verdict.is_violated), None)
+    return documents.Outcomes(
+        subject=group.subject,
+        invalid=rate.failed,
+        conclusive=rate.runs,
+        unknown=len(group.runs) - rate.runs,
+        low=low,
+        high=high,
+        medians=dict(_medians(group)),
+        finding=found.verdict.reason if found else "",
+        directory=str(found.path) if found else "",
+    )
 
 
-def _is_second_worse(whole: _Whole) -> bool:
-    """Return whether the first side has fewer INVALID runs than it would have by equal rates."""
-    excess = 0.0
-    for pair in whole.pairs:
-        first, second = map(rate_comparisons.rate_of, (pair.first, pair.second))
-        runs = first.runs + second.runs
-        if runs:
-            excess += first.failed - (first.failed + second.failed) * first.runs / runs
-    return excess < 0
+def _medians(group: run_groups.Group) -> Iterator[tuple[str, float]]:
+    for name in _MEASURES:
+        values = [figures.value(run.verdict.figures, name) for run in _conclusive(group)]
+        if known := [value for value in values if value is not None]:
+            yield name, statistics.median(known)
 
 
-def _settings(wholes: Iterable[_Whole]) -> Iterator[documents.SettingDifference]:
-    """Yield each difference once, with the scenarios in which it is."""
-    for whole in wholes:
-        seen: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-        for pair in whole.pairs:
-            for key, first, second in setting_differences.between(
-                pair.first.runs, pair.second.runs
-            ):
-                seen.setdefault((key, tuple(first), tuple(second)), []).append(pair.first.scenario)
-        for (key, of_first, of_second), scenarios in seen.items():
-            yield documents.SettingDifference(
-                first=whole.labels[0],
-                second=whole.labels[1],
-                key=key,
-                first_values=list(of_first),
-                second_values=list(of_second),
-                scenarios=sorted(set(scenarios)),
+def _together(
+    rows: Sequence[documents.Row], test: rate_tests.Test, labels: Sequence[str]
+) -> documents.Row:
+    """Return the row of all scenarios, whose test does not average their rates."""
+    first = _added([row.first for row in rows])
+    second = _added([row.second for row in rows])
+    return _documented(f"all {len(rows)} together", first, second, test, labels)
+
+
+def _added(found: Sequence[documents.Outcomes]) -> documents.Outcomes:
+    rate = rates.Rate(sum(item.invalid for item in found), sum(item.conclusive for item in found))
+    low, high = rate.interval
+    return documents.Outcomes(
+        subject="",
+        invalid=rate.failed,
+        conclusive=rate.runs,
+        unknown=sum(item.unknown for item in found),
+        low=low,
+        high=high,
+    )
+
+
+def _doubts(both: Sequence[sides.Side], scenarios: set[str], answer: Answer) -> Iterator[str]:
+    """Yield why an answer cannot be relied on, by the positive controls in compared scenarios.
+
+    A side that missed a control might have missed what its subject does wrong, so that its rate is
+    too low: that matters only for the side that the answer calls the better one, or for both.
+    """
+    first, second = (side.document for side in both)
+    for side in {Answer.WORSE: [first], Answer.BETTER: [second]}.get(answer, [first, second]):
+        if missed := _of(side.missed, scenarios):
+            yield f"{side.label} did not catch {_named(missed)}, so that its rate may be too low"
+    if first.headline and second.headline:
+        for side, other in ((first, second), (second, first)):
+            mine, theirs = (_of([*one.caught, *one.missed], scenarios) for one in (side, other))
+            if more := sorted(set(mine) - set(theirs)):
+                yield f"only {side.label} has {_named(more)}"
+
+
+def _of(names: Sequence[str], scenarios: set[str]) -> list[str]:
+    return [name for name in names if name.partition(": ")[0] in scenarios]
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return `the control a`, or `the controls a, b and 3 more`."""
+    return f"the control{'s' * (len(names) > 1)} {shortened(names, _NAMED_MAX)}"
+
+
+def shortened(texts: Sequence[str], count: int) -> str:
+    """Return the first of some texts, and how many more there are."""
+    more = f" and {len(texts) - count} more" if len(texts) > count else ""
+    return ", ".join(texts[:count]) + more
+
+
+def _cautions(pairs: Sequence[Pair], both: Sequence[sides.Side]) -> Iterator[str]:
+    for pair in pairs:
+        for group in pair:
+            yield from _left_out_of_rates(group)
+        if len({run.verdict.judges.get("digest") for group in pair for run in group.runs}) > 1:
+            yield (
+                "the runs were judged by different checks: flake-hunt check judges them again by "
+                "the same ones"
             )
+        if len({frozenset(run.plan.boot_id for run in group.runs) for group in pair}) > 1:
+            yield "the machine may differ, and with it the speed at which processes race"
+        if run_groups.jobs(pair[0]) != run_groups.jobs(pair[1]):
+            yield "--jobs differs, and with it the speed at which processes race"
+    first, second = ({run.plan.seed for run in side.runs} for side in both)
+    if not (first <= second or second <= first):  # a time budget leaves some out
+        yield "the seeds differ, and with them what each run does"
 
 
-def _summary(
-    answer: Answer, wholes: Sequence[_Whole], not_compared: Sequence[documents.NotCompared]
-) -> str:
-    """Return one line; it names the differences, and what could not be compared."""
-    pairs = [pair for whole in wholes for pair in whole.pairs]
-    parts = list(_different(wholes))
-    if answer is Answer.SAME:
-        parts.append(_same(wholes))
-    elif not pairs:
-        parts.append("cannot tell: no runs can be compared")
-    elif answer is Answer.UNDECIDED:
-        parts.append(_undecided(wholes))
-    if not_compared:
-        parts.append(f"not compared: {_counted(len(not_compared), 'group')} of runs")
-    return "; ".join(parts)
-
-
-def _undecided(wholes: Sequence[_Whole]) -> str:
-    """Return in how many comparisons there were too few runs, and what the first of them says."""
-    every = [pair for whole in wholes for pair in whole.pairs]
-    open_pairs = [pair for pair in every if pair.rate.answer is Answer.UNDECIDED]
-    if not open_pairs:
-        return "cannot tell"
-    first = _document(open_pairs[0])
-    if len(every) == 1:
-        return first.text
-    where = f"{len(open_pairs)} of {len(every)} scenarios and subjects"
-    return f"cannot tell in {where}, such as {first.scenario}: {first.text}"
-
-
-def _unread(labels: Sequence[str]) -> list[str]:
-    """Return that sides have runs that could not be read, which could have any verdict."""
-    return [f"runs of {' and '.join(labels)} could not be read"] if labels else []
-
-
-def _same(wholes: Sequence[_Whole]) -> str:
-    """Return between whom no difference was found, in one clause."""
-    found = [
-        f"{' and '.join(whole.labels)} over {_counted(len(whole.pairs), 'scenario or subject')}"
-        for whole in wholes
-        if whole.rate is not None and whole.rate.answer is Answer.SAME
+def _left_out_of_rates(group: run_groups.Group) -> Iterator[str]:
+    if unknown := len(group.runs) - _rate(group).runs:
+        yield (
+            f"{group.scenario}: {unknown} of {len(group.runs)} runs of {group.side} are UNKNOWN: "
+            "neither VALID nor INVALID"
+        )
+    missed = [
+        text.partition(":")[0] for run in group.runs for text in run.verdict.missed_thresholds
     ]
-    if found:
+    if missed:
+        names = ", ".join(dict.fromkeys(missed))
+        yield f"{group.scenario}: of {group.side}, the rate leaves out what was not met: {names}"
+
+
+def _settings(pairs: Sequence[Pair]) -> Iterator[documents.SettingDifference]:
+    """Yield each difference once, with the scenarios in which it is."""
+    seen: dict[tuple[str, tuple[str, ...], tuple[str, ...]], set[str]] = {}
+    for first, second in pairs:
+        for key, mine, theirs in setting_differences.between(first.runs, second.runs):
+            seen.setdefault((key, tuple(mine), tuple(theirs)), set()).add(first.scenario)
+    for (key, mine, theirs), scenarios in seen.items():
+        yield documents.SettingDifference(
+            key=key,
+            first_values=list(mine),
+            second_values=list(theirs),
+            scenarios=sorted(scenarios),
+        )
+
+
+def _summary(answer: Answer, rows: Sequence[documents.Row]) -> Iterator[str]:
+    """Yield the answers that decide."""
+    for row in reversed(rows):
+        if row.answer.is_different:
+            yield f"{row.scenario} ({row.subject}): {row.text}" if row.subject else row.text
+    if not rows:
+        yield "cannot tell: no runs can be compared"
+    elif answer is Answer.SAME and len(rows) > 1:
         size = f"{documents.LARGE * 100:.0f} percentage points or more"
-        return f"no difference found between {', '.join(found)}; in each, one of {size} is excluded"
-    [first, *more] = [_document(pair).text for pair in _pairs(wholes, Answer.SAME)]
-    return first + f", and in {_counted(len(more), 'other comparison')}" * bool(more)
+        yield f"{rows[-1].text}; in each, one of {size} is excluded"
+    elif answer is Answer.SAME:
+        yield rows[0].text
+    elif answer is Answer.UNDECIDED:
+        yield _undecided(rows)
 
 
-def _pairs(wholes: Iterable[_Whole], answer: Answer) -> Iterator[_Pair]:
-    yield from (pair for whole in wholes for pair in whole.pairs if pair.rate.answer is answer)
-
-
-def _different(wholes: Iterable[_Whole]) -> Iterator[str]:
-    for whole in wholes:
-        if whole.rate is not None and whole.rate.answer is Answer.DIFFERENT:
-            yield _overall_text(whole.rate, whole)
-        for pair in _pairs([whole], Answer.DIFFERENT):
-            document = _document(pair)
-            about = comparison_texts.subjects(document)
-            yield f"{pair.first.scenario} ({about}): {document.text}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _run(side: sides.Side, run: sides.Run) -> documents.ComparedRun:
-    return documents.ComparedRun(
-        side=side.label,
-        scenario=run.plan.scenario,
-        subject=run.plan.subject_name,
-        verdict=run.verdict.verdict,
-        violations=run.verdict.figures.violations,
-        allocations_per_s=run.verdict.figures.allocations_per_s,
-        directory=str(run.path),
-        seed=run.plan.seed,
-        reason=run.verdict.reason,
+def _undecided(rows: Sequence[documents.Row]) -> str:
+    """Return in how many scenarios there were too few runs, and what the first of them says."""
+    undecided = [row for row in rows if row.answer is Answer.UNDECIDED]
+    if len(rows) == 1 or not undecided:
+        return rows[0].text if undecided else "cannot tell"
+    found, scenarios = undecided[0], len(rows) - 1
+    if found is rows[-1]:
+        return found.text
+    count = sum(row is not rows[-1] for row in undecided)
+    return (
+        f"cannot tell in {count} of {scenarios} scenarios, such as {found.scenario}: {found.text}"
     )
+
+
+def _remarks(not_compared: int, unread: Sequence[str]) -> Iterator[str]:
+    if not_compared:
+        yield f"not compared: {not_compared} group{'s' * (not_compared > 1)} of runs"
+    if unread:
+        yield f"runs of {' and '.join(unread)} could not be read"

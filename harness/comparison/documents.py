@@ -1,62 +1,45 @@
-"""The result of a comparison: its JSON document, from which text and page are made."""
+"""The result of a comparison: one list of rows, rendered as text, JSON, or Markdown."""
 
 import enum
 
 import msgspec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 LARGE = 0.5
 """A large difference of two rates. Without it being excluded, nothing is called the same."""
 
 
 class Answer(enum.StrEnum):
-    """The answer of one test, or of all."""
+    """The answer of one test, or of all, about the second side."""
 
     SAME = "no difference found"
     """Nor is there a large one: the exact interval of a difference of rates excludes LARGE."""
-    DIFFERENT = "different"
+    BETTER = "better"
+    WORSE = "worse"
     UNDECIDED = "cannot tell"
     """There are too few runs: a large difference is neither shown nor excluded."""
 
     @property
-    def exit_code(self) -> int:
-        """Exit code of a command that ends with this answer."""
-        return {Answer.SAME: 0, Answer.DIFFERENT: 10, Answer.UNDECIDED: 20}[self]
-
-
-class FixAnswer(enum.StrEnum):
-    """The answer about the second side as a fix of the first."""
-
-    WORKS = "works"
-    """It is INVALID less often, by more than chance, and nowhere more often."""
-    WORSE = "worse"
-    """Somewhere it is INVALID more often, by more than chance."""
-    NOT_SHOWN = "not shown"
+    def is_different(self) -> bool:
+        """Return whether the rates differ by more than chance."""
+        return self in (Answer.BETTER, Answer.WORSE)
 
     @property
     def exit_code(self) -> int:
+        """Exit code of `compare`."""
+        return {Answer.SAME: 0, Answer.UNDECIDED: 20}.get(self, 10)
+
+    @property
+    def fix_exit_code(self) -> int:
         """Exit code of `compare --fix`."""
-        return {FixAnswer.WORKS: 0, FixAnswer.WORSE: 10, FixAnswer.NOT_SHOWN: 20}[self]
-
-
-class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """The second of two sides as a fix of the first."""
-
-    first: str
-    second: str
-    answer: FixAnswer
-    confidence: float
-    """Confidence of the tests that decide; all tests of rates of the comparison are corrected
-    together."""
-    text: str
-    """The answer in a sentence, with exact intervals."""
+        return {Answer.BETTER: 0, Answer.WORSE: 10}.get(self, 20)
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """One of the things that are compared."""
 
     label: str
-    """`A`, `B`, …"""
+    """`A` or `B`; `base` or `change`."""
     path: str
     kind: str
     """`run`, `campaign`, or `folder of runs`."""
@@ -65,9 +48,9 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     invalid: int
     left_out: list[str]
     """Runs without a verdict that can be used, each with the reason."""
-    copies: int = 0
+    copies: int
     """Copies of runs that are counted already."""
-    others: int = 0
+    others: int
     """Runs of controls, hazards and remedies, which are not compared with those of the subject."""
     headline: str = ""
     """Verdict and figures of a campaign that has ended, in a line; empty for other things."""
@@ -85,11 +68,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that differs between two sides."""
+    """A setting that differs between the two sides."""
 
-    first: str
-    """Label of a side."""
-    second: str
     key: str
     """`subject`, `versions.commit`, `settings.subject.parallelism`, …"""
     first_values: list[str]
@@ -100,117 +80,55 @@ class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdicts and violations of the compared runs of one side."""
+    """The runs of one side within a row."""
 
     subject: str
     invalid: int
     conclusive: int
     """Runs that are VALID or INVALID; the rate is that of INVALID among them."""
     unknown: int
-    share: float | None
-    """None without conclusive runs."""
     low: float
     high: float
     """The exact interval of the true rate (Clopper and Pearson)."""
-    claims: int
-    violations: int
-    double_allocations: int
-    stuck: int
+    medians: dict[str, float] = {}
+    """Medians of throughput and latency over the conclusive runs; they are not tested."""
+    finding: str = ""
+    """The reason of the first INVALID run."""
+    directory: str = ""
+    """The directory of that run."""
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure in the runs of one side; None without runs that have it."""
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one scenario and load on the two sides, or those of all scenarios together."""
 
-    runs: int
-    least: float | None = None
-    quarter: float | None = None
-    median: float | None = None
-    three_quarters: float | None = None
-    most: float | None = None
-
-
-class TimeComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Throughput, or a percentile of a latency, in the runs of two sides."""
-
-    name: str
-    unit: str
-    first: Spread
-    second: Spread
-    change_low: float | None
-    change_high: float | None
-    """Bootstrap interval of how much larger the second median is; None with too few runs."""
-    p_value: float
-    """The p-value of the rank sum test."""
-    corrected_p_value: float | None
-    """The p-value after Holm's correction for all tests of times; None if the runs are too few for
-    a test."""
-    answer: Answer
-
-
-class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs of one scenario and load on two sides."""
-
-    first: str
-    second: str
-    """Labels of the sides."""
     scenario: str
-    first_outcomes: Outcomes
-    second_outcomes: Outcomes
+    first: Outcomes
+    second: Outcomes
     p_value: float
-    """The p-value of Boschloo's exact test for equal rates of INVALID runs."""
+    """The p-value for equal rates of INVALID runs: Boschloo's test, or the exact stratified one."""
     corrected_p_value: float | None
-    """The p-value after Holm's correction for all tests of rates; None if the runs are too few for
-    a test."""
+    """The p-value after Holm's correction for all rows; None if the runs are too few for a test."""
     answer: Answer
     text: str
     """The answer in a sentence."""
     fall_low: float
     fall_high: float
     """Exact interval of how much lower the second rate is; wider than what the test needs."""
-    times: list[TimeComparison]
-    times_left_out: str
-    """Why throughput and latency are not compared; empty: they are."""
-    cautions: list[str]
 
-
-class OverallComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """All scenarios of two sides at once, without averaging their rates."""
-
-    first: str
-    second: str
-    pairs: int
-    """Scenarios and subjects that go in."""
-    p_value: float
-    """The p-value of the exact stratified test."""
-    corrected_p_value: float | None
-    answer: Answer
-    text: str
+    @property
+    def subject(self) -> str:
+        """The subject; both if they differ."""
+        return " against ".join(dict.fromkeys((self.first.subject, self.second.subject)))
 
 
 class NotCompared(msgspec.Struct, frozen=True, kw_only=True):
     """Runs of a side that nothing on the other side can be compared with."""
 
     side: str
-    other: str
     scenario: str
     subject: str
     runs: int
     reason: str
-
-
-class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run."""
-
-    side: str
-    scenario: str
-    subject: str
-    seed: int = 0
-    verdict: str
-    reason: str = ""
-    """The reason of the verdict."""
-    violations: int
-    allocations_per_s: float | None
-    directory: str
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,23 +136,22 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int = SCHEMA_VERSION
     answer: Answer
-    """The answer about the rates of INVALID runs; times do not decide it."""
+    """The answer about the rates of INVALID runs of the second side."""
     exit_code: int
     summary: str
     confidence: float
-    """Confidence of each interval, of all tests of rates together, and of all tests of times
-    together."""
-    seed: int
-    """Seed of random deals and resamples."""
+    """Confidence of each interval, and of all tests together."""
     sides: list[Side]
     settings: list[SettingDifference]
-    overall: list[OverallComparison]
-    """One for each two sides with several pairs."""
-    pairs: list[PairComparison]
-    fixes: list[Fix]
-    """One for each two sides that can be compared: is the second a fix of the first?"""
-    doubts: list[str] = []
-    """Why answers cannot be relied on: controls that a side missed, or has alone; one makes the
-    answer `cannot tell`."""
+    rows: list[Row]
+    """One for each scenario; with several, the last is all of them together, not averaged."""
+    doubts: list[str]
+    """Why the answer cannot be relied on: controls that a side missed, or has alone."""
+    cautions: list[str]
+    """Differences between the sides that are no settings, and runs that the rates leave out."""
     not_compared: list[NotCompared]
-    runs: list[ComparedRun]
+
+    @property
+    def scenario_rows(self) -> list[Row]:
+        """The rows of single scenarios."""
+        return self.rows[:-1] if len(self.rows) > 1 else self.rows

@@ -25,16 +25,19 @@ class Group:
         return ", ".join(dict.fromkeys(run.plan.subject_name for run in self.runs))
 
 
+Pair = tuple[Group, Group]
+"""A group of the first side and one of the second."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Matching:
     """Which groups of two sides are compared."""
 
-    pairs: list[tuple[Group, Group]]
+    pairs: list[Pair]
     not_compared: list[documents.NotCompared]
 
 
-def of_side(side: sides.Side) -> list[Group]:
-    """Return the groups of a side, sorted by scenario."""
+def _of_side(side: sides.Side) -> list[Group]:
     ordered = sorted(side.runs, key=lambda run: repr(_key(run)))
     return [_group(side.label, list(runs)) for _, runs in itertools.groupby(ordered, key=_key)]
 
@@ -68,23 +71,24 @@ def jobs(group: Group) -> str:
     return ", ".join(setting_differences.jobs_text(number) for number in found)
 
 
-def match(first: Sequence[Group], second: Sequence[Group]) -> Matching:
-    """Pair the groups of two sides, scenario by scenario; each side has at least one.
+def match(one: sides.Side, other: sides.Side) -> Matching:
+    """Pair the groups of two sides, scenario by scenario.
 
     The same subject is compared with itself; if one subject is left on each side, these two are
     compared.
     """
     result = Matching([], [])
+    first, second = _of_side(one), _of_side(other)
     for name in sorted({group.scenario for group in (*first, *second)}):
         mine = [group for group in first if group.scenario == name]
         theirs = [group for group in second if group.scenario == name]
         result.pairs.extend(_taken(mine, theirs))
-        result.not_compared.extend(_left(mine, theirs, other=second[0].side))
-        result.not_compared.extend(_left(theirs, mine, other=first[0].side))
+        result.not_compared.extend(_left(mine, theirs, other.label))
+        result.not_compared.extend(_left(theirs, mine, one.label))
     return result
 
 
-def _taken(mine: list[Group], theirs: list[Group]) -> Iterator[tuple[Group, Group]]:
+def _taken(mine: list[Group], theirs: list[Group]) -> Iterator[Pair]:
     """Yield the pairs of one scenario, and remove their groups from the lists."""
     for group in list(mine):
         fitting = [
@@ -108,13 +112,12 @@ def _load_difference(first: Group, second: Group) -> str:
 
 
 def _left(
-    groups: Iterable[Group], others: Sequence[Group], *, other: str
+    groups: Iterable[Group], others: Sequence[Group], other: str
 ) -> Iterator[documents.NotCompared]:
     """Yield the groups that are left over in one scenario; `other` is the other side's label."""
     for group in groups:
         yield documents.NotCompared(
             side=group.side,
-            other=other,
             scenario=group.scenario,
             subject=group.subject,
             runs=len(group.runs),

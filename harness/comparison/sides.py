@@ -5,19 +5,19 @@ subject only these are compared: positive controls are not about it, nor are haz
 """
 
 import dataclasses
-import itertools
 import os
 import pathlib
-import string
 from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from harness import errors
 from harness.checks import verdicts
 from harness.comparison import documents
 from harness.history import campaign_folders, report_folders, run_folders
 
-SIDES_MAX = 8
-"""Every two are compared: eight have 28 comparisons."""
+LABELS = ("A", "B")
+_INDEPENDENT = "make the runs of each side independently"
 _PURPOSES = ("subject", "hazard", "asked", "remedy", "control")
 """Purposes of runs; of a side only those of the first one that it has are compared."""
 _REASON_MAX = 300
@@ -34,90 +34,39 @@ class Run:
     purpose: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Side:
-    """One of the things that are compared."""
+    """One of the things that are compared, and its compared runs."""
 
-    label: str
-    path: pathlib.Path
-    kind: str
+    document: documents.Side
     runs: Sequence[Run]
-    left_out: Sequence[str]
-    """Runs that cannot be read, or whose copies contradict each other, each with the reason."""
-    copies: int = 0
-    others: int = 0
-    campaign: campaign_folders.CampaignFolder | None = None
 
-    def document(self) -> documents.Side:
-        """Return it with its verdicts counted."""
-        found = [run.verdict.verdict.value for run in self.runs]
-        return documents.Side(
-            label=self.label,
-            path=str(self.path),
-            kind=self.kind,
-            valid=found.count("VALID"),
-            unknown=found.count("UNKNOWN"),
-            invalid=found.count("INVALID"),
-            left_out=list(self.left_out),
-            copies=self.copies,
-            others=self.others,
-            headline=self._headline(),
-            caught=[_named(row) for row in self._rows("control") if row.caught],
-            missed=[_named(row) for row in self._rows("control") if not row.caught],
-            shown=sorted({row.hypothesis for row in self._rows("hazard", "asked") if row.caught}),
-        )
-
-    def _rows(self, *purposes: str) -> list[campaign_folders.Row]:
-        rows = self.campaign.rows if self.campaign else []
-        return [row for row in rows if row.purpose in purposes]
-
-    def _headline(self) -> str:
-        ended = self.campaign
-        return f"{ended.verdict} {ended.summary}" if ended and ended.verdict else ""
+    @property
+    def label(self) -> str:
+        """Its name in all texts."""
+        return self.document.label
 
 
-def _named(row: campaign_folders.Row) -> str:
-    return f"{row.scenario}: {row.subject}"
+def read_both(paths: Sequence[pathlib.Path], labels: Sequence[str] = LABELS) -> tuple[Side, Side]:
+    """Return the two sides.
 
-
-def read_all(
-    paths: Sequence[pathlib.Path], labels: Sequence[str] = string.ascii_uppercase
-) -> list[Side]:
-    """Return the sides, labelled in their order.
-
-    Raises UsageError for fewer than two or too many sides, for one without judged runs, and for
-    a run that is on two sides.
+    Raises UsageError for more or fewer, for one without judged runs, and for a run on both.
     """
-    if not 2 <= len(paths) <= SIDES_MAX:
+    if len(paths) != 2:
+        raise errors.UsageError(f"expected two runs or campaigns to compare, got {len(paths)}")
+    if paths[0].resolve() == paths[1].resolve():
         raise errors.UsageError(
-            f"expected two to {SIDES_MAX} runs or campaigns to compare, got {len(paths)}"
+            f"expected different runs or campaigns, got {paths[0]} twice: {_INDEPENDENT}"
         )
-    _require_different(paths)
-    sides = [_read(label, path) for label, path in zip(labels, paths, strict=False)]
-    for first, second in itertools.combinations(sides, 2):
-        _require_disjoint(first, second)
-    return sides
-
-
-def _require_different(paths: Sequence[pathlib.Path]) -> None:
-    seen: set[pathlib.Path] = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise errors.UsageError(
-                f"expected different runs or campaigns, got {path} twice: make the runs of each "
-                "side independently"
-            )
-        seen.add(path.resolve())
-
-
-def _require_disjoint(first: Side, second: Side) -> None:
+    first, second = (_read(label, path) for label, path in zip(labels, paths, strict=True))
     known = {run.plan.run_id: run.path for run in first.runs}
     for run in second.runs:
         if run.plan.run_id in known:
             raise errors.UsageError(
                 f"expected different runs on each side, but run {run.plan.run_id} is in "
-                f"{first.path} and in {second.path}: make the runs of each side independently"
+                f"{paths[0]} and in {paths[1]}: {_INDEPENDENT}"
             )
+    return first, second
 
 
 def _read(label: str, path: pathlib.Path) -> Side:
@@ -141,15 +90,32 @@ def _read(label: str, path: pathlib.Path) -> Side:
     once = list(_once(read, left_out))
     chosen = min((run.purpose for run in once), key=_PURPOSES.index)
     runs = [run for run in once if run.purpose == chosen]
-    return Side(
+    found_verdicts = [run.verdict.verdict.value for run in runs]
+    document = documents.Side(
         label=label,
-        path=path,
+        path=str(path),
         kind=kind,
-        runs=runs,
+        valid=found_verdicts.count("VALID"),
+        unknown=found_verdicts.count("UNKNOWN"),
+        invalid=found_verdicts.count("INVALID"),
         left_out=left_out,
         copies=len(read) - len(once),
         others=len(once) - len(runs),
-        campaign=campaign_folders.read(path) if kind == "campaign" else None,
+    )
+    return Side(_with_campaign(document, path) if kind == "campaign" else document, runs)
+
+
+def _with_campaign(side: documents.Side, path: pathlib.Path) -> documents.Side:
+    """Return a side with what its campaign says about itself, its controls and hazards."""
+    campaign = campaign_folders.read(path)
+    controls = [row for row in campaign.rows if row.purpose == "control"]
+    hazards = [row for row in campaign.rows if row.purpose in ("hazard", "asked")]
+    return msgspec.structs.replace(
+        side,
+        headline=f"{campaign.verdict} {campaign.summary}" if campaign.verdict else "",
+        caught=[f"{row.scenario}: {row.subject}" for row in controls if row.caught],
+        missed=[f"{row.scenario}: {row.subject}" for row in controls if not row.caught],
+        shown=sorted({row.hypothesis for row in hazards if row.caught}),
     )
 
 

@@ -1,7 +1,6 @@
-"""`flake-hunt compare`: text, JSON and a page; its exit codes."""
+"""`flake-hunt compare`: text, JSON and Markdown; its exit codes."""
 
 import pathlib
-import re
 import shutil
 from typing import Any
 
@@ -37,7 +36,7 @@ def test_one_subject_twice(flake_hunt: Any, reports: pathlib.Path) -> None:
     assert (code, err) == (0, "")
     assert out.splitlines()[-1].startswith("no difference found: INVALID in A 0 of 12 runs (0 to 2")
     assert "None: the compared runs have the same settings." in out
-    for title in ("Compared", "Settings that differ", "Violations", "Throughput and latency"):
+    for title in ("Compared", "Settings that differ", "Violations"):
         assert title in out.splitlines()
 
 
@@ -55,64 +54,40 @@ def test_the_fix_of_a_defect_works(flake_hunt: Any, reports: pathlib.Path) -> No
     code, out, _ = flake_hunt("compare", *paths, "--fix", "--quiet")
     assert code == 0
     assert out.splitlines()[-1] == (
-        "the fix works: B is INVALID less often than A (95 % confidence): churn, A 12 of 12 runs "
-        "(73 to 100 %), B 0 of 12 runs (0 to 27 %); the rate falls by 38 to 100 percentage points"
+        "the fix works: churn (gather-not-atomic against correct): B is better: INVALID in "
+        "A 12 of 12 runs (73 to 100 %), B 0 of 12 runs (0 to 27 %)"
     )
     code, out, _ = flake_hunt("compare", *paths, "--output", "json")
     document = schemas.obeying("comparison", out)
-    assert (code, document["fixes"][0]["answer"]) == (10, "works")
-    assert document["pairs"][0]["fall_low"] == pytest.approx(0.387, abs=0.01)
+    assert (code, document["answer"]) == (10, "better")
+    assert document["rows"][0]["fall_low"] == pytest.approx(0.387, abs=0.01)
 
 
 def test_what_is_worse_or_the_same_is_no_fix(flake_hunt: Any, reports: pathlib.Path) -> None:
     code, out, _ = flake_hunt("compare", str(reports / "one"), str(reports / "bad"), "--fix", "-q")
     assert code == 10
-    assert "no fix: B is INVALID more often than A (95 % confidence)" in out
-    assert "the rate rises by 38 to 100 percentage points" in out
+    assert out.startswith("no fix: churn (correct against gather-not-atomic): B is worse: INVALID")
     code, out, _ = flake_hunt("compare", str(reports / "one"), str(reports / "two"), "--fix", "-q")
     assert code == 20
-    assert "not shown that B fixes A: churn, A 0 of 12 runs" in out
-    paths = [str(reports / name) for name in ("one", "bad", "two")]
-    assert flake_hunt("compare", *paths, "--fix")[0] == 2
+    assert out.startswith("not shown that B fixes A: no difference found: INVALID in A 0 of 12")
 
 
 def test_too_few_runs(flake_hunt: Any, reports: pathlib.Path) -> None:
     runs = [str(next((reports / name / "churn").iterdir())) for name in ("one", "bad")]
     code, out, _ = flake_hunt("compare", *runs)
     assert code == 20
-    assert out.splitlines()[-1] == "cannot tell: one run on each side says nothing about rates"
+    assert out.splitlines()[-1].startswith("cannot tell, fewer than 4 runs on a side: INVALID in")
 
 
-@pytest.mark.parametrize("form", [["--output", "json"]])
-def test_as_json_it_is_one_document(
-    flake_hunt: Any, reports: pathlib.Path, form: list[str]
-) -> None:
-    paths = [str(reports / name) for name in ("one", "bad", "two")]
-    code, out, err = flake_hunt("compare", *paths, *form)
+def test_as_json_it_is_one_document(flake_hunt: Any, reports: pathlib.Path) -> None:
+    paths = [str(reports / name) for name in ("one", "bad")]
+    code, out, err = flake_hunt("compare", *paths, "--output", "json")
     document = schemas.obeying("comparison", out)
     assert (code, document["exit_code"], err) == (10, 10, "")
-    assert [side["label"] for side in document["sides"]] == ["A", "B", "C"]
-    assert len(document["pairs"]) == 3
-    assert len(document["runs"]) == 3 * RUNS
-
-
-def test_the_page_has_tables_and_charts_and_loads_nothing(
-    flake_hunt: Any, reports: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    page = tmp_path / "page.html"
-    paths = [str(reports / name) for name in ("one", "bad")]
-    code, out, _ = flake_hunt("compare", *paths, "--html", str(page))
-    text = page.read_text()
-    assert code == 10
-    assert str(page) in out
-    assert "≠ different" in text
-    assert text.count('class="run s0"') == RUNS + 1, "a mark for each run, and one in the legend"
-    assert text.count('class="run s1"') == RUNS + 1
-    assert "gather-not-atomic: 12 of 12 (73–100 %)" in text
-    assert "throughput (allocations/s): " in text
-    assert "<script" not in text
-    assert "src=" not in text
-    assert "href=" not in text
+    assert [side["label"] for side in document["sides"]] == ["A", "B"]
+    [row] = document["rows"]
+    assert row["second"]["finding"].startswith("device_exclusivity")
+    assert row["first"]["medians"]["allocations_per_s"] == 41.5
 
 
 def test_a_comment_for_a_pull_request(
@@ -134,7 +109,7 @@ def test_a_comment_for_a_pull_request(
     [
         (["--comment", "comment.txt", "--link", "javascript:1"], "expected --link with https://"),
         (["--link", "https://example.com/1"], "expected --comment FILE with --link"),
-        (["--comment", "comment.txt"], "expected two runs or campaigns with --comment"),
+        (["--comment", "comment.txt"], "expected two runs or campaigns to compare, got 3"),
     ],
 )
 def test_a_comment_that_cannot_be_made(
@@ -151,12 +126,9 @@ def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathl
         archives.run(tmp_path, name, changes={"versions": {"scheduler": evil}, "subject": evil})
         for name in ("a", "b")
     ]
-    page = tmp_path / "page.html"
-    _, out, _ = flake_hunt("compare", *(str(run.path) for run in made), "--html", str(page))
+    _, out, _ = flake_hunt("compare", *(str(run.path) for run in made))
     assert "\x1b" not in out
     assert "\\x1b]0;x\\x07<script>" in out
-    assert "<script" not in page.read_text()
-    assert "\x1b" not in page.read_text()
 
 
 @pytest.mark.parametrize("names", [["one"], ["one", "one"], ["one", "nothing"], ["one", "."]])
@@ -167,21 +139,3 @@ def test_bad_input_is_one_sentence(
     assert (code, out) == (2, "")
     assert err.startswith("flake-hunt: expected ")
     assert err.count("\n") == 1
-
-
-def test_charts_are_drawn_within_their_width(
-    flake_hunt: Any, reports: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    page = tmp_path / "page.html"
-    flake_hunt("compare", str(reports / "one"), str(reports / "bad"), "--html", str(page))
-    text = page.read_text()
-    chart = text[text.index('<svg class="fit" viewBox="0 0 480') :].partition("</svg>")[0]
-    [floor] = re.findall(
-        r'<line x1="44.0" y1="230.0" x2="(\d+)\.0" y2="230.0" class="axis"/>', chart
-    )
-    assert floor == "468"
-    marks = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', chart)]
-    assert len(marks) == RUNS
-    assert len(set(marks)) == 5, "as many as there are throughputs"
-    assert 44 < min(marks) < max(marks) < 468
-    assert re.findall(r'text-anchor="middle">(\d+)</text>', chart) == ["0", "10", "20", "30", "40"]

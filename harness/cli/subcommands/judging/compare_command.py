@@ -1,7 +1,6 @@
 """`flake-hunt compare`: runs and campaigns against each other."""
 
 import pathlib
-import string
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,13 +18,9 @@ def compare(
         typer.Argument(
             metavar="RUNS",
             callback=run_paths.compared,
-            help="Two or more: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
+            help="Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
         ),
     ],
-    html: Annotated[
-        pathlib.Path | None,
-        typer.Option("--html", metavar="FILE", help="Also write a page with tables and charts."),
-    ] = None,
     comment: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -37,13 +32,6 @@ def compare(
     link: Annotated[
         str, typer.Option("--link", metavar="URL", help="With --comment: where the reports are.")
     ] = "",
-    same_machine: Annotated[  # noqa: FBT002
-        bool,
-        typer.Option(
-            "--same-machine",
-            help="Compare throughput and latency although the machine was restarted in between.",
-        ),
-    ] = False,
     is_fix: Annotated[  # noqa: FBT002
         bool,
         typer.Option(
@@ -51,7 +39,6 @@ def compare(
             help="Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the random resamples.")] = 1,
     output: outputs.Form = "text",
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", "-q", help="Print only the answer.")
@@ -60,7 +47,7 @@ def compare(
         bool, typer.Option("--verbose", "-v", help="Print all rows of all tables.")
     ] = False,
 ) -> int:
-    """Compare runs or campaigns: settings that differ, violations, throughput, latency.
+    """Compare two runs or campaigns: settings that differ, violations, throughput.
 
     Make a campaign of each scheduler, version or setting first: hunt --repeat 100
 
@@ -78,31 +65,23 @@ def compare(
 
     20: there are too few runs to decide, some cannot be read, or none can be compared.
     """
-    from harness import errors, writing
-    from harness.comparison import comments, comparing, comparison_pages
+    from harness import writing
+    from harness.comparison import comments, comparing
 
     _require_comment(link, comment)
-    if (is_fix or comment) and len(paths) != 2:
-        option = "--fix" if is_fix else "--comment"
-        raise errors.UsageError(
-            f"expected two runs or campaigns with {option}, before and after it, got {len(paths)}"
-        )
-    form = output
-    with outputs.chosen(form, quiet=quiet, verbose=verbose) as out:
-        labels = comments.LABELS if comment else string.ascii_uppercase
-        comparison = comparing.compare(paths, seed=seed, same_machine=same_machine, labels=labels)
+    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        labels = comments.LABELS if comment else comparing.LABELS
+        comparison = comparing.compare(paths, labels=labels)
         if comment is not None:
             writing.replace(comment, comments.markdown(comparison, link=link).encode())
-        if html is not None:
-            comparison_pages.write(html, comparison)
         if out.is_json:
             out.document(comparison)
         else:
             _print(comparison, out)
-            _print_fix(comparison, is_asked=is_fix)
-            for file in filter(None, (html, comment)):
-                out.note(f"  {file}")
-    return _fix_exit_code(comparison) if is_fix else comparison.exit_code
+            _print_line(_said(comparison, is_fix=is_fix))
+            if comment is not None:
+                out.note(f"  {comment}")
+    return comparison.answer.fix_exit_code if is_fix else comparison.exit_code
 
 
 def _require_comment(link: str, comment: pathlib.Path | None) -> None:
@@ -115,12 +94,15 @@ def _require_comment(link: str, comment: pathlib.Path | None) -> None:
         raise errors.UsageError(f"expected --link with https:// or http://, got {link!r:.80}")
 
 
-def _fix_exit_code(comparison: "documents.Comparison") -> int:
-    """Return the exit code of `--fix`; 20 if nothing can be compared."""
-    from harness.comparison.documents import FixAnswer
+def _said(comparison: "documents.Comparison", *, is_fix: bool) -> str:
+    from harness.comparison.documents import Answer
 
-    answers = [fix.answer for fix in comparison.fixes]
-    return answers[0].exit_code if answers else FixAnswer.NOT_SHOWN.exit_code
+    if not is_fix:
+        return comparison.summary
+    first, second = (side.label for side in comparison.sides)
+    answers = {Answer.BETTER: "the fix works", Answer.WORSE: "no fix"}
+    answer = answers.get(comparison.answer, f"not shown that {second} fixes {first}")
+    return f"{answer}: {comparison.summary}"
 
 
 def _print(comparison: "documents.Comparison", out: outputs.Output) -> None:
@@ -128,18 +110,7 @@ def _print(comparison: "documents.Comparison", out: outputs.Output) -> None:
 
     if not out.is_quiet:
         for table in comparison_texts.tables(comparison):
-            shown = table if out.is_verbose else comparison_texts.shortened(table)
-            _print_table(shown)
-    _print_line(comparison.summary)
-
-
-def _print_fix(comparison: "documents.Comparison", *, is_asked: bool) -> None:
-    """Print whether the second side is a fix, if that was asked or if it is one."""
-    from harness.comparison.documents import FixAnswer
-
-    for fix in comparison.fixes:
-        if is_asked or fix.answer is FixAnswer.WORKS:
-            _print_line(fix.text)
+            _print_table(table if out.is_verbose else comparison_texts.shortened(table))
 
 
 def _print_table(table: "comparison_texts.Table") -> None:
