@@ -220,11 +220,11 @@ def _settings(pairs: Sequence[Pair]) -> Iterator[documents.SettingDifference]:
     for first, second in pairs:
         for key, mine, theirs in setting_differences.between(first.runs, second.runs):
             seen.setdefault((key, tuple(mine), tuple(theirs)), set()).add(first.scenario)
-    for (key, mine, theirs), scenarios in seen.items():
+    for (key, first_values, second_values), scenarios in seen.items():
         yield documents.SettingDifference(
             key=key,
-            first_values=list(mine),
-            second_values=list(theirs),
+            first_values=list(first_values),
+            second_values=list(second_values),
             scenarios=sorted(scenarios),
         )
 

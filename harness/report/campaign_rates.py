@@ -106,7 +106,7 @@ def _line(rows: pd.DataFrame, number: int, times: Sequence[str], top: float) -> 
         cluster=cluster,
         campaigns=len(rows),
         newest=found[-1],
-        all=Rate(rows["invalid"].sum(), rows["runs"].sum()),
+        all=Rate(int(rows["invalid"].sum()), int(rows["runs"].sum())),
         points=[
             _point(
                 100 * (times.index(time) + 0.3) / len(times) + aside, f"{time}: {rate}", rate, top

@@ -66,11 +66,11 @@ def compare(
     20: there are too few runs to decide, some cannot be read, or none can be compared.
     """
     from harness import writing
-    from harness.comparison import comments, comparing
+    from harness.comparison import comments, comparing, sides
 
     _require_comment(link, comment)
     with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-        labels = comments.LABELS if comment else comparing.LABELS
+        labels = comments.LABELS if comment else sides.LABELS
         comparison = comparing.compare(paths, labels=labels)
         if comment is not None:
             writing.replace(comment, comments.markdown(comparison, link=link).encode())
