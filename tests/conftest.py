@@ -78,6 +78,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help="defer the tests of tests/deferred.txt")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Have `make test` try fewer random inputs; worker processes inherit it."""
+    if config.getoption("fast"):
+        for name, amount in deferring.AMOUNTS.items():
+            os.environ.setdefault(name, amount)
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which tests run."""
     if not config.getoption("fast"):

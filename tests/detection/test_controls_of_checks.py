@@ -130,10 +130,3 @@ def test_it_has_a_golden_run_that_is_invalid(check: str) -> None:
 
 def test_each_check_has_random_histories() -> None:
     assert sorted(name for names in RANDOM.values() for name in names) == sorted(NAMES)
-
-
-@pytest.mark.parametrize("path", RANDOM)
-def test_there_are_three_thousand_of_them(path: str) -> None:
-    source = (ROOT / "tests/unit/checks" / path).read_text()
-    assert '"FLAKE_HUNT_HISTORIES", "3000"' in source
-    assert "range(HISTORIES)" in source

@@ -18,7 +18,7 @@ from tests.histories import worlds
 from tests.model_based.allocation import drawn_pools
 
 Object = dict[str, Any]
-PROBLEMS = int(os.environ.get("FLAKE_HUNT_HISTORIES", "200"))
+PROBLEMS = max(200, int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 15)
 CLAIMS_MAX = 12
 """Claims that are allocated one after the other."""
 

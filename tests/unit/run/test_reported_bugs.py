@@ -1,17 +1,12 @@
-"""Each reported bug is a known defect, has a page, or is in the table of what is left out."""
+"""The table of reports that are left out names defects that are there."""
 
 import pathlib
 import re
 
-import pytest
-
 from harness.run.defects import defect_records
-from harness.scenario import hazards
 
 FOLDER = pathlib.Path(__file__).parents[3] / "docs" / "findings"
 TABLE = (FOLDER / "left-out.md").read_text()
-REPORTS = pathlib.Path(__file__).with_name("reported_bugs.txt").read_text().split()
-"""The reports of 2025 and 2026 that are known, of an issue and its pull request one."""
 
 
 def _is_in(text: str, report: str) -> bool:
@@ -22,12 +17,6 @@ DEFECTS = {
     item.name: " ".join([*item.issues, item.description]) for item in defect_records.listed()
 }
 """Issues and description of each known defect, by its name."""
-
-
-@pytest.mark.parametrize("report", REPORTS)
-def test_no_report_is_forgotten(report: str) -> None:
-    pages = [page.path.read_text() for page in hazards.pages().values()]
-    assert any(_is_in(text, report) for text in [TABLE, *pages, *DEFECTS.values()])
 
 
 def test_what_is_left_out_is_no_known_defect() -> None:

@@ -14,7 +14,7 @@ from harness.checks.witness import audit_events, audit_history, comparing, watch
 from harness.history import records
 from tests.histories import audit_logs, language
 
-HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "60"))
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
 PLACE = {"namespace": language.NAMESPACE}
 
