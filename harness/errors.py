@@ -25,6 +25,7 @@ Violations of a guarantee are never exceptions, and a harness error never makes 
 A message states the expectation, the actual value, and the remedy.
 """
 
+import pathlib
 from typing import ClassVar
 
 
@@ -68,9 +69,21 @@ class MissingExtraError(UsageError):
     """A library that an extra of the package installs is missing."""
 
     def __init__(self, library: str, extra: str) -> None:
-        super().__init__(
-            f"expected {library}, which is not installed: pip install 'flake-hunt[{extra}]'"
-        )
+        super().__init__(f"expected {library}, which is not installed: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs what an extra of this package needs.
+
+    No registry has the package itself: outside a checkout, the command names its libraries.
+    """
+    if (pathlib.Path(__file__).parents[1] / "pyproject.toml").is_file():
+        return f"pip install '.[{extra}]'"
+    import importlib.metadata  # 15 ms
+
+    needed = importlib.metadata.requires("flake-hunt") or ()
+    libraries = [line.partition(";")[0].strip() for line in needed if f"== '{extra}'" in line]
+    return " ".join(["pip install", *(f"'{library}'" for library in libraries)])
 
 
 class PluginError(UsageError):

@@ -22,7 +22,7 @@ from mutation import sessions, survivors
 
 _HISTORIES = "300"
 """The fewest with which the tests against brute force find enough of each kind."""
-_SLOW_IMPORTS = ("msgspec", "numpy", "pandas", "pytest", "zstandard")
+_SLOW_IMPORTS = ("msgspec", "numpy", "pandas", "pytest", "backports.zstd")
 """Every child needs them. None is of the repository, whose modules may be mutants."""
 
 

@@ -4,6 +4,7 @@ Every piece of data ends a block, which can be decompressed although its frame h
 memory for reading is bounded, whatever a file contains.
 """
 
+import functools
 import io
 from typing import IO, Any
 
@@ -45,42 +46,43 @@ class Compressor:
     """
 
     def __init__(self, *, level: int = LEVEL) -> None:
-        import zstandard  # 10 ms: only for those who compress
+        from harness.compression import zstd  # 10 ms: only for those who compress
 
-        self._compressor = zstandard.ZstdCompressor(level=level, write_checksum=True)
-        self._flush_block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
-        self._frame: Any = None
-        """The frame that was begun; None: the last one was ended."""
+        parameters = zstd.CompressionParameter
+        options = {parameters.compression_level: level, parameters.checksum_flag: 1}
+        self._compressor = zstd.ZstdCompressor(options=options)
         self._size = 0
-        """Uncompressed bytes in this frame."""
+        """Uncompressed bytes in this frame; 0: none was begun."""
 
     def append(self, data: bytes) -> bytes:
         """Return the data as a block that can be decompressed whole."""
         before = self.end() if self._size >= FRAME_MAX else b""
-        if self._frame is None:
-            self._frame = self._compressor.compressobj()
         self._size += len(data)
-        block: bytes = self._frame.compress(data) + self._frame.flush(self._flush_block)
-        return before + block
+        return before + self._compressor.compress(data, self._compressor.FLUSH_BLOCK)
 
     def append_frame(self, data: bytes) -> bytes:
+        """Return the data as a whole frame."""
         return self.end() + self.append(data) + self.end()
 
     def end(self) -> bytes:
         """Return the end of the frame; empty if none was begun."""
-        frame, self._frame, self._size = self._frame, None, 0
-        end: bytes = b"" if frame is None else frame.flush()
-        return end
+        if not self._size:
+            return b""
+        self._size = 0
+        return self._compressor.flush()
 
 
 class _Decompressing(io.RawIOBase):
     """The content of a file of frames."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        import zstandard
+        from harness.compression import zstd
 
-        self._file, self._error = file, zstandard.ZstdError
-        self._decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW_MAX)
+        self._file, self._error = file, zstd.ZstdError
+        self._new_frame = functools.partial(
+            zstd.ZstdDecompressor,
+            options={zstd.DecompressionParameter.window_log_max: WINDOW_MAX.bit_length() - 1},
+        )
         self._frame: Any = None
         """The frame that is being read; None: between two frames."""
         self._rest = b""
@@ -122,7 +124,7 @@ class _Decompressing(io.RawIOBase):
 
     def _decompress(self, piece: bytes) -> bytes:
         if self._frame is None:
-            self._frame = self._decompressor.decompressobj()
+            self._frame = self._new_frame()
         try:
             content: bytes = self._frame.decompress(piece)
         except self._error as error:

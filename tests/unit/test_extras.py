@@ -69,7 +69,7 @@ def test_a_missing_extra_is_one_sentence(
     asked = [[*words, "--reports", str(tmp_path)] for words in commands]
     for code, out, err in run([module], *asked):
         assert (code, err.count("\n")) == (2, 1), out + err
-        assert f"which is not installed: pip install 'flake-hunt[{extra}]'" in err
+        assert f"which is not installed: pip install '.[{extra}]'" in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -79,7 +79,7 @@ def test_the_driver_without_its_extra(tmp_path: pathlib.Path, module: str) -> No
     words = ["driver", "--kubeconfig", "x", "--node", "n", f"--cdi-dir={tmp_path}/x", *folders]
     ((code, out, err),) = run([module], words)
     assert (code, err.count("\n")) == (2, 1), out + err
-    assert "which is not installed: pip install 'flake-hunt[driver]'" in err
+    assert "which is not installed: pip install '.[driver]'" in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,13 +87,13 @@ def test_the_driver_without_its_extra(tmp_path: pathlib.Path, module: str) -> No
 def test_the_suite_of_drivers_without_its_extra(module: str) -> None:
     ((code, out, err),) = run([module], ["driver-test", "--driver", "command=true"])
     assert (code, err.count("\n")) == (2, 1), out + err
-    assert "which is not installed: pip install 'flake-hunt[driver]'" in err
+    assert "which is not installed: pip install '.[driver]'" in err
 
 
 def test_doctor_names_the_missing_extra() -> None:
     ((code, out, _),) = run(["docker"], ["doctor", "--for", "kind"])
     assert code == 1
-    assert "pip install 'flake-hunt[kind]'" in " ".join(out.replace("│", " ").split())
+    assert "pip install '.[kind]'" in " ".join(out.replace("│", " ").split())
 
 
 def _needed(names: set[str]) -> set[str]:

@@ -93,7 +93,7 @@ class _Remote:
         except ImportError as error:
             raise errors.UsageError(
                 f"expected a package that reads {url}, but it is not installed ({error}): "
-                f"pip install 'flake-hunt[{EXTRA}]' and the package of the protocol (s3fs for s3://), "
+                f"{errors.install_command(EXTRA)} and the package of the protocol (s3fs for s3://), "
                 "or copy the folder here and name the copy"
             ) from error
         except ValueError as error:

@@ -37,18 +37,17 @@ class Imported:
 
     def __iter__(self) -> Iterator[Object]:
         """Yield the objects, nodes first and slices last."""
-        import zstandard
+        from harness.compression import zstd
 
-        stream = zstandard.ZstdDecompressor().stream_reader(self.compressed)
-        with io.BufferedReader(stream) as lines:
+        with zstd.ZstdFile(io.BytesIO(self.compressed)) as lines:
             yield from of_lines(lines)
 
 
 def chunks(compressed: bytes) -> Iterator[bytes]:
     """Yield the text of a saved list in parts."""
-    import zstandard
+    from harness.compression import zstd
 
-    with zstandard.ZstdDecompressor().stream_reader(compressed) as stream:
+    with zstd.ZstdFile(io.BytesIO(compressed)) as stream:
         while chunk := stream.read(1 << 20):
             yield chunk
 
@@ -73,14 +72,13 @@ class _Collection:
     """The objects of the files so far."""
 
     def __init__(self) -> None:
-        import zstandard  # 10 ms
+        from harness.compression import zstd  # 10 ms
 
         self._first: dict[tuple[str, str, str], sources.Source] = {}
         """Where each name of a kind stands."""
         self._others: dict[str, list[Object]] = {kind: [] for kind in _ORDER}
         self._slices = io.BytesIO()
-        self._compressor = zstandard.ZstdCompressor(level=3)
-        self._packed = self._compressor.stream_writer(self._slices, closefd=False)
+        self._packed = zstd.ZstdFile(self._slices, "w")
         self._features = slice_features.Features()
         self._nodes = referenced_nodes.ReferencedNodes()
 
@@ -119,12 +117,12 @@ class _Collection:
         return Imported(paths=paths, summary=self._summary(digest), compressed=packed)
 
     def _whole(self) -> tuple[bytes, str]:
-        import zstandard
+        from harness.compression import zstd
 
-        self._packed.close()  # type: ignore[no-untyped-call]
+        self._packed.close()
         self._slices.seek(0)
         whole, digest = io.BytesIO(), hashlib.sha256()
-        with self._compressor.stream_writer(whole, closefd=False) as packed:
+        with zstd.ZstdFile(whole, "w") as packed:
 
             def write(text: bytes) -> None:
                 digest.update(text)
@@ -134,7 +132,7 @@ class _Collection:
             for kind in _ORDER:
                 for obj in self._others[kind]:
                     write(msgspec.json.encode(obj) + b",\n")
-            with zstandard.ZstdDecompressor().stream_reader(self._slices) as stream:
+            with zstd.ZstdFile(self._slices) as stream:
                 held = b""
                 while chunk := stream.read(1 << 20):
                     write(held)

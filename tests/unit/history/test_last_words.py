@@ -4,8 +4,8 @@ import os
 import pathlib
 
 import pytest
-import zstandard
 
+from harness.compression import zstd
 from harness.history import last_words
 
 PANIC = "panic: interface conversion: interface {} is *v1.A, not *v1.B [recovered, repanicked]"
@@ -69,7 +69,7 @@ def test_it_is_found(tmp_path: pathlib.Path, text: str, expected: str) -> None:
     log.write_bytes(text.encode())
     assert last_words.of_log(log, or_last_line=False) == expected
     packed = tmp_path / "scheduler.log.zst"
-    packed.write_bytes(zstandard.ZstdCompressor().compress(text.encode()))
+    packed.write_bytes(zstd.compress(text.encode()))
     assert last_words.of_log(packed, or_last_line=False) == expected
 
 

@@ -4,10 +4,10 @@ import io
 import tracemalloc
 
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.compression import zstd
 from harness.history import zstd_frames
 from tests.histories import damages
 
@@ -38,9 +38,7 @@ def test_what_was_appended_is_read(pieces: list[bytes], frame_max: int) -> None:
         patch.setattr(zstd_frames, "FRAME_MAX", frame_max)
         content = b"".join(compressed(pieces))
     assert read(content) == (b"".join(pieces), False)
-    decompressor = zstandard.ZstdDecompressor()
-    with decompressor.stream_reader(content, read_across_frames=True) as reader:
-        assert reader.read() == b"".join(pieces)
+    assert not content or zstd.decompress(content) == b"".join(pieces)
 
 
 def test_each_frame_can_be_read_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +150,7 @@ def test_a_small_file_that_grows_without_end_is_not_read_further(
     monkeypatch: pytest.MonkeyPatch, frames: int
 ) -> None:
     monkeypatch.setattr(zstd_frames, "UNPACKED_MAX", 2**20)
-    frame = zstandard.ZstdCompressor().compress(bytes(8 * 2**20 // frames))
+    frame = zstd.compress(bytes(8 * 2**20 // frames))
     with pytest.raises(zstd_frames.BombError, match="grows to more than 1 MiB and 300 times"):
         read(frame * frames)
     with pytest.raises(zstd_frames.BombError):

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
-import zstandard
 
 from harness import errors
 from harness.checks import judging
+from harness.compression import zstd
 from harness.history import directories, journal_reader, manifests, plans
 from harness.packing import making, opening
 from harness.packing.redaction import names, texts
@@ -42,9 +42,7 @@ def unpacked_bytes(content: bytes) -> Iterator[tuple[str, bytes]]:
         for name in archive.namelist():
             data = archive.read(name)
             if name.endswith(".zst"):
-                data = (
-                    zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).read()
-                )
+                data = zstd.decompress(data)
             elif name.endswith(".gz"):
                 data = gzip.decompress(data)
             yield name, data

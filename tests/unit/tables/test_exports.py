@@ -134,4 +134,4 @@ def test_without_duckdb(tmp_path: pathlib.Path, run, ask, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "duckdb", None)
     code, _, err = ask("export", run, "-o", tmp_path / "new")
     assert code == 2
-    assert "pip install 'flake-hunt[analysis]'" in err
+    assert "pip install '.[analysis]'" in err

@@ -93,7 +93,7 @@ def test_without_duckdb(run: pathlib.Path, ask, monkeypatch: pytest.MonkeyPatch)
     for arguments in (("query", run, "select 1"), ("check", run, "--second-judge")):
         code, _, err = ask(*arguments)
         assert code == 2
-        assert "pip install 'flake-hunt[analysis]'" in err
+        assert "pip install '.[analysis]'" in err
 
 
 def test_judges_that_agree(run: pathlib.Path, ask) -> None:

@@ -4,12 +4,12 @@ import gzip
 import pathlib
 
 import pytest
-import zstandard
 
 from harness.checks.witness import audit_files
+from harness.compression import zstd
 from tests.histories import audit_logs, damages
 
-COMPRESS = {".gz": gzip.compress, "zst": zstandard.compress}
+COMPRESS = {".gz": gzip.compress, "zst": zstd.compress}
 LINES = [audit_logs.line(event) for event in audit_logs.events("a+D1 b+D2 a-D1 c+D1 b~")]
 
 
@@ -54,10 +54,10 @@ def test_rotated_and_compressed_parts_are_read_oldest_first(tmp_path: pathlib.Pa
         (gzip.compress(b"".join(LINES) * 50)[:-30], None, 1),
         (b"\x1f\x8bno gzip", "", 1),
         (b"\x28\xb5\x2f\xfdzstd", "", 1),
-        (zstandard.compress(b"".join(LINES)), "12345", 0),
-        (zstandard.compress(b"".join(LINES)) + zstandard.compress(LINES[0]), "123451", 0),
-        (zstandard.compress(b"".join(LINES) * 50)[:-30], None, 1),
-        (zstandard.compress(b"".join(LINES)) + b"something else", None, 1),
+        (zstd.compress(b"".join(LINES)), "12345", 0),
+        (zstd.compress(b"".join(LINES)) + zstd.compress(LINES[0]), "123451", 0),
+        (zstd.compress(b"".join(LINES) * 50)[:-30], None, 1),
+        (zstd.compress(b"".join(LINES)) + b"something else", None, 1),
         (damages.bomb(2**16), "", 1),
         (damages.bomb(1, window_log=30), "", 1),
     ],
