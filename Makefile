@@ -12,7 +12,8 @@ SUBJECT ?= python
 MINUTES ?= 30
 # pip shows what it does on a terminal only.
 QUIET := $(shell test -t 2 || echo --quiet)
-PIP := $(BIN)/pip install $(QUIET) --disable-pip-version-check -c constraints.txt
+# Python compiles a module when it is first used: most of those that are installed, such as the tests of pandas, never are.
+PIP := $(BIN)/pip install $(QUIET) --no-compile --disable-pip-version-check -c constraints.txt
 # Images of Python often set it: every process of every run would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # In the container of a Podman without root, the user's own number would be another user's: it could not write the reports.

@@ -25,7 +25,6 @@ Violations of a guarantee are never exceptions, and a harness error never makes 
 A message states the expectation, the actual value, and the remedy.
 """
 
-import pathlib
 from typing import ClassVar
 
 
@@ -75,15 +74,16 @@ class MissingExtraError(UsageError):
 def install_command(extra: str) -> str:
     """Return the command that installs what an extra of this package needs.
 
-    No registry has the package itself: outside a checkout, the command names its libraries.
+    No registry has the package itself: if it was not installed from a checkout, the command names
+    the libraries.
     """
-    if (pathlib.Path(__file__).parents[1] / "pyproject.toml").is_file():
-        return f"pip install '.[{extra}]'"
     import importlib.metadata  # 15 ms
 
-    needed = importlib.metadata.requires("flake-hunt") or ()
-    libraries = [line.partition(";")[0].strip() for line in needed if f"== '{extra}'" in line]
-    return " ".join(["pip install", *(f"'{library}'" for library in libraries)])
+    package = importlib.metadata.distribution("flake-hunt")
+    if "dir_info" in (package.read_text("direct_url.json") or ""):
+        return f"pip install '.[{extra}]'"
+    needed = [line.split(";")[0] for line in package.requires or () if f"== '{extra}'" in line]
+    return " ".join(["pip install", *(f"'{library.strip()}'" for library in needed)])
 
 
 class PluginError(UsageError):

@@ -25,6 +25,8 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TIMEOUT_S = 300
+SIZE_MAX_MB = 300
+"""Of an empty environment with the wheel."""
 VALID, INVALID, UNKNOWN = 0, 10, 20
 NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "KUBECONFIG")
 TOKEN = re.compile(r"\bfh\d+-[\w.~-]+")
@@ -149,9 +151,18 @@ def install(python: str, wheel: pathlib.Path, folder: pathlib.Path) -> Installed
     empty.mkdir(parents=True)
     subprocess.run([python, "-m", "venv", environment], check=True, timeout=TIMEOUT_S)
     pip = [environment / "bin" / "pip", "install", "-qq", "--disable-pip-version-check"]
-    pins = ["-c", ROOT / "constraints.txt"]
+    pins = ["--no-compile", "-c", ROOT / "constraints.txt"]
     subprocess.run([*pip, *pins, wheel], cwd=empty, check=True, timeout=TIMEOUT_S)
+    require_slim(environment)
     return Installed(binaries=environment / "bin", folder=empty)
+
+
+def require_slim(environment: pathlib.Path) -> None:
+    """Print how much an environment takes; raise CheckError if that is too much."""
+    found = sum(path.lstat().st_blocks for path in environment.rglob("*")) * 512 >> 20
+    print(f"an empty environment with the wheel: {found} MB", flush=True)
+    if found > SIZE_MAX_MB:
+        raise CheckError(f"expected at most {SIZE_MAX_MB} MB in an environment, got {found} MB")
 
 
 def install_extra(extra: str, wheel: pathlib.Path, base: Installed) -> Installed:

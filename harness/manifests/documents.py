@@ -1,6 +1,6 @@
 """The objects of a file, one after another: of its documents, and of the `items` of a List.
 
-Items are handed out while the file is read, so that a long list needs the memory of its text only.
+A long list in JSON needs the memory of its text only: its items are handed out one after another.
 """
 
 import json
@@ -13,7 +13,7 @@ from harness import errors, regular_files
 from harness.manifests import sources, yaml_documents
 
 FILE_BYTES_MAX = 512 * 1024 * 1024
-"""Largest file; 10,000 slices of eight devices have about 60 MB in YAML."""
+"""Largest file of JSON; 10,000 slices of eight devices have about 60 MB."""
 
 
 class _Envelope(msgspec.Struct, rename="camel"):

@@ -1,12 +1,9 @@
-"""Reads YAML with bounds: aliases do not multiply, nothing is nested too deep, no key comes twice.
+"""Reads YAML as kubectl does, with bounds: aliases do not multiply, nothing is nested too deep."""
 
-The values are built from the parser's events, and not from PyYAML's tree of nodes, which needs
-fifty times the memory of the text. The items of a list are handed out as soon as they are read.
-"""
-
-import dataclasses
+import itertools
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
@@ -14,24 +11,70 @@ import yaml
 from harness import errors
 from harness.manifests import sources, yaml_values
 
+BYTES_MAX = 16 * 2**20
+"""Largest file of YAML: its tree needs fifty times the memory of the text."""
 DEPTH_MAX = 100
 """Collections inside collections; objects of the API have about twenty."""
 ALIASED_MAX = 100_000
 """Values that come from aliases, in one document."""
 _LIST = "List"
-_MERGE = "<<"
+_PLAIN, _TAG = "!plain", "tag:yaml.org,2002:"
 _Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TAG = "tag:yaml.org,2002:"
-_TAGS_OF_COLLECTIONS = (None, "!", f"{_TAG}map", f"{_TAG}seq")
 Place = tuple[sources.Source, Any]
 
 
-class _Problem(Exception):  # noqa: N818 - becomes a ManifestError, with the file's name
-    """A mistake, with its line, counted from 0."""
+class _Problem(yaml.MarkedYAMLError):  # type: ignore[misc]
+    """What JSON cannot say, or too much of it."""
 
-    def __init__(self, line: int, text: str) -> None:
-        super().__init__(text)
-        self.line = line
+    def __init__(self, node: yaml.Node, text: str) -> None:
+        super().__init__(problem=text, problem_mark=node.start_mark)
+
+
+class _Loader(_Base):
+    """Builds what JSON has: dates stay text, and other tags are refused."""
+
+    yaml_implicit_resolvers: dict[str | None, Any] = {}  # noqa: RUF012 - PyYAML copies it
+    yaml_constructors: dict[str | None, Any] = {}  # noqa: RUF012
+
+    def plain(self, node: yaml.ScalarNode) -> yaml_values.Scalar:
+        try:
+            return yaml_values.plain(node.value)
+        except ValueError as error:
+            raise _Problem(node, str(error)) from error
+
+    def mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+        """Return a mapping with keys as JSON has them: `on: 1` is {"true": 1}."""
+        keys = set()
+        for key, _ in node.value:
+            name = self._key(key)
+            if name in keys:
+                raise _Problem(key, f"expected each key once, got {name!r:.60} twice")
+            keys.add(name)
+        self.flatten_mapping(node)
+        return {
+            self._key(key): self.construct_object(value, deep=True) for key, value in node.value
+        }
+
+    def _key(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise _Problem(node, "expected text as a key, got a list or a mapping")
+        key = self.construct_object(node)
+        return key if isinstance(key, str) else json.dumps(key)
+
+    def refuse(self, node: yaml.Node) -> None:
+        raise _Problem(node, f"expected no tag of YAML, got {node.tag!r:.60}")
+
+
+_Loader.add_implicit_resolver(f"{_TAG}merge", re.compile("<<$"), ["<"])
+_Loader.add_implicit_resolver(_PLAIN, re.compile(""), None)
+for _name in ("int", "float", "bool", "null"):
+    _Loader.add_constructor(f"{_TAG}{_name}", _Loader.plain)
+_Loader.add_constructor(_PLAIN, _Loader.plain)
+for _name in ("str", "merge"):
+    _Loader.add_constructor(f"{_TAG}{_name}", _Base.construct_scalar)
+_Loader.add_constructor(f"{_TAG}seq", _Base.construct_yaml_seq)
+_Loader.add_constructor(f"{_TAG}map", _Loader.mapping)
+_Loader.add_constructor(None, _Loader.refuse)
 
 
 def read(path: str, content: bytes) -> Iterator[Place]:
@@ -39,18 +82,50 @@ def read(path: str, content: bytes) -> Iterator[Place]:
 
     Raises ManifestError, with the line, if it is not YAML, or not YAML that JSON can say.
     """
+    if len(content) > BYTES_MAX:
+        raise errors.ManifestError(
+            f"{path}: expected at most {BYTES_MAX >> 20} MiB of YAML: divide it, or write JSON "
+            "(kubectl get -o json)"
+        )
     try:
-        yield from _Reader(path).read(content)
-    except _Problem as problem:
-        where = f"{path}, line {problem.line + 1}"
-        raise errors.ManifestError(f"{where}: {problem}") from problem
+        yield from _documents(path, content)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}, line {mark.line + 1}" if mark else path
-        raise errors.ManifestError(f"{where}: expected YAML; {_said(error, content)}") from error
-    except (yaml.YAMLError, UnicodeError) as error:
+        raise errors.ManifestError(f"{where}: {_said(error, content)}") from error
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         why = " ".join(str(error).split())
         raise errors.ManifestError(f"{path}: expected YAML or JSON; {why:.200}") from error
+
+
+def _documents(path: str, content: bytes) -> Iterator[Place]:
+    loader, number = _Loader(content), 0
+    try:
+        while loader.check_node():
+            node, number = loader.get_node(), number + 1
+            _require_bounded(node)
+            value = loader.construct_document(node)
+            if value is not None:
+                yield from _places(path, number, node, value)
+    finally:
+        loader.dispose()
+
+
+def _places(path: str, number: int, node: Any, value: Any) -> Iterator[Place]:
+    """Yield a document, or the items of one that is a list of objects."""
+
+    def source(part: yaml.Node, item: int | None = None) -> sources.Source:
+        line = part.start_mark.line + 1
+        return sources.Source(path=path, document=number, item=item, line=line)
+
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
+        yield source(node), value
+        return
+    kind, version = str(value.get("kind")), str(value.get("apiVersion"))
+    require_list(source(node), kind)
+    nodes = next(part.value for key, part in node.value if key.value == "items")
+    for index, (part, item) in enumerate(zip(nodes, value["items"], strict=True), start=1):
+        yield source(part, index), typed(item, kind, version)
 
 
 def require_list(source: sources.Source, kind: str) -> None:
@@ -68,178 +143,45 @@ def typed(value: Any, kind: str, version: str) -> Any:
     return {"apiVersion": version, "kind": kind.removesuffix(_LIST), **value}
 
 
+def _require_bounded(root: yaml.Node) -> None:
+    """Raise _Problem for a document that is nested too deep, or that aliases make too large."""
+    sizes: dict[int, int] = {}
+    aliased = 0
+
+    def size(node: yaml.Node, depth: int) -> int:
+        nonlocal aliased
+        if depth > DEPTH_MAX:
+            raise _Problem(node, f"expected at most {DEPTH_MAX} collections inside each other")
+        if id(node) not in sizes:
+            sizes[id(node)] = 0  # until it is complete
+            sizes[id(node)] = 1 + sum(size(part, depth + 1) for part in _parts(node))
+            return sizes[id(node)]
+        aliased += sizes[id(node)]
+        if not sizes[id(node)]:
+            raise _Problem(node, "expected no collection inside itself, got an alias of it there")
+        if aliased > ALIASED_MAX:
+            raise _Problem(
+                node, f"expected at most {ALIASED_MAX} values by aliases: write them out"
+            )
+        return sizes[id(node)]
+
+    size(root, 0)
+
+
+def _parts(node: yaml.Node) -> Iterable[yaml.Node]:
+    match node:
+        case yaml.MappingNode():
+            return itertools.chain.from_iterable(node.value)
+        case yaml.SequenceNode():
+            return node.value
+    return ()
+
+
 def _said(error: yaml.MarkedYAMLError, content: bytes) -> str:
+    if isinstance(error, _Problem):
+        return str(error.problem)
     mark = error.problem_mark
     lines = content.splitlines()[mark.line : mark.line + 1] if mark else []
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else b""
     tab = " (the line begins with a tab: use spaces)" if b"\t" in indent else ""
-    return f"{error.problem}{tab}"
-
-
-@dataclasses.dataclass(slots=True)
-class _Open:
-    """A list or mapping that is not complete."""
-
-    value: Any
-    line: int
-    anchor: str | None
-    key: str | None = None
-    """Of a mapping: the key whose value comes next."""
-    own: set[str] = dataclasses.field(default_factory=set)
-    """Of a mapping: its keys without those that are merged into it."""
-    size: int = 1
-    """Values in it, with those of aliases."""
-
-
-class _Reader:
-    """Reads the documents of one file."""
-
-    def __init__(self, path: str) -> None:
-        self._path, self._number = path, 0
-        self._begin()
-
-    def _begin(self) -> None:
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Any, int]] = {}
-        self._aliased = 0
-        self._items = 0
-        self._untyped: list[Place] = []
-        self._root: tuple[int, Any] = (0, None)
-
-    def read(self, content: bytes) -> Iterator[Place]:
-        """Yield the documents and items."""
-        parser = _Base(content)
-        try:
-            while parser.check_event():
-                event = parser.get_event()
-                yield from self._see(event)
-        finally:
-            parser.dispose()
-
-    def _see(self, event: Any) -> Iterator[Place]:
-        line = event.start_mark.line
-        match event:
-            case yaml.ScalarEvent():
-                yield from self._put(self._scalar(event, line), 1, line, event.anchor)
-            case yaml.AliasEvent():
-                value, size = self._repeated(event.anchor or "", line)
-                yield from self._put(value, size, line, None)
-            case yaml.CollectionStartEvent():
-                self._start(event, line)
-            case yaml.CollectionEndEvent():
-                done = self._open.pop()
-                yield from self._put(done.value, done.size, done.line, done.anchor)
-            case yaml.DocumentStartEvent():
-                self._number += 1
-                self._begin()
-            case yaml.DocumentEndEvent():
-                yield from self._end()
-
-    # ---------------------------------------------------------------------- values
-
-    def _start(self, event: Any, line: int) -> None:
-        if len(self._open) >= DEPTH_MAX:
-            raise _Problem(line, f"expected at most {DEPTH_MAX} collections inside each other")
-        if event.tag not in _TAGS_OF_COLLECTIONS:
-            raise _Problem(line, f"expected no tag of YAML, got {event.tag!r:.60}")
-        is_list = isinstance(event, yaml.SequenceStartEvent)
-        self._open.append(_Open([] if is_list else {}, line, event.anchor))
-
-    def _scalar(self, event: Any, line: int) -> Any:
-        try:
-            if event.implicit[0]:
-                return yaml_values.plain(event.value)
-            if event.implicit[1] or event.tag in ("!", f"{_TAG}str"):
-                return event.value
-            if event.tag in [f"{_TAG}{kind}" for kind in ("int", "float", "bool", "null")]:
-                return yaml_values.plain(event.value)
-        except ValueError as error:
-            raise _Problem(line, str(error)) from error
-        raise _Problem(line, f"expected no tag of YAML, got {event.tag!r:.60}")
-
-    def _repeated(self, anchor: str, line: int) -> tuple[Any, int]:
-        if anchor not in self._anchors:
-            raise _Problem(line, f"expected an anchor before its alias *{anchor:.60}")
-        value, size = self._anchors[anchor]
-        self._aliased += size
-        if self._aliased > ALIASED_MAX:
-            raise _Problem(
-                line, f"expected at most {ALIASED_MAX} values by aliases: write them out"
-            )
-        return value, size
-
-    def _put(self, value: Any, size: int, line: int, anchor: str | None) -> Iterator[Place]:
-        """Add a complete value to the collection around it."""
-        if anchor:
-            self._anchors[anchor] = value, size
-        if not self._open:
-            self._root = line, value
-            return
-        around = self._open[-1]
-        around.size += size
-        if isinstance(around.value, dict):
-            self._put_in_mapping(around, value, line)
-        elif self._is_items:
-            yield from self._item(value, line)
-        else:
-            around.value.append(value)
-
-    def _put_in_mapping(self, around: _Open, value: Any, line: int) -> None:
-        if around.key is None:
-            around.key = _key(value, line)
-            if around.key in around.own:
-                raise _Problem(line, f"expected each key once, got {around.key!r:.60} twice")
-            around.own.add(around.key)
-            return
-        key, around.key = around.key, None
-        if key == _MERGE:
-            _merge(around, value, line)
-        else:
-            around.value[key] = value
-
-    # ----------------------------------------------------------------------- items
-
-    @property
-    def _is_items(self) -> bool:
-        """True if the innermost collection is `items` of the document."""
-        return len(self._open) == 2 and self._open[0].key == "items"
-
-    def _item(self, value: Any, line: int) -> Iterator[Place]:
-        self._items += 1
-        source = self._source(line, item=self._items)
-        if isinstance(value, dict) and "kind" not in value:
-            self._untyped.append((source, value))  # the kind of the list comes after its items
-        else:
-            yield source, value
-
-    def _end(self) -> Iterator[Place]:
-        line, root = self._root
-        is_list = isinstance(root, dict) and isinstance(root.get("items"), list)
-        if not is_list:
-            if root is not None:
-                yield self._source(line), root
-            return
-        kind, version = str(root.get("kind")), str(root.get("apiVersion"))
-        require_list(self._source(line), kind)
-        for source, value in self._untyped:
-            yield source, typed(value, kind, version)
-
-    def _source(self, line: int, *, item: int | None = None) -> sources.Source:
-        return sources.Source(path=self._path, document=self._number, item=item, line=line + 1)
-
-
-def _key(value: Any, line: int) -> str:
-    """Return a key as JSON has it: `on: 1` is {"true": 1}."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict | list):
-        raise _Problem(line, "expected text as a key, got a list or a mapping")
-    return json.dumps(value)
-
-
-def _merge(around: _Open, value: Any, line: int) -> None:
-    for part in value if isinstance(value, list) else [value]:
-        if not isinstance(part, dict):
-            raise _Problem(line, "expected a mapping to merge (<<)")
-        for key, item in part.items():
-            around.value.setdefault(key, item)
+    return f"expected YAML; {error.problem}{tab}"

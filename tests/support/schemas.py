@@ -1,19 +1,18 @@
-"""The JSON Schemas in harness/schemas, applied to documents that tests make."""
+"""The JSON Schemas of documents, applied to those that tests make."""
 
 import functools
 import json
-import pathlib
 from typing import Any
 
 import jsonschema
 
-FOLDER = pathlib.Path(__file__).parents[2] / "harness" / "schemas"
+from harness.cli import document_schemas
 
 
 @functools.cache
 def validator(name: str) -> jsonschema.Draft202012Validator:
     """The validator of one kind of document, such as `verdict`."""
-    document = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    document = json.loads(document_schemas.text(name))
     jsonschema.Draft202012Validator.check_schema(document)
     return jsonschema.Draft202012Validator(document)
 

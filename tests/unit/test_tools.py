@@ -36,7 +36,6 @@ NO_ARGUMENTS = {
     "tools/finding_pictures.py",
     "tools/findings_index.py",
     "tools/man_page.py",
-    "tools/result_schemas.py",
 }
 """Programs that need no arguments."""
 
@@ -67,7 +66,6 @@ def test_the_programs_are_named() -> None:
         "tools/mutations.py",
         "tools/protobuf_numbers.py",
         "tools/report_picture.py",
-        "tools/result_schemas.py",
         "tools/schemas.py",
         "tools/track_record.py",
         "tools/whole_searches.py",

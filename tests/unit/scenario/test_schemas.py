@@ -32,14 +32,6 @@ def scenario(**more: Any) -> dict[str, Any]:
     return tomllib.loads((folder / "shared-claims.toml").read_text()) | more
 
 
-@pytest.mark.parametrize("kind", schemas.SHELVES)
-def test_the_file_in_the_repository_is_the_schema_of_the_code(kind: str) -> None:
-    path = schemas.SHELVES[kind].folder() / schemas.file_name(kind)
-    assert path.read_text() == schemas.text(kind), (
-        f"write it again: .venv/bin/flake-hunt schema {kind} -o {path}"
-    )
-
-
 @pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda item: getattr(item, "stem", item))
 def test_shipped_files_name_their_schema_and_keep_to_it(kind: str, path: pathlib.Path) -> None:
     text = path.read_text()

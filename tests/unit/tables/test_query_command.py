@@ -10,12 +10,12 @@ import threading
 import jsonschema
 import pytest
 
+from harness.cli import document_schemas
 from harness.history import compressed_files
 from harness.tables import database, definitions, second_judge
 from tests.histories import building
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
-SCHEMA = pathlib.Path(__file__).parents[3] / "harness/schemas/query.json"
 HISTORY = "p:a,b a+D1 a^p p>n p* b+D1 a~"
 
 
@@ -29,7 +29,7 @@ def test_a_json_document(run: pathlib.Path, ask) -> None:
         "query", run, "select defects, 1.5::decimal as d from runs", "--output", "json"
     )
     document = json.loads(out)
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    jsonschema.validate(document, json.loads(document_schemas.text("query")))
     assert code == 0
     assert document == {"schema": 1, "columns": ["defects", "d"], "rows": [[[], "1.500"]]}
 

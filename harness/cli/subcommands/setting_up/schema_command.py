@@ -1,4 +1,4 @@
-"""`flake-hunt schema`: JSON Schemas of scenario files and cluster profiles, for editors."""
+"""`flake-hunt schema`: JSON Schemas of files, for editors, and of the documents of commands."""
 
 import enum
 import pathlib
@@ -8,14 +8,23 @@ import typer
 
 
 class Kind(enum.StrEnum):
-    """The files that have a schema."""
+    """The files and documents that have a schema."""
 
     SCENARIO = "scenario"
     CLUSTER = "cluster"
+    VERDICT = "verdict"
+    CAMPAIGN = "campaign"
+    PLAN = "plan"
+    SHARD = "shard"
+    MERGE = "merge"
+    COMPARISON = "comparison"
+    PLUGINS = "plugins"
+    QUERY = "query"
+    EXPLANATION = "explanation"
 
 
 def schema(
-    kind: Annotated[Kind, typer.Argument(help="Which files the schema is for.")],
+    kind: Annotated[Kind, typer.Argument(help="Which file or document the schema is for.")],
     output: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -27,16 +36,16 @@ def schema(
         ),
     ] = None,
 ) -> int:
-    """Print the JSON Schema of scenario files or cluster profiles, for your editor.
+    """Print the JSON Schema of scenarios or cluster profiles, or of a document of a command.
 
-    Write it beside your file, and name it in the file's first line, as in "#:schema
+    For an editor, write it beside your file, and name it in the file's first line, as in "#:schema
     ./scenario.schema.json". Editors with a TOML language server (taplo, Even Better TOML) then
     complete keys, show their documentation and underline mistakes.
     """
     from harness import writing
-    from harness.scenario import schemas
+    from harness.cli import document_schemas
 
-    text = schemas.text(kind)
+    text = document_schemas.text(kind)
     if output is None:
         print(text, end="")
         return 0
