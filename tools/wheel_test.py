@@ -211,8 +211,6 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
         ],
         "analysis": [
             (select, (VALID,)),
-            (("export", "found/latest", "-o", "exported"), (VALID,)),
-            (("check", "found/latest", "--second-judge"), (INVALID,)),
         ],
         "remote": [(shards, (VALID, UNKNOWN))],
         "driver": [(("driver-test", "--driver", DRIVER, "--rules", "prepare"), (VALID,))],

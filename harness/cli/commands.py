@@ -39,7 +39,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "judging.check_command": ("check", "report"),
         "judging.explain_command": ("explain",),
         "judging.compare_command": ("compare",),
-        "judging.query_command": ("query", "export"),
+        "judging.query_command": ("query",),
         "judging.serve_command": ("serve",),
         "judging.defects_command": ("defects",),
         "judging.pack_command": ("pack",),

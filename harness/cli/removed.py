@@ -1,6 +1,7 @@
 """Commands and options that are gone, and what to do instead."""
 
 COMMANDS = {
+    "export": "use `flake-hunt query RUN_DIR 'from holds' --output holds.parquet`, for each table",
     "nightly": "use `flake-hunt hunt --all --minutes 30`",
     "conformance": "use `flake-hunt hunt --cluster FILE`, which runs the scenarios on an API server",
     "releases": "use `flake-hunt confirm ID --subject kube-scheduler=PATH` for each release and finding",
@@ -13,6 +14,7 @@ COMMANDS = {
 }
 """Former subcommand -> what does its work now."""
 OPTIONS = {
+    "check --second-judge": "use `flake-hunt check`, whose judge the tests compare with SQL",
     "compare --html": "use `--comment FILE` for Markdown, or `--output json`",
     "compare --same-machine": "use `flake-hunt compare` without it: throughputs are shown and not tested",
     "compare --seed": "use `flake-hunt compare` without it: its tests draw nothing at random",

@@ -1,6 +1,5 @@
-"""The record of a run as a few tables, defined once: for pandas, SQL and Parquet files.
+"""The record of a run as a few tables, defined once: for pandas and SQL.
 
-An independent second judge of exclusivity counts in SQL; it reads the journals by itself. DuckDB is
-imported only when a query runs or an export is written (the extra `analysis` installs it), pandas
-when a table is asked for. Judging and code of the checks do not belong here.
+DuckDB is imported only when a query runs (the extra `analysis` installs it), pandas when a table is
+asked for. Judging and code of the checks do not belong here.
 """

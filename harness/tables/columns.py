@@ -1,4 +1,4 @@
-"""Rows as columns of their types: for DataFrames, and for DuckDB, which makes Parquet of them."""
+"""Rows as columns of their types: the DataFrames of a run."""
 
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,46 +8,8 @@ from harness import errors
 from harness.history import directories
 from harness.tables import definitions, reading
 
-if TYPE_CHECKING:  # commands that read no table would wait for them
-    import numpy.typing as npt
+if TYPE_CHECKING:  # commands that read no table would wait for it
     import pandas as pd
-
-_NEVER = -(2**63)
-"""An integer that there is not, on its way to DuckDB: NULL in a table."""
-
-
-def arrays(table: definitions.Table, rows: reading.Rows) -> "dict[str, npt.NDArray[Any]]":
-    """Return the columns of rows, with their `run`, as DuckDB reads them."""
-    values = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
-    return {
-        column.name: _array(column, content)
-        for column, content in zip(table.columns, values, strict=True)
-    }
-
-
-def _array(column: definitions.Column, values: Sequence[Any]) -> "npt.NDArray[Any]":
-    import numpy as np
-
-    kind = column.kind
-    if column.is_optional and kind is definitions.Kind.INTEGER:
-        values = [_NEVER if value is None else value for value in values]
-    elif column.is_optional or kind.array == "object":
-        found = np.empty(len(values), dtype=object)  # lists would become a second dimension
-        found[:] = values
-        return found
-    return np.array(values, dtype=kind.array)
-
-
-def selection(table: definitions.Table, source: str) -> str:
-    """Return the SELECT that gives `arrays` the types of their columns."""
-    return f"SELECT {', '.join(map(_typed, table.columns))} FROM {source}"
-
-
-def _typed(column: definitions.Column) -> str:
-    value = f'"{column.name}"::{column.kind.sql}'
-    if column.is_optional and column.kind is definitions.Kind.INTEGER:
-        value = f"nullif({value}, {_NEVER})"
-    return f'{value} AS "{column.name}"'
 
 
 class Tables(Mapping[str, "pd.DataFrame"]):
@@ -97,19 +59,20 @@ class Tables(Mapping[str, "pd.DataFrame"]):
 
 
 def _frames(run: directories.RunDirectory, names: Sequence[str]) -> "dict[str, pd.DataFrame]":
-    import pandas as pd
-
     parts: dict[str, reading.Rows] = {name: [] for name in names}
     for table, rows in reading.read(run, names):
         parts[table.name] += rows
-    found = {}
-    for name, rows in parts.items():
-        table = definitions.TABLES[name]
-        values = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
-        found[name] = pd.DataFrame(
-            {
-                column.name: pd.Series(content, dtype=column.dtype)
-                for column, content in zip(table.columns, values, strict=True)
-            }
-        )
-    return found
+    return {name: frame(definitions.TABLES[name], rows) for name, rows in parts.items()}
+
+
+def frame(table: definitions.Table, rows: reading.Rows) -> "pd.DataFrame":
+    """Return rows of a table as columns of their types."""
+    import pandas as pd
+
+    values = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
+    return pd.DataFrame(
+        {
+            column.name: pd.Series(content, dtype=column.dtype)
+            for column, content in zip(table.columns, values, strict=True)
+        }
+    )

@@ -1,7 +1,7 @@
 """The tables of a run's record: their columns, with types, units and meaning.
 
-DataFrames, the views of `flake-hunt query`, the Parquet files of `flake-hunt export` and the page
-of the reference all follow these definitions.
+DataFrames, the tables of `flake-hunt query` and the page of the reference all follow these
+definitions.
 """
 
 import dataclasses
@@ -10,17 +10,17 @@ from collections.abc import Iterator
 
 
 class Kind(enum.Enum):
-    """The type of a column: in SQL and Parquet, in numpy, in pandas, and in pandas with NA."""
+    """The type of a column: in SQL, in pandas, and in pandas with NA."""
 
-    TEXT = ("VARCHAR", "object", "str", "str")
-    JSON = ("JSON", "object", "str", "str")
-    TEXTS = ("VARCHAR[]", "object", "object", "object")
-    INTEGER = ("BIGINT", "int64", "int64", "Int64")
-    SEED = ("UBIGINT", "uint64", "uint64", "UInt64")
-    FLAG = ("BOOLEAN", "bool", "bool", "boolean")
+    TEXT = ("VARCHAR", "str", "str")
+    JSON = ("JSON", "str", "str")
+    TEXTS = ("VARCHAR[]", "object", "object")
+    INTEGER = ("BIGINT", "int64", "Int64")
+    SEED = ("UBIGINT", "uint64", "UInt64")
+    FLAG = ("BOOLEAN", "bool", "boolean")
 
-    def __init__(self, sql: str, array: str, frame: str, frame_with_na: str) -> None:
-        self.sql, self.array, self.frame, self.frame_with_na = sql, array, frame, frame_with_na
+    def __init__(self, sql: str, frame: str, frame_with_na: str) -> None:
+        self.sql, self.frame, self.frame_with_na = sql, frame, frame_with_na
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -231,21 +231,19 @@ _ALL = (
 )
 TABLES = {table.name: table for table in _ALL}
 """Tables by name, in the order of the reference."""
-SINCE_SECOND = ("pool_devices", "faults", "fault_effects")
-"""Tables that exports of the first version do not have."""
 
 
 def summary() -> str:
-    """Return the columns of each table and view, as the help of `query` shows them."""
+    """Return the columns of each table, as the help of `query` shows them."""
     lines = [f"{table.name}: {', '.join(table.names)}" for table in TABLES.values()]
-    return "\n\n".join([*lines, "exclusivity: run, examined (holds), double_allocations (pairs)"])
+    return "\n\n".join(lines)
 
 
 def reference() -> str:
     """Return the page of the reference in Markdown."""
     meaning = (
-        "The record of a run as tables: DataFrames by `harness.api.tables(run)`, views of the same "
-        f"names in `flake-hunt query`, Parquet files in `flake-hunt export`. {UNITS}."
+        "The record of a run as tables: DataFrames by `harness.api.tables(run)`, and tables of the "
+        f"same names in `flake-hunt query`. {UNITS}."
     )
     parts = ["# Tables", meaning]
     for table in TABLES.values():
@@ -255,8 +253,4 @@ def reference() -> str:
         ]
         header = ["| column | SQL | pandas | meaning |", "|---|---|---|---|"]
         parts += [f"## `{table.name}`", table.meaning, "\n".join([*header, *rows])]
-    parts.append(
-        "`flake-hunt query` has one more view, `exclusivity`: of each run the holds that were "
-        "`examined`, and the `double_allocations` among them, in pairs."
-    )
     return "\n\n".join(parts) + "\n"

@@ -56,7 +56,7 @@ kubelet --kubeconfig NONE --settings FIFO | kubelet --kubeconfig NONE --changes 
 claim-controller --kubeconfig NONE --settings FIFO
 """
 FOUND = """
-check RUN | check --second-judge RUN | report RUN | query RUN VIEWS | export RUN -o NEW
+check RUN | report RUN | query RUN VIEWS
 compare RUN OTHER | watch RUN | reproduce RUN --into NEW
 compare REPORTS REPORTS
 """

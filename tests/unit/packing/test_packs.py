@@ -67,8 +67,8 @@ def test_other_commands_read_a_pack(flake_hunt: Any, tmp_path: pathlib.Path) -> 
     issue = flake_hunt("report", "--issue", made.path)
     assert issue[0] == 0
     assert flake_hunt("report", "--issue", pack) == issue
-    code, out, _ = flake_hunt("query", "--output", "csv", pack, "select count(*) as n from holds")
-    assert (code, out) == (0, "n\n2\n")
+    code, out, _ = flake_hunt("query", pack, "select count(*) as n from holds")
+    assert (code, out) == (0, "n\n2\n1 row\n")
     code, _, err = flake_hunt("report", pack)
     assert (code, err) == (
         2,

@@ -6,17 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.checks import device_exclusivity
-from harness.checks.consumption import declared_devices
-from harness.checks.holds import hold_history
-from harness.history import directories, histories, records
-from harness.tables import database, exporting, exports, observed_rows, reading, second_judge
+from harness.history import directories, records
+from harness.tables import database, observed_rows, reading
 from tests.histories import building, dense_histories, rewound, shared_devices
+from tests.support import second_judge
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 HISTORIES = 20
 HOLDS = "SELECT * EXCLUDE (request, share, amounts) FROM holds ORDER BY ALL"
-COUNTS = "SELECT run, examined, double_allocations FROM exclusivity ORDER BY ALL"
 
 
 @pytest.fixture
@@ -68,15 +65,8 @@ def _results(stream: random.Random) -> list[dict[str, object]]:
     ]
 
 
-def _checked(run: pathlib.Path) -> tuple[int, int]:
-    declared = declared_devices.DeclaredDevices()
-    folded = hold_history.fold(histories.load(run).observations() or (), declared)
-    found = device_exclusivity.check(folded, declared.is_shareable)
-    return found.examined_count, found.violation_count
-
-
-def _by_sql(runs: list[directories.RunDirectory]) -> list[list[object]]:
-    with second_judge.judging(runs) as connection:
+def _by_sql(runs: list[pathlib.Path]) -> list[list[object]]:
+    with second_judge.judging(list(map(directories.existing, runs))) as connection:
         return list(map(list, connection.execute("FROM holds ORDER BY ALL").fetchall()))
 
 
@@ -85,30 +75,16 @@ def test_two_histories_are_not_put_in_one_order(tmp_path: pathlib.Path) -> None:
         building.build(tmp_path / str(number), "", observations=rewound.whole(body)).path
         for number, body in enumerate(rewound.REWOUND.values())
     ]
-    _, of_runs = exports.divided(runs)
-    exporting.export(of_runs, tmp_path / "exported", version="1")
-    folded = database.query([tmp_path / "exported"], HOLDS).rows
-    assert folded == database.query(runs, HOLDS).rows == _by_sql(of_runs)
+    folded = database.query(runs, HOLDS).rows
+    assert folded == _by_sql(runs)
     assert [row[2] for row in folded] == ["uid-a"] * len(runs)
 
 
-def test_random_histories(
-    tmp_path: pathlib.Path, runs: list[pathlib.Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_histories(runs: list[pathlib.Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 7)
-    exported, of_runs = exports.divided(runs)
-    exporting.export(of_runs, tmp_path / "exported", version="1")
-    folded = database.query([tmp_path / "exported"], HOLDS).rows
-    assert folded == database.query(runs, HOLDS).rows == _by_sql(of_runs)
-    kinds = {row[5] for row in folded}
-    assert kinds == {"exclusive", "share", "admin"}
-    counted = {
-        row[0]: tuple(row[1:]) for row in database.query([tmp_path / "exported"], COUNTS).rows
-    }
-    checked = {str(run): _checked(run) for run in runs}
-    assert sum(doubled for _, doubled in checked.values()) > HISTORIES
-    assert counted == {run: count for run, count in checked.items() if count[0]}
-    assert not exported
+    folded = database.query(runs, HOLDS).rows
+    assert folded == _by_sql(runs)
+    assert {row[5] for row in folded} == {"exclusive", "share", "admin"}
 
 
 def test_closed_holds_are_forgotten() -> None:

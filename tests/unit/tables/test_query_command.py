@@ -1,10 +1,11 @@
-"""`flake-hunt query` and `flake-hunt check --second-judge`, as a user calls them."""
+"""`flake-hunt query`, as a user calls it."""
 
 import json
 import os
 import pathlib
 import signal
 import sys
+import tempfile
 import threading
 
 import jsonschema
@@ -12,10 +13,10 @@ import pytest
 
 from harness.cli import document_schemas
 from harness.history import compressed_files
-from harness.tables import database, definitions, second_judge
+from harness.tables import database, definitions
 from tests.histories import building
 
-pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
+duckdb = pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 HISTORY = "p:a,b a+D1 a^p p>n p* b+D1 a~"
 
 
@@ -34,9 +35,41 @@ def test_a_json_document(run: pathlib.Path, ask) -> None:
     assert document == {"schema": 1, "columns": ["defects", "d"], "rows": [[[], "1.500"]]}
 
 
-def test_csv(run: pathlib.Path, ask) -> None:
-    _, out, _ = ask("query", run, "select name, node from pods", "--output", "csv")
-    assert out == "name,node\np,n\n"
+def test_csv(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
+    file = tmp_path / "a folder's pods [1]?.csv"
+    asked = "select name, node from pods;"
+    assert ask("query", run, asked, "--output", file) == (0, "", "")
+    assert file.read_text() == "name,node\np,n\n"
+    assert ask("query", run, "select name from pods", "--output", file)[0] == 0
+    assert file.read_text() == "name\np\n"
+
+
+@pytest.mark.parametrize("name", definitions.TABLES)
+def test_parquet(name: str, tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
+    file = tmp_path / f"{name}.parquet"
+    assert ask("query", run, f"from {name}", "--output", file) == (0, "", "")
+    with duckdb.connect() as connection:
+        written = connection.execute("DESCRIBE FROM read_parquet(?)", [str(file)]).fetchall()
+    described = [(row[0], row[1]) for row in written]
+    columns = definitions.TABLES[name].columns
+    assert described == [(column.name, column.kind.sql) for column in columns]
+
+
+@pytest.mark.parametrize("damage", ["journal", "statement", "folder", "suffix"])
+def test_a_file_is_written_whole_or_not_at_all(
+    damage: str, tmp_path: pathlib.Path, run: pathlib.Path, ask
+) -> None:
+    file, asked = tmp_path / "new.csv", "from holds"
+    if damage == "journal":
+        lines = run.joinpath("observations.jsonl").read_text().splitlines(keepends=True)
+        run.joinpath("observations.jsonl").write_text("".join([*lines[:3], "{\n", *lines[3:]]))
+    elif damage == "statement":
+        asked = "select error('no') from holds"
+    else:
+        file = tmp_path / {"folder": "no/new.csv", "suffix": "csv"}[damage]
+    code, out, err = ask("query", run, asked, "--output", file)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 @pytest.mark.parametrize("name", definitions.TABLES)
@@ -60,10 +93,8 @@ def test_a_run_with_compressed_observations(tmp_path: pathlib.Path, run, ask) ->
 
 def test_several_runs(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
     other = building.build(tmp_path / "other", HISTORY).path
-    _, out, _ = ask(
-        "query", run, other, "select count(distinct run) as n from operations", "--output", "csv"
-    )
-    assert out == "n\n2\n"
+    _, out, _ = ask("query", run, other, "select count(distinct run) as n from operations")
+    assert out == "n\n2\n1 row\n"
 
 
 @pytest.mark.parametrize(
@@ -90,28 +121,9 @@ def test_what_is_refused(statement: str, why: str, run: pathlib.Path, ask) -> No
 
 def test_without_duckdb(run: pathlib.Path, ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    for arguments in (("query", run, "select 1"), ("check", run, "--second-judge")):
-        code, _, err = ask(*arguments)
-        assert code == 2
-        assert "pip install '.[analysis]'" in err
-
-
-def test_judges_that_agree(run: pathlib.Path, ask) -> None:
-    written = (run / "verdict.json").exists()
-    code, out, _ = ask("check", "--second-judge", run)
-    assert code == 10
-    assert "second-judge: SQL agrees: 1 double allocations among 2 allocations" in out
-    assert (run / "verdict.json").exists() == written
-
-
-def test_judges_that_do_not_agree(run: pathlib.Path, ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_judge, "counts", lambda runs: [second_judge.Count(2, 0)])
-    code, out, _ = ask("check", "--second-judge", "--output", "json", run)
-    document = json.loads(out)
-    assert (code, document["verdict"]) == (20, "UNKNOWN")
-    assert document["certificate"][-1]["name"] == "second-judge"
-    assert "the check counted 1 double allocations" in document["reason"]
-    assert "but SQL 0 double allocations" in document["reason"]
+    code, _, err = ask("query", run, "select 1")
+    assert code == 2
+    assert "pip install '.[analysis]'" in err
 
 
 @pytest.mark.parametrize("name", ["plain", "what?", "a*b", "[x]", "b=1", "we ird?*[]"])
@@ -124,9 +136,9 @@ def test_the_spelling_of_a_path_does_not_matter(
         for path in directory.journals():
             compressed_files.compress(path)
     asked = "select (select count(*) from holds), (select count(*) from operations)"
-    code, out, err = ask("query", directory.path, asked, "--output", "csv")
+    code, out, err = ask("query", directory.path, asked, "--output", "json")
     assert code == 0, err
-    assert out.splitlines()[1] == "2,4"
+    assert json.loads(out)["rows"] == [[2, 4]]
 
 
 def test_a_fifo_in_place_of_a_journal_is_refused(run: pathlib.Path, ask) -> None:
@@ -137,9 +149,23 @@ def test_a_fifo_in_place_of_a_journal_is_refused(run: pathlib.Path, ask) -> None
     assert "observations.jsonl: expected a file, got a FIFO" in err
 
 
-def test_an_interruption_ends_a_long_query() -> None:
-    import duckdb
+def test_what_exceeds_the_memory_is_on_disk_and_goes_away(
+    tmp_path: pathlib.Path, run, ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    sort = (
+        "select max(n) from (select row_number() over (order by hash(i)) as n from range({}) t(i))"
+    )
+    code, out, err = ask("query", run, sort.format("2e6::bigint"), "--memory", "64")
+    assert (code, out, err) == (0, "max(n)\n2000000\n1 row\n", "")
+    code, _, err = ask("query", run, "select list(i) from range(10000000) t(i)", "--memory", "64")
+    assert code == 2
+    assert "needs more than 64 MiB of memory: allow more with --memory" in err
+    assert list((tmp_path / "temporary").iterdir()) == []
 
+
+def test_an_interruption_ends_a_long_query() -> None:
     endless = "select count(*) from range(1000000000) a, range(1000000000) b where a.range = -1"
     with duckdb.connect(":memory:") as connection:
         timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])

@@ -1,12 +1,9 @@
 """`flake-hunt check|report`: judge a run again, and render its report again."""
 
-import contextlib
-import dataclasses
 import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from harness.cli import run_paths
@@ -14,63 +11,6 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.checks import judging, verdict_files
-    from harness.tables import second_judge
-
-_QUESTION = "Does SQL, which folds the holds by itself, count the same double allocations?"
-
-
-def judged_twice(examination: "judging.Examination") -> "judging.Examination":
-    """Return the examination with the second judge's item, and its verdict after it.
-
-    Raises UsageError without DuckDB.
-    """
-    from harness.tables import second_judge
-
-    compared = second_judge.compare(examination.history.directory, _counted(examination))
-    judgement = _with_item(examination.judgement, compared)
-    return dataclasses.replace(examination, judgement=judgement)
-
-
-def said(judgement: "verdict_files.Judgement") -> str:
-    """Return what the second judge's item says, in a line."""
-    item = judgement.certificate[-1]
-    return f"{item.name}: {item.reason}"
-
-
-def _counted(examination: "judging.Examination") -> "second_judge.Count":
-    """Return what the check counts in all observations, also in those that are in doubt."""
-    from harness.checks import device_exclusivity
-    from harness.checks.consumption import declared_devices
-    from harness.checks.observed import folders, observations
-    from harness.model import quantities
-    from harness.tables import second_judge
-
-    declared = declared_devices.DeclaredDevices()
-    body = examination.history.observations()
-    # After such an object the verdict is UNKNOWN already: the fold of the check ended there, too.
-    with contextlib.suppress(observations.ObjectError, quantities.QuantityError):
-        folders.fold(() if body is None else body, declared)
-    found = device_exclusivity.check(examination.folded, declared.is_shareable)
-    return second_judge.Count(found.examined_count, found.violation_count)
-
-
-def _with_item(
-    judgement: "verdict_files.Judgement", compared: "second_judge.Comparison"
-) -> "verdict_files.Judgement":
-    from harness.checks import verdicts
-    from harness.checks.certificate import certificate_items
-    from harness.tables import second_judge
-
-    item = certificate_items.Item(
-        name=second_judge.NAME, question=_QUESTION, ok=compared.ok, reason=compared.reason
-    )
-    shown = msgspec.structs.replace(judgement, certificate=[*judgement.certificate, item])
-    if compared.ok:
-        return shown
-    return msgspec.structs.replace(
-        shown, verdict=verdicts.Verdict.UNKNOWN, reason=f"{second_judge.NAME}: {compared.reason}"
-    )
-
 
 _RANKS = [10, 1, 2, 20, 0]
 """Exit codes from the one that counts most: INVALID, error, UNKNOWN, VALID."""
@@ -85,13 +25,6 @@ def check(
             help="Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown.",
         ),
     ] = None,
-    second_judge: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool,
-        typer.Option(
-            "--second-judge",
-            help="Count the double allocations in SQL, too; a difference is UNKNOWN, and the verdict is only shown. Needs the extra analysis.",
-        ),
-    ] = False,
     output: outputs.Form = "text",
     quiet: outputs.Quiet = False,  # noqa: FBT002
     verbose: outputs.Verbose = False,  # noqa: FBT002
@@ -106,54 +39,36 @@ def check(
     """
     from harness.cli.terminal import displaying, indexing
 
-    brought = _Judging(witness or (), is_twice=second_judge)
-    brought.require()
+    audited = witness or []
+    _require_files(audited)
     with (
         outputs.chosen(output, quiet=quiet, verbose=verbose) as out,
         indexing.refreshed_where_it_is(directory),
     ):
         if len(directory) > 1:
-            return _check_all(directory, brought, out)
-        examination, unwritten = _check(directory[0], brought)
+            return _check_all(directory, audited, out)
+        examination, unwritten = _check(directory[0], audited)
         judgement, existing = examination.judgement, examination.history.directory
-        if second_judge:
-            out.note(said(judgement))
         where = _in_pack(directory[0])
         displaying.show(judgement, existing, out=out, unwritten=unwritten, pack=where)
         _note_other_verdict(directory[0], judgement)
     return judgement.exit_code
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Judging:
-    """The options of `check` that do more than judge a run by its own content."""
-
-    witness: Sequence[pathlib.Path]
-    is_twice: bool
-
-    def require(self) -> None:
-        """Raise UsageError for a witness that is no file, and without DuckDB if it is needed."""
-        _require_files(self.witness)
-        if self.is_twice:
-            from harness.tables import database
-
-            database.require_duckdb()
-
-
-def _check(path: pathlib.Path, asked: _Judging) -> "tuple[judging.Examination, str]":
+def _check(
+    path: pathlib.Path, witness: Sequence[pathlib.Path]
+) -> "tuple[judging.Examination, str]":
     """Judge a run directory; return why its verdict and pages were not written, if so."""
     from harness import errors
     from harness.checks import judging
     from harness.history import directories
     from harness.report import publishing
 
-    examination = judging.examine(directories.existing(_run(path)), witness=asked.witness)
-    if asked.is_twice:
-        examination = judged_twice(examination)
+    examination = judging.examine(directories.existing(_run(path)), witness=witness)
     if run_paths.pack_of(path):
         return examination, ""
     try:
-        if not (asked.witness or asked.is_twice):
+        if not witness:
             publishing.publish(examination)
     except (errors.StorageError, errors.UnwritableError) as error:
         return examination, str(error)
@@ -180,7 +95,9 @@ def _run(path: pathlib.Path) -> pathlib.Path:
     return run_paths.only(path) if run_paths.is_pack(path) else path
 
 
-def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Output) -> int:
+def _check_all(
+    paths: Sequence[pathlib.Path], witness: Sequence[pathlib.Path], out: outputs.Output
+) -> int:
     """Judge several run directories, with a line for each; return the worst exit code."""
     from harness import errors
     from harness.cli.terminal import displaying
@@ -189,7 +106,7 @@ def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Outp
     codes: list[int] = []
     for path in paths:
         try:
-            examination, unwritten = _check(path, asked)
+            examination, unwritten = _check(path, witness)
         except errors.HarnessError as error:
             codes.append(type(error).exit_code)
             documents.append({"directory": str(path), "error": str(error)})
@@ -201,8 +118,6 @@ def _check_all(paths: Sequence[pathlib.Path], asked: _Judging, out: outputs.Outp
             documents.append(displaying.document(judgement, existing, where))
             displaying.show_line(judgement, where or path, out=out, unwritten=unwritten)
             _note_other_verdict(path, judgement)
-            if asked.is_twice:
-                out.note(f"         {said(judgement)}")
     code = min(codes, key=_RANKS.index)
     if out.is_json:
         out.document({"schema": 1, "exit_code": code, "runs": documents})

@@ -1,20 +1,19 @@
-"""`flake-hunt query` and `export`: a SELECT over tables of many runs, and these as Parquet."""
+"""`flake-hunt query`: a SELECT over the tables of many runs."""
 
-import csv
 import pathlib
-import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from harness import errors
 from harness.cli import run_paths
 from harness.cli.terminal import outputs
 from harness.tables import database, definitions
 
 HELP = {
-    "query": f"""Query run directories and exports with one SELECT of SQL (DuckDB); nothing is written.
+    "query": f"""Query run directories with one SELECT of SQL (DuckDB).
 
-Views and their columns:
+Tables and their columns:
 
 {definitions.summary()}
 
@@ -25,26 +24,14 @@ Needs the extra `analysis`: pip install 'flake-hunt\\[analysis]'.
 }
 
 
-Memory = Annotated[
-    int,
-    typer.Option(
-        "--memory",
-        metavar="MIB",
-        min=64,
-        help="Memory for tables and sorting, in MiB; the rest is in a folder for temporary files "
-        "(TMPDIR), which is removed afterwards.",
-    ),
-]
-
-
 def query(
     directory: Annotated[
         list[pathlib.Path],
         typer.Argument(
             metavar="RUN_DIR",
             callback=run_paths.expanded,
-            help="Run directories, folders of runs such as reports/pod-churn, campaigns, or exports; "
-            "patterns such as 'reports/*/*' may be quoted.",
+            help="Run directories, folders of runs such as reports/pod-churn, or campaigns; patterns "
+            "such as 'reports/*/*' may be quoted.",
         ),
     ],
     statement: Annotated[
@@ -54,18 +41,31 @@ def query(
         ),
     ],
     output: Annotated[
-        Literal["text", "json", "csv"],
-        typer.Option("--output", help="Form of the rows: a table, a JSON document, or CSV."),
+        str,
+        typer.Option(
+            "--output",
+            metavar="text|json|FILE",
+            help="A table, a JSON document, or a file that is written: FILE.parquet or FILE.csv.",
+        ),
     ] = "text",
-    memory: Memory = database.MEMORY_MIB,
+    memory: Annotated[
+        int,
+        typer.Option(
+            "--memory",
+            metavar="MIB",
+            min=64,
+            help="Memory for tables and sorting, in MiB; the rest is in a folder for temporary "
+            "files (TMPDIR), which is removed afterwards.",
+        ),
+    ] = database.MEMORY_MIB,
 ) -> int:
-    """Print what a SELECT finds in run directories and exports."""
-    if output == "csv":
-        with database.answered(directory, statement, memory_mib=memory) as answer:
-            _print_csv(answer)
+    """Print or write what a SELECT finds in run directories."""
+    file = None if output in ("text", "json") else _file(output)
+    if file:
+        database.write(file, directory, statement, memory_mib=memory)
         return 0
     found = database.query(directory, statement, memory_mib=memory)
-    with outputs.chosen("json" if output == "json" else "text") as out:
+    with outputs.chosen(output) as out:
         if out.is_json:
             out.document(found)
         else:
@@ -73,38 +73,13 @@ def query(
     return 0
 
 
-def export(
-    directory: run_paths.RunPaths,
-    output: Annotated[
-        pathlib.Path,
-        typer.Option("-o", "--into", metavar="FOLDER", help="New folder of the Parquet files."),
-    ],
-    memory: Memory = database.MEMORY_MIB,
-) -> int:
-    """Write the tables of runs as Parquet files, for `flake-hunt query` and other programs.
-
-    Holds are written as they end, so that memory does not grow with their number. Needs the extra
-    `analysis`: pip install 'flake-hunt\\[analysis]'.
-    """
-    from importlib import metadata
-
-    from harness.history import directories
-    from harness.tables import exporting
-
-    runs = [directories.existing(path) for path in directory]
-    version = metadata.version("flake-hunt")
-    written = exporting.export(runs, output, version=version, memory_mib=memory)
-    shown = [["table", "rows"], *([name, f"{rows:,}"] for name, rows in written.items())]
-    for line in outputs.aligned(shown):
-        print(line)
-    print(output.resolve())
-    return 0
-
-
-def _print_csv(found: database.Answer) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows(found.rows)
+def _file(output: str) -> pathlib.Path:
+    file = pathlib.Path(output)
+    if file.suffix not in (".parquet", ".csv"):
+        raise errors.UsageError(
+            f"expected --output text, json, FILE.parquet or FILE.csv, got {output!r:.80}"
+        )
+    return file
 
 
 def _print_table(found: database.QueryResult) -> None:

@@ -17,8 +17,7 @@ import pytest
 
 from harness.checks.holds import double_allocations, hold_columns, hold_history
 from harness.checks.observed import claim_results
-from harness.tables import second_views
-from tests.support import numpy_conflicts
+from tests.support import numpy_conflicts, second_judge
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 END = 20
@@ -118,7 +117,7 @@ def by_sql(histories: list[list[hold_history.Hold]]) -> dict[int, tuple[int, int
             "CREATE TABLE holds (run INT, device TEXT, uid TEXT, kind TEXT, from_rv INT, until_rv INT);"
             "CREATE TABLE devices (run INT, device TEXT, shareable BOOL);"
         )
-        connection.execute(second_views.EXCLUSIVITY)
+        connection.execute(second_judge.EXCLUSIVITY)
         connection.executemany("INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?)", rows)
         for device, offered in OFFERED.items():
             if offered is not None:

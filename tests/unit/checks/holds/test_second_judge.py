@@ -9,8 +9,8 @@ from harness.checks import device_exclusivity
 from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 from harness.history import directories, histories, records
-from harness.tables import second_judge
 from tests.histories import building, dense_histories, rewound, shared_devices
+from tests.support import second_judge
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
 HISTORIES = 50
@@ -84,27 +84,9 @@ def _shares(stream: random.Random) -> list[records.Body]:
     return found
 
 
-def test_a_difference_is_named_with_both_counts(tmp_path: pathlib.Path) -> None:
-    run = building.build(tmp_path / "run", "c1+D0 c2+D0")
-    compared = second_judge.compare(run, second_judge.Count(2, 0))
-    assert not compared.ok
-    assert compared.reason == (
-        "the check counted 0 double allocations among 2 allocations, "
-        "but SQL 1 double allocations among 2 allocations"
-    )
-
-
-def test_observations_that_sql_cannot_read(tmp_path: pathlib.Path) -> None:
-    run = building.build(tmp_path / "run", "c1+D0")
-    run.observations.rename(run.path / "observations.jsonl.zst")
-    compared = second_judge.compare(run, second_judge.Count(1, 0))
-    assert not compared.ok
-    assert "DuckDB cannot read them" in compared.reason
-
-
 @pytest.mark.parametrize("body", rewound.REWOUND.values(), ids=rewound.REWOUND)
 def test_two_histories_are_not_put_in_one_order(body: rewound.Body, tmp_path: pathlib.Path) -> None:
     run = _run(tmp_path / "run", rewound.whole(body))
     [counted] = second_judge.counts([run])
     assert counted == second_judge.Count(1, 0)
-    assert not second_judge.compare(run, _checked(run)).ok
+    assert counted != _checked(run)

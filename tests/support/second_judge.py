@@ -1,11 +1,19 @@
-"""The second judge in SQL: holds are folded from the observations, and pairs of them counted.
+"""A second judge of exclusivity: folds the holds in SQL, to compare with the check and the tables.
 
 The definition is that of the README and not the code of the checks: a claim holds a device from the
 version that writes the device into `status.allocation` to the one that removes it or deletes the
 claim. If a gap in the watch hides the end, the hold ends right behind the last version before it.
 Where the revisions go back, a second history begins, which cannot be put in order with the first
 one: all holds end there, and none begins afterwards.
+It shares no code with the checks.
 """
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from harness.history import directories
+from harness.tables import database
 
 OBSERVED = """
 CREATE TABLE observed (
@@ -246,3 +254,31 @@ begins, then those that begin when all before them have ended, and end before th
 """
 STATEMENTS = (OBSERVED, RELISTS, REWINDS, VERSIONS, HOLDS, DEVICES, EXCLUSIVITY)
 """The table of observations, and the views over it."""
+
+
+class Count(NamedTuple):
+    """The figures of one judge about a run."""
+
+    examined: int
+    """Holds that exclude others, and shares of devices that can be shared."""
+    doubled: int
+    """Pairs of holds that overlap though they may not."""
+
+
+@contextlib.contextmanager
+def judging(runs: Sequence[directories.RunDirectory]) -> Iterator[Any]:
+    """Yield a connection to a database with the views of this judge, over the runs."""
+    with database.connected(STATEMENTS) as connection:
+        for run in runs:
+            for path in run.all_observations():
+                compression = "zstd" if path.suffix == ".zst" else "none"
+                connection.execute(READ, [str(run.path), str(path), compression])
+        yield connection
+
+
+def counts(runs: Sequence[directories.RunDirectory]) -> list[Count]:
+    """Return what SQL counts in each run."""
+    asked = "SELECT run, examined, double_allocations FROM exclusivity"
+    with judging(runs) as connection:
+        found = {run: Count(*count) for run, *count in connection.execute(asked).fetchall()}
+    return [found.get(str(run.path), Count(0, 0)) for run in runs]
