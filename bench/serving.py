@@ -34,7 +34,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
         filters = choices.Filters(verdict="VALID", text="written")
         chosen = choices.page(filters.chosen(listed.runs), "50")
         values = list_pages.filter_values(listed, filters)
-        page = sites.render("runs.html.j2", **values, page=chosen, unread=0, open_count=0)
+        page = sites.render("runs.html.j2", **values, page=chosen, unread=0)
         yield "  filtered, and one page of it", time.process_time() - started, "s CPU"
         yield "  the page", len(page) / 1024, "KiB"
         yield f"{RUNS:,} runs: memory", _memory_mib() - before_mib, "MiB"

@@ -61,10 +61,6 @@ class Filters:
         """Return the filters that are set, as the parameters of an address."""
         return {name: self.get(name) for name in self.__slots__ if self.get(name)}
 
-    def without(self, *names: str) -> dict[str, str]:
-        """Return the parameters of the others."""
-        return {name: value for name, value in self.given().items() if name not in names}
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
@@ -82,21 +78,12 @@ class Page(Generic[T]):
 
 def page(items: Sequence[T], number: str) -> Page[T]:
     """Return the page with a number that an address names; the nearest one if there is no such."""
-    found: Page[T] = paged(len(items), page_number(number))
-    begun = (found.number - 1) * PAGE_ROWS
-    return dataclasses.replace(found, items=items[begun : begun + PAGE_ROWS])
-
-
-def page_number(text: str) -> int:
-    """Return the number of a page that an address names; 1 if it is no such number."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
-
-
-def paged(count: int, number: int) -> Page[T]:
-    """Return the page of a list with this number of items, without the items."""
-    pages = max(math.ceil(count / PAGE_ROWS), 1)
-    number = min(max(number, 1), pages)
-    return Page((), number, pages, (number - 1) * PAGE_ROWS + 1 if count else 0, count)
+    pages = max(math.ceil(len(items) / PAGE_ROWS), 1)
+    is_number = number.isascii() and number.isdigit() and len(number) < 9
+    chosen = min(max(int(number) if is_number else 1, 1), pages)
+    begun = (chosen - 1) * PAGE_ROWS
+    first = begun + 1 if items else 0
+    return Page(items[begun : begun + PAGE_ROWS], chosen, pages, first, len(items))
 
 
 def values(runs: Sequence[listings.Run], name: str) -> list[tuple[str, int]]:

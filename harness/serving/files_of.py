@@ -38,30 +38,33 @@ class File:
     size: str
 
 
-def run(site: sites.Site, directory: directories.RunDirectory) -> Iterator[File]:
+def run(served: served_folders.ServedFolder, directory: directories.RunDirectory) -> Iterator[File]:
     """Yield the files of a run that there are."""
     about = {link.name: link.about for link in run_files.links(directory)}
     traces = (directory.trace, directory.compressed_trace)
     about |= {path.name: run_files.trace_link(path).about for path in traces}
     about[directory.report.name] = "the report"
     for name, text in about.items():
-        yield from _file(site, directory.path, name, text)
+        yield from _file(served, directory.path, name, text)
 
 
-def folder(site: sites.Site, path: pathlib.Path) -> Iterator[File]:
+def folder(served: served_folders.ServedFolder, path: pathlib.Path) -> Iterator[File]:
     """Yield the files in a folder."""
     for name in sorted(os.listdir(path))[:FILES_MAX]:  # noqa: PTH208 - names are wanted
-        yield from _file(site, path, name, "")
+        yield from _file(served, path, name, "")
 
 
-def _file(site: sites.Site, path: pathlib.Path, name: str, about: str) -> Iterator[File]:
+def _file(
+    served: served_folders.ServedFolder, path: pathlib.Path, name: str, about: str
+) -> Iterator[File]:
     try:
         status = os.lstat(path / name)
     except OSError:
         return
     if stat.S_ISREG(status.st_mode):
-        parts = (path / name).relative_to(site.folder.path).parts
-        yield File(name, site.file_address(*parts), about, size_text(status.st_size))
+        parts = (path / name).relative_to(served.path).parts
+        address = served_folders.address("files", *parts)
+        yield File(name, address, about, size_text(status.st_size))
 
 
 def size_text(size: int) -> str:
@@ -75,10 +78,9 @@ def size_text(size: int) -> str:
 
 
 async def answer_file(request: web.Request) -> web.StreamResponse:
-    """Answer with the bytes of a file, in a sandbox; the key in the address was compared before."""
-    site = sites.of(request)
-    parts = served_folders.names(request)[2:]
-    descriptor = await asyncio.to_thread(site.folder.open, parts)
+    """Answer with the bytes of a file, in a sandbox."""
+    parts = served_folders.names(request)[1:]
+    descriptor = await asyncio.to_thread(sites.of(request).folder.open, parts)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         answer = web.StreamResponse(headers=_headers(parts))
         answer.content_length = os.fstat(descriptor).st_size

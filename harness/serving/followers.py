@@ -1,16 +1,15 @@
-"""States of runs and campaigns under way, again and again.
+"""The states of all that is under way in a folder, again and again.
 
 A follower belongs to one request, and is used by one thread at a time.
 """
 
-import abc
 import pathlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from harness import errors
 from harness.campaign import campaign_plan
-from harness.history import campaign_folders, directories
+from harness.history import campaign_folders
 from harness.live import live_campaigns, live_runs, snapshots
 from harness.serving import listings, served_folders
 
@@ -20,80 +19,33 @@ OPEN_MAX = 100
 """Newest runs without a verdict that are looked at; most of them were interrupted long ago."""
 SHOWN_MAX = 12
 """Most runs and campaigns that are shown at once."""
+_Live = live_runs.LiveRun | live_campaigns.LiveCampaign
 
 
-class Follower(abc.ABC):
-    """Follows something until it ends."""
+class Follower:
+    """Follows all that goes on in a folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: served_folders.ServedFolder, listing: listings.Listing) -> None:
+        self._folder, self._listing = folder, listing
         self._guard = threading.Lock()
         self._is_closed = False
+        self._followed: dict[str, _Live] = {}
+        self._ended: set[str] = set()
+        """Those that will not go on, although they have no verdict."""
 
     def look(self) -> Sequence[snapshots.Snapshot]:
-        """Read what has come, for some time, and return the states of now; nothing once closed.
-
-        Raises HarnessError or OSError for a folder that was removed.
-        """
+        """Read what has come, for some time, and return the states of now; nothing once closed."""
         with self._guard:
-            return [] if self._is_closed else list(self._look())
+            return [] if self._is_closed else self._look()
 
     def close(self) -> None:
         """Close all files."""
         with self._guard:
             self._is_closed = True
-            self._close()
+            for live in self._followed.values():
+                live.close()
 
-    @abc.abstractmethod
-    def _look(self) -> Iterable[snapshots.Snapshot]: ...
-
-    @abc.abstractmethod
-    def _close(self) -> None: ...
-
-
-class OneFollower(Follower):
-    """Follows one run or one campaign."""
-
-    def __init__(self, live: live_runs.LiveRun | live_campaigns.LiveCampaign) -> None:
-        super().__init__()
-        self._live = live
-
-    def _look(self) -> Iterable[snapshots.Snapshot]:
-        self._live.read(at_most_s=READ_S)
-        return [self._live.snapshot()]
-
-    def _close(self) -> None:
-        self._live.close()
-
-
-def of_run(run: directories.RunDirectory) -> OneFollower:
-    """Return the follower of a run. Raises RunDirectoryError."""
-    return OneFollower(live_runs.LiveRun(run.path))
-
-
-def of_campaign(path: pathlib.Path) -> OneFollower:
-    """Return the follower of a campaign.
-
-    Raises HistoryError if its plan cannot be read, or names folders that a run cannot have.
-    """
-    plan = campaign_plan.read(path / campaign_folders.PLAN)
-    for title in {run.title for run in plan.runs}:
-        folder = path.parent.parent / title
-        if title in ("", ".", "..") or "/" in title or folder.is_symlink():
-            raise errors.HistoryError(f"{campaign_folders.PLAN} names a scenario {title!r:.100}")
-    return OneFollower(live_campaigns.LiveCampaign(path))
-
-
-class AllFollower(Follower):
-    """Follows all that goes on in a folder."""
-
-    def __init__(self, folder: served_folders.ServedFolder, listing: listings.Listing) -> None:
-        super().__init__()
-        self._folder, self._listing = folder, listing
-        self._followed: dict[str, OneFollower] = {}
-        self._ended: set[str] = set()
-        """Those that will not go on, although they have no verdict."""
-
-    def _look(self) -> Iterable[snapshots.Snapshot]:
+    def _look(self) -> Sequence[snapshots.Snapshot]:
         found: list[snapshots.Snapshot] = []
         places = list(self._places())
         for place in [place for place in self._followed if place not in places]:
@@ -116,12 +68,14 @@ class AllFollower(Follower):
 
     def _state(self, place: str) -> snapshots.Snapshot | None:
         """Return the state of what goes on; None: it does not any more."""
+        state: snapshots.Snapshot | None = None
         try:
             if place not in self._followed:
-                self._followed[place] = self._follower(place)
-            (state,) = self._followed[place].look()
+                self._followed[place] = self._live(place)
+            self._followed[place].read(at_most_s=READ_S)
+            state = self._followed[place].snapshot()
         except (errors.HarnessError, OSError):
-            state = None
+            pass
         if state is None or state.state in snapshots.AT_END:
             self._ended.add(place)
             if place in self._followed:
@@ -129,12 +83,18 @@ class AllFollower(Follower):
             return None
         return state
 
-    def _follower(self, place: str) -> OneFollower:
+    def _live(self, place: str) -> _Live:
         folder, _, name = place.partition("/")
-        if folder == campaign_folders.FOLDER:
-            return of_campaign(self._folder.campaign(name))
-        return of_run(self._folder.run(folder, name))
+        if folder != campaign_folders.FOLDER:
+            return live_runs.LiveRun(self._folder.run(folder, name).path)
+        path = self._folder.campaign(name)
+        _require_own_folders(path)
+        return live_campaigns.LiveCampaign(path)
 
-    def _close(self) -> None:
-        for follower in self._followed.values():
-            follower.close()
+
+def _require_own_folders(path: pathlib.Path) -> None:
+    """Raise HistoryError for a campaign whose plan names folders that a run cannot have."""
+    for title in {run.title for run in campaign_plan.read(path / campaign_folders.PLAN).runs}:
+        folder = path.parent.parent / title
+        if title in ("", ".", "..") or "/" in title or folder.is_symlink():
+            raise errors.HistoryError(f"{campaign_folders.PLAN} names a scenario {title!r:.100}")

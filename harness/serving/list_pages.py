@@ -1,16 +1,12 @@
 """The lists of runs and of campaigns, and one campaign."""
 
 import asyncio
-import contextlib
-import pathlib
 from typing import Any
 
 from aiohttp import web
 
-from harness import errors
 from harness.history import campaign_folders
-from harness.live import snapshots
-from harness.serving import choices, files_of, followers, listings, sites
+from harness.serving import choices, files_of, listings, served_folders, sites
 
 FILTERS = ("verdict", "scenario", "subject", "purpose")
 
@@ -26,7 +22,6 @@ async def answer_runs(request: web.Request) -> web.Response:
         **filter_values(listed, filters),
         page=choices.page(chosen, request.query.get("page", "")),
         unread=listed.unread,
-        open_count=sum(run.is_open for run in listed.runs),
     )
 
 
@@ -48,40 +43,19 @@ async def answer_campaigns(request: web.Request) -> web.Response:
 
 
 async def answer_campaign(request: web.Request) -> web.Response:
-    """Answer with one campaign: how it ended or goes on, its rows, and its runs."""
+    """Answer with one campaign and its runs."""
     site = sites.of(request)
-    name = served_name(request)
+    name = served_folders.names(request)[1]
     path = await asyncio.to_thread(site.folder.campaign, name)
     listed = await site.listed()
-    runs = choices.Filters(campaign=name).chosen(listed.runs)
-    state, problem = await asyncio.to_thread(_state, path)
-    files = await asyncio.to_thread(lambda: list(files_of.folder(site, path)))
+    filters = choices.Filters(campaign=name)
+    files = await asyncio.to_thread(lambda: list(files_of.folder(site.folder, path)))
     return sites.page(
         "campaign_page.html.j2",
         name=name,
         row=next((item.row for item in listed.campaigns if item.name == name), None),
-        state=state,
-        problem=problem,
-        is_live=state is not None and state.state not in snapshots.AT_END,
-        report=site.campaign_page(name) if (path / campaign_folders.INDEX).is_file() else "",
+        report=next((file for file in files if file.name == campaign_folders.INDEX), None),
         files=files,
-        page=choices.page(runs, request.query.get("page", "")),
-        filters=choices.Filters(campaign=name),
+        page=choices.page(filters.chosen(listed.runs), request.query.get("page", "")),
+        filters=filters,
     )
-
-
-def served_name(request: web.Request) -> str:
-    """Return the last name in the path of a request."""
-    from harness.serving import served_folders
-
-    return served_folders.names(request)[1]
-
-
-def _state(path: pathlib.Path) -> tuple[snapshots.Campaign | None, str]:
-    """Return the state of a campaign; None, and why, if an older version wrote it."""
-    try:
-        with contextlib.closing(followers.of_campaign(path)) as follower:
-            (state,) = follower.look()
-    except (errors.HarnessError, OSError) as error:
-        return None, str(error)
-    return (state, "") if isinstance(state, snapshots.Campaign) else (None, "")

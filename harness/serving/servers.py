@@ -12,23 +12,44 @@ import threading
 import traceback
 from collections.abc import Awaitable, Callable
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from harness import clocks, errors
 from harness.serving import (
-    access,
     files_of,
     list_pages,
     listings,
     live_pages,
-    reading_children,
     run_pages,
     served_folders,
     sites,
-    sql_pages,
 )
 
 HOST = "127.0.0.1"
+HOSTS = (HOST, "localhost")
+"""Names in `Host`, with any port: one that is forwarded by ssh has another. A name that someone
+else had resolved to this machine (DNS rebinding) is none of them."""
+_NEAR = ("", "same-origin", "none")
+"""Values of Sec-Fetch-Site: an older browser, a page of ours, or the user."""
+_FILES = "/files/"
+_COMMON = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+_PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_FILE_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+"""A report is a page with scripts, which may come from anywhere: they can ask for nothing."""
 LINE_MAX = 64 * 2**10
 """Most bytes of an address: names of runs are long, and filters may have several."""
 _END_S = 1.0
@@ -36,33 +57,22 @@ _END_S = 1.0
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def application(reports: pathlib.Path, *, port: int) -> web.Application:
+def application(reports: pathlib.Path) -> web.Application:
     """Return the application for a folder of reports. Raises UsageError if it is no folder."""
     folder = served_folders.ServedFolder(reports)
-    app = web.Application(middlewares=[_answer], client_max_size=sql_pages.FORM_MAX)
-    app[sites.SITE] = sites.Site(
-        folder=folder,
-        guard=access.Guard(cookie_name=f"flake-hunt-{port}"),
-        listing=listings.Listing(folder.path),
-        readers=reading_children.Readers(),
-        stopping=asyncio.Event(),
-    )
+    app = web.Application(middlewares=[_answer])
+    app[sites.SITE] = sites.Site(folder, listings.Listing(folder.path), asyncio.Event())
     live_pages.prepare(app)
     app.add_routes(
         [
             web.get("/", list_pages.answer_runs),
             web.get("/campaigns", list_pages.answer_campaigns),
             web.get("/campaigns/{name}", list_pages.answer_campaign),
-            web.get("/campaigns/{name}/events", live_pages.answer_campaign_events),
             web.get("/runs/{scenario}/{name}", run_pages.answer_run),
-            web.get("/runs/{scenario}/{name}/events", live_pages.answer_run_events),
-            web.get("/runs/{scenario}/{name}/tables/{table}", run_pages.answer_table),
             web.get("/running", live_pages.answer_running),
-            web.get("/running/events", live_pages.answer_all_events),
-            web.get("/sql", sql_pages.answer_form),
-            web.post("/sql", sql_pages.answer_query),
-            web.get(r"/files/{key}/{path:[\s\S]+}", files_of.answer_file),
-            web.get("/static/{digest}/{name}", sites.answer_static),
+            web.get("/running/events", live_pages.answer_events),
+            web.get(r"/files/{path:[\s\S]+}", files_of.answer_file),
+            web.get("/static/{name}", sites.answer_static),
         ]
     )
     app.on_shutdown.append(_stop_streams)
@@ -76,12 +86,8 @@ async def _stop_streams(app: web.Application) -> None:
 @web.middleware
 async def _answer(request: web.Request, handler: _Handler) -> web.StreamResponse:
     """Answer a request if it is admitted; what cannot be met is a sentence."""
-    guard = sites.of(request).guard
-    refusal = guard.refusal(request)
-    if refusal:
+    if refusal := _refusal(request):
         return sites.problem(refusal, status=403)
-    if not request.path.startswith((access.STATIC, access.FILES)) and guard.is_given_token(request):
-        return guard.let_in(sites.page("entry.html.j2", target=_without_token(request)))
     try:
         return await handler(request)
     except served_folders.MissingError as error:
@@ -100,20 +106,29 @@ async def _answer(request: web.Request, handler: _Handler) -> web.StreamResponse
 _WORDS = {
     404: "there is no such page",
     405: "this page is asked for in another way",
-    413: f"expected a query of at most {sql_pages.FORM_MAX >> 10} KiB",
 }
 
 
-def _without_token(request: web.Request) -> str:
-    """Return the page that is asked for; two slashes would name another host."""
-    rest = request.rel_url.without_query_params(access.TOKEN)
-    return "/" + str(rest).lstrip("/")
+def _refusal(request: web.Request) -> str:
+    """Return why a request is not admitted; empty: it is."""
+    host = request.headers.get(hdrs.HOST, "")
+    if host.partition(":")[0] not in HOSTS:
+        return f"expected this server as 127.0.0.1 or localhost, got the name {host!r:.100}"
+    fetch = request.headers
+    is_opened = (fetch.get("Sec-Fetch-Mode"), fetch.get("Sec-Fetch-Dest")) == (
+        "navigate",
+        "document",
+    )  # a link in a report comes from its sandbox, which is no site at all
+    if fetch.get("Sec-Fetch-Site", "") not in _NEAR and not is_opened:
+        return "a page of another site asked for this one: open it yourself"
+    return ""
 
 
 async def _secure(request: web.Request, answer: web.StreamResponse) -> None:
     """Add the headers that every answer has, also one that is streamed."""
-    for name, value in access.headers_of(request.rel_url.raw_path).items():
-        answer.headers.setdefault(name, value)
+    is_file = request.rel_url.raw_path.startswith(_FILES)
+    answer.headers.update(_COMMON)
+    answer.headers["Content-Security-Policy"] = _FILE_POLICY if is_file else _PAGE_POLICY
     answer.headers.popall("Server", None)
 
 
@@ -144,12 +159,11 @@ async def serve(
     Raises UsageError if it is no folder.
     """
     port = listening.getsockname()[1]
-    app = application(reports, port=port)
+    app = application(reports)
     app.on_response_prepare.append(_secure)
     runner = web.AppRunner(
         app,
         access_log=None,
-        handler_cancellation=True,
         shutdown_timeout=_END_S,
         max_line_size=LINE_MAX,
         logger=logging.Logger("silent", logging.CRITICAL),  # of requests that are none
@@ -160,7 +174,7 @@ async def serve(
         site = app[sites.SITE]
         read_ahead = threading.Thread(target=_read_ahead, args=(site,), daemon=True)
         read_ahead.start()
-        told(f"http://{HOST}:{port}/?{access.TOKEN}={site.guard.token}")
+        told(f"http://{HOST}:{port}/")
         await stopped.wait()
     finally:
         await runner.cleanup()

@@ -28,39 +28,21 @@ class Answer:
 
 
 class Client:
-    """Asks a server; it has the cookie."""
+    """Asks a server."""
 
     def __init__(self, address: str) -> None:
-        self.origin, _, self.token = address.partition("/?token=")
+        self.origin = address.rstrip("/")
         self.port = int(self.origin.rpartition(":")[2])
-        entered = self.ask(f"/?token={self.token}", {})
-        self.cookie = entered.headers["Set-Cookie"].partition(";")[0]
 
     def ask(
-        self,
-        path: str,
-        headers: Mapping[str, str] | None = None,
-        *,
-        method: str = "GET",
-        body: bytes | None = None,
+        self, path: str, headers: Mapping[str, str] | None = None, *, method: str = "GET"
     ) -> Answer:
-        """Ask for a path; `headers` None: with the cookie, otherwise with these alone."""
+        """Ask for a path."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
-            given = {"Cookie": self.cookie} if headers is None else dict(headers)
-            connection.request(method, path, body, given)
+            connection.request(method, path, headers=dict(headers or {}))
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
-
-    def post(self, path: str, body: str, **headers: str) -> Answer:
-        """Send a form as a page of the server does."""
-        given = {
-            "Cookie": self.cookie,
-            "Origin": self.origin,
-            "Content-Type": "application/x-www-form-urlencoded",
-            **headers,
-        }
-        return self.ask(path, given, method="POST", body=body.encode())
 
 
 @contextlib.contextmanager

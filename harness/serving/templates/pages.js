@@ -1,4 +1,4 @@
-// Pages work without it: it brings what goes on up to date, and stops queries.
+// Pages work without it: it brings what goes on up to date.
 "use strict";
 
 // Change what differs, so that a link keeps the focus and a table its place.
@@ -13,42 +13,20 @@ function morph(old, fresh) {
   for (const [node, other] of pairs) morph(node, other);
 }
 
-function show(region, html) {
-  const fresh = region.cloneNode(false);
-  fresh.innerHTML = html;
-  morph(region, fresh);
-}
+const region = document.querySelector("[data-events]");
+let source = null;
 
-function follow(region) {
-  let source = null, ended = false;
-  const begin = () => {
-    source = new EventSource(region.dataset.events);
-    source.addEventListener("state", (event) => show(region, JSON.parse(event.data)));
-    source.addEventListener("end", () => {
-      ended = true;
-      source.close();
-      const note = document.createElement("p");
-      note.setAttribute("role", "status");
-      const link = document.createElement("a");
-      link.href = location.href;
-      link.textContent = "show how";
-      note.append("It has ended: ", link, ".");
-      region.before(note);
-    });
+function begin() {
+  source = new EventSource(region.dataset.events);
+  source.onmessage = (event) => {
+    const fresh = region.cloneNode(false);
+    fresh.innerHTML = JSON.parse(event.data);
+    morph(region, fresh);
   };
-  // Browsers limit the number of connections to one server, so a hidden page closes its own.
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) source?.close();
-    else if (!ended) begin();
-  });
-  begin();
 }
 
-for (const region of document.querySelectorAll("[data-events]")) if (!document.hidden) follow(region);
-
-for (const form of document.querySelectorAll("form[data-busy]")) {
-  const busy = form.querySelector(".busy");
-  form.addEventListener("submit", (event) => { busy.hidden = Boolean(event.submitter?.name); });
-  busy.querySelector(".stop").addEventListener("click", () => { window.stop(); busy.hidden = true; });
-  window.addEventListener("pageshow", () => { busy.hidden = true; });
+if (region) {
+  // Browsers limit the number of connections to one server, so a hidden page closes its own.
+  document.addEventListener("visibilitychange", () => document.hidden ? source?.close() : begin());
+  if (!document.hidden) begin();
 }

@@ -1,6 +1,5 @@
 """One server for all tests of a process, and the folder that it serves."""
 
-import json
 import os
 import pathlib
 from collections.abc import Iterator
@@ -53,22 +52,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def client(reports: pathlib.Path) -> Iterator[served_reports.Client]:
-    """A client that was let in."""
+    """A client of a server of this folder."""
     with served_reports.serving(reports) as found:
         yield found
-
-
-@pytest.fixture(scope="session")
-def key(client: served_reports.Client) -> str:
-    """The key of the addresses of files."""
-    page = client.ask("/campaigns/20260104T000000Z-7").text
-    return page.partition("/files/")[2].partition("/")[0]
-
-
-def shown(value: object) -> str:
-    """A value of a DataFrame as a page shows it."""
-    if isinstance(value, list):
-        return json.dumps(value)
-    if value is None or str(value) in ("<NA>", "nan"):
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -53,7 +53,7 @@ def test_the_campaign_of_runs_can_be_chosen(client: served_reports.Client) -> No
     assert len(links(client.ask(f"/?campaign={shown}").text)) == 1
 
 
-@pytest.mark.parametrize("path", ["/", "/campaigns", "/running", "/sql", "/?text=<script>&page=x"])
+@pytest.mark.parametrize("path", ["/", "/campaigns", "/running", "/?text=<script>&page=x"])
 def test_hostile_names_are_text(path: str, client: served_reports.Client) -> None:
     text = client.ask(path.replace("<", "%3C")).text
     assert "<img" not in text

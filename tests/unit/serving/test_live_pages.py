@@ -30,38 +30,31 @@ def unfinished(run: directories.RunDirectory) -> dict[str, bytes]:
     return content
 
 
-def events(client: served_reports.Client, path: str):
-    """Yield the names and contents of the events of a stream."""
+def events(client: served_reports.Client):
+    """Yield the contents of the events of the stream."""
     connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
     with contextlib.closing(connection):
-        connection.request("GET", path, headers={"Cookie": client.cookie})
+        connection.request("GET", "/running/events")
         answer = connection.getresponse()
         assert answer.headers["Content-Type"].startswith("text/event-stream")
-        name = ""
         while line := answer.readline().decode():
-            if line.startswith("event: "):
-                name = line.removeprefix("event: ").strip()
-            elif line.startswith("data: "):
-                yield name, json.loads(line.removeprefix("data: "))
+            if line.startswith("data: "):
+                yield json.loads(line.removeprefix("data: "))
 
 
 def test_a_run_is_followed_until_it_ends(tmp_path: pathlib.Path) -> None:
     run = going_on(tmp_path)
     end = unfinished(run)
     with served_reports.serving(tmp_path) as client:
-        path = f"/runs/{run.path.parent.name}/run"
-        assert f'data-events="{path}/events"' in client.ask(path).text
-        stream = events(client, f"{path}/events")
-        name, content = next(stream)
-        assert name == "state"
+        assert 'href="/running"' in client.ask(f"/runs/{run.path.parent.name}/run").text
+        assert 'data-events="/running/events"' in client.ask("/running").text
+        stream = events(client)
+        content = next(stream)
         assert "running" in content
         assert "double allocations" in content
         for file, text in sorted(end.items()):
             (run.path / file).write_bytes(text)
-        rest = list(stream)
-        assert rest[-1] == ("end", "")
-        assert "INVALID" in rest[-2][1]
-        assert "data-events" not in client.ask(path).text
+        assert "Nothing runs now" in next(stream)
 
 
 def test_all_that_goes_on_is_shown_and_nothing_else(tmp_path: pathlib.Path) -> None:
@@ -74,7 +67,7 @@ def test_all_that_goes_on_is_shown_and_nothing_else(tmp_path: pathlib.Path) -> N
     run = going_on(tmp_path)
     unfinished(run)
     folder = served_folders.ServedFolder(tmp_path)
-    follower = followers.AllFollower(folder, listings.Listing(folder.path))
+    follower = followers.Follower(folder, listings.Listing(folder.path))
     with contextlib.closing(follower):
         assert [state.directory for state in follower.look()] == [str(run.path)]
         assert [state.directory for state in follower.look()] == [str(run.path)]
@@ -94,7 +87,7 @@ def test_campaigns_that_name_other_folders_are_not_followed(tmp_path: pathlib.Pa
         with served_reports.serving(tmp_path) as client:
             page = client.ask("/campaigns/20260101T000000Z-1")
             assert page.status == 200
-            assert client.ask("/campaigns/20260101T000000Z-1/events").status == 422
+            assert "Nothing runs now" in client.ask("/running").text
 
 
 def test_the_server_ends_while_a_page_follows(tmp_path: pathlib.Path) -> None:
@@ -104,7 +97,7 @@ def test_the_server_ends_while_a_page_follows(tmp_path: pathlib.Path) -> None:
 
     def read(client: served_reports.Client) -> None:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            for _ in events(client, "/running/events"):
+            for _ in events(client):
                 seen.set()
 
     with served_reports.serving(tmp_path) as client:

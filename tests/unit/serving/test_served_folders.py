@@ -11,14 +11,12 @@ from tests.support import served_reports
 GOOD = "pods/20260101T000000Z-good"
 
 
-def test_a_file_is_served_as_it_is(
-    client: served_reports.Client, key: str, reports: pathlib.Path
-) -> None:
-    answer = client.ask(f"/files/{key}/{GOOD}/verdict.json", {})
+def test_a_file_is_served_as_it_is(client: served_reports.Client, reports: pathlib.Path) -> None:
+    answer = client.ask(f"/files/{GOOD}/verdict.json")
     assert answer.body == (reports / GOOD / "verdict.json").read_bytes()
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["Content-Length"] == str(len(answer.body))
-    head = client.ask(f"/files/{key}/{GOOD}/verdict.json", {}, method="HEAD")
+    head = client.ask(f"/files/{GOOD}/verdict.json", method="HEAD")
     assert (head.status, head.body) == (200, b"")
 
 
@@ -41,19 +39,17 @@ def test_a_file_is_served_as_it_is(
         "%ff%fe",
     ],
 )
-def test_anything_else_is_missing(path: str, client: served_reports.Client, key: str) -> None:
-    answer = client.ask(f"/files/{key}/{path}", {})
+def test_anything_else_is_missing(path: str, client: served_reports.Client) -> None:
+    answer = client.ask(f"/files/{path}")
     assert answer.status == 404
     assert "root:" not in answer.text
 
 
-def test_what_browsers_would_run_is_text_or_a_download(
-    client: served_reports.Client, key: str
-) -> None:
-    assert client.ask(f"/files/{key}/stray.txt").headers["Content-Disposition"]
-    xml = client.ask(f"/files/{key}/{GOOD}/junit.xml").headers
+def test_what_browsers_would_run_is_text_or_a_download(client: served_reports.Client) -> None:
+    assert client.ask("/files/stray.txt").headers["Content-Disposition"]
+    xml = client.ask(f"/files/{GOOD}/junit.xml").headers
     assert xml["Content-Type"] == "text/plain; charset=utf-8"
-    trace = client.ask(f"/files/{key}/{GOOD}/trace.json").headers
+    trace = client.ask(f"/files/{GOOD}/trace.json").headers
     assert trace["Content-Disposition"] == 'attachment; filename="trace.json"'
 
 

@@ -1,10 +1,9 @@
 """`flake-hunt serve`: a folder of reports in a browser."""
 
-import contextlib
 import os
 import pathlib
 import sys
-import tempfile
+import webbrowser
 from typing import Annotated
 
 import typer
@@ -24,21 +23,19 @@ def serve(
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
 ) -> int:
-    """Show a folder of reports in the browser: runs, campaigns, what runs now, tables, SQL.
+    """Show a folder of reports in the browser: runs, campaigns, and what runs now.
 
-    Only this machine can ask, and only with the address that is printed: it has a token, which is
-    new each time. The server reads; it changes nothing. It ends by Ctrl-C, with exit code 0.
+    Only this machine can ask, and no page of another site can read it. The server reads; it changes
+    nothing. It ends by Ctrl-C, with exit code 0.
     """
     from harness.serving import servers
 
-    with contextlib.ExitStack() as stack:
+    def tell(address: str) -> None:
+        print(f"{reports.resolve()}\n{address}\nCtrl-C ends it.", flush=True)
+        if not no_browser and _has_display():
+            webbrowser.open(address)
 
-        def tell(address: str) -> None:
-            print(f"{reports.resolve()}\n{address}\nCtrl-C ends it.", flush=True)
-            if not no_browser and _has_display():
-                _open(address, stack)
-
-        servers.until_interrupted(reports, servers.bound(port), tell)
+    servers.until_interrupted(reports, servers.bound(port), tell)
     return 0
 
 
@@ -48,18 +45,3 @@ def _has_display() -> bool:
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
     return sys.stdout.isatty() and is_graphical
-
-
-def _open(address: str, stack: contextlib.ExitStack) -> None:
-    """Open the browser by a page of this user alone: others can see the arguments of processes."""
-    import html
-    import webbrowser
-
-    page = stack.enter_context(
-        tempfile.NamedTemporaryFile("w", prefix="flake-hunt-", suffix=".html")  # noqa: SIM115
-    )
-    target = html.escape(address)
-    page.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={target}">')
-    page.write(f'<a href="{target}">Flake Hunt</a>')
-    page.flush()
-    webbrowser.open(pathlib.Path(page.name).as_uri())
