@@ -109,8 +109,10 @@ def publish(
     document = campaign_documents.document(table, plan, folder, problems, cut=cut, ending=ending)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
-    junit_files.add_thresholds(folder, document.thresholds)
-    junit_files.add_left_out(folder, plan.left_out)
+    found = [*(run for row in table for run in row.runs), *cut]
+    junit_files.write(
+        folder, plan, found, thresholds=document.thresholds, problems=document.problems
+    )
     is_one = document.verdict in list(verdicts.Verdict)  # and no harness error
     verdict = verdicts.Verdict(document.verdict) if is_one else results.verdict(table)
     index = page(document, folder, verdict=verdict)

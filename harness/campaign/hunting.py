@@ -18,10 +18,8 @@ from harness.campaign import (
     budgets,
     campaign_plan,
     endings,
-    junit_files,
     plugin,
     results,
-    summaries,
 )
 from harness.campaign.endings import Ending
 from harness.cluster import cluster_records
@@ -56,11 +54,6 @@ class Hunted:
 
 
 Listener = Callable[[results.RunResult], None]
-_CONFIGURATION = """\
-[pytest]
-junit_suite_name = flake-hunt
-junit_logging = system-out
-"""
 
 
 def hunt(
@@ -74,7 +67,7 @@ def hunt(
 
     `kept` are results that results.jsonl has already; the plan names their runs as done.
 
-    The folder gets campaign.json, results.jsonl (with each result as it arrives) and junit.xml.
+    The folder gets campaign.json, and results.jsonl with each result as it arrives.
     Raises KeyboardInterrupt when a campaign without time budget is interrupted, and HarnessError if
     pytest itself fails.
     """
@@ -83,16 +76,13 @@ def hunt(
     campaign_plan.write(campaign, plan)
     if plan.runs and len(plan.done) == len(plan.runs):
         return Hunted(results=results.in_plan_order(kept))
-    configuration = folder / "pytest.ini"
-    writing.replace(configuration, _CONFIGURATION.encode())
     collector = _Collector(plan, folder / "results.jsonl", listener)
     cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
         jobs = min(plan.jobs, len(plan.runs) - len(plan.done))
-        arguments = _arguments(campaign, configuration, jobs=jobs, temporary=temporary)
+        arguments = _arguments(campaign, jobs=jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
-            junit_files.rename(folder / summaries.JUNIT_NAME, plan.runs)
     if collector.failure is not None:
         raise collector.failure
     is_stopped = ended == pytest.ExitCode.INTERRUPTED
@@ -107,26 +97,20 @@ def hunt(
         ending = Ending.INTERRUPTED
     collector.cut_begun(ending)
     found = results.in_plan_order([*kept, *collector.results])
-    if any(result.cut for result in found):  # pytest takes an interrupted worker for a crash
-        junit_files.write(folder, plan.runs, found)
     return Hunted(results=found, ending=ending if endings.not_made(plan, found) else Ending.NONE)
 
 
 _ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
-def _arguments(
-    campaign: pathlib.Path, configuration: pathlib.Path, *, jobs: int, temporary: pathlib.Path
-) -> list[str]:
+def _arguments(campaign: pathlib.Path, *, jobs: int, temporary: pathlib.Path) -> list[str]:
     """Return pytest's arguments; pytest would leave a temporary folder of its own behind."""
-    folder = campaign.parent
     return [
         str(campaign),
-        *("-c", str(configuration), "--rootdir", str(folder)),
+        *("-c", os.devnull, "--rootdir", str(campaign.parent)),
         *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
         *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
         *("-p", "no:unraisableexception", "-p", "no:threadexception"),
-        f"--junitxml={folder / summaries.JUNIT_NAME}",
         *(_workers(jobs) if jobs else ()),
         "--max-worker-restart=0",
         f"--basetemp={temporary / 'pytest'}",
@@ -204,9 +188,7 @@ class _Collector:
             for name, value in report.user_properties:
                 if name == plugin.RESULT:
                     self._add(msgspec.json.decode(str(value), type=results.RunResult))
-        if report.failed and plugin.JUDGED not in dict(report.user_properties):
-            if self.budget.left_s() <= 0:  # the worker was interrupted: the run is cut
-                return
+        if report.failed and self.budget.left_s() > 0:  # else the worker was interrupted
             self._add(_broken(report, self._planned))
 
     def _add(self, result: results.RunResult) -> None:

@@ -1,10 +1,5 @@
-"""junit.xml of a campaign from its results: the cases, failures and errors that pytest writes.
+"""junit.xml of a campaign: a test case for each planned run, in the order of the plan."""
 
-pytest writes the cases in the order in which they end, and none if it is killed. A campaign over
-machines has them in the order of its plan, also those of runs without a result.
-"""
-
-import functools
 import itertools
 import os
 import pathlib
@@ -12,16 +7,16 @@ import re
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from harness import writing
 from harness.campaign import (
     campaign_plan,
     campaign_thresholds,
     results,
-    run_outcomes,
     summaries,
 )
+from harness.checks import verdicts
 from harness.report import escaping, junit
 
 SUITE = "flake-hunt"
@@ -57,100 +52,62 @@ def portable(text: str, folder: pathlib.Path) -> str:
     return text
 
 
-def rename(path: pathlib.Path, planned: Iterable[campaign_plan.PlannedRun]) -> None:
-    """Give the cases of pytest's file in a campaign's folder these names, if there is one."""
-    if not path.is_file():
-        return
-    root = ET.parse(path).getroot()  # noqa: S314 - our own file
-    root.set("name", SUITE)
-    runs = {run.id: run for run in planned}
-    for case in root.iter("testcase"):
-        run = runs.get(case.get("name", ""))
-        case.set("classname", classname(run) if run else SUITE)
-        case.set("name", case_name(run) if run else case.get("name", ""))
-        for part in list(case):
-            if part.tag == "properties":
-                case.remove(part)
-                continue
-            part.text = portable(part.text or "", path.parent)
-            if "message" in part.attrib:
-                part.set("message", portable(part.attrib["message"], path.parent))
-    writing.replace(path, ET.tostring(root, encoding="utf-8", xml_declaration=True))
-
-
-def add_thresholds(folder: pathlib.Path, found: Sequence[campaign_thresholds.Result]) -> None:
-    """Add the thresholds per campaign to the file in a campaign's folder, if there is one."""
-    _add(
-        folder,
-        [functools.partial(junit.add_threshold, name=item.place, found=item) for item in found],
-    )
-
-
-def add_left_out(folder: pathlib.Path, left_out: Mapping[str, str]) -> None:
-    """Add the scenarios that were left out, with the reason, as skipped cases."""
-    _add(
-        folder, [functools.partial(_left_out, name=name, why=why) for name, why in left_out.items()]
-    )
-
-
-def _left_out(suite: ET.Element, *, name: str, why: str) -> ET.Element:
-    case = ET.SubElement(suite, "testcase", classname=name, name=name, time="0.000")
-    ET.SubElement(case, "skipped", message=why)
-    return case
-
-
-def _add(folder: pathlib.Path, added: Sequence[Callable[[ET.Element], ET.Element]]) -> None:
-    path = folder / summaries.JUNIT_NAME
-    if not (added and path.is_file()):
-        return
-    root = ET.parse(path).getroot()  # noqa: S314 - our own file
-    suite = root if root.tag == "testsuite" else root[0]
-    cases = [add(suite) for add in added]
-    counted = {"tests": ".", "failures": "failure", "errors": "error", "skipped": "skipped"}
-    for name, kind in counted.items():
-        count = sum(case.find(kind) is not None for case in cases)
-        suite.set(name, str(int(suite.get(name, "0")) + count))
-    ET.indent(root)
-    text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-    writing.replace(path, escaping.visible(text).encode())
-
-
 def write(
     folder: pathlib.Path,
-    planned: Sequence[campaign_plan.PlannedRun],
+    plan: campaign_plan.CampaignPlan,
     found: Iterable[results.RunResult],
+    *,
+    thresholds: Iterable[campaign_thresholds.Result] = (),
     problems: Sequence[str] = (),
 ) -> None:
-    """Write the file into a campaign's folder, in the place of pytest's."""
-    content = render(planned, found, problems).decode()
+    """Write the file into a campaign's folder; `problems` are those of a merge."""
+    content = render(plan, found, thresholds=thresholds, problems=problems)
     writing.replace(folder / summaries.JUNIT_NAME, portable(content, folder).encode())
 
 
 def render(
-    planned: Sequence[campaign_plan.PlannedRun],
+    plan: campaign_plan.CampaignPlan,
     found: Iterable[results.RunResult],
+    *,
+    thresholds: Iterable[campaign_thresholds.Result] = (),
     problems: Sequence[str] = (),
-) -> bytes:
-    """Return the content; each planned run is a test case, and so is a merge with problems."""
+) -> str:
+    """Return the content: cases of the planned runs, of a merge with problems, of thresholds, and
+    of scenarios that were left out.
+    """
     attempts = {
         number: list(group)
         for number, group in itertools.groupby(
             results.in_plan_order(found), key=lambda result: result.number
         )
     }
-    suite = ET.Element("testsuite", name=SUITE)
-    cases = [_case(run, attempts[run.number]) for run in planned if run.number in attempts]
-    cases += [_merge(problems)] if problems else []
-    for name, kind in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
-        suite.set(name, str(sum(case.find(kind) is not None for case in cases)))
-    suite.set("tests", str(len(cases)))
-    suite.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
-    suite.extend(cases)
     root = ET.Element("testsuites", name=SUITE)
-    root.append(suite)
+    suite = ET.SubElement(root, "testsuite", name=SUITE)
+    suite.extend([_case(run, attempts.get(run.number, ())) for run in _cases(plan, attempts)])
+    suite.extend([_merge(problems)] if problems else [])
+    for threshold in thresholds:
+        junit.add_threshold(suite, threshold.place, threshold)
+    for name, why in plan.left_out.items():
+        case = ET.SubElement(suite, "testcase", classname=name, name=name, time="0.000")
+        ET.SubElement(case, "skipped", message=why)
+    for name, kind in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
+        suite.set(name, str(sum(case.find(kind) is not None for case in suite)))
+    suite.set("tests", str(len(suite)))
+    suite.set("time", f"{sum(float(case.get('time', '0')) for case in suite):.3f}")
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-    return escaping.visible(text).encode()  # without characters that XML 1.0 cannot contain
+    return escaping.visible(text)  # without characters that XML 1.0 cannot contain
+
+
+def _cases(
+    plan: campaign_plan.CampaignPlan, made: Collection[int]
+) -> Iterator[campaign_plan.PlannedRun]:
+    """Yield the planned runs; those beyond the end of a time budget only if their kind has none."""
+    kinds = {run.kind for run in plan.runs if run.number in made}
+    for run in plan.runs:
+        if run.number in made or not plan.minutes or run.kind not in kinds:
+            kinds.add(run.kind)
+            yield run
 
 
 def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
@@ -158,13 +115,16 @@ def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) 
     case = ET.Element(
         "testcase", classname=classname(run), name=case_name(run), time=f"{seconds:.3f}"
     )
-    if text := run_outcomes.failure(attempts):
-        ET.SubElement(case, "failure", message=text)
-    elif text := run_outcomes.inconclusive(attempts):
-        ET.SubElement(case, "error", message=text)
-    elif text := run_outcomes.skipped(attempts):
-        ET.SubElement(case, "skipped", message=text)
-    ET.SubElement(case, "system-out").text = run_outcomes.story(attempts)
+    if not attempts:
+        ET.SubElement(case, "skipped", message="the campaign ended before this run")
+        return case
+    if text := failure(attempts):
+        ET.SubElement(case, "failure", message=text).text = text
+    elif text := inconclusive(attempts):
+        ET.SubElement(case, "error", message=text).text = text
+    elif attempts[-1].cut:
+        ET.SubElement(case, "skipped", message=attempts[-1].reason)
+    ET.SubElement(case, "system-out").text = story(attempts)
     return case
 
 
@@ -172,3 +132,63 @@ def _merge(problems: Sequence[str]) -> ET.Element:
     case = ET.Element("testcase", classname="merge", name="shards", time="0.000")
     ET.SubElement(case, "error", message=f"UNKNOWN: {problems[0]}").text = "\n".join(problems)
     return case
+
+
+def failure(attempts: Sequence[results.RunResult]) -> str:
+    """Return why the run fails: the subject is INVALID, or what must be found was not.
+
+    Empty: it does not fail.
+    """
+    last = attempts[-1]
+    if last.is_regression:
+        return f"INVALID: {_unexplained(last)}, which {last.hypothesis} does not explain: {last.reason}"
+    if last.is_against_subject:
+        return f"INVALID: {last.reason}"
+    if last.is_missed:
+        return (
+            f"{last.purpose.missed}, attempts: {len(attempts)}; "
+            f"the last one was {last.verdict}: {last.reason}"
+        )
+    return ""
+
+
+def _unexplained(run: results.RunResult) -> str:
+    if run.by_one_scheduler:
+        return f"{run.by_one_scheduler} double allocations of one scheduler by itself"
+    return "violations of another kind" if run.is_violated else "a threshold that was not met"
+
+
+def inconclusive(attempts: Sequence[results.RunResult]) -> str:
+    """Return why the run is inconclusive: it is UNKNOWN, or has no result.
+
+    Empty: it is conclusive.
+    """
+    last = attempts[-1]
+    if last.cut:
+        return ""
+    if last.missing:
+        return f"UNKNOWN: {last.reason}"
+    if last.error:
+        return f"ERROR: the run could not be executed: {last.error}"
+    if not (last.purpose.is_sought or last.is_against_subject):
+        return "" if last.verdict is verdicts.Verdict.VALID else f"UNKNOWN: {last.reason}"
+    return ""
+
+
+def story(attempts: Sequence[results.RunResult]) -> str:
+    """Return one line for each attempt; controls and hazards are marked as found or not."""
+    lines = [f"attempt {number}: {_line(run)}" for number, run in enumerate(attempts, start=1)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(run: results.RunResult) -> str:
+    if run.error:
+        return f"ERROR {run.error}"
+    place = "/".join(pathlib.PurePath(run.directory).parts[-2:])  # in the folder of reports
+    return f"{run.verdict}{_mark(run)} {run.reason} {place}".rstrip()
+
+
+def _mark(run: results.RunResult) -> str:
+    if not run.purpose.is_sought:
+        return ""
+    return f" ({run.purpose.found})" if run.is_found else f" (not {run.purpose.found})"

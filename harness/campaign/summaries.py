@@ -6,7 +6,7 @@ from harness.campaign import results
 from harness.report import escaping
 
 JUNIT_NAME = "junit.xml"
-"""Name of the JUnit file that pytest writes into each campaign's folder."""
+"""Name of the JUnit file in each campaign's folder."""
 
 
 def campaign(

@@ -98,8 +98,8 @@ def _add_check(
 
 def add_threshold(
     suite: ET.Element, name: str, found: threshold_results.Result, *, is_needed: bool = True
-) -> ET.Element:
-    """Add a test case that the threshold names, and return it; `name` is its class."""
+) -> None:
+    """Add a test case that the threshold names; `name` is its class."""
     case = ET.SubElement(suite, "testcase", classname=name, name=f"threshold {found.text}")
     match found.verdict:
         case verdicts.Verdict.INVALID:
@@ -110,7 +110,6 @@ def add_threshold(
             ET.SubElement(case, "skipped", message=_not_needed(found.reason))
         case verdicts.Verdict.VALID:
             ET.SubElement(case, "system-out").text = found.reason
-    return case
 
 
 def _add_output(case: ET.Element, lines: Sequence[str]) -> None:

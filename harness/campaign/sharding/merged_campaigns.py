@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness import errors, regular_files, writing
-from harness.campaign import campaign_documents, campaign_pages, campaign_plan, junit_files, results
+from harness.campaign import campaign_documents, campaign_pages, campaign_plan, results
 from harness.campaign.sharding import (
     locations,
     merging,
@@ -241,7 +241,6 @@ def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
     campaign_plan.write(folder / campaign_folders.PLAN, campaign)
     lines = [msgspec.json.encode(result) + b"\n" for result in merged.results]
     writing.replace(folder / campaign_folders.RESULTS, b"".join(lines))
-    junit_files.write(folder, campaign.runs, merged.results, problems=given.problems)
     return MergedCampaign(
         results=merged.results,
         campaign=campaign_pages.publish(

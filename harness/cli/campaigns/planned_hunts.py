@@ -69,7 +69,6 @@ def make(
     out: outputs.Output,
 ) -> campaigning.CampaignOutcome:
     """Make the runs of a shard that have no result yet, in its folder."""
-    from harness.campaign import junit_files
     from harness.campaign.sharding import shard_folders
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
@@ -84,7 +83,6 @@ def make(
             folder=folder.path,
             kept=folder.kept,
         )
-        junit_files.write(folder.path, campaign.runs, made.results)
     if out.is_json:
         out.document(made.document)
     return made

@@ -14,7 +14,6 @@ from harness.campaign import (
     campaign_thresholds,
     junit_files,
     results,
-    run_outcomes,
     summaries,
 )
 from harness.campaign.purposes import Purpose
@@ -62,8 +61,8 @@ def test_a_run_that_only_missed_a_threshold_fails_and_violates_nothing() -> None
     assert missed.is_against_subject
     assert not missed.is_violated
     assert not missed.is_found
-    assert run_outcomes.failure([missed]) == f"INVALID: {MISSED}"
-    assert run_outcomes.inconclusive([missed]) == ""
+    assert junit_files.failure([missed]) == f"INVALID: {MISSED}"
+    assert junit_files.inconclusive([missed]) == ""
     made = document([missed, run(2)])
     assert (made.verdict, made.exit_code) == ("INVALID", 10)
     assert made.summary == (
@@ -88,7 +87,7 @@ def test_no_control_and_no_hazard_is_found_by_a_threshold(
     said: dict[str, Any] = {"purpose": purpose, "shows_otherwise": shows_otherwise}
     missed = run(1, INVALID, thresholds=[MISSED], **said)
     assert missed.is_missed
-    assert run_outcomes.failure([missed]).startswith(purpose.missed)
+    assert junit_files.failure([missed]).startswith(purpose.missed)
     made = document([missed], purpose=purpose)
     assert (made.verdict, made.rows[0].caught) == ("UNKNOWN", 0)
     found = run(1, INVALID, thresholds=[MISSED], double_allocations=1, others=1, **said)
@@ -101,7 +100,7 @@ def test_a_hazard_that_is_asked_is_not_shown_by_a_threshold_and_does_not_explain
     assert missed.is_regression
     made = document([missed], purpose=Purpose.ASKED)
     assert (made.verdict, made.rows[0].caught) == ("INVALID", 0)
-    assert run_outcomes.failure([missed]).startswith(
+    assert junit_files.failure([missed]).startswith(
         "INVALID: a threshold that was not met, which H1"
     )
 
@@ -191,7 +190,6 @@ def test_controls_and_shards_judge_none() -> None:
 
 def test_page_summary_results_and_junit_name_it(tmp_path: pathlib.Path) -> None:
     made, planned = measured(10, 30, 20), plan(f"campaign:{P99}<=15", "campaign:claims>=1")
-    junit_files.write(tmp_path, planned.runs, made)
     found = campaign_pages.publish(results.rows(made), planned, tmp_path)
     page, text = (tmp_path / "index.html").read_text(), (tmp_path / "summary.md").read_text()
     assert '<h2 id="thresholds">Thresholds of the campaign</h2>' in page

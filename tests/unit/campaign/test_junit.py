@@ -42,12 +42,13 @@ def plan() -> campaign_plan.CampaignPlan:
         campaign_plan.PlannedRun(
             scenario="churn",
             title="churn",
-            purpose="subject" if subject == "correct" else "control",
+            purpose=purposes.Purpose("subject" if subject == "correct" else "control"),
             defects=[] if subject == "correct" else [subject],
+            number=place,
             repetition=int(number),
             seed=1,
         )
-        for subject, _, number in runs
+        for place, (subject, _, number) in enumerate(runs, start=1)
     ]
     return campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=planned)
 
@@ -58,11 +59,12 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     outcomes: dict[str, Iterator[verdicts.Verdict | None]] = {}
 
     def attempt(item: plugin.RunItem, number: int) -> results.RunResult:
-        del number
         run = item._run
         name = f"{run.subject}-{run.repetition}"
         verdict = next(outcomes.setdefault(name, iter(RUNS[name])))
         return results.RunResult(
+            number=run.number,
+            attempt=number,
             scenario="churn",
             subject=run.subject,
             purpose=run.purpose,
@@ -77,6 +79,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
     found = hunting.hunt(plan(), tmp_path, listener=lambda result: None).results
     assert len(found) == sum(len(attempts) for attempts in RUNS.values()), "each attempt once"
+    junit_files.write(tmp_path, plan(), found)
     return tmp_path
 
 
@@ -154,7 +157,8 @@ def test_paths_of_an_error_are_those_in_the_package_and_the_reports(
         raise RuntimeError(f"{folder.parents[1]}/churn/x {plugin.__file__} {number}")
 
     monkeypatch.setattr(plugin.RunItem, "_attempt", attempt)
-    hunting.hunt(plan(), folder, listener=lambda result: None)
+    found = hunting.hunt(plan(), folder, listener=lambda result: None).results
+    junit_files.write(folder, plan(), found)
     text = (folder / summaries.JUNIT_NAME).read_text()
     assert "churn/x harness/campaign/plugin.py" in text
     assert str(pathlib.Path(plugin.__file__).parents[2]) not in text
@@ -171,7 +175,6 @@ def test_no_more_workers_are_started_than_runs_are_left(
     def main(arguments: list[str], plugins: object) -> pytest.ExitCode:
         del plugins
         asked.extend(arguments)
-        (tmp_path / summaries.JUNIT_NAME).write_text("<testsuites/>")
         return pytest.ExitCode.OK
 
     monkeypatch.setattr(pytest, "main", main)
@@ -181,12 +184,10 @@ def test_no_more_workers_are_started_than_runs_are_left(
     assert [item.partition("*")[0] for item in asked if "*popen" in item] == [str(workers)]
 
 
-def test_scenarios_that_were_left_out_are_skipped_with_the_reason(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / summaries.JUNIT_NAME
-    path.write_text('<testsuites><testsuite tests="2" skipped="1"/></testsuites>')
-    junit_files.add_left_out(tmp_path, {"one": "no carrier"})
-    (suite,) = ET.parse(path).getroot()
-    assert (suite.get("tests"), suite.get("skipped")) == ("3", "2")
+def test_scenarios_that_were_left_out_are_skipped_with_the_reason() -> None:
+    left = msgspec.structs.replace(plan(), runs=[], left_out={"one": "no carrier"})
+    (suite,) = ET.fromstring(junit_files.render(left, []))
+    assert (suite.get("tests"), suite.get("skipped")) == ("1", "1")
     (case,) = suite
     (skipped,) = case
     assert (case.get("name"), skipped.tag) == ("one", "skipped")
