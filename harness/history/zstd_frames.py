@@ -49,7 +49,7 @@ class Compressor:
         from harness.compression import zstd  # 10 ms: only for those who compress
 
         parameters = zstd.CompressionParameter
-        options = {parameters.compression_level: level, parameters.checksum_flag: 1}
+        options: dict[int, int] = {parameters.compression_level: level, parameters.checksum_flag: 1}
         self._compressor = zstd.ZstdCompressor(options=options)
         self._size = 0
         """Uncompressed bytes in this frame; 0: none was begun."""

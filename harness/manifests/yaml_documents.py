@@ -23,14 +23,14 @@ _Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Place = tuple[sources.Source, Any]
 
 
-class _Problem(yaml.MarkedYAMLError):  # type: ignore[misc]
+class _Problem(yaml.MarkedYAMLError):
     """What JSON cannot say, or too much of it."""
 
     def __init__(self, node: yaml.Node, text: str) -> None:
         super().__init__(problem=text, problem_mark=node.start_mark)
 
 
-class _Loader(_Base):
+class _Loader(_Base):  # type: ignore[misc]
     """Builds what JSON has: dates stay text, and other tags are refused."""
 
     yaml_implicit_resolvers: dict[str | None, Any] = {}  # noqa: RUF012 - PyYAML copies it
@@ -171,9 +171,9 @@ def _require_bounded(root: yaml.Node) -> None:
 def _parts(node: yaml.Node) -> Iterable[yaml.Node]:
     match node:
         case yaml.MappingNode():
-            return itertools.chain.from_iterable(node.value)
+            return list(itertools.chain.from_iterable(node.value))
         case yaml.SequenceNode():
-            return node.value
+            return list(node.value)
     return ()
 
 
