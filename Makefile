@@ -54,11 +54,11 @@ types: .venv/.dev-installed  ## mypy, strict
 	$(BIN)/mypy
 
 e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Docker; skips, and says why, without them
-	-$(BIN)/flake-hunt doctor --for kind
+	-$(BIN)/flake-hunt doctor kind
 	E2E=kind $(BIN)/python -m pytest -rs tests/e2e/clusters/test_kind.py tests/e2e/clusters/test_clusters.py -k kind $(ARGS)
 
 e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver binaries; skips, and says why, without them
-	-$(BIN)/flake-hunt doctor --for local
+	-$(BIN)/flake-hunt doctor local
 	E2E=local $(BIN)/python -m pytest -rs tests/e2e/clusters/test_local.py tests/e2e/clusters/test_local_runs.py tests/e2e/clusters/test_stand_ins.py tests/e2e/clusters/test_clusters.py -k "local or stand_ins" $(ARGS)
 
 e2e-client-go: .venv/.dev-installed  ## the embedded API server against client-go; skips, and says why, without Go
@@ -70,7 +70,7 @@ mutation: .venv/.dev-installed  ## small changes of the judge's code, one at a t
 nightly: .venv/.installed  ## hunt until the time is used (CLUSTER=kind-1.36 SUBJECT=kube-scheduler MINUTES=60)
 	$(BIN)/flake-hunt hunt --all --cluster $(CLUSTER) --subject $(SUBJECT) --minutes $(MINUTES) --summary $(SUMMARY) $(ARGS)
 
-doctor: .venv/.installed  ## what is missing on this machine (ARGS="--for kind")
+doctor: .venv/.installed  ## what is missing on this machine (ARGS="kind")
 	@$(BIN)/flake-hunt doctor $(ARGS) || { code=$$?; \
 	  test $$code -ne 1 || echo "Exit code 1: not ready. The table above says what is missing and how to fix it."; exit $$code; }
 

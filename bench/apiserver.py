@@ -100,8 +100,8 @@ def served(*options: str) -> Iterator[Server]:
         process = processes.start_ready(
             "apiserver",
             processes.command(
-                *("apiserver", "--kubeconfig", f"{folder}/tls", "--plain-kubeconfig"),
-                *(f"{folder}/plain", *options),
+                *("part", "apiserver", "--kubeconfig", f"{folder}/tls"),
+                *("--set", f"plain_kubeconfig={folder}/plain", *options),
             ),
             log=folder / "log",
             ready=folder / "ready",
@@ -202,12 +202,16 @@ def measure_logs() -> Figures:
     """Measure the CPU time of a create with each kind of journal, and with an audit log."""
     for options in ([], ["never"], ["interval"], ["always"]):
         with tempfile.TemporaryDirectory() as data:
-            log = ["--data-dir", data, "--fsync", *options] if options else []
+            words = [f"journal.sync={word}" for word in options]
+            log = ["--data-dir", data, "--set", *words] if options else []
             with served(*log) as server:
                 _, cpu_us = server.creates(watches=5)
         what = f"with a log, --fsync {options[0]}" if options else "in memory only"
         yield f"CPU time of the server for each create {what}", cpu_us, "µs"
-    with tempfile.TemporaryDirectory() as folder, served("--audit-log", f"{folder}/log") as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served("--set", f"audit_log={folder}/log") as server,
+    ):
         _, cpu_us = server.creates(watches=5)
     yield "CPU time of the server for each create with an audit log", cpu_us, "µs"
 

@@ -148,7 +148,7 @@ def _scheduler(kubeconfig: pathlib.Path) -> Iterator[processes.Process]:
         folder = pathlib.Path(name)
         process = processes.start_ready(
             "scheduler",
-            processes.command("scheduler", "--kubeconfig", str(kubeconfig)),
+            processes.command("part", "scheduler", "--kubeconfig", str(kubeconfig)),
             log=folder / "log",
             ready=folder / "ready",
             timeout_s=TIMEOUT_S,

@@ -39,7 +39,7 @@ def measure() -> apiserver.Figures:
 
 def measure_creates() -> apiserver.Figures:
     """Measure creates without watches: no fault API, none set, and some for another client."""
-    with apiserver.served() as plain, apiserver.served("--faults") as armed:
+    with apiserver.served() as plain, apiserver.served("--set", "serves_faults=true") as armed:
         variants: list[Variant] = [
             ("without the fault API", plain, []),
             ("with it, no fault set", armed, []),
@@ -52,7 +52,7 @@ def measure_creates() -> apiserver.Figures:
 
 def measure_events() -> apiserver.Figures:
     """Measure creates that many clients watch: the same, and with a lag."""
-    with apiserver.served() as plain, apiserver.served("--faults") as armed:
+    with apiserver.served() as plain, apiserver.served("--set", "serves_faults=true") as armed:
         variants: list[Variant] = [
             ("without the fault API", plain, []),
             ("with it, no fault set", armed, []),

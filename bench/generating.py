@@ -81,10 +81,10 @@ def _generate(server: apiserver.Server, workers: int) -> tuple[float, float]:
 
 
 def _controller(kubeconfig: pathlib.Path, folder: pathlib.Path, workers: int) -> processes.Process:
-    options = ("--kubeconfig", str(kubeconfig), "--workers", str(workers))
+    options = ("--kubeconfig", str(kubeconfig), "--set", f"workers={workers}")
     return processes.start_ready(
         "claim-controller",
-        processes.command("claim-controller", *options),
+        processes.command("part", "claim-controller", *options),
         log=folder / "log",
         ready=folder / "ready",
         timeout_s=TIMEOUT_S,

@@ -45,5 +45,5 @@ def _write_and_read(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None
 
 
 def _of_command(given: list[str], target: pathlib.Path) -> float:
-    command = [sys.executable, "-m", "harness", "merge", *given, "-o", str(target), "--quiet"]
+    command = [sys.executable, "-m", "harness", "shards", "merge", *given, "-o", str(target)]
     return cpu_time.of_command(command)

@@ -50,9 +50,10 @@ def _socket(folder: pathlib.Path, kubeconfig: pathlib.Path) -> Iterator[driver_c
     process = processes.start_ready(
         "driver",
         processes.command(
-            *("driver", "--kubeconfig", str(kubeconfig), "--driver-name", DRIVER, "--node", NODE),
-            *("--plugins-dir", f"{folder}/p", "--registry-dir", f"{folder}/r"),
-            *("--cdi-dir", f"{folder}/cdi", "--state", f"{folder}/state"),
+            *("part", "driver", "--kubeconfig", str(kubeconfig), "--driver-name", DRIVER),
+            *("--node", NODE),
+            *processes.changed(plugins_dir=f"{folder}/p", registry_dir=f"{folder}/r"),
+            *("--set", f"cdi_dir={folder}/cdi", "--state", f"{folder}/state"),
         ),
         log=folder / "driver.log",
         ready=folder / "ready",

@@ -70,7 +70,7 @@ def proxied(server: apiserver.Server) -> Iterator[Proxy]:
         settings.write_text(json.dumps({"clients": [client], "admin": admin}))
         process = processes.start_ready(
             "fault-proxy",
-            processes.command("fault-proxy", "--settings", str(settings)),
+            processes.command("part", "fault-proxy", str(settings)),
             log=folder / "log",
             ready=folder / "ready",
             timeout_s=apiserver.START_TIMEOUT_S,
@@ -137,7 +137,7 @@ def _scheduler(kubeconfig: pathlib.Path) -> Iterator[None]:
         folder = pathlib.Path(name)
         process = processes.start_ready(
             "scheduler",
-            processes.command("scheduler", "--kubeconfig", str(kubeconfig)),
+            processes.command("part", "scheduler", "--kubeconfig", str(kubeconfig)),
             log=folder / "log",
             ready=folder / "ready",
             timeout_s=apiserver.START_TIMEOUT_S,

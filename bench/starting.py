@@ -38,7 +38,7 @@ def _once() -> dict[str, float]:
         for part in ("apiserver", *PARTS):
             process = processes.start_ready(
                 part,
-                processes.command(part, *options),
+                processes.command("part", part, *options),
                 log=folder / f"{part}.log",
                 ready=folder / f"{part}.ready",
                 timeout_s=READY_TIMEOUT_S,

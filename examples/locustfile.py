@@ -1,6 +1,6 @@
 """A load of your own: users who come and go, and users who want two pods at once.
 
-flake-hunt run pod-churn --locustfile locustfile.py
+flake-hunt run pod-churn --set traffic.locustfile=locustfile.py
 """
 
 from locust import between, task

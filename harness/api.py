@@ -104,9 +104,9 @@ def run(
     `scenario` is a file or the name of a shipped scenario, `cluster` a profile likewise.
     `subject`, `claim_controller`, `defects`, `remedies`, `overrides` (`key=value`),
     `thresholds`, `cluster_overrides`, `binaries` and `until_found` are the options --subject,
-    --claim-controller, --defect, --remedy, --set, --threshold, --cluster-set, --binaries and
-    --until-found of `flake-hunt run`. `seed` None: a random one. The run directory is made
-    in `reports`. Raises Error if the run could not be executed.
+    --claim-controller, --defect, --remedy, --set, --threshold, --cluster KEY=VALUE, the folder of
+    programs and --until-found of `flake-hunt run`. `seed` None: a random one. The run directory is
+    made in `reports`. Raises Error if the run could not be executed.
     """
     from harness import seeds
     from harness.run import run_plan, runs
@@ -195,7 +195,7 @@ def cluster(
     """Start a cluster with device pools and fake kubelets for the `with` block.
 
     No scheduler and no claim controller run on it. `directory` is an existing folder for its
-    kubeconfigs and logs; `profile` and `overrides` are --cluster and --cluster-set of the command.
+    kubeconfigs and logs; `profile` and `overrides` are those of --cluster.
     """
     import pydantic
 

@@ -265,7 +265,7 @@ def start_ready(
     Raises ProcessError, with the end of its log, if it ends before that, and WaitTimeoutError after
     the timeout; the process is killed then.
     """
-    process = start(name, [*argv, "--ready-file", str(ready)], log=log, with_parent=with_parent)
+    process = start(name, [*argv, *changed(ready_file=ready)], log=log, with_parent=with_parent)
 
     def is_ready() -> bool:
         exit_code = process.poll()
@@ -287,6 +287,11 @@ def start_ready(
 def command(*arguments: str) -> list[str]:
     """Return the command line of a `flake-hunt` command with the same Python."""
     return [*python("harness.cli.main"), *arguments]
+
+
+def changed(**settings: object) -> list[str]:
+    """Return the options that change these settings of a `flake-hunt part`."""
+    return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
 
 
 def python(module: str) -> list[str]:

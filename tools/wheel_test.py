@@ -37,9 +37,9 @@ SHORT = (
     *("--set", "load.reuse_min=0"),
 )
 DRIVER = (
-    "command=python -m harness driver --kubeconfig {kubeconfig} --node {node} --devices 4 "
-    "--driver-name {driver} --plugins-dir {plugins_dir} --registry-dir {registry_dir} "
-    "--cdi-dir {cdi_dir} --state {state_dir}"
+    "command=python -m harness part driver --kubeconfig {kubeconfig} --node {node} --devices 4 "
+    "--driver-name {driver} --set plugins_dir={plugins_dir} --set registry_dir={registry_dir} "
+    "--set cdi_dir={cdi_dir} --state {state_dir}"
 )
 KINDS = {"scenarios", "clusters", "traffic", "checks", "subjects", "faults", "defects"}
 SCENARIO = """
@@ -203,17 +203,17 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
     run = ("run", "uses-all-resources", "--defect", "gather-not-atomic", "--until-found")
     base.flake_hunt(*run, "--reports", "found", expect=(INVALID,))
     select = ("query", "found/latest", "select count(*) from holds")
-    shards = ("merge", f"file://{base.folder}/reports", "-o", "from-url")
+    shards = ("shards", "merge", f"file://{base.folder}/reports", "-o", "from-url")
     for extra, uses in {
         "kind": [
-            (("doctor", "--for", "kind"), (VALID, 1)),
+            (("doctor", "kind"), (VALID, 1)),
             (("run", "pod-churn", "--cluster", "kind"), (2,)),
         ],
         "analysis": [
             (select, (VALID,)),
         ],
         "remote": [(shards, (VALID, UNKNOWN))],
-        "driver": [(("driver-test", "--driver", DRIVER, "--rules", "prepare"), (VALID,))],
+        "driver": [(("driver-test", DRIVER, "--rules", "prepare"), (VALID,))],
     }.items():
         for words, _ in uses:
             base.flake_hunt(*words, expect=(2,) if words[0] != "doctor" else (1,))
@@ -310,7 +310,7 @@ def exploration(installed: Installed) -> None:
 
 def cluster(installed: Installed) -> None:
     """Start a persistent cluster, ask for its kubeconfig, and take it down."""
-    installed.flake_hunt("cluster", "up", "--name", "wheel-test", "--nodes", "2")
+    installed.flake_hunt("cluster", "up", "wheel-test", "--nodes", "2")
     try:
         if "wheel-test" not in installed.flake_hunt("cluster", "list"):
             raise CheckError("cluster list does not name the cluster that is up")
@@ -323,7 +323,7 @@ def cluster(installed: Installed) -> None:
 
 def examples(installed: Installed) -> None:
     """Lay the examples down and run their tests, which use both schedulers and the users."""
-    installed.flake_hunt("init", ".", "--force")
+    installed.flake_hunt("init", ".")
     tests = ("-q", "-n", "2", "-p", "no:locust", "test_scheduler.py")
     print(installed.run("python", "-m", "pytest", "-rs", *tests).rstrip(), flush=True)
 
@@ -336,7 +336,9 @@ def plugins(installed: Installed) -> None:
     scheduler = ("--subject", "my-scheduler", "--cluster", "short-memory", "--reports", "mine")
     installed.flake_hunt("run", "two-nodes", *scheduler)
     bug = ("--defect", "in-flight-forgotten", "--until-found", "--reports", "bug")
-    installed.flake_hunt("run", "two-nodes", "--locustfile", "impatient", *bug, expect=(INVALID,))
+    installed.flake_hunt(
+        "run", "two-nodes", "--set", "traffic.locustfile=impatient", *bug, expect=(INVALID,)
+    )
     used = {
         plugin["kind"]
         for folder in ("mine", "bug")
@@ -350,11 +352,24 @@ def plugins(installed: Installed) -> None:
 
 def shards_of_a_plan(installed: Installed) -> None:
     """Use what the examples for CI and Slurm call: the shards of a plan."""
-    installed.flake_hunt("plan", "small.toml", "--repeat", "2", "--shards", "2", "-o", "plan.json")
+    installed.flake_hunt(
+        *(
+            "shards",
+            "plan",
+            "--shards",
+            "2",
+            "-o",
+            "plan.json",
+            "hunt",
+            "small.toml",
+            "--repeat",
+            "2",
+        )
+    )
     for task in ("1", "2"):
         script = ("/bin/bash", "campaign.sbatch")
         installed.run(*script, expect=(VALID, UNKNOWN), SLURM_ARRAY_TASK_ID=task)
-    installed.flake_hunt("merge", "reports", "-o", "merged", expect=(VALID, UNKNOWN))
+    installed.flake_hunt("shards", "merge", "reports", "-o", "merged", expect=(VALID, UNKNOWN))
     if json.loads(installed.require("merged/merge.json").read_text())["missing_shards"]:
         raise CheckError("expected that no shard is missing")
 

@@ -1,7 +1,7 @@
 // The driver of driver.py in JavaScript: node 20, @grpc/grpc-js and @grpc/proto-loader.
 //
 //     npm install @grpc/grpc-js @grpc/proto-loader
-//     flake-hunt driver-test --driver 'command=node driver.js {kubeconfig} {node} {driver}
+//     flake-hunt driver-test 'command=node driver.js {kubeconfig} {node} {driver}
 //         {plugins_dir} {registry_dir} {cdi_dir} {state_dir}'
 "use strict";
 const fs = require("node:fs");

@@ -2,7 +2,7 @@
 
     pip install grpclib grpcio-tools
     python -m grpc_tools.protoc -I. --python_out=. --grpclib_python_out=. *.proto
-    flake-hunt driver-test --driver 'command=python driver.py {kubeconfig} {node} {driver}
+    flake-hunt driver-test 'command=python driver.py {kubeconfig} {node} {driver}
         {plugins_dir} {registry_dir} {cdi_dir} {state_dir}'
 
 docs/drivers.md explains the protocol, and the mistakes that this driver does not make.

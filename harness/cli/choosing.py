@@ -3,13 +3,14 @@
 import dataclasses
 import functools
 import inspect
+import json
 import math
 import os
 import pathlib
 import re
 import typing
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from harness.scenario import profiles
 
 PROCESSES_PER_CORE = 8
-"""Limit without --force: more processes gain nothing, and many more overload the machine."""
+"""Limit: more processes gain nothing, and many more overload the machine."""
 REPEAT_MAX = 10_000
 """Limit because all runs of a campaign are planned before the first one starts."""
+MORE = "More"
+"""Panel of the options that `--help-all` shows."""
 CORES_PER_KIND = 4
 """Cores for one run on kind, which starts a whole Kubernetes."""
 
@@ -94,77 +97,35 @@ def seconds(text: str | float) -> float:
     return float(found[1]) * _UNITS_S[found[2]]
 
 
-def of_cluster(*names: str, **settings: Any) -> Any:
-    """Return an option in the panel `Cluster` of `--help`."""
-    return typer.Option(*names, rich_help_panel="Cluster", **settings)
-
-
 Cluster = Annotated[
-    str,
-    of_cluster(
+    list[str] | None,
+    typer.Option(
         "--cluster",
         metavar="PROFILE",
         autocompletion=profile_names,
-        help="embedded, local, kind, kubeconfig, another shipped cluster profile, or a profile's file.",
-    ),
-]
-ClusterSet = Annotated[
-    list[str] | None,
-    of_cluster(
-        "--cluster-set",
-        metavar="KEY=VALUE",
-        help="Change the profile: --cluster-set storage=disk (may be repeated).",
+        help="embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
+        "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
     ),
 ]
 Subject = Annotated[
     list[str] | None,
-    of_cluster(
+    typer.Option(
         "--subject",
         metavar="SUBJECT",
         help="Test this scheduler instead of the scenario's (may be repeated): python, "
-        "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
+        "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, "
+        "command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
     ),
 ]
 ClaimController = Annotated[
     str,
-    of_cluster(
+    typer.Option(
         "--claim-controller",
         metavar="CONTROLLER",
+        rich_help_panel=MORE,
         help="Use this ResourceClaim controller instead of the scenario's: python, "
-        "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), cluster, or external "
-        "(one that is already running).",
-    ),
-]
-Carrier = Literal["auto", "server", "proxy"]
-FaultCarrier = Annotated[
-    Carrier,
-    of_cluster(
-        "--fault-carrier",
-        help="Where faults of API calls and watches are injected: in the embedded API server (server), or in a "
-        "proxy before any API server; auto: server on an embedded cluster, else proxy.",
-    ),
-]
-Binaries = Annotated[
-    pathlib.Path | None,
-    of_cluster(
-        help="Folder of etcd, kube-apiserver and kube-scheduler (default: KUBE_BINARIES, KUBEBUILDER_ASSETS, then PATH)."
-    ),
-]
-Kubeconfig = Annotated[
-    pathlib.Path | None,
-    of_cluster(
-        help="With --cluster kubeconfig: its file (default: KUBECONFIG, then ~/.kube/config)."
-    ),
-]
-Context = Annotated[
-    str | None,
-    of_cluster(help="With --cluster kubeconfig: its context (default: the current one)."),
-]
-IKnow = Annotated[
-    bool,
-    of_cluster(
-        "--i-know-this-cluster",
-        help="With --cluster kubeconfig: use a cluster that is not marked as a test cluster.",
+        "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), "
+        "cluster, or external (one that is already running).",
     ),
 ]
 Defects = Annotated[
@@ -180,6 +141,7 @@ Remedies = Annotated[
     typer.Option(
         "--remedy",
         autocompletion=remedy_names,
+        rich_help_panel=MORE,
         help="Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
     ),
 ]
@@ -188,6 +150,7 @@ Thresholds = Annotated[
     typer.Option(
         "--threshold",
         metavar="FIGURE<=NUMBER",
+        rich_help_panel=MORE,
         help="Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
         "'stuck<=0'; of a whole campaign campaign:FIGURE<=NUMBER (may be repeated).",
     ),
@@ -197,10 +160,14 @@ Release = Annotated[
     typer.Option(
         "--as",
         autocompletion=release_names,
+        rich_help_panel=MORE,
         help="Let the Python subject do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers; printed first.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(rich_help_panel=MORE, help="Seed of all random numbers; printed first."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
@@ -209,25 +176,14 @@ Jobs = Annotated[
         f"of its time; on kind one per {CORES_PER_KIND} cores; else one per core).",
     ),
 ]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help=f"Allow more than {PROCESSES_PER_CORE} processes per core."),
-]
 Reports = Annotated[pathlib.Path, typer.Option("--reports", help="Folder for the run directories.")]
-
-Locustfile = Annotated[
-    str,
-    typer.Option(
-        "--locustfile",
-        metavar="FILE",
-        help="Locustfile, or name of a traffic plug-in, with other users for scenarios of the profile churn.",
-    ),
-]
 
 Summary = Annotated[
     pathlib.Path | None,
     typer.Option(
-        "--summary", help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY)."
+        "--summary",
+        rich_help_panel=MORE,
+        help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY).",
     ),
 ]
 
@@ -236,49 +192,34 @@ Summary = Annotated[
 class ProfileOptions:
     """The options that choose a cluster profile."""
 
-    cluster: Cluster = "embedded"
-    cluster_set: ClusterSet = None
-    binaries: Binaries = None
-    kubeconfig: Kubeconfig = None
-    context: Context = None
-    i_know_this_cluster: IKnow = False
+    cluster: Cluster = None
 
-    def profile(self, more: Sequence[str] = ()) -> "profiles.Profile":
-        """Load the profile that the options select; `more` are further changes, as key=value.
+    def profile(self) -> "profiles.Profile":
+        """Load the profile that the options select.
 
-        Raises ScenarioError if it is missing or invalid, and UsageError for an option of another
-        kind of cluster.
+        Raises ScenarioError if it is missing or invalid, and UsageError for several of them.
         """
-        import json
-
         from harness.scenario import profiles
 
-        provider = profiles.load(self.cluster).provider
-        self._require_kubeconfig(provider)
-        chosen = [*(self.cluster_set or ()), *more]
-        if self.binaries is not None and provider == "local":
-            chosen.append(f"binaries={json.dumps(folder(self.binaries))}")
-        if self.kubeconfig is not None:
-            chosen.append(f"kubeconfig={json.dumps(str(self.kubeconfig.resolve()))}")
-        if self.context is not None:
-            chosen.append(f"context={json.dumps(self.context)}")
-        if self.i_know_this_cluster:
-            chosen.append("i_know_this_cluster=true")
-        return profiles.load(self.cluster, overrides=chosen)
-
-    def _require_kubeconfig(self, provider: str) -> None:
-        """Raise UsageError for options that have no effect on this kind of cluster."""
-        of_kubeconfig = {
-            "--kubeconfig": self.kubeconfig is not None,
-            "--context": self.context is not None,
-            "--i-know-this-cluster": self.i_know_this_cluster,
-        }
-        given = [option for option, is_given in of_kubeconfig.items() if is_given]
-        if given and provider != "kubeconfig":
+        names = [word for word in self.cluster or () if "=" not in word]
+        if len(names) > 1:
             raise errors.UsageError(
-                f"expected {' and '.join(given)} with --cluster kubeconfig, got --cluster {self.cluster}: "
-                f"add --cluster kubeconfig, or leave {'it' if len(given) == 1 else 'them'} out"
+                f"expected one --cluster PROFILE, got {' and '.join(names)}: name one of them"
             )
+        changes = [_with_path(word) for word in self.cluster or () if "=" in word]
+        return profiles.load(names[0] if names else "embedded", overrides=changes)
+
+
+def _with_path(change: str) -> str:
+    """Return a change of a profile with an absolute path, which later runs need."""
+    key, _, value = change.partition("=")
+    if key not in _PATHS:
+        return change
+    return f"{key}={json.dumps(str(pathlib.Path(value.strip(chr(34))).resolve()))}"
+
+
+_PATHS = ("kubeconfig", "binaries")
+"""Keys of a profile whose values are paths."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,7 +227,6 @@ class PlaceOptions(ProfileOptions):
     """The options about the cluster of runs, and what works on it beside the subject."""
 
     claim_controller: ClaimController = ""
-    fault_carrier: FaultCarrier = "auto"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +243,7 @@ def with_groups(command: Callable[..., int]) -> Callable[..., int]:
     """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
+    parameters_of_command = inspect.signature(command).parameters.keys()
     hints = typing.get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
         group: Any = hints[name]
@@ -313,38 +254,34 @@ def with_groups(command: Callable[..., int]) -> Callable[..., int]:
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
+    def grouped(given: dict[str, Any]) -> dict[str, Any]:
+        fields = {
+            name: [field.name for field in dataclasses.fields(groups[name])] for name in groups
+        }
+        made = {
+            name: groups[name](**{field: given[field] for field in fields[name]}) for name in groups
+        }
+        return {name: given[name] for name in given.keys() & parameters_of_command} | made
+
     @functools.wraps(command)
     def expanded(**given: Any) -> int:
-        for name, group in groups.items():
-            fields = [field.name for field in dataclasses.fields(group)]
-            given[name] = group(**{field: given.pop(field) for field in fields})
-        return command(**given)
+        return command(**grouped(given))
 
+    expanded.grouped = grouped  # type: ignore[attr-defined]
     expanded.__annotations__ = {each.name: hints[each.name] for each in parameters}
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return expanded
 
 
-def folder(binaries: pathlib.Path | None) -> str:
-    """Return the folder of the binaries for the plan; empty if none was given."""
-    return "" if binaries is None else str(binaries.resolve())
-
-
-def jobs(
-    asked: int | None,
-    chosen: "profiles.Profile",
-    *,
-    is_forced: bool,
-    leaves_room: bool = False,
-) -> int:
+def jobs(asked: int | None, chosen: "profiles.Profile", *, leaves_room: bool = False) -> int:
     """Return the number of concurrent runs: as asked, or one that suits the machine.
 
     `leaves_room`: at most one for each core if the machine is busy: runs that starve prove nothing.
-    Raises UsageError if it exceeds PROCESSES_PER_CORE, unless forced.
+    Raises UsageError if it exceeds PROCESSES_PER_CORE.
     """
     cores = os.cpu_count() or 1
     if asked is not None:
-        require_bearable("--jobs", asked, is_forced=is_forced)
+        require_bearable("--jobs", asked)
     match chosen.provider:
         case "kind":
             suitable = max(1, cores // CORES_PER_KIND)
@@ -356,15 +293,12 @@ def jobs(
     return asked or (min(suitable, cores) if is_busy else suitable)
 
 
-def require_bearable(what: str, count: int, *, is_forced: bool) -> None:
-    """Reject more than PROCESSES_PER_CORE processes for each core, unless forced.
-
-    Raises UsageError, which names `what`.
-    """
+def require_bearable(what: str, count: int) -> None:
+    """Raise UsageError, which names `what`, for more than PROCESSES_PER_CORE for each core."""
     cores = os.cpu_count() or 1
     most = PROCESSES_PER_CORE * cores
-    if count > most and not is_forced:
+    if count > most:
         raise errors.UsageError(
-            f"expected {what} to be at most {most} on this machine ({PROCESSES_PER_CORE} per core), got {count}: "
-            "use fewer, or add --force"
+            f"expected {what} to be at most {most} on this machine ({PROCESSES_PER_CORE} per core), "
+            f"got {count}: use fewer"
         )

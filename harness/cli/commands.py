@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from harness import errors, writing
-from harness.cli import interruptions, plain_values, removed, run_paths
+from harness.cli import defaults, helps, interruptions, removed, run_paths
 from harness.cli.terminal import annotations, outputs
 from harness.report import escaping
 
@@ -25,14 +25,12 @@ EPILOG = (
 PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin here": {"running.test_command": ("test",)},
     "Run": {
-        "running.hunt_command": ("hunt",),
         "running.run_command": ("run",),
+        "running.hunt_command": ("hunt",),
         "running.explore_command": ("explore",),
         "running.replay_command": ("replay",),
         "running.confirm_command": ("confirm",),
         "running.reproduce_command": ("reproduce",),
-        "running.plan_command": ("plan",),
-        "running.merge_command": ("merge",),
         "running.watch_command": ("watch",),
     },
     "Judge and compare": {
@@ -41,26 +39,21 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "judging.compare_command": ("compare",),
         "judging.query_command": ("query",),
         "judging.serve_command": ("serve",),
-        "judging.defects_command": ("defects",),
         "judging.pack_command": ("pack",),
     },
     "Set up": {
         "setting_up.init_command": ("init",),
         "setting_up.import_command": ("import",),
-        "setting_up.schema_command": ("schema",),
-        "setting_up.plugins_command": ("plugins",),
+        "setting_up.scenarios_command": ("scenarios",),
+        "setting_up.defects_command": ("defects",),
         "setting_up.doctor_command": ("doctor",),
         "setting_up.driver_test_command": ("driver-test",),
         "setting_up.cluster_command": ("cluster",),
-    },
-    "Parts, each stand-alone": {
-        "parts.cluster_parts": ("apiserver", "scheduler", "claim-controller"),
-        "parts.driver_part": ("driver",),
-        "parts.harness_parts": ("kubelet", "record", "fault-proxy"),
+        "setting_up.shards_command": ("shards",),
+        "parts.part_command": ("part",),
     },
 }
 """Panel of the help -> module in a room of `subcommands` -> names of its functions, in order."""
-HIDDEN = ("record", "fault-proxy")
 
 
 def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -75,14 +68,15 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": ["--help", "-h"]},
+        cls=helps.Group,
+        context_settings={"help_option_names": helps.NAMES},
     )
     app.callback()(_options)
     modules = [(panel, *item) for panel, found in PANELS.items() for item in found.items()]
     chosen = [item for item in modules if {*arguments[:1]} & {*item[2]}]
     for panel, module, names in chosen or modules:
         _add(app, importlib.import_module(f"harness.cli.subcommands.{module}"), names, panel)
-    _join_lines(app)
+    _settle(app)
     return app
 
 
@@ -98,23 +92,24 @@ def _add(app: typer.Typer, module: Any, names: Sequence[str], panel: str) -> Non
             name,
             help=getattr(module, "HELP", {}).get(name),
             epilog=getattr(module, "EPILOG", None),
-            hidden=name in HIDDEN,
             rich_help_panel=panel,
         )(found)
 
 
-def _join_lines(app: typer.Typer) -> None:
-    """Make one line of each paragraph of a docstring, which `--help` wraps as the terminal is wide.
+def _settle(app: typer.Typer) -> None:
+    """Give all commands the help of `helps`, and make one line of each paragraph of a docstring.
 
     Typer keeps the line breaks of all paragraphs but the first.
     """
     for command in app.registered_commands:
+        command.cls = helps.Command
         if command.help is None and command.callback is not None:
             paragraphs = inspect.cleandoc(command.callback.__doc__ or "").split("\n\n")
             command.help = "\n\n".join(" ".join(text.split()) for text in paragraphs)
     for group in app.registered_groups:
+        group.cls = helps.Group
         if group.typer_instance is not None:
-            _join_lines(group.typer_instance)
+            _settle(group.typer_instance)
 
 
 def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - signature required by typer
@@ -152,9 +147,10 @@ def run(misuse: int = USAGE) -> int:
         interruptions.raise_from_now_on()
         _print_on_any_terminal()
         outputs.be_lenient()
-        command = plain_values.accept(typer.main.get_command(app))
+        command = typer.main.get_command(app)
         with run_paths.packs_removed():
-            code = command(prog_name="flake-hunt", standalone_mode=False)
+            known = {name: defaults.of_command(name) for name in sys.argv[1:2]}
+            code = command(prog_name="flake-hunt", standalone_mode=False, default_map=known)
         sys.stdout.flush()
     except errors.HarnessError as error:
         message = run_paths.readable(str(error))
@@ -196,7 +192,9 @@ def _complain_of_writing(error: OSError) -> int:
 def _message(error: Any) -> str:
     """Return the message of a usage error; reword those that come from pydantic."""
     option = getattr(error, "option_name", "")
-    instead = option and removed.instead_of(option, error.ctx.info_name)
+    instead = option and removed.instead_of(
+        option, error.ctx.command_path.removeprefix("flake-hunt ")
+    )
     if instead:
         return f"{option} is no option any more: {instead}"
     cause = error.__cause__

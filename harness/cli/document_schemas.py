@@ -24,12 +24,12 @@ TYPES = {
     ),
     "plan": (
         sharded_plans.ShardedPlan,
-        "plan.json of flake-hunt plan: a campaign over machines",
+        "plan.json of flake-hunt shards plan: a campaign over machines",
     ),
     "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
-    "merge": (merging.MergeDocument, "merge.json of flake-hunt merge"),
+    "merge": (merging.MergeDocument, "merge.json of flake-hunt shards merge"),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --output json"),
-    "plugins": (descriptions.PluginList, "the output of flake-hunt plugins --output json"),
+    "plugins": (descriptions.PluginList, "the output of flake-hunt doctor --plugins --output json"),
     "query": (database.QueryResult, "the output of flake-hunt query --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --output json"),
 }

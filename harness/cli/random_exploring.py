@@ -147,14 +147,12 @@ def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
             out.document(_document(hunt, progress, code=0))
         else:
             print(f"nothing found: {_what(progress)}")
-            _list_features(progress, out)
+            _list_features(progress)
         return 0
     finding, token = progress.found
     code = verdicts.Verdict.INVALID.exit_code
     if not out.is_json:
         print(f"found in {token.scenario} after {_what(progress)}: {finding}", flush=True)
-        if out.is_quiet:
-            return code
     with displaying.status("shrinking", out):
         token = shrink_world.smallest(token)
     if out.is_json:
@@ -165,7 +163,7 @@ def explore(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
         )
         return code
     told = tell(token)
-    _list_features(progress, out)
+    _list_features(progress)
     return told
 
 
@@ -197,10 +195,8 @@ def _what(progress: "random_worlds.RandomProgress") -> str:
     )
 
 
-def _list_features(progress: "random_worlds.RandomProgress", out: outputs.Output) -> None:
+def _list_features(progress: "random_worlds.RandomProgress") -> None:
     """Print in how many worlds each feature was."""
-    if out.is_quiet:
-        return
     print("worlds with each feature:")
     for feature, count in sorted(progress.features.items()):
         print(f"{count:7}  {feature}")

@@ -26,14 +26,14 @@ MODULES = (
     "harness.apiserver.persistence.store_journals",
     "harness.apiserver.server.process",
     "harness.cli.commands",
-    "harness.cli.subcommands.parts.cluster_parts",
-    "harness.cli.subcommands.parts.harness_parts",
+    "harness.cli.subcommands.parts.part_command",
     "harness.client.recorders",
     "harness.cluster.driver.driver_settings",
     "harness.cluster.fake_nodes.kubelet_process",
     "harness.cluster.pool_changes.pool_changers",
     "harness.run.defects.known_defects",
     "harness.subject.process.subject_process",
+    "pydantic",
 )
 """The modules that the parts of most runs import. A fork imports others itself."""
 _ARG_START, _ARG_END = 45, 46

@@ -5,6 +5,7 @@ import importlib.metadata
 import pathlib
 import shutil
 import threading
+from collections.abc import Iterator
 
 from harness import errors, processes
 from harness.client import kubeconfigs
@@ -66,7 +67,7 @@ class ServerCommand:
         ready.unlink(missing_ok=True)
         return processes.start_ready(
             "apiserver",
-            processes.command("apiserver", *self._options()),
+            processes.command("part", "apiserver", *self._options()),
             log=self.directory / "apiserver.log",
             ready=ready,
             timeout_s=READY_TIMEOUT_S,
@@ -74,25 +75,28 @@ class ServerCommand:
         )
 
     def _options(self) -> list[str]:
-        written = ("--kubeconfig", self.kubeconfig, "--plain-kubeconfig", self.plain_kubeconfig)
-        ports = ("--port", self.port, "--tls-port", self.tls_port)
+        written = ("--kubeconfig", self.kubeconfig)
         data = ("--data-dir", self.data) if self.on_disk else ()
-        more = [word for item in self.runtime_config for word in ("--runtime-config", item)]
-        if self.feature_gates:
-            more += ["--feature-gates", ",".join(self.feature_gates)]
-        history = ("--watch-history", self.watch_history)
-        audit = self._audit_options() if self.is_audited else ()
-        late = ("--roles-late-s", self.roles_late_s) if self.data.exists() else ()  # a restart
-        options = (*written, *ports, *data, *history, *more, *audit, *late, "--faults")
+        settings: dict[str, object] = {
+            "plain_kubeconfig": self.plain_kubeconfig,
+            "port": self.port,
+            "tls_port": self.tls_port,
+            "watch_history": self.watch_history,
+            "feature_gates": ",".join(self.feature_gates),
+            "serves_faults": True,
+        }
+        if self.data.exists():  # a restart
+            settings["limits.roles_late_s"] = self.roles_late_s
+        if self.is_audited:
+            settings["audit_log"] = self.audit_log
+        options = [*written, *data, *processes.changed(**settings), *self._repeated()]
         return [str(word) for word in options]
 
-    def _audit_options(self) -> list[str]:
-        names = [
-            word
-            for name in control_plane_settings.AUDITED_RESOURCES
-            for word in ("--audit-writes-of", name)
-        ]
-        return ["--audit-log", str(self.audit_log), *names]
+    def _repeated(self) -> Iterator[str]:
+        for item in self.runtime_config:
+            yield from processes.changed(runtime_config=item)
+        for name in control_plane_settings.AUDITED_RESOURCES if self.is_audited else ():
+            yield from processes.changed(audit_writes_of=name)
 
     def on_ports_in_use(self) -> "ServerCommand":
         return dataclasses.replace(
@@ -158,7 +162,7 @@ class EmbeddedCluster:
         Raises ClusterError if it does not start, or if its data are in memory.
         """
         if not self._command.on_disk:
-            raise interfaces.unsupported_restart(self.name, "add --cluster-set storage=disk")
+            raise interfaces.unsupported_restart(self.name, "add --cluster storage=disk")
         with self._lock:
             self._is_restarting = True
             try:

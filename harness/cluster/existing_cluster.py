@@ -170,7 +170,7 @@ class Provider:
         raise errors.UsageError(
             f"context {context!r}: expected a cluster marked for tests, but this one is not; nothing was changed. "
             f"To mark it: kubectl --context {context} annotate namespace default {MARK}={_MARKED} "
-            "(to use an unmarked cluster once: --i-know-this-cluster)"
+            "(to use an unmarked cluster once: --cluster i_know_this_cluster=true)"
         )
 
 

@@ -80,7 +80,7 @@ class ListedPlugin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PluginList(msgspec.Struct, frozen=True, kw_only=True):
-    """The output of `flake-hunt plugins --output json`."""
+    """The output of `flake-hunt doctor --plugins --output json`."""
 
     schema: int = 1
     plugins: list[ListedPlugin]

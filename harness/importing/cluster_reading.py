@@ -25,15 +25,13 @@ _OF_OTHERS = (
 )
 
 
-def read(
-    kubeconfig: Sequence[pathlib.Path], *, context: str, namespace: str
-) -> materials.Materials:
+def read(kubeconfig: Sequence[pathlib.Path], *, namespace: str) -> materials.Materials:
     """Return what a cluster has; of one namespace, if it is named, also its claims and workloads.
 
     Raises UnusableClusterError if there is no whole answer or it is a refusal, ClusterError for
     other errors of the server, and KubeconfigError for a kubeconfig that cannot be used.
     """
-    document = kubeconfig_files.extracted(kubeconfig, context=context)
+    document = kubeconfig_files.extracted(kubeconfig)
     where = kubeconfig_files.joined(kubeconfig)
     transport = transports.HttpTransport(kubeconfigs.endpoint(document, where))
     try:

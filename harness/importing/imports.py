@@ -43,11 +43,9 @@ def from_files(files: Sequence[pathlib.Path]) -> materials.Materials:
     return found
 
 
-def from_cluster(
-    kubeconfig: Sequence[pathlib.Path], *, context: str = "", namespace: str = ""
-) -> materials.Materials:
+def from_cluster(kubeconfig: Sequence[pathlib.Path], *, namespace: str = "") -> materials.Materials:
     """Return the objects of a cluster; see `cluster_reading.read` for the errors."""
-    return cluster_reading.read(kubeconfig, context=context, namespace=namespace)
+    return cluster_reading.read(kubeconfig, namespace=namespace)
 
 
 def write(

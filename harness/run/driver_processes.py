@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 
-from harness import writing
+from harness import processes, writing
 from harness.cluster.kubelet_api import boot_ids, node_folders
 from harness.history import directories
 from harness.run import supervising
@@ -62,7 +62,7 @@ class DriverProcesses:
         folders = self._folders()
         registry = self._chosen.registry or folders["registry_dir"]
         cdi = (self._chosen.cdi or _CDI_FOLDER) if self._chosen.registry else folders["cdi_dir"]
-        return ["--plugins-registry", registry, "--cdi-dir", cdi]
+        return ["--plugins-registry", registry, *processes.changed(cdi_dir=cdi)]
 
     def start(self, name: str, *, first: str, options: Words, kubeconfig: pathlib.Path) -> None:
         """Start a process, whose first incarnation was `first`; `options` are for our own program.
@@ -88,10 +88,9 @@ class DriverProcesses:
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
 
-    def _folder_options(self) -> Iterator[str]:
-        for name, folder in self._folders().items():
-            yield "--state" if name == "state_dir" else f"--{name.replace('_', '-')}"
-            yield folder
+    def _folder_options(self) -> list[str]:
+        folders = self._folders()
+        return ["--state", folders.pop("state_dir"), *processes.changed(**folders)]
 
     def _folders(self) -> dict[str, str]:
         if self._sockets is None:

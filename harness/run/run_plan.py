@@ -169,7 +169,6 @@ def plan(
         chosen_subjects=chosen_subjects,
         claim_controller=claim_controller,
         cluster=cluster,
-        binaries=binaries,
         fault_carrier=fault_carrier,
     )
     asked = controller_commands.chosen(loaded.scenario, claim_controller)
@@ -305,7 +304,6 @@ def again(
     chosen_subjects: Sequence[str],
     claim_controller: str = "",
     cluster: profiles.Profile,
-    binaries: str,
     fault_carrier: str = "auto",
 ) -> list[str]:
     """Return the arguments of `flake-hunt` that repeat a run, in the folder of the first run."""
@@ -318,7 +316,6 @@ def again(
         ("--subject", chosen_subjects),
         ("--claim-controller", [claim_controller] if claim_controller else []),
         ("--fault-carrier", [fault_carrier] if fault_carrier != "auto" else []),
-        ("--binaries", [binaries] if binaries and cluster.provider != "local" else []),
     ]
     chosen = [word for option, values in options for value in values for word in (option, value)]
     flags = ["--until-found"] if until_found else []
@@ -330,7 +327,7 @@ def _cluster_options(profile: profiles.Profile) -> list[str]:
     name, overrides = profile.chosen.name or profile.name, profile.chosen.overrides
     if name == "embedded" and not overrides:
         return []
-    changes = [word for override in overrides for word in ("--cluster-set", override)]
+    changes = [word for override in overrides for word in ("--cluster", override)]
     return ["--cluster", name, *changes]
 
 

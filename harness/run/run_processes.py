@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, processes, writing
 from harness.cluster import interfaces
 from harness.history import directories, last_words, plans
 from harness.model import naming
@@ -99,7 +99,6 @@ class RunProcesses:
             "record",
             "--kubeconfig",
             self._kubeconfig_of(RECORDER),
-            "--run-directory",
             self._directory.path.resolve(),
         )
         for name in (*self._drivers.names, *self._kubelets):
@@ -208,18 +207,16 @@ class RunProcesses:
             name,
             "kubelet",
             *self._connection(name),
-            "--operations",
-            self._directory.operations(name).resolve(),
-            "--preparations",
-            self._directory.preparations(name).resolve(),
             "--state",
             self._directory.kubelet_state(naming.first_incarnation(name)).resolve(),
             "--settings",
             self._write_driver_settings(name),
-            "--seed",
-            str(self._plan.seed),
-            "--run-id",
-            self._plan.run_id,
+            *processes.changed(
+                operations=self._directory.operations(name).resolve(),
+                preparations=self._directory.preparations(name).resolve(),
+                seed=self._plan.seed,
+                run_id=self._plan.run_id,
+            ),
             *self._nodes_of(name),
             *_defects(self._defects_of_kubelet()),
             *self._drivers.kubelet_options(),
@@ -241,7 +238,7 @@ class RunProcesses:
         if not is_first or not self._drivers.kubelet_options():
             return []
         known = driver_commands.names(self._scenario.pools)
-        return [word for driver in known for word in ("--wait-for-driver", driver)]
+        return [word for driver in known for word in processes.changed(wait_for_driver=driver)]
 
     @contextlib.contextmanager
     def _explaining_drivers(self) -> Iterator[None]:
@@ -274,7 +271,7 @@ class RunProcesses:
         settings = pool_changes.PoolChanges(changes=self._scenario.pools.changes)
         writing.replace(path, settings.model_dump_json().encode())
         journal = self._directory.pool_changes(name).resolve()
-        return ["--changes", path.resolve(), "--changes-journal", journal]
+        return [*processes.changed(changes=path.resolve(), changes_journal=journal)]
 
     def _write_driver_settings(self, name: str) -> pathlib.Path:
         """Write the settings file of the DRA driver; return its path."""
@@ -309,7 +306,7 @@ class RunProcesses:
             options += _remedies(
                 known_remedies.CATALOGUE.of_process(self._plan.remedies, "scheduler")
             )
-            options += ["--leader-elect"] if self._is_elected else []
+            options += processes.changed(leader_elect=True) if self._is_elected else []
             verbosity = self._scenario.subject.verbosity
             options += ["-v", str(verbosity)] if verbosity else []
             self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
@@ -336,14 +333,16 @@ class RunProcesses:
     def _start_subject_part(
         self, name: str, part: str, *arguments: str, elected: bool = False
     ) -> None:
-        common = [*self._connection(name), "--settings", self._write_settings(name)]
+        common = [*self._connection(name), *processes.changed(settings=self._write_settings(name))]
         common += self._defects_of(
             naming.CLAIM_CONTROLLER if part == naming.CLAIM_CONTROLLER else "scheduler"
         )
         if self._plan.release:
-            common += ["--as", self._plan.release]
-        common += ["--steps", self._directory.steps(name).resolve()]
-        common += ["--operations", self._directory.operations(name).resolve()]
+            common += processes.changed(release=self._plan.release)
+        common += processes.changed(
+            steps=self._directory.steps(name).resolve(),
+            operations=self._directory.operations(name).resolve(),
+        )
         self._supervisor.start_part(name, part, *common, *arguments, elected=elected)
 
     def _defects_of(self, part: known_defects.Part) -> list[str]:
@@ -363,7 +362,8 @@ class RunProcesses:
         return path.resolve()
 
     def _connection(self, name: str) -> list[str | pathlib.Path]:
-        return ["--kubeconfig", self._kubeconfig_of(name), "--namespace", self._plan.namespace]
+        namespace = processes.changed(namespace=self._plan.namespace)
+        return ["--kubeconfig", self._kubeconfig_of(name), *namespace]
 
     def _kubeconfig_of(self, name: str) -> pathlib.Path:
         return self._led_of(name) or self._kubeconfig
@@ -382,4 +382,4 @@ def _defects(chosen: Iterable[str]) -> list[str]:
 
 
 def _remedies(chosen: Iterable[str]) -> list[str]:
-    return [word for remedy in chosen for word in ("--remedy", remedy)]
+    return [word for remedy in chosen for word in processes.changed(remedies=remedy)]

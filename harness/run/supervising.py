@@ -189,8 +189,8 @@ class Supervisor:
         return process
 
     def start_part(self, name: str, *arguments: str | pathlib.Path, elected: bool = False) -> None:
-        """Start a subcommand of Flake Hunt, which reports when it is ready (see `wait_ready`)."""
-        argv = [*map(str, arguments), "--ready-file", str(self._ready_file(name))]
+        """Start a `flake-hunt part`, which reports when it is ready (see `wait_ready`)."""
+        argv = ["part", *map(str, arguments), *processes.changed(ready_file=self._ready_file(name))]
         self.start(name, processes.command(*argv), elected=elected)
 
     def wait_ready(self, *names: str) -> None:

@@ -10,21 +10,13 @@ from harness.scenario.toml_files import documents
 _LEFT_BEHIND = {"__pycache__", ".pytest_cache", "reports"}
 
 
-def copy(
-    folder: pathlib.Path, *, is_forced: bool = False, only: Sequence[str] = ()
-) -> list[pathlib.Path]:
+def copy(folder: pathlib.Path, *, only: Sequence[str] = ()) -> list[pathlib.Path]:
     """Copy the examples into a folder, which is made if it is missing; return the new files.
 
     `only` are names of files and folders; empty: all. Raises UsageError for one that is none.
-    Raises UsageError, and copies nothing, if the folder has anything (if `is_forced`: one of the
-    files); StorageError or
+    Raises UsageError, and copies nothing, if the folder has one of the files; StorageError or
     UnwritableError if one cannot be written.
     """
-    if not (is_forced or only) and folder.is_dir() and any(folder.glob("[!.]*")):
-        raise errors.UsageError(
-            f"expected an empty folder, got {folder}, which has files: name a new folder, or add "
-            "--force to put the examples beside them"
-        )
     shipped = documents.shipped_folder("examples")
     contents = {str(path.relative_to(shipped)): path.read_bytes() for path in _files(shipped)}
     contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()

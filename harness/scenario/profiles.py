@@ -167,7 +167,7 @@ Profile: TypeAlias = EmbeddedProfile | LocalProfile | KindProfile | KubeconfigPr
 SHELF = documents.Shelf(
     noun="cluster profile",
     folder_name="clusters",
-    option="--cluster-set key=value, as in --cluster-set storage=disk",
+    option="--cluster key=value, as in --cluster storage=disk",
     kind=Annotated[Profile, pydantic.Field(discriminator="provider")],
     plugins="clusters",
 )

@@ -37,8 +37,8 @@ class KubeScheduler(SchedulerSpec):
 
     kind: Literal["kube-scheduler"]
     binary: str = ""
-    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in --binaries, or
-    KUBE_BINARIES, KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
+    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in KUBE_BINARIES,
+    KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
     """--v; 6 logs every decision and every call."""
     qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
@@ -94,8 +94,8 @@ class KubeControllerManager(Spec):
 
     kind: Literal["kube-controller-manager"]
     binary: str = ""
-    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in --binaries, or
-    KUBE_BINARIES, KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
+    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in KUBE_BINARIES,
+    KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
     """--v; 5 logs every step for a pod or a claim."""
     qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
@@ -162,7 +162,7 @@ class SubjectSpec(Spec):
         str, pydantic.Field(pattern=r"^(in-process|socket|socket:[^,]+(,[^,]+)?|command=.+)$")
     ] = "in-process"
     """The DRA driver of the nodes. in-process: the test driver, in the process of the kubelets;
-    socket: `flake-hunt driver`, a process of the run, through its sockets;
+    socket: `flake-hunt part driver`, a process of the run, through its sockets;
     command='PROGRAM {kubeconfig} …': any program, whose {kubeconfig}, {node}, {driver},
     {plugins_dir}, {registry_dir}, {cdi_dir} and {state_dir} are replaced, one process a node if it
     has {node}, and one a driver's name if it has {driver}; socket:FOLDER or socket:FOLDER,CDI:

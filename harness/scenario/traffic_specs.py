@@ -12,7 +12,7 @@ from harness.scenario.object_sets import objections, set_specs
 PODS_MAX = 200_000
 USERS_MAX = 20_000
 PROCESSES_MAX = 1024
-"""Limit for files; the limit of a machine is lower, see `flake-hunt run --force`."""
+"""Limit for files; the limit of a machine is lower."""
 
 RESERVATIONS_MAX = 256
 """Entries that the API allows in a claim's `status.reservedFor`."""

@@ -19,10 +19,10 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Pat
     """With TLS, its own certificate authority and a token."""
     folder = tmp_path_factory.mktemp("clients")
     path = folder / "kubeconfig"
-    argv = ["--kubeconfig", str(path), "--watch-history", str(WATCH_HISTORY)]
+    argv = ["--kubeconfig", str(path), "--set", f"watch_history={WATCH_HISTORY}"]
     process = processes.start_ready(
         "apiserver",
-        processes.command("apiserver", *argv),
+        processes.command("part", "apiserver", *argv),
         log=folder / "log",
         ready=folder / "ready",
         timeout_s=START_S,

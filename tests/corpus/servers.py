@@ -17,10 +17,10 @@ def running() -> Iterator[kubeconfigs.Endpoint]:
     with tempfile.TemporaryDirectory() as folder:
         directory = pathlib.Path(folder)
         plain = directory / "plain"
-        argv = ["--kubeconfig", str(directory / "tls"), "--plain-kubeconfig", str(plain)]
+        argv = ["--kubeconfig", str(directory / "tls"), "--set", f"plain_kubeconfig={plain}"]
         process = processes.start_ready(
             "apiserver",
-            processes.command("apiserver", *argv),
+            processes.command("part", "apiserver", *argv),
             log=directory / "log",
             ready=directory / "ready",
             timeout_s=TIMEOUT_S,

@@ -68,7 +68,7 @@ class Cluster:
         self.home = home
         folders = dict.fromkeys(("XDG_STATE_HOME", "HOME", "TMPDIR"), str(home))
         self.env = {**os.environ, **folders}
-        up = self.run("up", "--name", "e2e", "--nodes", "2", "--devices-per-node", "2")
+        up = self.run("up", "e2e", "--nodes", "2", "--devices-per-node", "2")
         assert up.returncode == 0, up.stderr
         self.said = up.stdout
         self.kubeconfig = self.run("kubeconfig", "e2e").stdout.strip()

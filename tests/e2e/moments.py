@@ -109,7 +109,7 @@ def _with_paused_processes(place: remains.Place) -> str:
 
 
 def _up(place: remains.Place) -> tuple[str, ...]:
-    return ("cluster", "up", "--name", place.stays, "--nodes", "2", "--devices-per-node", "2")
+    return ("cluster", "up", place.stays, "--nodes", "2", "--devices-per-node", "2")
 
 
 def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
@@ -124,7 +124,7 @@ def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
         binaries = place.folder / "binaries"
         commands.install(binaries, "kube-apiserver")
         (binaries / "etcd").symlink_to(etcd)
-        found[" on local"] = ("--cluster", "local", "--binaries", str(binaries))
+        found[" on local"] = ("--cluster", "local", "--cluster", f"binaries={binaries}")
     return found
 
 

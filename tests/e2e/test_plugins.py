@@ -113,16 +113,18 @@ def test_scenario_cluster_subject_and_check_of_a_package(
 
 
 def test_users_and_a_known_defect_of_a_package(folder: pathlib.Path) -> None:
-    options = ["--locustfile", "impatient", "--defect", "in-flight-forgotten", "--repeat", "0"]
-    code, text = running.run(folder, "hunt", "two-nodes", *options)
-    assert code == 0, text
+    options = ["--set", "traffic.locustfile=impatient", "--defect", "in-flight-forgotten"]
+    code, text = running.run(folder, "run", "two-nodes", *options)
+    assert code == 10, text
     assert used(the_run(folder)) >= {("traffic", "impatient"), ("defects", "in-flight-forgotten")}
 
 
 def test_users_who_fail_make_the_run_unknown_by_name(tmp_path: pathlib.Path) -> None:
     scenario = running.scenario(tmp_path)
     (tmp_path / "failing.py").write_text(FAILING)
-    code, text = running.called(tmp_path, "run", str(scenario), "--locustfile", "failing.py")
+    code, text = running.called(
+        tmp_path, "run", str(scenario), "--set", "traffic.locustfile=failing.py"
+    )
     assert code == 20, text
     reason = json.loads((running.run_directory(tmp_path) / "verdict.json").read_text())["reason"]
     assert "traffic ended unexpectedly or with an error" in reason
@@ -138,7 +140,7 @@ def test_task_sets_and_a_shape_make_the_load_until_the_shape_ends(tmp_path: path
     values += ["load.allocations_min=1", "load.pods_running_min=1"]
     options = [word for value in values for word in ("--set", value)]
     code, text = running.called(
-        tmp_path, "run", str(scenario), "--locustfile", "shaped.py", *options
+        tmp_path, "run", str(scenario), "--set", "traffic.locustfile=shaped.py", *options
     )
     assert code == 0, text
     log = (running.run_directory(tmp_path) / "logs" / "traffic.log").read_text()

@@ -45,10 +45,10 @@ class Server:
     def __init__(self, directory: pathlib.Path) -> None:
         self.log = directory / "log"
         plain = directory / "plain"
-        argv = ["--kubeconfig", str(directory / "tls"), "--plain-kubeconfig", str(plain)]
+        argv = ["--kubeconfig", str(directory / "tls"), "--set", f"plain_kubeconfig={plain}"]
         self.process = processes.start_ready(
             "apiserver",
-            processes.command("apiserver", *argv),
+            processes.command("part", "apiserver", *argv),
             log=self.log,
             ready=directory / "ready",
             timeout_s=START_S,

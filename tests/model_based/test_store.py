@@ -49,7 +49,12 @@ def transport(tmp_path: pathlib.Path) -> Iterator[transports.Transport]:
     process = processes.start_ready(
         "apiserver",
         processes.command(
-            "apiserver", "--kubeconfig", str(tmp_path / "tls"), "--plain-kubeconfig", str(plain)
+            "part",
+            "apiserver",
+            "--kubeconfig",
+            str(tmp_path / "tls"),
+            "--set",
+            f"plain_kubeconfig={plain}",
         ),
         log=tmp_path / "log",
         ready=tmp_path / "ready",

@@ -295,12 +295,12 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     etc.mkdir(parents=True, exist_ok=True)
     port = item.ports["6443/tcp"][0]["HostPort"]
     admin = str(etc / "admin.conf")
-    data = ("--data-dir", str(item.root / "var/lib/etcd"), "--fsync", "never")
+    data = ("--data-dir", str(item.root / "var/lib/etcd"), "--set", "journal.sync=never")
     item.api_server = (
-        *("-m", "harness.cli.main", "apiserver", "--kubeconfig", admin),
+        *("-m", "harness.cli.main", "part", "apiserver", "--kubeconfig", admin),
         *("--tls-port", port, *data),
-        *("--audit-log", str(item.root / "var/log/kubernetes/audit/audit.log")),
-        *("--audit-writes-of", "resourceclaims", "--audit-writes-of", "pods"),
+        *("--set", f"audit_log={item.root / 'var/log/kubernetes/audit/audit.log'}"),
+        *("--set", "audit_writes_of=resourceclaims", "--set", "audit_writes_of=pods"),
     )
     item.start(*item.api_server)
     item.start("-m", "tests.stand_ins.controllers", admin)

@@ -125,21 +125,22 @@ class Backend:
         kubeconfig, ready = folder / "plain", folder / "ready"
         ready.unlink(missing_ok=True)
         argv = [
+            "part",
             "apiserver",
             "--kubeconfig",
             str(folder / "user"),
-            "--plain-kubeconfig",
-            str(kubeconfig),
+            "--set",
+            f"plain_kubeconfig={kubeconfig}",
             "--data-dir",
             str(folder / "data"),
-            "--fsync",
-            "never",
+            "--set",
+            "journal.sync=never",
         ]
         if audit_log is not None:
-            argv += ["--audit-log", audit_log]
-            argv += ["--audit-writes-of", "resourceclaims", "--audit-writes-of", "pods"]
+            argv += ["--set", f"audit_log={audit_log}"]
+            argv += ["--set", "audit_writes_of=resourceclaims", "--set", "audit_writes_of=pods"]
         program = [sys.executable, "-m", "tests.stand_ins.uncollected_server"]
-        command = [*program, *argv, "--ready-file", str(ready)]
+        command = [*program, *argv, "--set", f"ready_file={ready}"]
         self.process = subprocess.Popen(command)
         while not ready.exists():
             if self.process.poll() is not None:

@@ -46,6 +46,14 @@ def parsed(words: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of a call of flake-hunt, by their names in the code."""
     program, name, *rest = words
     assert program == "flake-hunt"
-    command = typer.main.get_command(commands.make_app([name]))
-    context = command.commands[name].make_context(name, [*rest], resilient_parsing=True)  # type: ignore[attr-defined]
-    return dict(context.params)
+    command: Any = typer.main.get_command(commands.make_app([name])).commands[name]  # type: ignore[attr-defined]
+    while hasattr(command, "commands"):
+        name, *rest = rest
+        command = command.commands[name]
+    return dict(command.make_context(name, [*rest], resilient_parsing=True).params)
+
+
+def planned(words: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of `flake-hunt shards plan`, and of the command in it."""
+    found = parsed(words)
+    return parsed(["flake-hunt", *found["words"]]) | found

@@ -24,7 +24,7 @@ def running(
     )
     process = processes.start_ready(
         "fault-proxy",
-        processes.command("fault-proxy", "--settings", str(settings)),
+        processes.command("part", "fault-proxy", str(settings)),
         log=folder / "log",
         ready=folder / "ready",
         timeout_s=timeout_s,

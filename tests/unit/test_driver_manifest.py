@@ -8,14 +8,13 @@ import uuid
 from typing import Any
 
 import pytest
-import typer.main
 import yaml
 
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import strict_decoding
-from harness.cli import commands
 from harness.cluster.driver import driver_process, drivers
+from tests.support import called_scripts
 
 MANIFEST = pathlib.Path(__file__).parents[2] / "examples" / "driver-daemonset.yaml"
 DOCUMENTS = list(yaml.safe_load_all(MANIFEST.read_text()))
@@ -47,11 +46,8 @@ GROUP = "resource.k8s.io"
 
 
 def options() -> dict[str, Any]:
-    program, name, *rest = [*CONTAINER["command"], *CONTAINER["args"]]
-    assert program == "flake-hunt"
-    command = typer.main.get_command(commands.make_app([name]))
-    context = command.commands[name].make_context(name, rest, resilient_parsing=True)  # type: ignore[attr-defined]
-    return dict(context.params)
+    found = called_scripts.parsed([*CONTAINER["command"], *CONTAINER["args"]])
+    return found | dict(word.split("=") for word in found["more"])
 
 
 def test_every_folder_of_the_driver_is_the_same_on_the_node() -> None:

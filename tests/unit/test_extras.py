@@ -10,6 +10,7 @@ import tomllib
 
 import pytest
 
+from harness import processes
 from tests.histories import building
 
 pytestmark = pytest.mark.slow
@@ -75,8 +76,9 @@ def test_a_missing_extra_is_one_sentence(
 
 @pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
 def test_the_driver_without_its_extra(tmp_path: pathlib.Path, module: str) -> None:
-    folders = [f"--{name}={tmp_path}/x" for name in ("state", "plugins-dir", "registry-dir")]
-    words = ["driver", "--kubeconfig", "x", "--node", "n", f"--cdi-dir={tmp_path}/x", *folders]
+    folder = f"{tmp_path}/x"
+    folders = processes.changed(plugins_dir=folder, registry_dir=folder, cdi_dir=folder)
+    words = ["part", "driver", "--kubeconfig", "x", "--node", "n", "--state", folder, *folders]
     ((code, out, err),) = run([module], words)
     assert (code, err.count("\n")) == (2, 1), out + err
     assert "which is not installed: pip install '.[driver]'" in err
@@ -85,13 +87,13 @@ def test_the_driver_without_its_extra(tmp_path: pathlib.Path, module: str) -> No
 
 @pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
 def test_the_suite_of_drivers_without_its_extra(module: str) -> None:
-    ((code, out, err),) = run([module], ["driver-test", "--driver", "command=true"])
+    ((code, out, err),) = run([module], ["driver-test", "command=true"])
     assert (code, err.count("\n")) == (2, 1), out + err
     assert "which is not installed: pip install '.[driver]'" in err
 
 
 def test_doctor_names_the_missing_extra() -> None:
-    ((code, out, _),) = run(["docker"], ["doctor", "--for", "kind"])
+    ((code, out, _),) = run(["docker"], ["doctor", "kind"])
     assert code == 1
     assert "pip install '.[kind]'" in " ".join(out.replace("│", " ").split())
 

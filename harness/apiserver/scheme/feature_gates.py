@@ -35,7 +35,7 @@ def parse(text: str) -> dict[str, bool]:
         name, _, value = item.partition("=")
         if name not in DEFAULTS or value.lower() not in _VALUES:
             raise errors.UsageError(
-                "expected --feature-gates like DRAListTypeAttributes=true, got "
+                "expected feature gates like DRAListTypeAttributes=true, got "
                 f"{item!r}. Known gates: {', '.join(DEFAULTS)}."
             )
         named[name] = _VALUES[value.lower()]

@@ -26,11 +26,11 @@ def check_host(host: str, *, is_open: bool) -> None:
     try:
         address = ipaddress.ip_address(host)
     except ValueError as error:
-        raise errors.UsageError(f"expected an IP address for --host, got {host}") from error
+        raise errors.UsageError(f"expected an IP address for host, got {host}") from error
     if not address.is_loopback and not is_open:
         raise errors.UsageError(
             f"expected a loopback address, got {host}: a single token protects the server; "
-            "add --i-know-it-is-open to accept other hosts"
+            "add --set is_open=true to accept other hosts"
         )
 
 

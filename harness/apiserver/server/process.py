@@ -82,11 +82,11 @@ def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
 
 
 def _require_outputs(options: ServerOptions) -> None:
-    require("--kubeconfig", options.kubeconfig)
-    require("--plain-kubeconfig", options.plain_kubeconfig)
-    require("--read-only-kubeconfig", options.read_only_kubeconfig)
-    require("--audit-log", options.audit_log)
-    require("--ready-file", options.ready_file)
+    require("kubeconfig", options.kubeconfig)
+    require("plain_kubeconfig", options.plain_kubeconfig)
+    require("read_only_kubeconfig", options.read_only_kubeconfig)
+    require("audit_log", options.audit_log)
+    require("ready_file", options.ready_file)
 
 
 def _enable(runtime_config: tuple[str, ...]) -> None:
@@ -95,7 +95,7 @@ def _enable(runtime_config: tuple[str, ...]) -> None:
         known = resources.optional_group_versions()
         if group_version not in known or wanted not in ("", "true", "false"):
             raise errors.UsageError(
-                f"expected --runtime-config GROUP/VERSION=true with one of {', '.join(known)}, got {item!r}"
+                f"expected runtime_config GROUP/VERSION=true with one of {', '.join(known)}, got {item!r}"
             )
         if wanted != "false":
             resources.enable(group_version)

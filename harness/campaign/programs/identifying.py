@@ -27,8 +27,8 @@ def identify(text: str, flags: Sequence[str], folder: str) -> tested_programs.Te
     `folder` has binaries of Kubernetes (empty: where they usually are). Raises UsageError for what
     cannot be tested, with what to do.
     """
-    subject = _subject(text, flags)
-    scheduler = subjects.parse(subject)
+    found = subject(text, flags)
+    scheduler = subjects.parse(found)
     if flags and scheduler.kind not in (KUBE_SCHEDULER, subject_names.COMMAND):
         raise errors.UsageError(
             f"expected flags only for a program that the test starts, got {' '.join(flags)} for "
@@ -36,11 +36,11 @@ def identify(text: str, flags: Sequence[str], folder: str) -> tested_programs.Te
         )
     name, version = _named(scheduler, folder)
     return tested_programs.TestedProgram(
-        kind=scheduler.kind, name=name, version=version, subject=subject, flags=list(flags)
+        kind=scheduler.kind, name=name, version=version, subject=found, flags=list(flags)
     )
 
 
-def _subject(text: str, flags: Sequence[str]) -> str:
+def subject(text: str, flags: Sequence[str]) -> str:
     """Return the program as `--subject` takes it, with its flags."""
     kind, equals, value = text.partition("=")
     more = "".join(f" {shlex.quote(flag)}" for flag in flags)

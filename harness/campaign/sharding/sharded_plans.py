@@ -208,7 +208,7 @@ def read(path: pathlib.Path) -> ShardedPlan:
         content = regular_files.content(path)
     except OSError as error:
         raise errors.UsageError(
-            f"expected a plan that `flake-hunt plan` wrote, got {path}, which cannot be read "
+            f"expected a plan that `flake-hunt shards plan` wrote, got {path}, which cannot be read "
             f"({(error.strerror or str(error)).lower()}): name its file"
         ) from error
     return decode(content, str(path))
@@ -227,7 +227,7 @@ def decode(content: bytes, where: str) -> ShardedPlan:
                 return plan
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.UsageError(
-            f"{where}: expected a whole plan that `flake-hunt plan` wrote, got something else "
+            f"{where}: expected a whole plan that `flake-hunt shards plan` wrote, got something else "
             f"({error}): copy it again, or write another one"
         ) from error
     if head.schema != SCHEMA_VERSION:
@@ -236,7 +236,7 @@ def decode(content: bytes, where: str) -> ShardedPlan:
             f"Flake Hunt {head.version!r:.40}: use that version, or write the plan again"
         )
     raise errors.UsageError(
-        f"{where}: expected a plan as `flake-hunt plan` wrote it, got one that was changed "
+        f"{where}: expected a plan as `flake-hunt shards plan` wrote it, got one that was changed "
         "afterwards (its digest is another): write another plan with the options that you want"
     )
 

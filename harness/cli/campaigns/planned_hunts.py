@@ -13,9 +13,7 @@ from harness.cli.terminal import outputs
 if TYPE_CHECKING:
     from harness.campaign.sharding import chosen_shards, sharded_plans
 
-ALLOWED = frozenset(
-    {"plan", "shard", "jobs", "reports", "summary", "force", "output", "quiet", "verbose"}
-)
+ALLOWED = frozenset({"plan", "shard", "jobs", "reports", "summary", "output", "verbose"})
 """Parameters of `hunt` that the plan does not decide."""
 
 
@@ -24,7 +22,7 @@ def require_no_other_options(context: typer.Context) -> None:
     run_selection.require_no_other_options(
         context,
         ALLOWED,
-        "--plan alone, because it has decided all runs (`flake-hunt plan` takes options of runs)",
+        "--plan alone, because it has decided all runs (`flake-hunt shards plan` takes options of runs)",
     )
 
 
@@ -35,7 +33,6 @@ def hunt(
     jobs: int | None,
     reports: pathlib.Path,
     summary: pathlib.Path | None,
-    is_forced: bool,
     out: outputs.Output,
 ) -> int:
     """Make the runs of a shard that have no result yet; return the exit code.
@@ -51,7 +48,7 @@ def hunt(
     sharded_plans.require_same_plugins(plan.plugins, str(file))
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
     profile = profiles.restore(plan.cluster)
-    at_once = choosing.jobs(jobs, profile, is_forced=is_forced)
+    at_once = choosing.jobs(jobs, profile)
     made = make(plan, chosen, jobs=at_once, reports=reports, out=out)
     text = summaries.campaign(
         results.rows(made.results), headline=made.document.headline, seed=plan.seed

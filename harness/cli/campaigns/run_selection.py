@@ -13,7 +13,6 @@ from harness.cli.terminal import outputs
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
-_PANEL = "Selection"
 RUNS_SHOWN = 200
 """Runs that --dry-run prints; its JSON has all."""
 LastFailed = Annotated[
@@ -21,7 +20,6 @@ LastFailed = Annotated[
     typer.Option(
         "--last-failed",
         "--lf",
-        rich_help_panel=_PANEL,
         help="Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
         "nothing failed.",
     ),
@@ -31,7 +29,6 @@ ExitFirst = Annotated[
     typer.Option(
         "--exit-first",
         "-x",
-        rich_help_panel=_PANEL,
         help="End at the first run that is not as expected. Others under way are cut, and all pages are written.",
     ),
 ]
@@ -39,7 +36,6 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        rich_help_panel=_PANEL,
         help="Print the runs in their order; make none, and write nothing.",
     ),
 ]
@@ -70,7 +66,7 @@ def failed_again(context: typer.Context, reports: pathlib.Path) -> "campaign_pla
 
 WITH_LAST_FAILED = frozenset(
     {"last_failed", "exit_first", "dry_run", "minutes", "jobs"}
-    | {"summary", "reports", "force", "output", "quiet", "verbose"}
+    | {"summary", "reports", "output", "verbose"}
 )
 """Parameters of commands that an earlier campaign has not decided."""
 
@@ -96,12 +92,11 @@ def show(
     *,
     first: int,
     jobs: int,
-    form: str,
-    is_quiet: bool,
+    form: outputs.OutputOptions,
 ) -> int:
     """Print what a campaign would make, whose first round has `first` runs; return 0."""
     runs = plan.runs[:first]
-    with outputs.chosen(form, quiet=is_quiet) as out:
+    with form.chosen() as out:
         if out.is_json:
             out.document({"seed": plan.seed, "selection": plan.selection, "runs": runs})
             return 0

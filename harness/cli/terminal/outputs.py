@@ -10,30 +10,36 @@ from typing import Annotated, Any, Literal, TextIO
 
 import typer
 
-from harness import errors
-
-_PANEL = "Output"
 Form = Annotated[
     Literal["text", "json"],
     typer.Option(
         "--output",
-        rich_help_panel=_PANEL,
         help="json: one JSON document on standard output, everything else on standard error.",
     ),
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", rich_help_panel=_PANEL, help="Print only the verdict."),
-]
 Verbose = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--verbose",
-        "-v",
-        rich_help_panel=_PANEL,
-        help="Also print the phases with their times, every item of the certificate, and the logs.",
+        "--verbose/--quiet",
+        "-v/-q",
+        rich_help_panel="More",
+        show_default=False,
+        help="Also print the phases with their times, every item of the certificate, and the logs; "
+        "or only the verdict.",
     ),
 ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """The options about a command's output."""
+
+    output: Form = "text"
+    verbose: Verbose = None
+
+    def chosen(self) -> "contextlib.AbstractContextManager[Output]":
+        """Return the output that the options select, as `chosen` does."""
+        return chosen(self.output, quiet=self.verbose is False, verbose=self.verbose is True)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +76,7 @@ def chosen(form: str = "text", *, quiet: bool = False, verbose: bool = False) ->
     """Yield the output that the options select.
 
     With JSON, everything else that is printed goes to standard error.
-
-    Raises UsageError for both `quiet` and `verbose`.
     """
-    if quiet and verbose:
-        raise errors.UsageError("expected --quiet or --verbose, got both: leave one out")
     if form == "text":
         yield Output(is_quiet=quiet, is_verbose=verbose)
         return

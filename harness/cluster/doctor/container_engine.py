@@ -135,7 +135,7 @@ def _image(engine: docker_engine.Engine, profile: profiles.KindProfile) -> diagn
         good=engine.has_image(profile.image),
         seen=name,
         remedy=f"not present yet; the first cluster pulls it. Without a network: docker pull {profile.image} and docker save "
-        "on another machine, then --cluster-set image_archive=FILE",
+        "on another machine, then --cluster image_archive=FILE",
         otherwise=_State.WARNING,
     )
 
@@ -152,6 +152,6 @@ def _left(engine: docker_engine.Engine) -> diagnosis.Finding:
         "left by earlier runs",
         good=not left,
         seen=", ".join(left) or "nothing",
-        remedy="flake-hunt cluster prune --older-than 0",
+        remedy="flake-hunt cluster prune 0",
         otherwise=_State.WARNING,
     )

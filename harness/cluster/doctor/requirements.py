@@ -165,7 +165,7 @@ def _kubeconfig_file() -> diagnosis.Finding:
         "kubeconfig",
         "kubeconfig",
         good=bool(existing),
-        seen=f"{existing[0]} (cluster not contacted; use --for kubeconfig)" if existing else "none",
+        seen=f"{existing[0]} (not contacted; doctor kubeconfig does)" if existing else "none",
         remedy="export KUBECONFIG=FILE of a test cluster",
     )
 

@@ -1,4 +1,4 @@
-"""The program `flake-hunt driver`: the test driver as a plug-in of kubelets, on unix sockets."""
+"""`flake-hunt part driver`: the test driver as a plug-in of kubelets, on unix sockets."""
 
 import contextlib
 import dataclasses
@@ -88,7 +88,7 @@ def run(options: DriverOptions) -> int:
     credentials, and ClusterError if it does not answer.
     """
     stopped = processes.stop_event()
-    processes.end_on_thread_failure("flake-hunt driver")
+    processes.end_on_thread_failure("flake-hunt part driver")
     _allow_files()
     _make_folders(options)
     with contextlib.ExitStack() as running:

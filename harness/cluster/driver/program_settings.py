@@ -1,4 +1,4 @@
-"""The settings file of `flake-hunt driver`, which is read again whenever it changes."""
+"""The settings file of `flake-hunt part driver`, which is read again whenever it changes."""
 
 import fnmatch
 import pathlib

@@ -25,7 +25,7 @@ _NAME_TAKEN = _Known(
 _NOT_PULLED = _Known(
     "failed to pull image",
     "the node image is not present and could not be pulled. Check the network; or use an archive "
-    "(`docker save IMAGE -o node.tar` on another machine): --cluster-set image_archive=node.tar",
+    "(`docker save IMAGE -o node.tar` on another machine): --cluster image_archive=node.tar",
 )
 _NOT_ALLOWED = _Known(
     "permission denied while trying to connect to the docker",
@@ -57,7 +57,7 @@ _NO_MOUNT = _Known(
 _NO_KUBERNETES = _Known(
     "failed to init node with kubeadm",
     "Kubernetes did not start in the node; its logs were exported. Too little memory or CPU is the "
-    "usual reason: `flake-hunt doctor --for kind`",
+    "usual reason: `flake-hunt doctor kind`",
 )
 _ROOTLESS = _Known(
     "requires cgroup v2",

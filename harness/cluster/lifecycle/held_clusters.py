@@ -120,7 +120,7 @@ def _start_kubelet(
 ) -> processes.Process:
     return processes.start_ready(
         "kubelet",
-        processes.command("kubelet", "--kubeconfig", str(cluster.kubeconfig), *options),
+        processes.command("part", "kubelet", "--kubeconfig", str(cluster.kubeconfig), *options),
         log=folder / "kubelet.log",
         ready=folder / "kubelet.ready",
         timeout_s=READY_TIMEOUT_S,
@@ -151,7 +151,7 @@ def _publish(
     namespace, options = _NAMESPACE, list[str]()
     if not on.exclusive:
         spec, namespace = fake_objects.own(spec, run_id), f"{_NAMESPACE}-{run_id}"
-        options = ["--run-id", run_id]
+        options = processes.changed(run_id=run_id)
     with _connected(cluster) as api:
         world = fake_world.publish(api, spec, namespace=namespace, run_id=run_id, on=on)
     return _Published(world, options)

@@ -26,8 +26,8 @@ OLDEST = {
 NEEDED = ("etcd", "kube-apiserver")
 """Binaries that every control plane needs; the others are optional."""
 REMEDY = (
-    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder; pass it by "
-    f"--binaries, {BINARIES_VARIABLE} or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/NAME)"
+    "get them with `go run sigs.k8s.io/controller-runtime/tools/setup-envtest@latest use -p path 1.36`, which prints the folder; name it in "
+    f"{BINARIES_VARIABLE} or {ASSETS_VARIABLE} (kube-scheduler and kube-controller-manager: https://dl.k8s.io/v1.36.4/bin/linux/amd64/NAME)"
 )
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _WHOLE_VERSION = re.compile(r"v\d+\.\d+\.\d+[\w.+-]*")

@@ -23,41 +23,28 @@ PLACEHOLDERS = (
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command line with placeholders, and variables of its environment."""
+    """A command line with placeholders."""
 
     words: Sequence[str]
-    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def has_instances(self) -> bool:
         """True if two instances can run side by side."""
-        texts = (*self.words, *self.environment.values())
-        return any("instance" in placeholders.names(text, of=_OF) for text in texts)
+        return any("instance" in placeholders.names(text, of=_OF) for text in self.words)
 
     def filled(self, values: Mapping[str, str]) -> "Command":
         """Return it without placeholders; values that it does not name are not used."""
-        return Command(
-            words=[word.format_map(values) for word in self.words],
-            environment={k: text.format_map(values) for k, text in self.environment.items()},
-        )
+        return Command(words=[word.format_map(values) for word in self.words])
 
 
-def parse(text: str, environment: Sequence[str] = ()) -> Command:
-    """Return the command of `[command=]PROGRAM ARGUMENTS` and of variables `NAME=VALUE`.
+def parse(text: str) -> Command:
+    """Return the command of `[command=]PROGRAM ARGUMENTS`.
 
-    Raises UsageError for another text, an unknown placeholder, and a variable without a value.
+    Raises UsageError for another text, and for an unknown placeholder.
     """
     words = placeholders.words(text.removeprefix(PREFIX))
     if not words:
-        raise errors.UsageError("expected a program for --driver, got nothing")
-    variables = dict(_variable(item) for item in environment)
-    for word in (*words, *variables.values()):
+        raise errors.UsageError("expected a program to test, got nothing")
+    for word in words:
         placeholders.require_known(word, PLACEHOLDERS, of=_OF)
-    return Command(words=words, environment=variables)
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, is_set, value = text.partition("=")
-    if not (name and is_set):
-        raise errors.UsageError(f"expected --env NAME=VALUE, got {text!r}")
-    return name, value
+    return Command(words=words)

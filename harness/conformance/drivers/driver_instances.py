@@ -103,7 +103,6 @@ class Instance:
             "driver",
             boot_ids.seen_by(self._command.words, self._folders.boot_id),
             log=self._folders.log,
-            env=self._command.environment,
         )
 
     def register(self, *, known: Iterable[pathlib.Path] = ()) -> None:

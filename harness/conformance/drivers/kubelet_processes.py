@@ -46,7 +46,7 @@ class Kubelet:
         """
         self._process = processes.start_ready(
             "kubelet",
-            processes.command("kubelet", *self._options()),
+            processes.command("part", "kubelet", *self._options()),
             log=self._folders.root / "kubelet.log",
             ready=self._ready(),
             timeout_s=_READY_S,
@@ -78,13 +78,13 @@ class Kubelet:
         options: dict[str, Any] = {
             "--kubeconfig": settings.kubeconfig,
             "--node": settings.node,
-            "--namespace": settings.namespace,
             "--state": self._state,
             "--plugins-registry": self._folders.registry,
-            "--cdi-dir": self._folders.cdi,
-            "--wait-for-driver": settings.driver,
         }
         words = [str(word) for pair in options.items() for word in pair]
+        words += processes.changed(
+            namespace=settings.namespace, cdi_dir=self._folders.cdi, wait_for_driver=settings.driver
+        )
         return words + [word for name in settings.defects for word in ("--defect", name)]
 
 

@@ -1,5 +1,5 @@
 """Shows what logs of schedulers say about double allocations: as text, as JSON, and as a page.
 
 Made of `log_analysis` alone; verdicts about runs do not belong here. The form of the JSON document
-is what `flake-hunt schema explanation` prints.
+is what `flake-hunt scenarios --schema explanation` prints.
 """

@@ -41,22 +41,21 @@ def instructions(
 
 def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[Instruction]:
     programs = _programs(scenario.subject)
-    folder = f" --binaries {_FOLDER}" if programs else ""
     scheduler = f"{' and '.join(programs)} in {_FOLDER}, " if programs else ""
     if is_possible(scenario, profiles.load("embedded")):
         needs = f"Needs {scheduler}no cluster: the API server is Flake Hunt's own."
-        yield Instruction(title="Embedded API server", needs=needs, commands=[f"{base}{folder}"])
+        yield Instruction(title="Embedded API server", needs=needs, commands=[base])
     if is_possible(scenario, profiles.load("local")):
         yield Instruction(
             title="etcd and kube-apiserver of envtest",
             needs=f"Needs {scheduler}etcd and kube-apiserver: {binaries.REMEDY}.",
-            commands=[f"{base} --cluster local --binaries {_FOLDER}"],
+            commands=[f"{base} --cluster local"],
         )
     if is_possible(scenario, profiles.load(kind)):
         yield Instruction(
             title="kind",
-            needs=f"Needs {scheduler}Docker and kind; `flake-hunt doctor --for kind` checks them.",
-            commands=[f"{base} --cluster {kind}{folder}"],
+            needs=f"Needs {scheduler}Docker and kind; `flake-hunt doctor kind` checks them.",
+            commands=[f"{base} --cluster {kind}"],
         )
     if any(
         isinstance(item, subject_specs.ExternalScheduler) for item in scenario.subject.schedulers
@@ -64,7 +63,7 @@ def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[In
         yield Instruction(
             title="Your own cluster",
             needs="Needs a cluster for tests that runs the scheduler.",
-            commands=[f"{base} --cluster kubeconfig --context CONTEXT"],
+            commands=[f"{base} --cluster kubeconfig --cluster context=CONTEXT"],
         )
 
 

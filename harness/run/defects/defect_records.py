@@ -80,9 +80,11 @@ def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
 
 
 def _of_rule(name: str, rule: str) -> str:
-    folders = "--plugins-dir {plugins_dir} --registry-dir {registry_dir} --cdi-dir {cdi_dir}"
+    folders = " ".join(
+        f"--set {key}={{{key}}}" for key in ("plugins_dir", "registry_dir", "cdi_dir")
+    )
     return (
-        f"driver-test --rules {rule} --driver 'command=flake-hunt driver --kubeconfig {{kubeconfig}} "
+        f"driver-test --rules {rule} 'command=flake-hunt part driver --kubeconfig {{kubeconfig}} "
         f"--node {{node}} --driver-name {{driver}} {folders} --state {{state_dir}} --devices 8 "
         f"--defect {name}'"
     )

@@ -84,7 +84,7 @@ def through_proxy(
     settings = directory.logs / f"{PROXY}-settings.json"
     document = _settings(cluster, proxied, admin, notes_versions=_makes_reads_stale(plan))
     writing.replace(settings, document)
-    supervisor.start_part(PROXY, PROXY, "--settings", settings.resolve())
+    supervisor.start_part(PROXY, PROXY, settings.resolve())
     supervisor.wait_ready(PROXY)
     return Routes(kubeconfigs=proxied, carrier=carriers.AdminCarrier(transports.connect(admin)))
 

@@ -39,7 +39,7 @@ class ChosenDriver:
 
     is_in_process: bool = False
     is_ours: bool = False
-    """The program `flake-hunt driver`, which the run starts."""
+    """The program `flake-hunt part driver`, which the run starts."""
     command: tuple[str, ...] = ()
     """Another program that the run starts; empty: none."""
     registry: str = ""

@@ -6,7 +6,7 @@ from typing import Literal
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
 
-_RESTARTABLE = {"embedded": "add --cluster-set storage=disk"}
+_RESTARTABLE = {"embedded": "add --cluster storage=disk"}
 """How the API server of a provider can be made restartable."""
 
 

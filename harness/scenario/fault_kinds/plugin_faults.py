@@ -14,7 +14,7 @@ class PluginFault(fault.Fault):
 
     kind: Literal["plugin"]
     plugin: Name
-    """Name of the plug-in; `flake-hunt plugins` lists them."""
+    """Name of the plug-in; `flake-hunt doctor --plugins` lists them."""
     parameters: dict[str, str | int | float | bool] = {}
     """Values for the plug-in; it documents them."""
     duration_s: fault.Delay | None = None

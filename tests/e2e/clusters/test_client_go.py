@@ -39,7 +39,7 @@ SCENARIOS = {
     "random": "DeviceClass: ",
 }
 """Each with the last thing that it tries."""
-WITH_TAINT_RULES = ("--runtime-config", "resource.k8s.io/v1beta2=true")
+WITH_TAINT_RULES = ("--set", "runtime_config=resource.k8s.io/v1beta2=true")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(BUILD_TIMEOUT_S + SCENARIO_TIMEOUT_S)]
 FIELDS_FILE = pathlib.Path(__file__).parents[2] / "unit/apiserver/scheme/go_fields.json.gz"
@@ -104,6 +104,7 @@ class Server:
         self._starts += 1
         written = self._folder / "kubeconfig"
         argv = processes.command(
+            "part",
             *("apiserver", "--kubeconfig", str(written), "--data-dir", str(self._folder / "data")),
             *self._options,
         )
@@ -182,7 +183,7 @@ def test_a_scenario_through_the_fault_proxy(
     assert output.splitlines()[-1].startswith(f"ok {SCENARIOS.get(scenario, '')}")
 
 
-@pytest.mark.parametrize("server", [("--watch-history", "50")], indirect=True)
+@pytest.mark.parametrize("server", [("--set", "watch_history=50")], indirect=True)
 def test_pages_and_watches_that_have_expired(program: str, server: Server) -> None:
     assert "an expired page and an expired watch" in finish(
         play(program, server.kubeconfig, "paging")
@@ -200,7 +201,7 @@ def test_caches_under_load(program: str, server: Server, content: str, watch_lis
     assert output.count(" objects after ") == 9
 
 
-@pytest.mark.parametrize("server", [(), ("--watch-history", "20")], indirect=True)
+@pytest.mark.parametrize("server", [(), ("--set", "watch_history=20")], indirect=True)
 def test_caches_while_the_server_is_killed(program: str, server: Server) -> None:
     """With a history that is long enough for watches to go on, and with one for which everything is
     listed again.

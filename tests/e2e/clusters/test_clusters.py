@@ -82,7 +82,7 @@ def on_stand_in(request: pytest.FixtureRequest) -> Options:
     folder: pathlib.Path = request.getfixturevalue("tmp_path") / "binaries"
     commands.install(folder, "kube-apiserver")
     (folder / "etcd").symlink_to(etcd)
-    return ["--cluster", "local", "--binaries", str(folder)]
+    return ["--cluster", "local", "--cluster", f"binaries={folder}"]
 
 
 def on_kind(_: pytest.FixtureRequest) -> Options:
@@ -105,15 +105,15 @@ def test_the_profiles_of_kind_are_chosen_for_all_files_at_once(
 
 def on_existing(request: pytest.FixtureRequest) -> Options:
     kubeconfig = request.getfixturevalue("elsewhere")
-    options = ["--cluster", "kubeconfig", "--kubeconfig", str(kubeconfig)]
-    return [*options, "--cluster-set", "controller_manager=false"]
+    options = ["--cluster", "kubeconfig", "--cluster", f"kubeconfig={kubeconfig}"]
+    return [*options, "--cluster", "controller_manager=false"]
 
 
 def on_yours(_: pytest.FixtureRequest) -> Options:
     context = os.environ.get("E2E_CONTEXT")
     if not context:
         pytest.skip("no cluster of yours was named: E2E_CONTEXT=<context>")
-    return ["--cluster", "kubeconfig", "--context", context, *running.LONGER]
+    return ["--cluster", "kubeconfig", "--cluster", f"context={context}", *running.LONGER]
 
 
 CLUSTERS = [
@@ -272,8 +272,8 @@ def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
 ) -> None:
     """Also the children of its processes: the process that started the cluster ended long ago."""
     _, _, _, binaries_of_it = on_stand_in(request)
-    chosen = ("--cluster", "local", "--cluster-set", f"binaries={binaries_of_it}")
-    with running.started(tmp_path, "cluster", "up", "--name", "g", *chosen) as command:
+    chosen = ("--cluster", "local", "--cluster", f"binaries={binaries_of_it}")
+    with running.started(tmp_path, "cluster", "up", "g", *chosen) as command:
         assert command.wait() == 0, command.text()
         before = command.others()
         code, output = running.run(tmp_path, "cluster", "prune")
@@ -344,7 +344,7 @@ def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "binaries"
     commands.install(folder, "kube-scheduler")
     scenario = str(running.scenario(tmp_path))
-    options = ("--subject", "kube-scheduler", "--binaries", str(folder))
+    options = ("--subject", "kube-scheduler", "--cluster", f"binaries={folder}")
     code, output = running.called(tmp_path, "run", scenario, *options)
     assert code == 0, output
     directory = running.run_directory(tmp_path)

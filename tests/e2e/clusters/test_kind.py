@@ -92,7 +92,7 @@ def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
 @contextlib.contextmanager
 def cluster(folder: pathlib.Path, profile: str) -> Iterator[pathlib.Path]:
     """A cluster that stays for a while; its kubeconfig."""
-    flake_hunt(folder, "cluster", "up", "--name", "e2e", "--cluster", profile, "--nodes", "2")
+    flake_hunt(folder, "cluster", "up", "e2e", "--cluster", profile, "--nodes", "2")
     try:
         path = flake_hunt(folder, "cluster", "kubeconfig", "e2e")
         yield pathlib.Path(path.strip())
@@ -213,7 +213,7 @@ def test_killed_while_it_creates(tmp_path: pathlib.Path, after_s: float) -> None
 def test_an_image_that_there_is_not(tmp_path: pathlib.Path) -> None:
     """It ends with one message, without a cluster and without a traceback."""
     image = f"image=kindest/node:v0.0.1@sha256:{'0' * 64}"
-    arguments = ("cluster", "up", "--name", "e2e", "--cluster", MAIN, "--cluster-set", image)
+    arguments = ("cluster", "up", "e2e", "--cluster", MAIN, "--cluster", image)
     text = flake_hunt(tmp_path, *arguments, expected=1)
     assert "image_archive" in text
     assert "Traceback" not in text
@@ -238,6 +238,6 @@ def test_from_an_archive(tmp_path: pathlib.Path) -> None:
     finally:
         client.close()
     setting = f"image_archive={archive}"
-    arguments = ("cluster", "up", "--name", "e2e", "--cluster", MAIN, "--cluster-set", setting)
+    arguments = ("cluster", "up", "e2e", "--cluster", MAIN, "--cluster", setting)
     flake_hunt(tmp_path, *arguments)
     flake_hunt(tmp_path, "cluster", "down", "e2e")

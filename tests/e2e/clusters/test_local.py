@@ -56,7 +56,7 @@ def cluster(folder: pathlib.Path, *options: str) -> Iterator[apis.Api]:
         assert ended.returncode == 0, ended.stderr
         return ended.stdout.strip()
 
-    command("up", "--name", "local", "--cluster", "local", "--nodes", "2", *options)
+    command("up", "local", "--cluster", "local", "--nodes", "2", *options)
     try:
         kubeconfig = pathlib.Path(command("kubeconfig", "local"))
         with running.api(kubeconfig) as api:
@@ -68,7 +68,7 @@ def cluster(folder: pathlib.Path, *options: str) -> Iterator[apis.Api]:
 @pytest.mark.parametrize("auth", ["client-certificate", "token"])
 def test_it_is_the_server_that_its_binary_says(tmp_path: pathlib.Path, auth: str) -> None:
     said = binaries.version(binaries.find("kube-apiserver"))
-    with cluster(tmp_path, "--cluster-set", f"auth={auth}") as api:
+    with cluster(tmp_path, "--cluster", f"auth={auth}") as api:
         answer = api.transport.send(transports.Request(method="GET", path="/version"))
         assert json.loads(answer.body)["gitVersion"].startswith(said.rpartition(".")[0])
         nodes = api.list(apis.NODES).items
@@ -78,7 +78,7 @@ def test_it_is_the_server_that_its_binary_says(tmp_path: pathlib.Path, auth: str
 
 
 def test_it_refuses_strangers(tmp_path: pathlib.Path) -> None:
-    with cluster(tmp_path, "--cluster-set", "auth=token"):
+    with cluster(tmp_path, "--cluster", "auth=token"):
         (path,) = tmp_path.rglob("kubeconfig")
         document = json.loads(path.read_text())
         document["users"][0]["user"] = {"token": "guessed"}
@@ -92,7 +92,7 @@ def test_it_refuses_strangers(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("storage", ["memory", "disk"])
 def test_a_run_is_valid_and_keeps_its_logs(tmp_path: pathlib.Path, storage: str) -> None:
     scenario = str(running.scenario(tmp_path))
-    options = ("--cluster", "local", "--cluster-set", f"storage={storage}")
+    options = ("--cluster", "local", "--cluster", f"storage={storage}")
     assert "VALID" in flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
     logs = running.run_directory(tmp_path) / "logs" / "cluster"
     kept = {path.name for path in logs.iterdir()}
@@ -134,7 +134,7 @@ def test_kube_scheduler_is_valid_on_the_embedded_cluster_too(tmp_path: pathlib.P
 @real_programs.needs("kube-controller-manager")
 def test_the_controller_manager_makes_the_claims(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
-    options = ("--cluster", "local", "--cluster-set", "controller_manager=true")
+    options = ("--cluster", "local", "--cluster", "controller_manager=true")
     flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
     logs = running.run_directory(tmp_path) / "logs"
     assert not (logs / "claim-controller.log").exists()

@@ -91,7 +91,7 @@ def test_kube_scheduler_is_valid_without_faults(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_claim_controller_makes_claims_for_finished_pods(tmp_path: pathlib.Path) -> None:
-    found, output = verdict(tmp_path, "finished-pods", "--cluster-set", "controller_manager=true")
+    found, output = verdict(tmp_path, "finished-pods", "--cluster", "controller_manager=true")
     assert found == "INVALID", output
 
 
@@ -99,7 +99,7 @@ def test_the_claim_controller_makes_claims_for_finished_pods(tmp_path: pathlib.P
 def test_faults_reach_the_clusters_own_claim_controller(
     tmp_path: pathlib.Path, scenario: str
 ) -> None:
-    found, output = verdict(tmp_path, scenario, "--cluster-set", "controller_manager=true")
+    found, output = verdict(tmp_path, scenario, "--cluster", "controller_manager=true")
     assert found == "VALID", output
 
 
@@ -113,7 +113,7 @@ def test_the_programs_of_a_release_together(
     tmp_path: pathlib.Path, scenario: str, expected: str, *, is_whole: bool
 ) -> None:
     """The statuses of a pod with two templates alternate (kubernetes#138407)."""
-    whole = ("--cluster-set", "controller_manager=true") if is_whole else ()
+    whole = ("--cluster", "controller_manager=true") if is_whole else ()
     subject = ("--subject", "kube-scheduler", "--claim-controller", "kube-controller-manager")
     found, output = verdict(tmp_path, scenario, *subject, *whole)
     assert found == expected, output

@@ -92,7 +92,7 @@ COMMANDS = {
     "replay --save": ["replay", "TOKEN", "--save", "DISK/saved"],
     "apiserver --kubeconfig": ["apiserver", "--kubeconfig", "DISK/kubeconfig"],
     "apiserver --data-dir": ["apiserver", "--kubeconfig", "k", "--data-dir", "DISK/data"],
-    "cluster up": ["cluster", "up", "--name", "on-disk", "--nodes", "1"],
+    "cluster up": ["cluster", "up", "on-disk", "--nodes", "1"],
 }
 
 
@@ -165,7 +165,7 @@ def test_logs_of_a_cluster(tmp_path: pathlib.Path, disk: Disk, kind: str) -> Non
 
 def _up(folder: pathlib.Path) -> tuple[int, str]:
     """A cluster that stays; its processes outlive the command."""
-    command = running.Command(folder, "cluster", "up", "--name", "logged", "--nodes", "1")
+    command = running.Command(folder, "cluster", "up", "logged", "--nodes", "1")
     return command.wait(), command.text()
 
 

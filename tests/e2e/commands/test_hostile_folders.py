@@ -103,6 +103,10 @@ def test_a_locustfile_by_its_path(folder: pathlib.Path) -> None:
         "            self.delete_pods([pod], timeout_s=30)\n"
     )
     code, output = run(
-        folder, "run", str(running.scenario(folder)), "--locustfile", str(folder / "mine.py")
+        folder,
+        "run",
+        str(running.scenario(folder)),
+        "--set",
+        f"traffic.locustfile={folder / 'mine.py'}",
     )
     assert code in (0, 20), output

@@ -51,8 +51,6 @@ def test_a_double_allocation_is_shrunk_to_two_or_three_claims(tmp_path: pathlib.
         "reports/latest",
         "--minutes",
         "0.01",
-        "--confirm",
-        "1",
         timeout_s=TIMEOUT_S,
     )
     assert code == 0, out

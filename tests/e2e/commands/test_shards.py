@@ -15,8 +15,10 @@ pytestmark = pytest.mark.e2e
 
 def test_a_shard_that_was_killed_is_unknown_by_name_and_healed(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
-    words = ("--repeat", "2", "--repeat-controls", "0", "--shards", "1", "--seed", "7")
-    code, output = running.run(tmp_path, "plan", scenario, *words, "-o", "plan.json")
+    words = ("--repeat", "2", "--repeat-controls", "0", "--seed", "7")
+    code, output = running.run(
+        tmp_path, "shards", "plan", "-o", "plan.json", "hunt", scenario, *words
+    )
     assert code == 0, output
     shard = ("hunt", "--plan", "plan.json", "--shard", "1/1", "--jobs", "1")
     folder = {"TMPDIR": str(tmp_path)}  # what is left there is not for other tests to prune

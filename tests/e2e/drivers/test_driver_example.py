@@ -231,7 +231,7 @@ def test_a_driver_takes_the_folder_of_the_kubelet(
     arguments = f"{{kubeconfig}} {{node}} {{driver}} {below}"
     driver = f"sh -c 'cd {{plugins_dir}}/{{driver}} && exec \"$@\"' sh {sys.executable}"
     command = f"{driver} {compiled / 'driver.py'} {arguments}"
-    code, output, _ = flake_hunt("driver-test", "--driver", command, "--rules=registration")
+    code, output, _ = flake_hunt("driver-test", command, "--rules=registration")
     assert code == 0, output
 
 

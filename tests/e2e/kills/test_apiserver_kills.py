@@ -46,9 +46,15 @@ class Server:
     def start(self) -> None:
         self._count += 1
         argv = processes.command(
+            "part",
             *("apiserver", "--kubeconfig", str(self._folder / "kubeconfig")),
-            *("--plain-kubeconfig", str(self.kubeconfig), "--data-dir", str(self._folder / "data")),
-            *("--fsync", "never", "--log-bytes-max", str(LOG_BYTES_MAX)),
+            *(
+                "--set",
+                f"plain_kubeconfig={self.kubeconfig}",
+                "--data-dir",
+                str(self._folder / "data"),
+            ),
+            *("--set", "journal.sync=never", "--set", f"journal.log_bytes_max={LOG_BYTES_MAX}"),
         )
         ready = self._folder / f"ready-{self._count}"
         self._process = processes.start_ready(

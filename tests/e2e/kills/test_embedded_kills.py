@@ -73,7 +73,7 @@ def recorder(
     cluster: interfaces.Cluster, directory: directories.RunDirectory, tmp_path: pathlib.Path
 ) -> Iterator[processes.Process]:
     kubeconfig = kubeconfig_files.write_for_client(cluster.kubeconfig, client="recorder")
-    argv = ("record", "--kubeconfig", str(kubeconfig), "--run-directory", str(directory.path))
+    argv = ("part", "record", "--kubeconfig", str(kubeconfig), str(directory.path))
     process = processes.start_ready(
         "recorder",
         processes.command(*argv),

@@ -77,7 +77,7 @@ def test_what_the_cluster_command_says(cluster: kubectls.Cluster) -> None:
     assert headings == ["NAME", "PROVIDER", "STATE", "CREATED", "KUBECONFIG"]
     assert row[:3] == ["e2e", "embedded", "up"]
     assert cluster.run("prune").stdout == "Nothing to remove.\n"
-    again = cluster.run("up", "--name", "e2e")
+    again = cluster.run("up", "e2e")
     assert again.returncode == 2
     assert "a cluster 'e2e' already exists" in again.stderr
     unknown = cluster.run("down", "other")

@@ -41,7 +41,7 @@ def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> N
 def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> None:
     """One of them is any program."""
     scenario, own = str(running.scenario(tmp_path)), ("--set", "subject.own_devices=true")
-    program = f"{sys.executable} -m harness.cli.main scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} -n {{namespace}}"
+    program = f"{sys.executable} -m harness.cli.main part scheduler --kubeconfig {{kubeconfig}} --scheduler-name {{scheduler_name}} --set namespace={{namespace}}"
     both = ("--subject", "python", "--subject", f"command={program}")
     code, output = running.called(tmp_path, "run", scenario, *both, *own)
     assert code == 0, output

@@ -12,10 +12,19 @@ from harness.history import directories, journal_reader, records
 from tests.e2e import running
 
 pytestmark = pytest.mark.e2e
-DRIVER = ("-m", "harness.cli.main", "driver", "--kubeconfig", "{kubeconfig}", "--node", "{node}")
+DRIVER = (
+    "-m",
+    "harness.cli.main",
+    "part",
+    "driver",
+    "--kubeconfig",
+    "{kubeconfig}",
+    "--node",
+    "{node}",
+)
 FOLDERS = (
-    *("--plugins-dir", "{plugins_dir}", "--registry-dir", "{registry_dir}"),
-    *("--cdi-dir", "{cdi_dir}", "--state", "{state_dir}"),
+    *("--set", "plugins_dir={plugins_dir}", "--set", "registry_dir={registry_dir}"),
+    *("--set", "cdi_dir={cdi_dir}", "--state", "{state_dir}"),
 )
 OWN = f"command={sys.executable} {' '.join((*DRIVER, *FOLDERS))}"
 KILLS = """

@@ -34,8 +34,9 @@ def slow_server(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     server = processes.start_ready(
         "apiserver",
         processes.command(
+            "part",
             *("apiserver", "--kubeconfig", str(tmp_path / "tls-kubeconfig")),
-            *("--plain-kubeconfig", str(kubeconfig), "--faults"),
+            *("--set", f"plain_kubeconfig={kubeconfig}", "--set", "serves_faults=true"),
         ),
         log=tmp_path / "apiserver.log",
         ready=tmp_path / "apiserver.ready",

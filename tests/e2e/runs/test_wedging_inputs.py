@@ -45,7 +45,7 @@ class Cluster:
         self.folder, self.kubeconfig = folder, folder / "kubeconfig"
         plain = folder / "plain"
         self.server = self._start(
-            "apiserver", "--kubeconfig", self.kubeconfig, "--plain-kubeconfig", plain
+            "apiserver", "--kubeconfig", self.kubeconfig, "--set", f"plain_kubeconfig={plain}"
         )
         self.transport = transports.connect(plain)
         self.api = apis.Api(self.transport)
@@ -54,7 +54,7 @@ class Cluster:
 
     def _start(self, name: str, *arguments: str | pathlib.Path) -> processes.Process:
         ready = self.folder / f"{name}-ready"
-        argv = processes.command(name, *map(str, arguments), "--ready-file", str(ready))
+        argv = processes.command("part", name, *map(str, arguments))
         log = self.folder / f"{name}.log"
         return processes.start_ready(name, argv, log=log, ready=ready, timeout_s=running.TIMEOUT_S)
 

@@ -115,17 +115,17 @@ def test_the_workflow_plans_one_shard_for_each_machine_of_the_matrix(
     program = "python mine.py {kubeconfig}; echo $(id)"
     code, calls = called_scripts.ran(
         tmp_path,
-        script("plan", "flake-hunt plan"),
+        script("plan", "flake-hunt shards plan"),
         GITHUB_OUTPUT=str(output),
         PROGRAM=program,
         **given,
     )
-    plans = [called_scripts.parsed(words) for words in calls]
+    plans = [called_scripts.planned(words) for words in calls]
     assert (code, output.read_text()) == (0, "shards=[1,2,3]\n")
     assert [str(plan["file"]) for plan in plans] == ["../base.json", "../change.json"]
     for plan in plans:
-        assert (plan["program"], plan["shards"], plan["seed"]) == (program, 3, 17)
-        assert (plan["repeat"], plan["is_whole"]) == (9, True)
+        assert (plan["program"], plan["count"], plan["seed"]) == (program, 3, 17)
+        assert (plan["repeat"], plan["is_quick"]) == (9, False)
     assert WORKFLOW["jobs"]["hunt"]["strategy"]["matrix"]["shard"] == (
         "${{ fromJSON(needs.plan.outputs.shards) }}"
     )
@@ -157,11 +157,11 @@ def test_the_merge_takes_every_shard_compares_and_ends_as_the_change(
             (tmp_path / "shards" / name / side).mkdir(parents=True)
     summary = {"GITHUB_STEP_SUMMARY": "summary.md", "LINK": "https://h/1"}
     code, calls = called_scripts.ran(
-        tmp_path, script("merge", "flake-hunt merge"), CODE="20", **summary, **BOTH
+        tmp_path, script("merge", "flake-hunt shards merge"), CODE="20", **summary, **BOTH
     )
     assert code == 20
-    assert [words[1] for words in calls] == ["merge", "pack", "merge", "pack", "compare"]
-    assert called_scripts.parsed(calls[2])["shards"] == [
+    assert [words[1] for words in calls] == ["shards", "pack", "shards", "pack", "compare"]
+    assert called_scripts.parsed(calls[2])["folders"] == [
         f"shards/shard-{number}/change" for number in (1, 2)
     ]
     compared = called_scripts.parsed(calls[-1])

@@ -59,8 +59,8 @@ def test_gitlab_plans_both_sides_with_one_seed(tmp_path: pathlib.Path) -> None:
         ["git", "worktree", "add", "--detach", "change", "HEAD"],
         ["git", "worktree", "add", "--detach", "base", "f"],
     ]
-    plans = [called_scripts.parsed(words) for words in calls if words[0] != "git"]
-    assert [(plan["program"], plan["shards"]) for plan in plans] == [(BOTH["PROGRAM"], 3)] * 2
+    plans = [called_scripts.planned(words) for words in calls if words[0] != "git"]
+    assert [(plan["program"], plan["count"]) for plan in plans] == [(BOTH["PROGRAM"], 3)] * 2
     assert {plan["seed"] for plan in plans} == {9}
     assert GITLAB["variables"]["SHARDS"] == str(GITLAB["hunt"]["parallel"])
 
@@ -84,7 +84,7 @@ def test_the_merge_of_gitlab_ends_as_the_change_and_keeps_its_junit_file(
         (tmp_path / "merged" / side / "junit.xml").write_text(side)
     code, calls = called(tmp_path, GITLAB["merge"], CODE="20", CI_JOB_URL="https://h/1")
     assert code == 20
-    assert [words[1] for words in calls] == ["merge", "pack", "merge", "pack", "compare"]
+    assert [words[1] for words in calls] == ["shards", "pack", "shards", "pack", "compare"]
     assert called_scripts.parsed(calls[-1])["link"] == "https://h/1/artifacts/browse"
     report = GITLAB["merge"]["artifacts"]["reports"]["junit"]
     assert (tmp_path / report).read_text() == "change"

@@ -30,37 +30,31 @@ def test_runs_at_once(
     expected: int,
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert choosing.jobs(asked, profiles.load(profile), is_forced=False) == expected
+    assert choosing.jobs(asked, profiles.load(profile)) == expected
 
 
-def test_more_processes_than_the_machine_can_bear_need_insistence(
+def test_more_processes_than_the_machine_can_bear_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    choosing.require_bearable("--jobs", 16, is_forced=False)
-    choosing.require_bearable("--jobs", 17, is_forced=True)
+    choosing.require_bearable("--jobs", 16)
     with pytest.raises(
         errors.UsageError, match=r"at most 16 on this machine \(8 per core\), got 17"
     ):
-        choosing.require_bearable("--jobs", 17, is_forced=False)
+        choosing.require_bearable("--jobs", 17)
 
 
-@pytest.mark.parametrize(
-    ("kubeconfig", "context", "is_known", "named"),
-    [
-        ("a", None, False, "--kubeconfig"),
-        (None, "c", True, "--context and --i-know-this-cluster"),
-    ],
-)
-def test_an_option_of_another_kind_of_cluster_is_refused(
-    kubeconfig: str | None, context: str | None, named: str, *, is_known: bool
+def test_a_cluster_is_a_profile_and_changes_of_it(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = None if kubeconfig is None else pathlib.Path(kubeconfig)
-    expected = f"expected {named} with --cluster kubeconfig, got --cluster embedded: add"
-    with pytest.raises(errors.UsageError, match=expected):
-        choosing.ProfileOptions(
-            kubeconfig=path, context=context, i_know_this_cluster=is_known
-        ).profile()
+    monkeypatch.chdir(tmp_path)
+    chosen = ["kubeconfig", "kubeconfig=x", "context=c"]
+    profile = choosing.ProfileOptions(cluster=chosen).profile()
+    assert isinstance(profile, profiles.KubeconfigProfile)
+    assert (profile.kubeconfig, profile.context) == (str(tmp_path / "x"), "c")
+    assert choosing.ProfileOptions(cluster=["port=5"]).profile().provider == "embedded"
+    with pytest.raises(errors.UsageError, match="expected one --cluster PROFILE, got local and"):
+        choosing.ProfileOptions(cluster=["local", "kind"]).profile()
 
 
 @pytest.mark.parametrize(("load", "expected"), [(0.0, 3), (2.0, 2), (20.0, 2)])
@@ -70,6 +64,6 @@ def test_on_a_busy_machine_fewer_runs_are_made_at_once(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     profile = profiles.load("embedded")
-    assert choosing.jobs(None, profile, is_forced=False, leaves_room=True) == expected
-    assert choosing.jobs(None, profile, is_forced=False) == 3
-    assert choosing.jobs(2, profile, is_forced=False, leaves_room=True) == 2
+    assert choosing.jobs(None, profile, leaves_room=True) == expected
+    assert choosing.jobs(None, profile) == 3
+    assert choosing.jobs(2, profile, leaves_room=True) == 2

@@ -64,14 +64,14 @@ def taken() -> Iterator[int]:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("key", ["port", "tls_port"])
 def test_embedded_a_taken_port(failing: Failing, command: list[str], key: str, taken: int) -> None:
-    code, complaint = failing(*command, "--cluster-set", f"{key}={taken}")
+    code, complaint = failing(*command, "--cluster", f"{key}={taken}")
     assert code == 2, complaint
     assert f"expected port {taken} of 127.0.0.1 to be free (address already in use)" in complaint
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_local_a_missing_binary(failing: Failing, folder: pathlib.Path, command: list[str]) -> None:
-    code, complaint = failing(*command, "--cluster", "local", "--binaries", str(folder))
+    code, complaint = failing(*command, "--cluster", "local", "--cluster", f"binaries={folder}")
     assert code == 2, complaint
     assert "expected the binary etcd in" in complaint
 
@@ -99,7 +99,7 @@ def test_kubeconfig_a_missing_file_and_a_server_that_does_not_answer(
     failing: Failing, folder: pathlib.Path, command: list[str]
 ) -> None:
     path = folder / "config"
-    chosen = (*command, "--cluster", "kubeconfig", "--kubeconfig", str(path))
+    chosen = (*command, "--cluster", "kubeconfig", "--cluster", f"kubeconfig={path}")
     assert failing(*chosen)[0] == 2
     document = {
         "current-context": "c",

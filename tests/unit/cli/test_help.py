@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from harness.cli import commands
+from harness.cli import commands, helps
 
 RIDDLES = (
     "so many",
@@ -98,6 +98,39 @@ def test_completion_is_offered() -> None:
     assert {"--version", "--install-completion", "--show-completion"} <= names
 
 
+def test_commands_and_options_are_few() -> None:
+    options = [
+        (path, param.name)
+        for path, command in COMMANDS.items()
+        for param in command.params
+        if path and param.param_type_name == "option" and not command.hidden
+    ]
+    assert len(COMMANDS[()].commands) <= 24
+    assert len(options) <= 160
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_the_help_of_every_day_is_short_and_says_how_to_see_the_rest(
+    path: tuple[str, ...], flake_hunt: Any
+) -> None:
+    options = [item for item in COMMANDS[path].params if item.param_type_name == "option"]
+    rest = [item.opts[0] for item in options if getattr(item, "rich_help_panel", None)]
+    assert len(options) - len(rest) <= 13
+    code, out, _ = flake_hunt(*path, "--help")
+    assert (code, [name for name in rest if f"│ {name} " in out]) == (0, [])
+    assert "<" not in out.replace("<=NUMBER", "")
+    assert not rest or f"{' '.join(path)} --help-all: {len(rest)} more" in " ".join(out.split())
+    code, out, _ = flake_hunt(*path, "--help-all")
+    assert (code, [name for name in rest if f" {name}" not in out]) == (0, [])
+
+
+def test_the_first_help_has_a_working_week(flake_hunt: Any) -> None:
+    out = flake_hunt("--help")[1]
+    for name in COMMANDS[()].commands:
+        assert (f"│ {name} " in out) == (name in helps.EVERY_DAY), name
+        assert name in out
+
+
 @pytest.mark.parametrize("names", MODULES, ids=" ".join)
 def test_a_subcommand_comes_with_its_module_alone(names: tuple[str, ...]) -> None:
     for name in names:
@@ -132,7 +165,7 @@ SHORT = {
     "-x": "--exit-first",
 }
 """Short option -> the long one that it stands for in every command; empty: it has none."""
-AS_IN_KUBERNETES = {("scheduler", "-v"): "", ("claim-controller", "-v"): ""}
+AS_IN_KUBERNETES = {("part", "scheduler", "-v"): "", ("part", "claim-controller", "-v"): ""}
 """Parts that take the flags of the programs that they stand for: `-v` is klog's verbosity."""
 
 

@@ -20,7 +20,7 @@ def test_a_former_command_names_what_does_its_work(flake_hunt: Any, command: str
 @pytest.mark.parametrize("option", removed.OPTIONS)
 def test_a_former_option_names_what_does_its_work(flake_hunt: Any, option: str) -> None:
     command, _, name = option.rpartition(" ")
-    code, out, err = flake_hunt(command or "hunt", name, "x")
+    code, out, err = flake_hunt(*(command or "hunt").split(), name, "x")
     assert (code, out) == (2, "")
     assert err.startswith(f"flake-hunt: {name} is no option any more: use ")
 

@@ -37,7 +37,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
     }
     (folder / "README.md").unlink()
     (folder / "scheduler.py").write_text("mine")
-    code, _, err = flake_hunt("init", str(folder), "--force")
+    code, _, err = flake_hunt("init", str(folder))
     assert code == 2
     assert "expected a folder without campaign-job.yaml" in err
     assert (folder / "scheduler.py").read_text() == "mine"
@@ -48,15 +48,13 @@ def test_some_examples_are_copied_beside_other_files(
     flake_hunt: Any, tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    code, out, _ = flake_hunt(
-        "init", str(tmp_path), "--only", "my-plugins", "--only", "in-the-wild/mig/scenario.toml"
-    )
+    code, out, _ = flake_hunt("init", str(tmp_path), "my-plugins", "in-the-wild/mig/scenario.toml")
     assert code == 0
     names = {str(pathlib.Path(line).relative_to(tmp_path)) for line in out.splitlines()}
     assert "in-the-wild/mig/scenario.toml" in names
     assert {name.partition("/")[0] for name in names} == {"my-plugins", "in-the-wild"}
     assert len([name for name in names if name.startswith("in-the-wild")]) == 1
-    code, _, err = flake_hunt("init", str(tmp_path / "new"), "--only", "my-plugin")
+    code, _, err = flake_hunt("init", str(tmp_path / "new"), "my-plugin")
     assert code == 2
     assert "'my-plugins'" in err
     assert not (tmp_path / "new").exists()
@@ -83,17 +81,7 @@ def test_a_folder_that_cannot_be_made(flake_hunt: Any, tmp_path: pathlib.Path) -
     assert "cannot write" in err
 
 
-def test_a_folder_with_other_files_is_not_filled(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+def test_they_are_copied_beside_other_files(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "go.mod").write_text("module mine")
-    code, _, err = flake_hunt("init", str(tmp_path))
-    assert code == 2
-    assert "expected an empty folder" in err
-    assert "--force" in err
-    assert {path.name for path in tmp_path.iterdir()} == {".git", "go.mod"}
-    assert flake_hunt("init", str(tmp_path), "--force")[0] == 0
-
-
-def test_a_new_repository_is_empty(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    (tmp_path / ".git").mkdir()
     assert flake_hunt("init", str(tmp_path))[0] == 0

@@ -1,4 +1,4 @@
-"""`plan`, `hunt --plan` and `merge`: their options, messages and exit codes."""
+"""`shards plan`, `hunt --plan` and `shards merge`: their options, messages and exit codes."""
 
 import json
 import pathlib
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from harness.campaign.sharding import sharded_plans
-from harness.cli.subcommands.running import plan_command
 from tests.support import schemas, shards
 
 
@@ -17,19 +16,9 @@ def _elsewhere(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_plan_is_written_and_told(flake_hunt: Any) -> None:
-    words = (
-        "plan",
-        "pod-churn",
-        "--repeat",
-        "4",
-        "--repeat-controls",
-        "0",
-        "--shards",
-        "2",
-        "--seed",
-        "7",
-    )
-    code, out, _ = flake_hunt(*words, "-o", "mine.json")
+    words = ["hunt", "pod-churn", "--repeat", "4", "--repeat-controls", "0", "--seed", "7"]
+    plan_of = ("shards", "plan", "--shards", "2", "-o", "mine.json", *words)
+    code, out, _ = flake_hunt(*plan_of)
     assert code == 0
     assert out.splitlines()[:2] == [
         "seed 7",
@@ -37,50 +26,43 @@ def test_a_plan_is_written_and_told(flake_hunt: Any) -> None:
     ]
     assert out.splitlines()[-1] == "mine.json"
     plan = sharded_plans.read(pathlib.Path("mine.json"))
-    assert plan.again == [
-        "hunt",
-        "pod-churn",
-        "--repeat",
-        "4",
-        "--repeat-controls",
-        "0",
-        "--seed",
-        "7",
-    ]
+    assert plan.again == words
     schemas.obeying("plan", pathlib.Path("mine.json").read_bytes())
     first = pathlib.Path("mine.json").read_bytes()
-    assert flake_hunt(*words, "-o", "mine.json", "--quiet")[:2] == (0, "mine.json\n")
+    assert flake_hunt(*plan_of)[0] == 0
     assert pathlib.Path("mine.json").read_bytes() == first
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["plan", "x", "--shards", "3", "-q", "-o", "p.json"],
-        ["plan", "-op.json", "--shards=3", "x", "--reports", "old"],
-        ["plan", "--into=p.json", "x", "--reports=old", "--shards", "3"],
-        ["plan", "--into", "p.json", "x"],
-    ],
-)
-def test_the_same_campaign_on_one_machine(words: list[str]) -> None:
-    assert plan_command.same_campaign(words, 5, is_given=False) == ["hunt", "x", "--seed", "5"]
-    assert plan_command.same_campaign(words, 5, is_given=True) == ["hunt", "x"]
+def test_a_plan_of_a_test_has_its_scenarios_and_controls(flake_hunt: Any) -> None:
+    words = ["test", "python", "--quick", "--reports", "old"]
+    assert flake_hunt("shards", "plan", *words)[0] == 0
+    plan = sharded_plans.read(pathlib.Path("plan.json"))
+    assert plan.again[:-1] == [*words, "--seed"]
+    assert {run.purpose for run in plan.runs} == {"subject", "control", "hazard", "remedy"}
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["plan", "pod-churn", "--shards", "900"], "expected --shards to be at most"),
-        (["plan", "pod-churn", "--shards", "0"], "expected at least 1"),
-        (["plan", "nonsense"], "expected a scenario file or the name of a shipped one"),
+        (
+            ["shards", "plan", "--shards", "900", "hunt", "pod-churn"],
+            "expected --shards to be at most",
+        ),
+        (["shards", "plan", "--shards", "0", "hunt"], "expected at least 1"),
+        (["shards", "plan", "run"], "got 'run': name one of them"),
+        (["shards", "plan", "hunt", "--jobs", "2"], "got --jobs too"),
+        (
+            ["shards", "plan", "hunt", "nonsense"],
+            "expected a scenario file or the name of a shipped one",
+        ),
         (["hunt", "--shard", "1/2"], "expected --plan FILE with --shard 1/2"),
         (["hunt", "--plan", "none.json"], "none.json, which cannot be read"),
         (["hunt", "pod-churn", "--plan", "p.json", "--repeat", "2"], "scenario, --repeat too"),
         (["hunt", "--plan", "p.json", "--seed", "1"], "--seed too: leave that out"),
         (["hunt", "--plan", "p.json", "--shard", "4/3"], "expected --shard 1/3 to 3/3"),
         (["hunt", "--plan", "p.json", "--shard", "1/3", "--jobs", "5000"], "expected --jobs"),
-        (["merge"], "SHARD"),
-        (["merge", "none"], "which is no folder"),
+        (["shards", "merge"], "SHARD"),
+        (["shards", "merge", "none"], "which is no folder"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(
@@ -110,14 +92,14 @@ def test_a_merge_names_what_is_missing_and_doubled(flake_hunt: Any, tmp_path: pa
     own = shards.every_folder(tmp_path, plan)
     again = shards.folder(tmp_path / "again", plan, 1, [shards.violated(plan.runs_of(1)[0])])
     code, out, _ = flake_hunt(
-        "merge", *own[:2], str(again), "-o", "merged", "--summary", "summary.md"
+        "shards", "merge", *own[:2], str(again), "-o", "merged", "--summary", "summary.md"
     )
     assert code == 10
     missing = ", ".join(run.id for run in plan.runs_of(3))
     assert f"UNKNOWN shard 3 of 3 is missing: none of the folders has it: 2 runs ({missing})" in out
     assert f"doubled: {plan.runs_of(1)[0].id}: the result in {again} counts" in out
     assert "2 planned runs without a result" in pathlib.Path("summary.md").read_text()
-    code, out, _ = flake_hunt("merge", *own, "-o", "merged")
+    code, out, _ = flake_hunt("shards", "merge", *own, "-o", "merged")
     assert code == 0
     assert "UNKNOWN" not in out
 
@@ -125,7 +107,7 @@ def test_a_merge_names_what_is_missing_and_doubled(flake_hunt: Any, tmp_path: pa
 def test_a_merge_as_json(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     plan = shards.plan(subjects=5, controls=1, shards=3)
     own = shards.every_folder(tmp_path, plan)
-    code, out, err = flake_hunt("merge", *own[1:], "--output", "json")
+    code, out, err = flake_hunt("shards", "merge", *own[1:], "--output", "json")
     assert code == 20
     assert "shard 1 of 3 is missing" in err
     document = schemas.obeying("campaign", out)

@@ -1,4 +1,4 @@
-"""`flake-hunt plugins`, and a broken plug-in that nothing uses."""
+"""`flake-hunt doctor --plugins`, and a broken plug-in that nothing uses."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.subcommands.setting_up import plugins_command
+from harness.cli.subcommands.setting_up import doctor_command
 from harness.extensions import discovery, entry_points
 from tests.support import plugin_packages, schemas
 
@@ -16,7 +16,7 @@ GOOD = "from harness import api\nMINE = api.Subject(command=['true'])\n"
 
 
 def test_without_any_the_list_is_empty(flake_hunt: Any) -> None:
-    code, out, _ = flake_hunt("plugins")
+    code, out, _ = flake_hunt("doctor", "--plugins")
     assert (code, out.strip()) == (0, "0 plug-ins.")
 
 
@@ -34,7 +34,7 @@ def test_each_is_listed_with_its_package_and_its_problem(
         },
         {"acme/__init__.py": GOOD, "acme_broken.py": "raise OSError('no disk')\n"},
     )
-    code, out, _ = flake_hunt("plugins", "--output", "json")
+    code, out, _ = flake_hunt("doctor", "--plugins", "--output", "json")
     schemas.obeying("plugins", out.encode())
     listed = {(item["kind"], item["name"]): item for item in json.loads(out)["plugins"]}
     assert code == 2
@@ -43,20 +43,20 @@ def test_each_is_listed_with_its_package_and_its_problem(
     assert "does not ship itself" in listed["subjects", "python"]["problem"]
     assert "bursts.toml in the package acme" in listed["scenarios", "bursts"]["problem"]
     assert "OSError: no disk" in listed["checks", "broken"]["problem"]
-    assert flake_hunt("plugins")[1].splitlines()[-1] == "4 plug-ins."
+    assert flake_hunt("doctor", "--plugins")[1].splitlines()[-1] == "4 plug-ins."
 
 
 def test_a_broken_folder_is_told(
     flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(discovery.VARIABLE, str(tmp_path))
-    code, out, _ = flake_hunt("plugins")
+    code, out, _ = flake_hunt("doctor", "--plugins")
     assert code == 2
     assert "expected a folder of a package in FLAKE_HUNT_PLUGINS" in out
 
 
 def test_names_that_are_shipped_are_known_of_each_kind_that_has_names() -> None:
-    shipped = plugins_command._shipped()
+    shipped = doctor_command._shipped()
     assert set(entry_points.KINDS) - set(shipped) == {"traffic", "faults"}
     assert all(shipped.values())
 

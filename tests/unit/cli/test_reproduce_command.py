@@ -35,15 +35,13 @@ def answer(monkeypatch: pytest.MonkeyPatch, outcome: reproducing.Outcome) -> lis
 
 def test_reproduced(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
     given = answer(monkeypatch, REPRODUCED)
-    code, out, _ = flake_hunt(
-        "reproduce", "run", "--minutes", "2", "--confirm", "7", "--repeat", "5"
-    )
+    code, out, _ = flake_hunt("reproduce", "run", "--minutes", "2", "--cluster", "local")
     assert code == 0
     assert "reproduced: 80 claims" in out
     assert "failed in 14 of 20 runs" in out
     assert out.splitlines()[-1].strip() == "/made"
     [options] = given
-    assert (options.minutes, options.confirmations, options.runs_max) == (2.0, 7, 5)
+    assert (options.minutes, options.profile.provider) == (2.0, "local")
 
 
 def test_not_reproduced(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,9 +82,3 @@ def test_a_valid_run_is_refused(flake_hunt: FlakeHunt, tmp_path: pathlib.Path) -
     assert code == 2
     assert "nothing to reproduce" in err
     assert "Traceback" not in err
-
-
-def test_changes_of_a_cluster_need_its_name(flake_hunt: FlakeHunt) -> None:
-    code, _, err = flake_hunt("reproduce", "run", "--cluster-set", "storage=disk")
-    assert code == 2
-    assert "expected --cluster with --cluster-set" in err

@@ -48,7 +48,7 @@ for arguments in json.load(sys.stdin):
 most of the time would go into copies of what they share.
 """
 NAMED = """
-run FIFO | run pod-churn --locustfile FIFO | check FIFO | query FIFO x | compare RUN FIFO | merge FIFO
+run FIFO | run pod-churn --set traffic.locustfile=FIFO | check FIFO | query FIFO x | compare RUN FIFO | shards merge FIFO
 explain FIFO | reproduce FIFO --into new | replay FIFO | scheduler --kubeconfig FIFO
 fault-proxy --settings FIFO
 explore two-claims-one-device --strategy dpor --resume FIFO

@@ -26,13 +26,14 @@ class Server:
     def __init__(self, directory: pathlib.Path, *, watch_history: int) -> None:
         self.kubeconfig = directory / "plain"
         argv = processes.command(
+            "part",
             "apiserver",
             "--kubeconfig",
             str(directory / "kubeconfig"),
-            "--plain-kubeconfig",
-            str(self.kubeconfig),
-            "--watch-history",
-            str(watch_history),
+            "--set",
+            f"plain_kubeconfig={self.kubeconfig}",
+            "--set",
+            f"watch_history={watch_history}",
         )
         self.process = processes.start_ready(
             "apiserver",

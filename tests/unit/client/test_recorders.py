@@ -56,10 +56,10 @@ def start(
     directory: directories.RunDirectory, server: Any, tmp_path: pathlib.Path
 ) -> processes.Process:
     argv = processes.command(
+        "part",
         "record",
         "--kubeconfig",
         str(server.kubeconfig),
-        "--run-directory",
         str(directory.path),
     )
     return processes.start_ready(

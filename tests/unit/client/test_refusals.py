@@ -80,7 +80,7 @@ def refusing(tmp_path: pathlib.Path) -> Iterator[Callable[..., Refusing]]:
 
 
 def end_of(part: str, kubeconfig: pathlib.Path) -> tuple[int, str]:
-    argv = processes.command(part, "--kubeconfig", str(kubeconfig))
+    argv = processes.command("part", part, "--kubeconfig", str(kubeconfig))
     ended = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     return ended.returncode, ended.stderr
 

@@ -196,7 +196,7 @@ def test_data_in_memory_are_not_restarted(tmp_path: pathlib.Path) -> None:
     assert providers.of(ON_DISK).capabilities.restarts_api_server
     made = embedded_cluster.up("one", tmp_path)
     try:
-        with pytest.raises(errors.ClusterError, match="--cluster-set storage=disk"):
+        with pytest.raises(errors.ClusterError, match="--cluster storage=disk"):
             made.restart_api_server(kill=False, down_s=0.0)
         assert made.exit_report() is None
     finally:

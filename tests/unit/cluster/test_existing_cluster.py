@@ -87,7 +87,7 @@ def test_an_unmarked_cluster_is_refused_and_untouched(
     with pytest.raises(errors.UsageError) as caught:
         provider(kubeconfig).check()
     assert "annotate namespace default flake-hunt/test-cluster=true" in str(caught.value)
-    assert "--i-know-this-cluster" in str(caught.value)
+    assert "i_know_this_cluster=true" in str(caught.value)
     with pytest.raises(errors.UsageError):
         up(kubeconfig, tmp_path / "mine")
     assert list((tmp_path / "mine").iterdir()) == []

@@ -19,7 +19,7 @@ OWNER = """
 import pathlib, signal, sys
 from harness import processes
 processes.prepare()
-argv = processes.command("apiserver", "--kubeconfig", sys.argv[2] + ".yaml", "--ready-file", sys.argv[2])
+argv = processes.command("part", "apiserver", "--kubeconfig", sys.argv[2] + ".yaml", "--set", f"ready_file={sys.argv[2]}")
 process = processes.start("apiserver", argv, log=pathlib.Path(sys.argv[1]))
 print(process.pid, flush=True)
 signal.pause()
@@ -51,7 +51,7 @@ def fork(made: prepared_processes.Template, tmp_path: pathlib.Path) -> Fork:
 
 def serving(fork: Fork, tmp_path: pathlib.Path, name: str = "one") -> prepared_processes.Fork:
     """An API server that is ready; its ready file is named relative to its folder."""
-    found = fork("apiserver", "--kubeconfig", "kubeconfig", "--ready-file", name)
+    found = fork("part", "apiserver", "--kubeconfig", "kubeconfig", "--set", f"ready_file={name}")
     wait_for((tmp_path / name).exists, "the API server")
     return found
 
@@ -64,7 +64,11 @@ def test_a_command_runs_and_its_exit_code_is_known(fork: Fork, tmp_path: pathlib
     for arguments, exit_code, words in (
         (["--version"], 0, "flake-hunt"),
         (["no-such-command"], 2, "No such command 'no-such-command'"),
-        (["scheduler", "--kubeconfig", "/no/such/file"], 2, "expected a readable kubeconfig"),
+        (
+            ["part", "scheduler", "--kubeconfig", "/no/such/file"],
+            2,
+            "expected a readable kubeconfig",
+        ),
     ):
         log = f"{exit_code}-{len(arguments)}"
         found = fork(*arguments, log=log)
@@ -81,7 +85,7 @@ def test_it_has_a_session_a_command_line_a_folder_and_no_open_files_of_others(
         process = psutil.Process(found.pid)
         words = [word for word in process.cmdline() if word]
         assert words == processes.command(
-            "apiserver", "--kubeconfig", "kubeconfig", "--ready-file", name
+            "part", "apiserver", "--kubeconfig", "kubeconfig", "--set", f"ready_file={name}"
         )
         assert pathlib.Path(process.cwd()) == tmp_path.resolve()
         targets = [str(path.readlink()) for path in pathlib.Path(f"/proc/{found.pid}/fd").iterdir()]
@@ -90,7 +94,7 @@ def test_it_has_a_session_a_command_line_a_folder_and_no_open_files_of_others(
 
 
 def test_the_environment_is_that_of_the_request(fork: Fork, tmp_path: pathlib.Path) -> None:
-    found = fork("plugins", FLAKE_HUNT_PLUGINS="/no/such/folder")
+    found = fork("doctor", "--plugins", FLAKE_HUNT_PLUGINS="/no/such/folder")
     assert found.wait(TIMEOUT_S) != 0
     assert "/no/such/folder" in (tmp_path / "log").read_text()
 

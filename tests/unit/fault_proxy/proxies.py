@@ -20,8 +20,9 @@ SCHEDULER, KUBELET = "scheduler", "kubelet"
 def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
     """An API server whose kubeconfigs are `tls` and `plain` in the folder."""
     argv = processes.command(
+        "part",
         *("apiserver", "--kubeconfig", str(folder / "tls")),
-        *("--plain-kubeconfig", str(folder / "plain"), *arguments),
+        *("--set", f"plain_kubeconfig={folder / 'plain'}", *arguments),
     )
     ready = folder / "server-ready"
     ready.unlink(missing_ok=True)
@@ -95,7 +96,7 @@ class Proxy:
 def start_proxy(folder: pathlib.Path, settings: pathlib.Path) -> Proxy:
     ready = folder / "proxy-ready"
     ready.unlink(missing_ok=True)
-    argv = processes.command("fault-proxy", "--settings", str(settings))
+    argv = processes.command("part", "fault-proxy", str(settings))
     process = processes.start_ready(
         "fault-proxy", argv, log=folder / "proxy.log", ready=ready, timeout_s=TIMEOUT_S
     )

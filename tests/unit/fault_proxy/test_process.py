@@ -32,7 +32,7 @@ def refused(settings: pathlib.Path) -> tuple[int, str]:
     """The exit code and the message of a proxy that does not start; nothing is left of it."""
     before = set(settings.parent.iterdir())
     ended = subprocess.run(
-        processes.command("fault-proxy", "--settings", str(settings)),
+        processes.command("part", "fault-proxy", str(settings)),
         capture_output=True,
         text=True,
         timeout=proxies.TIMEOUT_S,

@@ -193,7 +193,7 @@ def test_initial_events_are_spared(proxy: proxies.Proxy, server: apis.Api) -> No
 
 def test_a_watch_of_a_client_that_has_gone_ends(tmp_path: pathlib.Path) -> None:
     """With room for one watch, the second one is accepted only when the first has ended."""
-    server = proxies.start_server(tmp_path, "--watches-max", "1")
+    server = proxies.start_server(tmp_path, "--set", "limits.watches_max=1")
     settings = proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
     proxy = proxies.start_proxy(tmp_path, settings)
     try:

@@ -73,7 +73,7 @@ def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
         "| kube-apiserver | v1.36.2 |",
         "| nodes | 2 | 1 |",
         "flake-hunt run scenario.toml",
-        "--cluster local --binaries",
+        "--cluster local",
         "--cluster kind-1.36",
         "![Both claims",
         "in-flight.removed",
@@ -215,6 +215,6 @@ def test_a_program_of_kubernetes_needs_its_binary(subject: dict[str, Any]) -> No
         building.plan(),
         {"scheduler": "kube-scheduler v1.35.1"},
     )
-    assert all('--binaries "$KUBEBUILDER_ASSETS"' in item.commands[0] for item in found)
+    assert all('kube-scheduler in "$KUBEBUILDER_ASSETS"' in item.needs for item in found)
     assert "--cluster kind-1.35" in found[2].commands[0]
     assert "/home/me" not in str(found)

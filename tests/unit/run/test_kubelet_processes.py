@@ -76,7 +76,10 @@ def start(
 
 
 def options(arguments: list[str], name: str) -> list[str]:
-    return [value for key, value in itertools.pairwise(arguments) if key == name]
+    if name.startswith("--"):
+        return [value for key, value in itertools.pairwise(arguments) if key == name]
+    settings = [word.partition("=") for word in options(arguments, "--set")]
+    return [value for key, _, value in settings if key == name]
 
 
 def test_one_process_acts_for_all_nodes(tmp_path: pathlib.Path) -> None:
@@ -95,7 +98,7 @@ def test_the_lost_node_has_a_process_of_its_own(tmp_path: pathlib.Path) -> None:
     again = started["kubelet-2.2"]
     assert options(again, "--node") == ["worker-2"]
     assert options(again, "--state") == options(started["kubelet-2"], "--state")
-    assert options(again, "--preparations") != options(started["kubelet-2"], "--preparations")
+    assert options(again, "preparations") != options(started["kubelet-2"], "preparations")
     assert options(again, "--state") != options(started["kubelet"], "--state")
 
 
@@ -121,15 +124,15 @@ def test_a_driver_behind_sockets_is_a_process_of_the_run(tmp_path: pathlib.Path)
     assert options(driver, "--driver-name") == ["gpu.flake-hunt.example"]
     assert options(driver, "--defect") == ["driver-released-first"]
     assert options(kubelet, "--defect") == []
-    assert options(kubelet, "--plugins-registry") == options(driver, "--registry-dir")
-    assert options(kubelet, "--cdi-dir") == options(driver, "--cdi-dir")
-    assert options(kubelet, "--wait-for-driver") == ["gpu.flake-hunt.example"]
+    assert options(kubelet, "--plugins-registry") == options(driver, "registry_dir")
+    assert options(kubelet, "cdi_dir") == options(driver, "cdi_dir")
+    assert options(kubelet, "wait_for_driver") == ["gpu.flake-hunt.example"]
     assert made.start_again("driver") == "driver.2"
     assert started["driver.2"][1:] == [
         word.replace("driver-settings", "driver.2-settings") for word in driver[1:]
     ]
     made.start_again("kubelet")
-    assert options(started["kubelet.2"], "--wait-for-driver") == []
+    assert options(started["kubelet.2"], "wait_for_driver") == []
     sockets = pathlib.Path(options(kubelet, "--plugins-registry")[0]).parent.parent
     assert sockets.is_dir()
     made.close()
@@ -145,7 +148,7 @@ def test_a_program_of_others_is_started_for_each_node(tmp_path: pathlib.Path) ->
         assert options(started[name], "--node") == [f"worker-{index}"]
         assert pathlib.Path(options(started[name], "--registry")[0]).is_dir()
         assert started[name][-1] == str((tmp_path / "kubeconfig").resolve())
-    template = options(started["kubelet"], "--cdi-dir")[0]
+    template = options(started["kubelet"], "cdi_dir")[0]
     assert template.replace("{node}", "worker-1") == options(started["driver-2"], "--cdi")[0]
     made.close()
 

@@ -62,7 +62,7 @@ def test_files_are_named_as_they_were_given(folder: pathlib.Path, path: str) -> 
     profile = profiles.load(given, overrides=["port=18080"])
     kept = profiles.restore(profile.model_dump(mode="json"))  # as the workers of a campaign do
     plan = run_plan.plan(loading.load("./churn.toml"), seed=7, cluster=kept)
-    chosen = ["--cluster", given, "--cluster-set", "port=18080"]
+    chosen = ["--cluster", given, "--cluster", "port=18080"]
     assert plan.again == ["run", "./churn.toml", "--seed", "7", *chosen]
 
 
@@ -84,7 +84,6 @@ def test_a_changed_cluster_is_the_same_again(name: str, overrides: list[str]) ->
         until_found=False,
         chosen_subjects=(),
         cluster=changed,
-        binaries="",
     )
-    (chosen,) = repeated(words, "--cluster")
-    assert profiles.load(chosen, overrides=repeated(words, "--cluster-set")) == changed
+    chosen, *found = repeated(words, "--cluster")
+    assert profiles.load(chosen, overrides=found) == changed

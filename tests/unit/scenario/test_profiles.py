@@ -66,7 +66,7 @@ def test_unknown_names_come_with_the_known_ones() -> None:
 
 
 def test_a_wrong_override_says_how_it_is_spelt() -> None:
-    with pytest.raises(errors.UsageError, match="expected --cluster-set key=value"):
+    with pytest.raises(errors.UsageError, match="expected --cluster key=value"):
         profiles.load("embedded", overrides=["storage"])
 
 

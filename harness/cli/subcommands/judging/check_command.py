@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import run_paths
+from harness.cli import choosing, run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -16,8 +16,10 @@ _RANKS = [10, 1, 2, 20, 0]
 """Exit codes from the one that counts most: INVALID, error, UNKNOWN, VALID."""
 
 
+@choosing.with_groups
 def check(
     directory: run_paths.RunPaths,
+    form: outputs.OutputOptions,
     witness: Annotated[
         list[pathlib.Path] | None,
         typer.Option(
@@ -25,9 +27,6 @@ def check(
             help="Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown.",
         ),
     ] = None,
-    output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002
-    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Judge run directories again, from their content alone, and write their reports again.
 
@@ -42,7 +41,7 @@ def check(
     audited = witness or []
     _require_files(audited)
     with (
-        outputs.chosen(output, quiet=quiet, verbose=verbose) as out,
+        form.chosen() as out,
         indexing.refreshed_where_it_is(directory),
     ):
         if len(directory) > 1:

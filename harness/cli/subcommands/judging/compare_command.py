@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import run_paths
+from harness.cli import choosing, run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.comparison import comparison_texts, documents
 
 
+@choosing.with_groups
 def compare(
     paths: Annotated[
         list[pathlib.Path],
@@ -21,6 +22,7 @@ def compare(
             help="Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
         ),
     ],
+    form: outputs.OutputOptions,
     comment: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -38,13 +40,6 @@ def compare(
             "--fix",
             help="Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
         ),
-    ] = False,
-    output: outputs.Form = "text",
-    quiet: Annotated[  # noqa: FBT002
-        bool, typer.Option("--quiet", "-q", help="Print only the answer.")
-    ] = False,
-    verbose: Annotated[  # noqa: FBT002
-        bool, typer.Option("--verbose", "-v", help="Print all rows of all tables.")
     ] = False,
 ) -> int:
     """Compare two runs or campaigns: settings that differ, violations, throughput.
@@ -69,7 +64,7 @@ def compare(
     from harness.comparison import comments, comparing, sides
 
     _require_comment(link, comment)
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+    with form.chosen() as out:
         labels = comments.LABELS if comment else sides.LABELS
         comparison = comparing.compare(paths, labels=labels)
         if comment is not None:

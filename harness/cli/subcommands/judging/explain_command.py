@@ -40,7 +40,6 @@ def explain(
         bool, typer.Option("--all", help="Show the lines of each double allocation.")
     ] = False,
     output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
     """Find double allocations in logs of schedulers, and name the race behind each of them.
 
@@ -57,7 +56,7 @@ def explain(
     from harness.cli import run_paths
 
     given = run_paths.chosen(logs)
-    with outputs.chosen(output, quiet=quiet) as out:
+    with outputs.chosen(output) as out:
         if isinstance(given, list) and len(given) > 1:
             if html is not None:
                 raise errors.UsageError(
@@ -69,7 +68,7 @@ def explain(
         if out.is_json:
             out.document(explanation)
         else:
-            _print(explanation, html, is_quiet=quiet, is_full=is_full)
+            _print(explanation, html, is_full=is_full)
     return explanation.exit_code
 
 
@@ -105,7 +104,7 @@ def _explain_all(runs: Sequence[pathlib.Path], out: outputs.Output) -> int:
         else:
             entries.append({"directory": str(run), **msgspec.to_builtins(explanation)})
             line, code = f"{explanation.verdict} {run}", explanation.exit_code
-            line += "" if out.is_quiet else f": {_in_short(explanation)}"
+            line += f": {_in_short(explanation)}"
         codes.append(code)
         if not out.is_json:
             print(escaping.visible(line))
@@ -133,7 +132,6 @@ def _print(
     explanation: "documents.Explanation",
     html: pathlib.Path | None,
     *,
-    is_quiet: bool,
     is_full: bool,
 ) -> None:
     from harness.report import escaping
@@ -141,7 +139,5 @@ def _print(
 
     for line in texts.lines(explanation, are_all=is_full):
         print(escaping.visible(line))
-        if is_quiet:
-            return
     if html is not None:
         print(f"\nWritten: {escaping.visible(str(html))}")

@@ -36,12 +36,6 @@ def pack(
             "--limit-mb", min=1, max=2000, help="Largest size in megabytes; GitHub accepts 25."
         ),
     ] = 25,
-    force: Annotated[  # noqa: FBT002
-        bool, typer.Option("--force", help="Replace the file if it exists.")
-    ] = False,
-    quiet: Annotated[  # noqa: FBT002
-        bool, typer.Option("--quiet", "-q", help="Print only the file.")
-    ] = False,
 ) -> int:
     """Pack runs, or one campaign, into a file that GitHub accepts and that `check` judges as it is.
 
@@ -56,12 +50,12 @@ def pack(
     from harness import writing
     from harness.cli.terminal import displaying
 
-    _require_new(into, is_forced=force)
-    with outputs.chosen(quiet=quiet) as out:
+    _require_new(into)
+    with outputs.chosen() as out:
         with displaying.status("judging and packing", out):
             made = _made(directory, limit_mb, is_redacted=redact)
         target = into or pathlib.Path(f"{made.name}.zip")
-        _require_new(target, is_forced=force)
+        _require_new(target)
         writing.replace(target, made.content)
         print(target)
         for line in _notes(made):
@@ -76,7 +70,7 @@ def _made(paths: list[pathlib.Path], limit_mb: int, *, is_redacted: bool) -> "ma
     return making.make(paths, limit=limit, is_redacted=is_redacted)
 
 
-def _require_new(target: pathlib.Path | None, *, is_forced: bool) -> None:
+def _require_new(target: pathlib.Path | None) -> None:
     """Raise UsageError for a file that exists, or that GitHub would not accept by its name."""
     from harness import errors
 
@@ -86,10 +80,8 @@ def _require_new(target: pathlib.Path | None, *, is_forced: bool) -> None:
         raise errors.UsageError(
             f"expected a name that ends with .zip, which GitHub accepts, got {target}"
         )
-    if target.is_dir() or (target.exists() and not is_forced):
-        raise errors.UsageError(
-            f"expected a new file, but {target} exists: name another one, or use --force"
-        )
+    if target.exists():
+        raise errors.UsageError(f"expected a new file, but {target} exists: name another one")
 
 
 def _notes(made: "making.Pack") -> list[str]:

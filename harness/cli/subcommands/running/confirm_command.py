@@ -26,6 +26,7 @@ def confirm(
         ),
     ],
     on: choosing.ClusterOptions,
+    form: outputs.OutputOptions,
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
     release: choosing.Release = "",
@@ -45,15 +46,16 @@ def confirm(
         list[str] | None,
         typer.Option(
             "--set",
+            metavar="KEY=VALUE",
             help="Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
         ),
     ] = None,
     reports: choosing.Reports = pathlib.Path("reports"),
-    output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
-    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Play the script of a finding on a program: does it do the same?
+
+    `confirm` plays a script step by step, `replay` a token of `explore` exactly, and `reproduce`
+    makes a run of yours small.
 
         flake-hunt confirm H1 --subject kube-scheduler=./kube-scheduler
 
@@ -68,7 +70,7 @@ def confirm(
     from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import chosen_scripts, confirming
 
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+    with form.chosen() as out:
         first_seed = seeds.fresh() if seed is None else seed
         found = chosen_scripts.chosen(what, overrides=override or ())
         if write is not None:
@@ -124,8 +126,6 @@ def _play(
         cluster=on.profile(),
         chosen_subjects=chosen,
         claim_controller=on.claim_controller,
-        binaries=choosing.folder(on.binaries),
-        fault_carrier=on.fault_carrier,
         **options,
     )
     directory = runs.new_directory(plan, reports)

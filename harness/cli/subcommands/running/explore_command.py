@@ -33,7 +33,8 @@ def explore(
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
     strategy: Annotated[
-        str | None, typer.Option(help="pct, random or exhaustive.", show_default=_STRATEGY)
+        str | None,
+        typer.Option(metavar="NAME", help="pct, random or exhaustive.", show_default=_STRATEGY),
     ] = None,
     schedules: Annotated[
         int | None,
@@ -55,7 +56,11 @@ def explore(
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a size of the world: --set claims=3 (may be repeated)."),
+        typer.Option(
+            "--set",
+            metavar="NAME=N",
+            help="Change a size of the world: --set claims=3 (may be repeated).",
+        ),
     ] = None,
     random_worlds: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
@@ -66,9 +71,7 @@ def explore(
     list_scenarios: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--list", help="Show the worlds and exit.")
     ] = False,
-    force: choosing.Force = False,  # noqa: FBT002
     output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002
 ) -> int:
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
@@ -92,7 +95,7 @@ def explore(
 
     if list_scenarios:
         return _list(output)
-    choosing.require_bearable("--jobs", jobs, is_forced=force)
+    choosing.require_bearable("--jobs", jobs)
     _require_time(time_s)
     chosen_parts.of(defect or (), remedy or ())
     if random_worlds:
@@ -105,7 +108,7 @@ def explore(
             time_s=random_exploring.TIME_S if time_s is None else time_s,
             jobs=jobs,
         )
-        with outputs.chosen(output, quiet=quiet) as out:
+        with outputs.chosen(output) as out:
             return random_exploring.explore(hunt_of_worlds, out)
     strategy = strategy or _STRATEGY
     is_exhaustive = strategy == search_campaign.EXHAUSTIVE
@@ -126,7 +129,7 @@ def explore(
         raise errors.UsageError(
             f"expected one process with --strategy exhaustive, got --jobs {jobs}: leave it out"
         )
-    with outputs.chosen(output, quiet=quiet) as out:
+    with outputs.chosen(output) as out:
         out.note(f"seed {hunt.seed}")
         if scenario is None and defect:
             out.note(_about(hunt.scenario, defect[0]))
@@ -266,8 +269,6 @@ def _show(
     finding, decisions = progress.findings[0]
     if not out.is_json:
         print(f"found after {random_exploring.what(progress)}: {finding}", flush=True)
-    if out.is_quiet and not out.is_json:
-        return verdicts.Verdict.INVALID.exit_code
     with displaying.status("shrinking", out):
         token = shrink_world.smallest(hunt.token(decisions))
     if not out.is_json:

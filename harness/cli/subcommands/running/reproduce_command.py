@@ -11,40 +11,25 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.reproduction import reproducing
-    from harness.scenario import profiles
 
 NOT_REPRODUCED = 20
 """Exit code if the run did not fail again."""
-_RUNS_MAX = 1000
 
 
+@choosing.with_groups
 def reproduce(
     directory: run_paths.RunPath,
+    on: choosing.ProfileOptions,
+    form: outputs.OutputOptions,
     minutes: Annotated[
         float,
         typer.Option(
             min=0,
             max=10_000,
             callback=choosing.require_number,
-            help="Time to look for a smaller scenario; the runs of --confirm come after it.",
+            help="Time to look for a smaller scenario; the runs that measure its rate come after it.",
         ),
     ] = 10.0,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            min=3,
-            max=_RUNS_MAX,
-            help="Most runs of each smaller scenario; clear cases need two or three.",
-        ),
-    ] = 9,
-    confirm: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=_RUNS_MAX,
-            help="Number of runs of the smallest scenario that measure how often it fails.",
-        ),
-    ] = 20,
     into: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -53,23 +38,13 @@ def reproduce(
             help="Folder to write, new or empty (default: one in reports/reproductions).",
         ),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        choosing.of_cluster(
-            "--cluster",
-            metavar="PROFILE",
-            autocompletion=choosing.profile_names,
-            help="Reproduce on another cluster than that of the run: embedded, local, kind, or another profile.",
-        ),
-    ] = None,
-    cluster_set: choosing.ClusterSet = None,
-    binaries: choosing.Binaries = None,
     reports: choosing.Reports = pathlib.Path("reports"),
-    output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002 - typer turns it into a flag
-    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Shrink an INVALID run to the smallest scenario that fails; write a folder for an issue.
+
+    `reproduce` makes a run small, `replay` repeats a token of `explore` exactly, and `confirm`
+    plays the script of a known finding. --cluster reproduces on another cluster than that of the
+    run.
 
     The folder has the scenario, a picture, and a README with the versions, the commands, the rate
     of failures, and the evidence of one failure; no tokens and no paths of this machine.
@@ -83,14 +58,11 @@ def reproduce(
 
     options = reproducing.Options(
         minutes=minutes,
-        runs_max=repeat,
-        confirmations=confirm,
         folder=into,
         reports=reports,
-        profile=_profile(cluster, cluster_set, binaries),
-        binaries=choosing.folder(binaries),
+        profile=on.profile() if on.cluster else None,
     )
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+    with form.chosen() as out:
         with displaying.status("reading the run", out) as show:
             outcome = reproducing.reproduce(directory, options, note=out.note, show=show)
         _show(outcome, out)
@@ -99,19 +71,6 @@ def reproduce(
             f"interrupted; the smallest scenario so far is in {outcome.folder}"
         )
     return _exit_code(outcome)
-
-
-def _profile(
-    name: str | None, overrides: list[str] | None, binaries: pathlib.Path | None
-) -> "profiles.Profile | None":
-    """Return the profile that the options select; None: that of the run."""
-    if name is None:
-        if overrides:
-            raise errors.UsageError(
-                "expected --cluster with --cluster-set, got none: name the cluster profile to change"
-            )
-        return None
-    return choosing.ProfileOptions(cluster=name, cluster_set=overrides, binaries=binaries).profile()
 
 
 def _exit_code(outcome: "reproducing.Outcome") -> int:

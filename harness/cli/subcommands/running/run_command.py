@@ -1,7 +1,7 @@
 """`flake-hunt run`: make one run and judge it."""
 
 import pathlib
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,6 +19,7 @@ def run(
         ),
     ],
     on: choosing.ClusterOptions,
+    form: outputs.OutputOptions,
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
     release: choosing.Release = "",
@@ -26,11 +27,21 @@ def run(
     override: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Change a key of the scenario: --set traffic.users=8 (may be repeated)."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a key of the scenario: --set traffic.users=8 (may be repeated).",
         ),
     ] = None,
     threshold: choosing.Thresholds = None,
-    locustfile: choosing.Locustfile = "",
+    fault_carrier: Annotated[
+        Literal["auto", "server", "proxy"],
+        typer.Option(
+            "--fault-carrier",
+            rich_help_panel=choosing.MORE,
+            help="Where faults of API calls and watches are injected: in the embedded API server (server), or in a "
+            "proxy before any API server; auto: server on an embedded cluster, else proxy.",
+        ),
+    ] = "auto",
     until_found: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
         typer.Option(
@@ -39,12 +50,11 @@ def run(
         ),
     ] = False,
     reports: choosing.Reports = pathlib.Path("reports"),
-    force: choosing.Force = False,  # noqa: FBT002
-    output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002
-    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
-    """Run a scenario once on its own cluster and judge it; exit code 0, 10 or 20 by verdict.
+    """Run one scenario once and judge it; exit code 0, 10 or 20 by verdict.
+
+    `run` makes one run, `hunt` a campaign of many with controls, and `test` asks one question of
+    your scheduler: is it safe?
 
     flake-hunt run pod-churn --subject kube-scheduler=./kube-scheduler
 
@@ -55,13 +65,10 @@ def run(
     from harness.cluster.lifecycle import held_clusters
     from harness.run import run_plan, runs
     from harness.scenario import loading
-    from harness.traffic import launching
 
-    changes = [*(override or ()), *launching.override(locustfile)]
-    loaded = loading.load(scenario, overrides=changes, given_thresholds=threshold or ())
+    loaded = loading.load(scenario, overrides=override or (), given_thresholds=threshold or ())
     held_clusters.prepare()
-    processes = loaded.scenario.traffic.processes
-    choosing.require_bearable("traffic.processes", processes, is_forced=force)
+    choosing.require_bearable("traffic.processes", loaded.scenario.traffic.processes)
     chosen = seeds.fresh() if seed is None else seed
     plan = run_plan.plan(
         loaded,
@@ -73,10 +80,9 @@ def run(
         until_found=until_found,
         chosen_subjects=on.subject or (),
         claim_controller=on.claim_controller,
-        binaries=choosing.folder(on.binaries),
-        fault_carrier=on.fault_carrier,
+        fault_carrier=fault_carrier,
     )
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+    with form.chosen() as out:
         directory = runs.new_directory(plan, reports)
         out.note(f"seed {chosen}")
         with (

@@ -4,21 +4,22 @@ import dataclasses
 import pathlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import choosing
-from harness.cli.campaigns import campaigning, program_options, run_selection
+from harness.cli.campaigns import campaigning, run_selection
 from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.campaign import campaign_plan
+    from harness.campaign.programs import tested_programs
 
 MINUTES = {"quick": 2.0, "default": 10.0}
 """Time budgets of the choices; the other ones make every run once or as often as --repeat says."""
 REPEAT, REPEAT_IN_BISECTION = 2, 15
 """Runs of each scenario without a time budget."""
-Whole = Annotated[
-    bool, typer.Option("--all", help="Every scenario that says something about the program.")
-]
 Bisect = Annotated[
     bool | None,
     typer.Option(
@@ -31,11 +32,57 @@ Bisect = Annotated[
 ]
 
 
+Extent = Annotated[
+    bool | None,
+    typer.Option(
+        "--quick/--all",
+        show_default=False,
+        help="About two minutes, with fewer scenarios and one known bug as control; or every "
+        "scenario that says something about the program.",
+    ),
+]
+MustSurvive = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--must-survive",
+        metavar="HAZARD",
+        help="Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
+        "repeated; `all`: every one).",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOptions:
+    """The options about the program, and which scenarios it meets."""
+
+    is_quick: Extent = None
+    must_survive: MustSurvive = None
+
+    def identified(self, text: str, words: Sequence[str]) -> "tested_programs.TestedProgram":
+        """Return what the program is; `words` are scenarios, and flags for it after them.
+
+        Raises UsageError for one that cannot be tested.
+        """
+        import msgspec
+
+        from harness.campaign.programs import identifying, program_plans
+
+        must_survive = program_plans.require_hazards(self.must_survive or ())
+        scenarios, flags = divided(words)
+        found = identifying.identify(text, flags, "")
+        choice = {None: "default", True: "quick", False: "all"}[self.is_quick]
+        return msgspec.structs.replace(
+            found, choice="chosen" if scenarios else choice, must_survive=must_survive
+        )
+
+
 @choosing.with_groups
 def test(
-    options: program_options.ProgramOptions,
+    options: ProgramOptions,
     place: choosing.PlaceOptions,
     selection: run_selection.SelectionOptions,
+    form: outputs.OutputOptions,
     program: Annotated[
         str,
         typer.Argument(
@@ -52,7 +99,6 @@ def test(
             help="Scenarios instead of those that fit; after --, flags that are passed on to the program.",
         ),
     ] = None,
-    is_whole: Whole = False,  # noqa: FBT002
     minutes: Annotated[
         float | None,
         typer.Option(
@@ -72,14 +118,12 @@ def test(
     bisect: Bisect = None,
     seed: choosing.Seed = None,
     jobs: choosing.Jobs = None,
-    force: choosing.Force = False,  # noqa: FBT002
     summary: choosing.Summary = None,
     reports: choosing.Reports = pathlib.Path("reports"),
-    output: outputs.Form = "text",
-    quiet: outputs.Quiet = False,  # noqa: FBT002
-    verbose: outputs.Verbose = False,  # noqa: FBT002
 ) -> int:
     """Is this scheduler safe? Tests a program, and says it in one sentence.
+
+    `run` makes one run, `hunt` a campaign of many with controls, and `test` asks this question.
 
     The scenarios that fit the program are repeated until the time is used. The program is also
     asked for the known hazards of today's Kubernetes: to have one of them decides nothing, unless
@@ -104,21 +148,20 @@ def test(
     begun_ns = clocks.monotonic_ns()
     budgets.require(minutes)
     if bisect is not None:
-        beside = {"--minutes": minutes, "--quick": options.is_quick, "--all": is_whole}
-        _require_a_step(words or (), beside | {"--dry-run": selection.dry_run})
+        beside = {"--minutes": minutes, "--dry-run": selection.dry_run}
+        beside |= {"--quick": options.is_quick, "--all": options.is_quick is False}
+        _require_a_step(words or (), beside)
         options = dataclasses.replace(options, must_survive=["all"])
         selection = dataclasses.replace(selection, exit_first=True)
     chosen = seeds.fresh() if seed is None else seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
-    found = options.identified(program, words or (), place=place, is_whole=is_whole)
-    at_once = choosing.jobs(jobs, place.profile(), is_forced=force, leaves_room=True)
+    found = options.identified(program, words or ())
+    at_once = choosing.jobs(jobs, place.profile(), leaves_room=True)
     if not selection.dry_run:
-        with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
-            found = rehearsals.rehearsed(
-                found, place.profile(), choosing.folder(place.binaries), say=out.note
-            )
+        with form.chosen() as out:
+            found = rehearsals.rehearsed(found, place.profile(), "", say=out.note)
     budget = minutes or MINUTES.get(found.choice, 0)
-    plan = program_options.planned(
+    plan = planned(
         found,
         words or (),
         place=place,
@@ -132,8 +175,8 @@ def test(
     if budget:
         plan = budgets.planned(plan, budget, begun_ns=begun_ns, jobs=at_once)
     if selection.dry_run:
-        return run_selection.show(plan, first=first, jobs=at_once, form=output, is_quiet=quiet)
-    with outputs.chosen(output, quiet=quiet, verbose=verbose) as out:
+        return run_selection.show(plan, first=first, jobs=at_once, form=form)
+    with form.chosen() as out:
         made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
         if out.is_json:
             out.document(made.document)
@@ -155,3 +198,39 @@ def _require_a_step(words: Sequence[str], beside: Mapping[str, object]) -> None:
         raise typer.BadParameter(
             f"expected --bisect without {' and '.join(given)}, because its runs are those of the scenario: leave that out"
         )
+
+
+def planned(
+    program: "tested_programs.TestedProgram",
+    words: Sequence[str],
+    *,
+    place: choosing.PlaceOptions,
+    seed: int,
+    repeat: int,
+    reports: pathlib.Path,
+    again: list[str],
+) -> "campaign_plan.CampaignPlan":
+    """Return the plan of a test; `words` are scenarios, and flags after them.
+
+    Raises UsageError or ScenarioError for a test that cannot work.
+    """
+    from harness.campaign.programs import program_plans
+    from harness.scenario import loading
+
+    scenarios, _ = divided(words)
+    return program_plans.plan(
+        program,
+        loading.expanded(scenarios),
+        seed=seed,
+        repeat=repeat,
+        reports=reports,
+        cluster=place.profile(),
+        claim_controller=place.claim_controller,
+        again=again,
+    )
+
+
+def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of scenarios, and the flags: all words from the first that begins with -."""
+    first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+    return [*words[:first]], [*words[first:]]

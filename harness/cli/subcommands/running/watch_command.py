@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 REFRESH_S = 0.5
 """Seconds between two states on a terminal."""
+EVERY_S = 5.0
+"""Seconds between two lines without a terminal, or two JSON documents."""
 READ_S = 0.4
 """Most seconds that are spent on reading before the next state is shown."""
 _CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
@@ -33,16 +35,6 @@ def watch(
         pathlib.Path,
         typer.Argument(metavar="DIR", help="Folder of one run, or of a campaign."),
     ] = pathlib.Path("reports/latest"),
-    every: Annotated[
-        float,
-        typer.Option(
-            "--every",
-            metavar="SECONDS",
-            min=0.1,
-            max=3600,
-            help="Time between two lines without a terminal, or two JSON documents.",
-        ),
-    ] = 5.0,
     output: Annotated[
         Literal["text", "json"],
         typer.Option(
@@ -61,9 +53,9 @@ def watch(
     with contextlib.closing(_live(directory)) as live:
         console = displaying.console()
         if output == "json":
-            return _follow(live, _print_json, every_s=every)
+            return _follow(live, _print_json, every_s=EVERY_S)
         if not console.is_terminal:
-            return _follow(live, _print_line, every_s=every)
+            return _follow(live, _print_line, every_s=EVERY_S)
         with _table(console) as show:
             return _follow(live, show, every_s=REFRESH_S)
 

@@ -20,29 +20,13 @@ cluster = typer.Typer(help="Clusters that stay until you take them down.", no_ar
 @choosing.with_groups
 def up(
     options: choosing.ProfileOptions,
-    name: Annotated[str, typer.Option(help="Name of the cluster.")] = "flake-hunt",
+    name: Name = "flake-hunt",
     nodes: Annotated[
         int, typer.Option(min=1, max=5000, help="Number of fake nodes, worker-0 and so on.")
     ] = 8,
     devices_per_node: Annotated[
         int, typer.Option(min=1, max=1280, help="Number of devices of each node.")
     ] = 100,
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="With --cluster embedded: port for plain HTTP; 0 takes a free one.",
-        ),
-    ] = 0,
-    tls_port: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="With --cluster embedded: port for kubectl (TLS); 0 takes a free one.",
-        ),
-    ] = 0,
 ) -> int:
     """Start a cluster with worker-N device pools and fake kubelets."""
     from harness import errors
@@ -52,13 +36,11 @@ def up(
     spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
     for objection in possibility.of_pools(spec):
         raise errors.UsageError(objection)
-    ports = {"port": port, "tls_port": tls_port}
-    settings = [f"{key}={value}" for key, value in ports.items() if value]
-    entry = held_clusters.up(name, options.profile(settings), spec)
+    entry = held_clusters.up(name, options.profile(), spec)
     print(f"Cluster {name!r} is up: {nodes} nodes with {devices_per_node} devices each.\n")
     print(f"    export KUBECONFIG={entry.kubeconfig}")
     print("    kubectl get nodes,resourceslices")
-    print("    flake-hunt scheduler & flake-hunt claim-controller &\n")
+    print("    flake-hunt part scheduler & flake-hunt part claim-controller &\n")
     print(f"Take it down with: flake-hunt cluster down {name}")
     return 0
 
@@ -122,10 +104,9 @@ def down(name: Name = "flake-hunt") -> None:
 
 @cluster.command()
 def prune(
-    older_than: Annotated[
+    hours: Annotated[
         float | None,
-        typer.Option(
-            metavar="HOURS",
+        typer.Argument(
             min=0,
             callback=choosing.require_number,
             help="Also remove fh-… containers of this age that are not registered here (of other users or folders). "
@@ -137,7 +118,7 @@ def prune(
     from harness import errors
     from harness.cluster.lifecycle import prune
 
-    pruned = prune.prune(older_than_s=None if older_than is None else older_than * 3600)
+    pruned = prune.prune(older_than_s=None if hours is None else hours * 3600)
     for item in pruned.removed:
         print(f"Removed {item}")
     if pruned.failed:
@@ -157,16 +138,16 @@ def kubeconfig(name: Name = "flake-hunt") -> None:
 @cluster.command()
 def logs(
     name: Name = "flake-hunt",
-    to: Annotated[
+    folder: Annotated[
         pathlib.Path | None,
-        typer.Option(help="Folder to write to (default: NAME-logs in the current folder)."),
+        typer.Argument(help="Folder to write to (default: NAME-logs in the current folder)."),
     ] = None,
 ) -> None:
     """Copy the logs of a cluster into one folder and print their paths."""
     from harness.cluster import cluster_records
     from harness.cluster.lifecycle import held_clusters
 
-    folder = to or pathlib.Path(f"{name}-logs")
+    folder = folder or pathlib.Path(f"{name}-logs")
     paths = held_clusters.collect_logs(cluster_records.find(name), folder)
     print(f"Logs of cluster {name!r}, written to {folder.resolve()}:")
     for path in paths:

@@ -1,15 +1,16 @@
-"""`flake-hunt doctor`: the requirements of clusters."""
+"""`flake-hunt doctor`: the requirements of clusters, and the plug-ins of other packages."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness import errors
-from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.cluster.doctor import diagnosis
+    from harness.extensions import descriptions, entry_points
 
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 
@@ -17,33 +18,38 @@ _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 def doctor(
     provider: Annotated[
         str | None,
-        typer.Option(
-            "--for",
+        typer.Argument(
             metavar="PROVIDER",
-            help="Check only the requirements of embedded, local, kind or kubeconfig clusters (default: all).",
+            help="Check only the requirements of embedded, local, kind or kubeconfig clusters.",
         ),
     ] = None,
-    binaries: choosing.Binaries = None,
+    plugins: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--plugins",
+            help="List the plug-ins of other packages instead, and whether each can be used.",
+        ),
+    ] = False,
     output: outputs.Form = "text",
 ) -> int:
-    """Check the requirements of each kind of cluster on this machine.
+    """Check the requirements of each kind of cluster on this machine, or of plug-ins.
 
-    Exit code 0 if the kind named by --for is ready (without --for, at least one kind); otherwise 1.
+    Exit code 0 if the named kind is ready (without a name, at least one kind); otherwise 1.
+
+    Plug-ins are packages with entry points (groups flake_hunt.scenarios, .clusters, .traffic,
+    .checks, .subjects, .defects, .faults); FLAKE_HUNT_PLUGINS names folders of packages that are
+    not installed. Exit code 2 if one cannot be used.
     """
     from harness.cluster.doctor import diagnosis, requirements
 
-    if binaries is not None and provider not in (None, "local"):
-        raise errors.UsageError(
-            f"expected --binaries with local clusters only, got it with --for {provider}: remove one of them"
-        )
+    if plugins:
+        return _list_plugins(output)
     asked = requirements.PROVIDERS if provider is None else (provider,)
     with outputs.chosen(output) as out:
         findings = [
             finding
             for name in asked
-            for finding in requirements.examine(
-                name, contact=provider is not None, folder=choosing.folder(binaries)
-            )
+            for finding in requirements.examine(name, contact=provider is not None, folder="")
         ]
         missing = {item.provider for item in findings if item.state is diagnosis.State.MISSING}
         ready = [name for name in asked if name not in missing]
@@ -78,3 +84,50 @@ def _plain(text: str) -> str:
     import rich.markup
 
     return rich.markup.escape(text)
+
+
+def _list_plugins(form: str) -> int:
+    from harness.extensions import descriptions
+
+    with outputs.chosen(form) as out:
+        found = descriptions.listed(_shipped())
+        if out.is_json:
+            out.document(found)
+        else:
+            _show_plugins(found)
+    is_bad = found.problem or any(item.problem for item in found.plugins)
+    return errors.UsageError.exit_code if is_bad else 0
+
+
+def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
+    """Return the names of what Flake Hunt ships of each kind that has names."""
+    from harness.checks import check_registry
+    from harness.run import subjects
+    from harness.run.defects import known_defects
+    from harness.scenario import loading, profiles
+
+    return {
+        "scenarios": loading.every_name(),
+        "clusters": profiles.shipped_names(),
+        "checks": [check.name for check in check_registry.CHECKS],
+        "subjects": subjects.KINDS,
+        "defects": known_defects.names(),
+    }
+
+
+def _show_plugins(found: "descriptions.PluginList") -> None:
+    import rich.markup
+    import rich.table
+
+    from harness.cli.terminal import displaying
+
+    table = rich.table.Table(box=None, pad_edge=False)
+    for title in ("kind", "name", "package", "version", "state"):
+        table.add_column(title, overflow="fold")
+    for item in found.plugins:
+        state = f"[yellow]{rich.markup.escape(item.problem)}[/]" if item.problem else "ok"
+        cells = (item.kind, item.name, item.package, item.version)
+        table.add_row(*map(rich.markup.escape, cells), state)
+    if found.plugins:
+        displaying.console().print(table)
+    print(found.problem or f"\n{outputs.counted(len(found.plugins), 'plug-in')}.")

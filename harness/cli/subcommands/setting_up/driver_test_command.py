@@ -1,12 +1,15 @@
 """`flake-hunt driver-test`: check a DRA driver against documented rules, through its sockets."""
 
 import contextlib
+import dataclasses
 import functools
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import typer
 
+from harness.cli import choosing, key_values
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -15,117 +18,115 @@ if TYPE_CHECKING:
     from harness.conformance import results, rules
     from harness.conformance.drivers import suite
 
-_driver, _rules, _result = (
-    functools.partial(typer.Option, rich_help_panel=panel)
-    for panel in ("Driver", "Rules", "Result")
-)
+_more = functools.partial(typer.Option, rich_help_panel=choosing.MORE)
 EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
     "2 usage error."
 )
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The other settings of a test."""
+
+    driver_name: str = ""
+    """Name for {driver}, and of the one to test if several register; empty: the first one."""
+    node: str = "node-1"
+    cdi_dir: pathlib.Path | None = None
+    """CDI folder of a driver that takes none; it is only read."""
+    socket: pathlib.Path | None = None
+    """With --registry: the socket to call; None: the one that the driver names."""
+    deadline_s: Annotated[float, msgspec.Meta(ge=0.1)] = 10.0
+    """Seconds for a call; kubelets wait 45."""
+    start_s: Annotated[float, msgspec.Meta(ge=0.1)] = 20.0
+    """Seconds until the driver registers."""
+    seed: int | None = None
+    """Check the rules in an order drawn from it; None: as --list shows them."""
+    defect: tuple[str, ...] = ()
+    """Known defects of our kubelet, as positive controls of the group kubelet."""
+
+
 def driver_test(
     driver: Annotated[
         str | None,
-        _driver(
-            metavar="'PROGRAM …'",
-            help="Start this driver; {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} {registry_dir} {cdi_dir} "
-            "{state_dir} are filled in, and {instance} for a rolling update.",
+        typer.Argument(
+            metavar="PROGRAM",
+            help="Start this driver, 'PROGRAM …': {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} "
+            "{registry_dir} {cdi_dir} {state_dir} are filled in, and {instance} for a rolling update.",
         ),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        _driver(
-            metavar="NAME=VALUE",
-            help="A variable of its environment, with the same placeholders (may be repeated).",
-        ),
-    ] = None,
-    driver_name: Annotated[
-        str,
-        _driver(
-            help="Name for {driver}, and of the one to test if several register (default: the first one)."
-        ),
-    ] = "",
-    node: Annotated[str, _driver(help="Name of the node.")] = "node-1",
-    cdi_dir: Annotated[
-        pathlib.Path | None,
-        _driver(help="CDI folder of a driver that takes none; it is only read."),
-    ] = None,
-    claim: Annotated[
-        pathlib.Path | None,
-        _driver(
-            help="ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
-            "status.allocation also the devices."
-        ),
-    ] = None,
-    registry: Annotated[
-        pathlib.Path | None,
-        _driver(
-            help="Instead of --driver: registration socket, or its folder, of a driver that runs already."
-        ),
-    ] = None,
-    socket: Annotated[
-        pathlib.Path | None,
-        _driver(
-            help="With --registry: the socket to call (default: the one that the driver names)."
-        ),
-    ] = None,
-    kubeconfig: Annotated[
-        pathlib.Path | None,
-        _driver(help="With --registry: the API server whose claims that driver reads."),
     ] = None,
     rules: Annotated[
         list[str] | None,
-        _rules(
+        typer.Option(
             metavar="PATTERN",
             help="Check only these: a rule, a group, or a pattern such as '*/same-*' (may be repeated).",
         ),
     ] = None,
     skip: Annotated[
         list[str] | None,
-        _rules(
+        typer.Option(
             metavar="RULE=REASON",
             help="Leave a rule, a group or a pattern out; it does not count as held (may be repeated).",
         ),
     ] = None,
-    repeat: Annotated[int, _rules(min=1, help="Number of times that all rules are checked.")] = 1,
-    seed: Annotated[
-        int | None,
-        _rules(
-            help="Check the rules in an order drawn from this seed (default: as --list shows them)."
+    list_rules: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool, typer.Option("--list", help="Show the rules and exit.")
+    ] = False,
+    claim: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
+            "status.allocation also the devices.",
         ),
     ] = None,
-    fail_on: Annotated[
-        Literal["must", "should", "note"],
-        _rules(help="Least weight of a rule that can fail the test."),
-    ] = "must",
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Number of times that all rules are checked.")
+    ] = 1,
     fail_fast: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
-        _rules(
+        typer.Option(
             "--fail-fast",
             help="End at the first such failure; with --repeat, check until it fails.",
         ),
     ] = False,
-    defect: Annotated[
-        list[str] | None,
-        _rules(help="Known defect of our kubelet, as a positive control of the group kubelet."),
+    junit: Annotated[
+        pathlib.Path | None, typer.Option(metavar="FILE", help="Write JUnit XML to this file.")
     ] = None,
-    deadline: Annotated[
-        float, _rules(min=0.1, help="Seconds for a call; kubelets wait 45.")
-    ] = 10.0,
-    start: Annotated[float, _rules(min=0.1, help="Seconds until the driver registers.")] = 20.0,
-    list_rules: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, _rules("--list", help="Show the rules and exit.")
-    ] = False,
-    junit: Annotated[pathlib.Path | None, _result(help="Write JUnit XML to this file.")] = None,
-    page: Annotated[pathlib.Path | None, _result(help="Write an HTML page to this file.")] = None,
-    log: Annotated[
-        pathlib.Path | None, _result(help="Add what the driver prints to this file.")
+    page: Annotated[
+        pathlib.Path | None, typer.Option(metavar="FILE", help="Write an HTML page to this file.")
     ] = None,
     output: outputs.Form = "text",
+    fail_on: Annotated[
+        Literal["must", "should", "note"],
+        _more(help="Least weight of a rule that can fail the test."),
+    ] = "must",
+    registry: Annotated[
+        pathlib.Path | None,
+        _more(
+            help="Instead of a program: registration socket, or its folder, of a driver that runs already."
+        ),
+    ] = None,
+    kubeconfig: Annotated[
+        pathlib.Path | None,
+        _more(help="With --registry: the API server whose claims that driver reads."),
+    ] = None,
+    log: Annotated[
+        pathlib.Path | None, _more(help="Add what the driver prints to this file.")
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        _more(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
+            "start_s, seed (of the order of the rules) or defect (of our kubelet; may be repeated).",
+        ),
+    ] = None,
 ) -> int:
     """Check a DRA driver against documented rules, through its sockets as a kubelet calls it.
+
+        flake-hunt driver-test './my-driver {kubeconfig} {node} {registry_dir} {plugins_dir}'
 
     Brings up an API server and a node, allocates the driver's devices itself, and calls the driver
     on time, late, twice, at the same time and killed in between. Nothing outside a temporary folder
@@ -134,6 +135,7 @@ def driver_test(
     from harness.conformance import rules as conformance_rules
     from harness.conformance.drivers import rulebook
 
+    settings = key_values.fields(Settings, more)
     chosen = conformance_rules.chosen(rulebook.all_rules(), rules or ())
     with outputs.chosen(output) as form:
         if list_rules:
@@ -141,18 +143,19 @@ def driver_test(
         left_out = conformance_rules.skipped(rulebook.all_rules(), skip or ())
         options = _options(
             driver=driver,
-            env=env or (),
-            attached=_attached(registry, socket, kubeconfig),
-            driver_name=driver_name,
-            node=node,
-            cdi_folder=cdi_dir,
+            attached=_attached(registry, settings.socket, kubeconfig),
+            driver_name=settings.driver_name,
+            node=settings.node,
+            cdi_folder=settings.cdi_dir,
             claim=_claim(claim),
-            call_s=deadline,
-            start_s=start,
-            kubelet_defects=tuple(defect or ()),
+            call_s=settings.deadline_s,
+            start_s=settings.start_s,
+            kubelet_defects=settings.defect,
             log=log,
         )
-        rounds = [conformance_rules.ordered(chosen, seed, number) for number in range(repeat)]
+        rounds = [
+            conformance_rules.ordered(chosen, settings.seed, number) for number in range(repeat)
+        ]
         least = conformance_rules.Level(fail_on)
         name, found = _run(
             options, rounds, left_out=left_out, form=form, ends_at=least if fail_fast else None
@@ -181,7 +184,7 @@ def _described(rule: "rules.Rule") -> dict[str, Any]:
     }
 
 
-def _options(*, driver: str | None, env: "Sequence[str]", **more: Any) -> "suite.Options":
+def _options(*, driver: str | None, **more: Any) -> "suite.Options":
     """Return the options of a run. Raises UsageError unless there is one driver that can start."""
     from harness import errors
     from harness.cluster.local import binaries
@@ -189,10 +192,10 @@ def _options(*, driver: str | None, env: "Sequence[str]", **more: Any) -> "suite
 
     if (driver is None) == (more["attached"] is None):
         raise errors.UsageError(
-            "expected one driver: add --driver 'PROGRAM ARGUMENTS', "
+            "expected one driver: name 'PROGRAM ARGUMENTS', "
             "or --registry and --kubeconfig of one that runs"
         )
-    command = driver_commands.parse(driver, env) if driver is not None else None
+    command = driver_commands.parse(driver) if driver is not None else None
     if command is not None:
         binaries.program(command.words[0])
     return suite.Options(command=command, **more)
@@ -205,7 +208,9 @@ def _attached(
     from harness.conformance.drivers import suite
 
     if registry is None and (socket or kubeconfig):
-        raise errors.UsageError("expected --registry, which goes with --socket and --kubeconfig")
+        raise errors.UsageError(
+            "expected --registry, which goes with --kubeconfig and --set socket=…"
+        )
     if registry is None:
         return None
     if kubeconfig is None:

@@ -24,9 +24,6 @@ def import_(
             "--kubeconfig", help="Cluster to read (default: KUBECONFIG, then ~/.kube/config)."
         ),
     ] = None,
-    context: Annotated[
-        str, typer.Option("--context", help="Context of the kubeconfig (default: the current one).")
-    ] = "",
     namespace: Annotated[
         str,
         typer.Option(
@@ -34,9 +31,6 @@ def import_(
             "-n",
             help="Import the claims and workloads of this namespace, too, and only its templates.",
         ),
-    ] = "",
-    name: Annotated[
-        str, typer.Option("--name", help="Name of the scenario (default: that of the folder).")
     ] = "",
     redact: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool,
@@ -57,16 +51,16 @@ def import_(
     from harness.importing import folders, imports
 
     folders.require_free(output)
-    if files and (kubeconfig or context or namespace):
+    if files and (kubeconfig or namespace):
         raise errors.UsageError(
-            "expected either files or a cluster, got both: leave the files or --kubeconfig, --context and --namespace out"
+            "expected either files or a cluster, got both: leave the files or --kubeconfig and --namespace out"
         )
     if files:
         found = imports.from_files(files)
     else:
         paths = [kubeconfig] if kubeconfig else kubeconfig_files.default_paths()
-        found = imports.from_cluster(paths, context=context, namespace=namespace)
-    imported = imports.write(found, output, name=name, redacted=redact)
+        found = imports.from_cluster(paths, namespace=namespace)
+    imported = imports.write(found, output, redacted=redact)
     print(*imported.files, *imported.notes, sep="\n")
     print(f"flake-hunt run {imported.files[0]}")
     return 0

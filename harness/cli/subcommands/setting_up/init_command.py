@@ -10,13 +10,10 @@ def init(
     folder: Annotated[
         pathlib.Path, typer.Argument(help="Folder for the examples; it is made if it is missing.")
     ] = pathlib.Path(),
-    only: Annotated[
+    names: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="NAME", help="Copy this file or folder; may be repeated."),
+        typer.Argument(metavar="NAME", help="Copy these files or folders only."),
     ] = None,
-    force: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--force", help="Use a folder that has other files.")
-    ] = False,
 ) -> int:
     """Copy examples into a folder: schedulers, a scenario with faults, plug-ins, tests, a workflow.
 
@@ -24,6 +21,6 @@ def init(
     """
     from harness.scenario import examples
 
-    for path in examples.copy(folder, is_forced=force, only=only or ()):
+    for path in examples.copy(folder, only=names or ()):
         print(path)
     return 0

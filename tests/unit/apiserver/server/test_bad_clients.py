@@ -22,8 +22,9 @@ GROWTH_BYTES_MAX = 16_000_000
 @pytest.fixture
 def process(tmp_path: pathlib.Path) -> Iterator[processes.Process]:
     argv = processes.command(
+        "part",
         "apiserver",
-        *("--kubeconfig", str(tmp_path / "tls"), "--plain-kubeconfig", str(tmp_path / "plain")),
+        *("--kubeconfig", str(tmp_path / "tls"), "--set", f"plain_kubeconfig={tmp_path / 'plain'}"),
     )
     process = processes.start_ready(
         "apiserver",

@@ -19,7 +19,7 @@ TIMEOUT_S = 60
 
 def flake_hunt(*arguments: str, folder: pathlib.Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        processes.command(*arguments),
+        processes.command("part", *arguments),
         cwd=folder,
         capture_output=True,
         text=True,
@@ -73,13 +73,14 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Pat
     folder = tmp_path_factory.mktemp("server")
     plain, ready = folder / "plain", folder / "ready"
     argv = processes.command(
+        "part",
         "apiserver",
         "--kubeconfig",
         str(folder / "kubeconfig"),
-        "--plain-kubeconfig",
-        str(plain),
-        "--ready-file",
-        str(ready),
+        "--set",
+        f"plain_kubeconfig={plain}",
+        "--set",
+        f"ready_file={ready}",
     )
     server = processes.start_ready(
         "apiserver", argv, log=folder / "log", ready=ready, timeout_s=TIMEOUT_S

@@ -1,4 +1,4 @@
-"""Options of `flake-hunt kubelet` about drivers behind sockets that contradict each other."""
+"""Options of `flake-hunt part kubelet` about drivers behind sockets that contradict each other."""
 
 import pytest
 
@@ -10,8 +10,9 @@ REGISTRY = ("--plugins-registry", "/r")
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--cdi-dir", "/c"), "expected --plugins-registry with --cdi-dir /c"),
-        (("--wait-for-driver", "d"), "expected --plugins-registry with --wait-for-driver d"),
+        (("--set", "cdi_dir=/c"), "expected --plugins-registry with cdi_dir and wait_for_driver"),
+        (("--set", "seed=x"), "--set seed=x: Expected `int`"),
+        (("--set", "sed=1"), "expected --set KEY=VALUE, got 'sed=1'. Did you mean 'seed'"),
         (
             (*REGISTRY, "--defect", "driver-released-first"),
             "expected a defect of the kubelet with --plugins-registry, got 'driver-released-first'",
@@ -21,6 +22,6 @@ REGISTRY = ("--plugins-registry", "/r")
 def test_they_are_refused(
     flake_hunt: called_commands.FlakeHunt, options: tuple[str, ...], words: str
 ) -> None:
-    code, _, text = flake_hunt("kubelet", "--kubeconfig", "k", *options)
+    code, _, text = flake_hunt("part", "kubelet", "--kubeconfig", "k", *options)
     assert code == 2
     assert words in text

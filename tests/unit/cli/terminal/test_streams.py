@@ -51,5 +51,5 @@ def test_a_watch_without_a_reader_ends(tmp_path: pathlib.Path) -> None:
     made = archives.run(tmp_path, "one", "INVALID")
     for name in ("verdict.json", "manifest.json"):
         (made.path / name).unlink(missing_ok=True)
-    code, err = without_reader("watch", str(made.path), "--every", "0.1")
+    code, err = without_reader("watch", str(made.path))
     assert (code, err) == (20, b"")

@@ -102,7 +102,7 @@ def test_what_earlier_runs_left(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
         client.close()
         found = findings("kind")["left by earlier runs"]
     assert found.seen == "fh-old", "what others made with kind is none of our business"
-    assert found.remedy == "flake-hunt cluster prune --older-than 0"
+    assert found.remedy == "flake-hunt cluster prune 0"
 
 
 def test_no_engine_and_no_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
@@ -156,18 +156,16 @@ def test_the_binaries_of_a_folder(tmp_path: pathlib.Path) -> None:
     assert f"expected the binary kube-scheduler in {folder}" in optional.remedy
 
 
-def test_the_command_with_a_folder_of_binaries(tmp_path: pathlib.Path) -> None:
-    chosen = ("--binaries", "binaries")
+def test_the_command_with_a_folder_of_binaries(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(tmp_path / "binaries", etcd=ETCD, kube_apiserver=KUBERNETES.format("1.36.2"))
-    assert doctor(tmp_path, "--for", "local").returncode == 1
-    ready = doctor(tmp_path, "--for", "local", "--binaries", f"{tmp_path}/binaries")
+    assert doctor(tmp_path, "local").returncode == 1
+    monkeypatch.setenv("KUBE_BINARIES", f"{tmp_path}/binaries")
+    ready = doctor(tmp_path, "local")
     assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready: local.")
     assert "v1.36.2" in ready.stdout
-    every = doctor(tmp_path, "--binaries", f"{tmp_path}/binaries")
-    assert every.stdout.splitlines()[-1].startswith("Ready: embedded, local.")
-    refused = doctor(tmp_path, "--for", "kind", *chosen)
-    assert refused.returncode == 2
-    assert "expected --binaries with local clusters only" in refused.stderr
+    assert doctor(tmp_path).stdout.splitlines()[-1].startswith("Ready: embedded, local.")
 
 
 def test_an_unknown_provider() -> None:
@@ -202,7 +200,7 @@ def test_the_command_on_a_machine_without_anything(tmp_path: pathlib.Path) -> No
     assert "export KUBECONFIG=FILE" in words
     last = every.stdout.splitlines()[-1]
     assert last == "Ready: embedded. Not ready: kind, kubeconfig, local."
-    ready = doctor(tmp_path, "--for", "embedded")
+    ready = doctor(tmp_path, "embedded")
     assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready: embedded.")
-    assert doctor(tmp_path, "--for", "kind").returncode == 1
-    assert doctor(tmp_path, "--for", "cloud").returncode == 2
+    assert doctor(tmp_path, "kind").returncode == 1
+    assert doctor(tmp_path, "cloud").returncode == 2

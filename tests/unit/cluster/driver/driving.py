@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from harness import clocks
+from harness import clocks, processes
 from harness.client import apis
 from harness.cluster.kubelet_api import calls, channels, messages, preparations, services
 
@@ -21,7 +21,7 @@ Answer = dict[str, Any]
 
 
 class Driver:
-    """`flake-hunt driver` in folders of its own, with paths that are short enough for sockets."""
+    """`flake-hunt part driver` in folders of its own, whose paths are short enough for sockets."""
 
     def __init__(self, kubeconfig: pathlib.Path, folder: pathlib.Path) -> None:
         self.kubeconfig, self.folder = kubeconfig, folder
@@ -42,22 +42,21 @@ class Driver:
             "--kubeconfig": self.kubeconfig,
             "--node": NODE,
             "--driver-name": NAME,
-            "--plugins-dir": self.folder / "p",
-            "--registry-dir": self.folder / "r",
-            "--cdi-dir": self.cdi,
             "--state": self.folder / "state",
             "--settings": self.settings,
         }
         words = [str(word) for pair in named.items() for word in pair]
-        return [sys.executable, "-m", "harness", "driver", *words, *options]
+        folders = {"plugins_dir": self.folder / "p", "registry_dir": self.folder / "r"}
+        words += processes.changed(cdi_dir=self.cdi, **folders)
+        return [sys.executable, "-m", "harness", "part", "driver", *words, *options]
 
     def start(self, *options: str, instance: str = "") -> None:
         """Start an instance, and wait until it is ready."""
         ready = self.folder / f"ready{instance}"
         ready.unlink(missing_ok=True)
-        more = ["--instance", instance] if instance else []
+        more = ["--set", f"instance={instance}"] if instance else []
         self.running[instance] = subprocess.Popen(
-            [*self.command(*options), *more, "--ready-file", str(ready)],
+            [*self.command(*options), *more, "--set", f"ready_file={ready}"],
             stderr=subprocess.PIPE,
             text=True,
         )

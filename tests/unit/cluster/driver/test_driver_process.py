@@ -1,4 +1,4 @@
-"""`flake-hunt driver` as a process, against a kubelet that speaks only the protocol."""
+"""`flake-hunt part driver` as a process, against a kubelet that speaks only the protocol."""
 
 import contextlib
 import json
@@ -315,15 +315,14 @@ def test_random_bytes_do_not_stop_it(driver: driving.Driver, claims: tuple[Any, 
     ("options", "words"),
     [
         (["--kubeconfig", "missing"], "expected a readable kubeconfig, but missing"),
-        (["--plugins-dir", "/tmp/" + "x" * 100], "at most 107 bytes, got"),
+        (["--set", "plugins_dir=/tmp/" + "x" * 100], "at most 107 bytes, got"),
         (["--node", "other"], "expected folders with {node} in them for 2 nodes"),
-        (["--cdi-dir", "/proc/cdi"], "cannot write /proc/cdi"),
+        (["--set", "cdi_dir=/proc/cdi"], "cannot write /proc/cdi"),
         (["--settings", "missing"], "missing: expected a settings file of the driver"),
-        (["--slices", "missing"], "missing: expected a readable file of objects"),
-        (["--slices", "/dev/null"], "/dev/null: expected a readable file of objects"),
-        (["--devices", "1", "--slices", "x"], "expected --devices or --slices, got both"),
+        (["--devices", "missing"], "missing: expected a readable file of objects"),
+        (["--devices", "/dev/null"], "/dev/null: expected a readable file of objects"),
         (["--defect", "kubelet-forgets-claims"], "expected a defect of the driver"),
-        (["--registry-dir", "{settings}"], "expected a place for a socket (file exists)"),
+        (["--set", "registry_dir={settings}"], "expected a place for a socket (file exists)"),
     ],
 )
 def test_what_cannot_work_is_refused_in_a_sentence(
@@ -357,7 +356,7 @@ def test_the_devices_of_a_file_are_published(
         {**outline, "spec": {"devices": [{"name": name, "capacity": capacity}]}} for name in "ab"
     ]
     path.write_text("\n---\n".join(json.dumps(item) for item in slices))
-    driver.start("--slices", str(path))
+    driver.start("--devices", str(path))
     [found] = own_slices(api)
     assert [item["name"] for item in found["spec"]["devices"]] == ["a", "b"]
     driver.stop()

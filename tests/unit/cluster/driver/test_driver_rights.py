@@ -23,8 +23,8 @@ Right = tuple[str, str, str]
 def server(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """A folder with the kubeconfig and the audit log of an API server that runs."""
     kubeconfig = tmp_path / "kubeconfig"
-    options = ("--kubeconfig", kubeconfig, "--audit-log", tmp_path / "audit.log")
-    command = processes.command("apiserver", *map(str, options))
+    options = ("--kubeconfig", kubeconfig, "--set", f"audit_log={tmp_path / 'audit.log'}")
+    command = processes.command("part", "apiserver", *map(str, options))
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             clocks.wait_until(kubeconfig.exists, timeout_s=driving.TIMEOUT_S, why="an API server")

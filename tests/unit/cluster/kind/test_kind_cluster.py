@@ -237,7 +237,7 @@ def test_an_image_that_is_not_here_and_cannot_be_pulled(
     used: standing_in.StandIn, tmp_path: pathlib.Path
 ) -> None:
     image = f"kindest/node:v1.35.8@sha256:{'7' * 64}"
-    message = failing(used, tmp_path, "--cluster-set image_archive=node.tar", image=image)
+    message = failing(used, tmp_path, "--cluster image_archive=node.tar", image=image)
     assert f'failed to pull image "{image}"' in message
 
 

@@ -74,7 +74,7 @@ SAID = [
         '"docker pull kindest/node:v1.17.0@sha256:95" failed with error: exit status 1\n\n'
         "Command Output: Error response from daemon: Get https://registry.example/v2/: net/http: "
         "request canceled while waiting for connection",
-        "--cluster-set image_archive=",
+        "--cluster image_archive=",
         id="issue 1328",
     ),
     pytest.param(
@@ -118,7 +118,7 @@ SAID = [
         'ERROR: failed to create cluster: failed to init node with kubeadm: command "docker exec '
         '--privileged x kubeadm init" failed with error: exit status 1\nCommand Output: timed out '
         "waiting for the condition",
-        "flake-hunt doctor --for kind",
+        "flake-hunt doctor kind",
         id="issue 3319",
     ),
     pytest.param(

@@ -12,7 +12,7 @@ from harness.conformance import results
 from harness.conformance.drivers import benches, driver_commands, suite
 
 COMMAND = (
-    f"command={sys.executable} -m tests.stand_ins.dra_driver {{kubeconfig}} {{node}} {{driver}} "
+    f"{sys.executable} -m tests.stand_ins.dra_driver {{kubeconfig}} {{node}} {{driver}} "
     "{plugins_dir} {registry_dir} {cdi_dir} {state_dir} {instance}"
 )
 ROOT = pathlib.Path(__file__).parents[4]
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[4]
 
 @pytest.fixture(scope="session")
 def options() -> suite.Options:
-    command = driver_commands.parse(COMMAND, [f"PYTHONPATH={ROOT}"])
+    command = driver_commands.parse(f"env PYTHONPATH={ROOT} {COMMAND}")
     return suite.Options(command=command, call_s=20.0, start_s=30.0)
 
 

@@ -33,7 +33,7 @@ def bad(bench: benches.Bench, request: pytest.FixtureRequest) -> Iterator[benche
     """A bench on the API server of the other one."""
     words = [sys.executable, "-m", "tests.stand_ins.bad_dra_driver", request.param]
     command = driver_commands.Command(
-        words=[*words, "{registry_dir}", "{plugins_dir}"], environment={"PYTHONPATH": str(ROOT)}
+        words=["env", f"PYTHONPATH={ROOT}", *words, "{registry_dir}", "{plugins_dir}"]
     )
     options = dataclasses.replace(bench.options, command=command, limits=LIMITS, claim=CLAIM)
     folders = driver_folders.make()

@@ -106,11 +106,12 @@ def test_a_thread_that_fails_ends_the_scheduler(
     """Without its scheduling thread a scheduler would be ready for ever and do nothing."""
     kubeconfig = tmp_path / "plain"
     argv = processes.command(
+        "part",
         "apiserver",
         "--kubeconfig",
         str(tmp_path / "kubeconfig"),
-        "--plain-kubeconfig",
-        str(kubeconfig),
+        "--set",
+        f"plain_kubeconfig={kubeconfig}",
     )
     server = processes.start_ready(
         "apiserver", argv, log=tmp_path / "log", ready=tmp_path / "ready", timeout_s=TIMEOUT_S

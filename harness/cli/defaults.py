@@ -1,0 +1,140 @@
+"""Defaults of options from a file: flake-hunt.toml, or [tool.flake-hunt] in pyproject.toml."""
+
+import functools
+import os
+import pathlib
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from harness import errors, regular_files, suggestions
+
+KEYS: dict[str, tuple[type, ...]] = {
+    "subject": (str,),
+    "cluster": (str, list),
+    "reports": (str,),
+    "minutes": (int, float),
+    "thresholds": (list,),
+    "jobs": (int,),
+}
+"""Key of the file -> the types of its value."""
+_OPTIONS = {
+    "test": {"program": "subject"},
+    "hunt": {"subject": "subject", "threshold": "thresholds"},
+    "run": {"subject": "subject", "threshold": "thresholds"},
+    "confirm": {"subject": "subject"},
+    "reproduce": {},
+}
+"""Command -> its parameter -> the key of its default; those of the same name are left out."""
+_SAME = {
+    "cluster": "test hunt run confirm",
+    "reports": "test hunt run confirm reproduce",
+} | dict.fromkeys(("minutes", "jobs"), "test hunt")
+
+
+def of_command(command: str) -> dict[str, Any]:
+    """Return the default of each parameter of a command that the nearest file has one for.
+
+    Raises UsageError for an unknown key, and for a value of another type.
+    """
+    if command not in _OPTIONS or not (found := _nearest()):
+        return {}
+    path, table = found
+    _require_known(path, table)
+    keys = _OPTIONS[command] | {
+        key: key for key, names in _SAME.items() if command in names.split()
+    }
+    return {name: _value(table, key, path, command) for name, key in keys.items() if key in table}
+
+
+def tell(context: Any) -> None:
+    """Say on standard error which defaults of the file a command uses."""
+    used = [
+        f"{parameter.name}={_shown(context.params[parameter.name])}"
+        for parameter in context.command.params
+        if (source := context.get_parameter_source(parameter.name)) is not None
+        and source.name == "DEFAULT_MAP"
+    ]
+    if used and (found := _nearest()):
+        print(f"from {os.path.relpath(found[0])}: {', '.join(used)}", file=sys.stderr)
+
+
+def _shown(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _nearest() -> tuple[pathlib.Path, Mapping[str, Any]] | None:
+    """Return the file with defaults in this folder, or in the nearest one above, and its table."""
+    here = pathlib.Path.cwd()
+    for path, names in _candidates([here, *here.parents]):
+        if path.is_file():
+            table = _read(path)
+            for name in names:
+                table = table.get(name, {})
+            if table:
+                return path, table
+    return None
+
+
+def _candidates(
+    folders: Sequence[pathlib.Path],
+) -> Iterator[tuple[pathlib.Path, tuple[str, ...]]]:
+    for folder in folders:
+        yield folder / "flake-hunt.toml", ()
+        yield folder / "pyproject.toml", ("tool", "flake-hunt")
+
+
+def _read(path: pathlib.Path) -> Any:
+    try:
+        return tomllib.loads(regular_files.text(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise errors.UsageError(f"{path}: expected TOML; {error}") from error
+
+
+def _require_known(path: pathlib.Path, table: Mapping[str, Any]) -> None:
+    for key, value in table.items():
+        if key not in KEYS:
+            near = suggestions.did_you_mean(key, KEYS) or f" Keys: {', '.join(KEYS)}."
+            raise errors.UsageError(f"{path}: expected a key with a default, got {key!r}.{near}")
+        kinds = KEYS[key]
+        is_list_of_text = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, kinds)
+            or (isinstance(value, list) and not is_list_of_text)
+        ):
+            names = {str: "a text", int: "a number", float: "a number", list: "a list of texts"}
+            wanted = " or ".join(dict.fromkeys(names[kind] for kind in kinds))
+            raise errors.UsageError(f"{path}: expected {wanted} for {key}, got {value!r}")
+
+
+def _value(table: Mapping[str, Any], key: str, path: pathlib.Path, command: str) -> Any:
+    value = table[key]
+    match key:
+        case "subject" if command != "test":
+            return functools.partial(_subject, _from_here(value, path))
+        case "reports":
+            return os.path.relpath(path.parent / value)
+        case "subject":
+            return _from_here(value, path)
+        case "cluster":
+            return [value] if isinstance(value, str) else value
+    return value
+
+
+def _from_here(text: str, path: pathlib.Path) -> str:
+    """Return a path, or a command that begins with one, relative to this folder."""
+    word, space, rest = text.partition(" ")
+    there = path.parent / word
+    is_other = path.parent != pathlib.Path.cwd() and not pathlib.Path(word).is_absolute()
+    if is_other and (there.exists() or "/" in word):
+        return f"{os.path.relpath(there)}{space}{rest}"
+    return text
+
+
+def _subject(text: str) -> list[str]:
+    """Return the program as `--subject` takes it."""
+    from harness.campaign.programs import identifying
+
+    return [identifying.subject(text, ())]

@@ -1,0 +1,120 @@
+"""`flake-hunt scenarios`: which scenarios there are, and what one of them is."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.cli import choosing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.scenario import loading, specs
+
+_TITLES = ("scenario", "what it shows", "load", "expected")
+
+
+def scenarios(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=choosing.scenario_names,
+            help="Scenarios or files to tell about, or `regress` or `confirm` for a table of those "
+            "(default: a table of what `hunt --all` runs).",
+        ),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Print the JSON Schema of scenario or cluster files, by which an editor completes keys: name it in the "
+            'first line, "#:schema ./scenario.schema.json". Or that of a document: verdict, campaign, plan and others.',
+        ),
+    ] = None,
+    output: outputs.Form = "text",
+) -> int:
+    """List the scenarios: what each shows, how long its load takes, and what is expected.
+
+    With a name: its description, and its keys with their values. A hazard is expected to fail, also
+    with today's Kubernetes; controls are known defects that it catches.
+    """
+    from harness.scenario import loading
+
+    if schema:
+        print(_schema(schema), end="")
+        return 0
+    groups = {loading.REGRESS, loading.CONFIRM}
+    is_table = not names or groups >= {*names}
+    chosen = loading.expanded(names) if names else loading.shipped_names()
+    found = [loading.load(name) for name in chosen]
+    with outputs.chosen(output) as out:
+        if out.is_json:
+            out.document({"schema": 1, "scenarios": [_document(item) for item in found]})
+        elif is_table:
+            _show([_row(item.scenario) for item in found])
+        else:
+            print("\n\n".join(map(_described, found)))
+    return 0
+
+
+def _schema(kind: str) -> str:
+    from harness import errors, suggestions
+    from harness.cli import document_schemas
+
+    known = ["scenario", "cluster", *document_schemas.TYPES]
+    if kind not in known:
+        near = suggestions.did_you_mean(kind, known) or f" Kinds: {', '.join(known)}."
+        raise errors.UsageError(f"expected a kind of file with a schema, got {kind!r}.{near}")
+    return document_schemas.text(kind)
+
+
+def _document(loaded: "loading.Loaded") -> dict[str, Any]:
+    scenario = loaded.scenario
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "description": " ".join(scenario.description.split()),
+        "load_s": _seconds(scenario),
+        "hazard": scenario.known_to_fail,
+        "controls": scenario.controls,
+    }
+
+
+def _row(scenario: "specs.Scenario") -> tuple[str, ...]:
+    return (scenario.name, scenario.title, _load(scenario), _expected(scenario))
+
+
+def _load(scenario: "specs.Scenario") -> str:
+    seconds = _seconds(scenario)
+    return f"{seconds:g} s" if seconds else "at once"
+
+
+def _seconds(scenario: "specs.Scenario") -> float:
+    return float(getattr(scenario.traffic, "duration_s", 0) or scenario.traffic.longest_s)
+
+
+def _expected(scenario: "specs.Scenario") -> str:
+    if scenario.known_to_fail:
+        return f"hazard {scenario.known_to_fail}"
+    controls = len(scenario.controls)
+    return f"valid, {outputs.counted(controls, 'control')}" if controls else "valid"
+
+
+def _show(rows: list[tuple[str, ...]]) -> None:
+    import rich.table
+
+    from harness.cli.terminal import displaying
+
+    table = rich.table.Table(*_TITLES, box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
+    for row in rows:
+        table.add_row(*row)
+    displaying.console().print(table)
+    print(f"\n{outputs.counted(len(rows), 'scenario')}. `flake-hunt scenarios NAME` tells more.")
+
+
+def _described(loaded: "loading.Loaded") -> str:
+    """Return the title, what is expected, and the file with its description and its keys."""
+    scenario = loaded.scenario
+    head = f"{scenario.name}: {scenario.title} ({_load(scenario)}, {_expected(scenario)})"
+    return f"{head}\n{loaded.path}\n\n{loaded.text.strip()}"
