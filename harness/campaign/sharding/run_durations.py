@@ -27,11 +27,6 @@ class _Result(msgspec.Struct):
     cut: bool = False
 
 
-def kind(scenario: str, subject: str) -> Kind:
-    """Return the kind of a run."""
-    return scenario, subject
-
-
 def known(reports: pathlib.Path) -> dict[Kind, float]:
     """Return the median seconds of a run of each kind, with its further attempts.
 
@@ -51,7 +46,7 @@ def _runs(made: list[_Result]) -> Iterator[tuple[Kind, float]]:
     for line, result in enumerate(made):
         if not result.error and not result.cut and result.seconds > 0:
             number = result.number or -line  # in results of older versions
-            spent[kind(result.scenario, result.subject), number] += result.seconds
+            spent[(result.scenario, result.subject), number] += result.seconds
     yield from ((what, seconds) for (what, _), seconds in spent.items())
 
 

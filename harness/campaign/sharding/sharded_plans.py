@@ -5,7 +5,9 @@ installed package, nothing else: the file has the texts of the scenarios.
 """
 
 import hashlib
+import heapq
 import pathlib
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +16,7 @@ import msgspec
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
 from harness.campaign.programs import tested_programs
-from harness.campaign.sharding import balancing, run_durations
+from harness.campaign.sharding import run_durations
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run import fault_planning, run_plan
@@ -58,6 +60,8 @@ def _names(plugins: Sequence[plans.UsedPlugin]) -> str:
 SCHEMA_VERSION = 1
 _SHORT = 12
 """Digits of a digest in the names of folders."""
+_UNKNOWN_S = 1.0
+"""Weight of every run if no duration is known: each shard then gets as many runs."""
 _UNKNOWN = "unknown"
 """First word of the commit where there is no checkout."""
 
@@ -147,8 +151,8 @@ def make(
             f"expected --shards to be at most {len(plan.runs)}, the number of runs, got {shards}: "
             "use fewer shards, or raise --repeat"
         )
-    expected = [durations.get(run_durations.kind(run.title, run.subject)) for run in plan.runs]
-    numbers = balancing.assign(expected, shards)
+    expected = [durations.get((run.title, run.subject)) for run in plan.runs]
+    numbers = assigned(expected, shards)
     made = ShardedPlan(
         version=plan.versions["flake-hunt"],
         commit=plan.versions["commit"],
@@ -169,6 +173,25 @@ def make(
         ],
     )
     return msgspec.structs.replace(made, digest=_digest(msgspec.json.encode(made)))
+
+
+def assigned(expected: Sequence[float | None], shards: int) -> list[int]:
+    """Return the number of the shard of each run, from 1.
+
+    `expected` are the seconds of each run; None: not known, which counts as the median of the
+    known ones. The longest runs go first, each to the shard with the least work so far; of equal
+    ones the first, so that runs of equal weight are dealt in turn.
+    """
+    known = [seconds for seconds in expected if seconds is not None]
+    unknown = statistics.median(known) if known else _UNKNOWN_S
+    weights = [unknown if seconds is None else seconds for seconds in expected]
+    work = [(0.0, shard) for shard in range(1, shards + 1)]
+    numbers = [0] * len(weights)
+    for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):
+        spent, shard = work[0]
+        numbers[index] = shard
+        heapq.heapreplace(work, (spent + weights[index], shard))
+    return numbers
 
 
 def _scenario(name: str) -> PlannedScenario:

@@ -5,19 +5,19 @@ import collections
 import hypothesis
 from hypothesis import strategies
 
-from harness.campaign.sharding import balancing
+from harness.campaign.sharding import sharded_plans
 
 
 def test_without_durations_runs_are_dealt_in_turn() -> None:
-    assert balancing.assign([None] * 7, 3) == [1, 2, 3, 1, 2, 3, 1]
+    assert sharded_plans.assigned([None] * 7, 3) == [1, 2, 3, 1, 2, 3, 1]
 
 
 def test_a_long_run_has_a_shard_of_its_own() -> None:
-    assert balancing.assign([1.0, 9.0, 1.0, 1.0, 1.0], 2) == [2, 1, 2, 2, 2]
+    assert sharded_plans.assigned([1.0, 9.0, 1.0, 1.0, 1.0], 2) == [2, 1, 2, 2, 2]
 
 
 def test_an_unknown_duration_counts_as_the_median_of_the_known_ones() -> None:
-    assert balancing.assign([None, 8.0, 2.0, 2.0, None], 2) == [2, 1, 2, 2, 2]
+    assert sharded_plans.assigned([None, 8.0, 2.0, 2.0, None], 2) == [2, 1, 2, 2, 2]
 
 
 @hypothesis.given(
@@ -30,9 +30,9 @@ def test_no_shard_is_empty_and_none_has_more_than_the_fair_share_and_one_run(
 ) -> None:
     """The bound of Graham's list scheduling."""
     shards = data.draw(strategies.integers(1, len(expected)))
-    numbers = balancing.assign(expected, shards)
+    numbers = sharded_plans.assigned(expected, shards)
     assert set(numbers) == set(range(1, shards + 1))
-    assert numbers == balancing.assign(expected, shards)
+    assert numbers == sharded_plans.assigned(expected, shards)
     if None not in expected:
         work: collections.defaultdict[int, float] = collections.defaultdict(float)
         for number, seconds in zip(numbers, expected, strict=True):
