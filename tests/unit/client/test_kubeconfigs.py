@@ -228,7 +228,7 @@ def test_what_cannot_be_used(write: Any, content: Any, text: str, tmp_path: path
     assert text in str(caught.value)
     assert str(path) in str(caught.value)
     for read in (
-        lambda: cluster_reading.read([path], context="", namespace=""),
+        lambda: cluster_reading.read([path], namespace=""),
         lambda: kubeconfigs.extract([path], tmp_path / "copy"),
     ):
         with pytest.raises(errors.KubeconfigError) as copied:
