@@ -12,13 +12,11 @@ APPLY = "application/apply-patch+yaml"
 
 
 def config(name: str, value: str = "0", **labels: str) -> Document:
-    """A ConfigMap."""
     metadata = {"name": name, "labels": labels}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"v": value}}
 
 
 def pod(name: str, **labels: str) -> Document:
-    """A Pod with one container."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -35,7 +33,6 @@ def other_image(name: str) -> Document:
 
 
 def device_class(name: str) -> Document:
-    """A DeviceClass that takes any device of the driver."""
     selectors = [{"cel": {"expression": f"device.driver == {DRIVER!r}"}}]
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -46,7 +43,6 @@ def device_class(name: str) -> Document:
 
 
 def resource_slice(name: str, *devices: str) -> Document:
-    """A ResourceSlice of a pool of its own."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
@@ -61,7 +57,6 @@ def resource_slice(name: str, *devices: str) -> Document:
 
 
 def claim(name: str) -> Document:
-    """A ResourceClaim for one device."""
     request = {"name": "gpu", "exactly": {"deviceClassName": CLASS}}
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -78,7 +73,6 @@ def allocation(pool: str, device: str) -> Document:
 
 
 def lease(name: str, holder: str) -> Document:
-    """A Lease."""
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

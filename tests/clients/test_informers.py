@@ -49,7 +49,6 @@ class Informer:
         self._told.put((kind, found.metadata.name))
 
     def told(self, count: int) -> list[tuple[str, str]]:
-        """The next things that it tells."""
         return [self._told.get(timeout=TIMEOUT_S) for _ in range(count)]
 
     def cached(self) -> dict[str, str]:

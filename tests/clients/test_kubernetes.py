@@ -39,7 +39,6 @@ def namespace(core: Any) -> str:
 
 
 def refused(call: Any, *arguments: Any, **options: Any) -> tuple[int, str]:
-    """Code and reason of the Status that the exception carries."""
     with pytest.raises(kubernetes.client.ApiException) as caught:
         call(*arguments, **options)
     status = json.loads(caught.value.body)

@@ -87,7 +87,6 @@ class World:
         self.run_for(1.0)
 
     def kill(self) -> None:
-        """End the controller's threads where they are."""
         self._runtime.kill()
 
     def run_for(self, seconds: float, *, done: Callable[[], bool] = lambda: False) -> None:
@@ -97,12 +96,10 @@ class World:
     def send(
         self, method: str, path: str, body: bytes | None, content_type: str
     ) -> transports.Response:
-        """Send a request as another client."""
         request = transports.Request(method=method, path=path, body=body, content_type=content_type)
         return self.transport.send(request)
 
     def on_commit(self, listener: Callable[[watch_cache.Commit], None]) -> None:
-        """Call the listener for every commit from now on."""
         self.store.listen(listener)
 
 

@@ -36,7 +36,6 @@ class Names:
         self.claims.setdefault(name, f"{generate_name}<claim:{len(self.claims) + 1}>")
 
     def value(self, value: Any) -> Any:
-        """The value with placeholders in all its texts."""
         if isinstance(value, str):
             for name, placeholder in self.claims.items():
                 value = value.replace(name, placeholder)

@@ -30,7 +30,6 @@ PATCH_TYPES = {kind.name.lower(): kind.value for kind in apis.PatchKind}
 
 
 def cases() -> Iterator[Object]:
-    """The recorded cases."""
     with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
@@ -171,7 +170,6 @@ class _Replay:
     # ------------------------------------------------------------------------ references
 
     def _filled(self, value: Any) -> Any:
-        """The value with its references replaced."""
         if isinstance(value, str):
             return REFERENCE.sub(lambda found: self._referred(found[1]), value)
         if isinstance(value, list):

@@ -33,7 +33,6 @@ DIFFERENCES = {
 
 
 def differing(group: str, release: str | None) -> dict[str, list[str]]:
-    """The differences of each case of a group that has some."""
     found = {case["name"]: replaying.replay(case, release) for case in GROUPS[group]}
     return {name: differences for name, differences in found.items() if differences}
 

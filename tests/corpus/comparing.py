@@ -28,7 +28,6 @@ class Judgement:
 
 
 def judge(steps: Sequence[Mapping[str, Any]], answers: Sequence[Any]) -> Judgement:
-    """Compare the recorded answers with these."""
     structure: list[Difference] = []
     messages: list[Difference] = []
     for number, step in enumerate(steps, start=1):

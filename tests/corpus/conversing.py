@@ -23,7 +23,6 @@ COLLECT_TIMEOUT_S = 15.0
 
 
 def converse(wire: wires.Wire, case: Case) -> list[Any]:
-    """The normalised answers to the steps of the case."""
     unique = "u" + "".join(random.choices(string.ascii_lowercase + string.digits, k=6)) + "z"
     conversation = _Conversation(wire, case["steps"], unique)
     if case.get("namespace", "/namespaces/{{u}}/" in json.dumps(case["steps"])):
@@ -137,7 +136,6 @@ def _parse(raw: bytes, content_type: str) -> Any:
 
 
 def _compared(body: Any, step: Step) -> Any:
-    """Return the part of a body that the step is about."""
     if "select" in step and isinstance(body, dict):
         body = _project(body, step["select"])
     return _drop(body, step.get("ignore", ()))

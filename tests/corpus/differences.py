@@ -21,7 +21,6 @@ class Difference:
 
 
 def known() -> list[Difference]:
-    """The list."""
     document = tomllib.loads(LIST.read_text(encoding="utf-8"))
     return [
         Difference(item["reason"], tuple(item["cases"]), item.get("sometimes", False))
@@ -30,7 +29,6 @@ def known() -> list[Difference]:
 
 
 def reasons() -> Mapping[str, str]:
-    """The reason of each case in the list."""
     return {case: item.reason for item in known() for case in item.cases}
 
 

@@ -51,7 +51,6 @@ class Normaliser:
         return self._value(value, "")
 
     def header(self, text: str, now: datetime.datetime) -> str:
-        """A header's value in its normal form."""
         self._now = now
         return self._text(text)
 

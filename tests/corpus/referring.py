@@ -18,7 +18,6 @@ class References:
         self.bodies: dict[int, Any] = {}
 
     def fill(self, value: Any) -> Any:
-        """The value with its references resolved."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, list):

@@ -24,7 +24,6 @@ TEXT_LENGTH_MAX = 300
 
 
 def main() -> None:
-    """Replay, print, exit."""
     options = _options()
     chosen = [case for case in replaying.cases(options.kubernetes) if _is_chosen(case, options)]
     if not chosen:

@@ -40,7 +40,6 @@ class Result:
 
 
 def cases(kubernetes: str = KUBERNETES) -> Iterator[conversing.Case]:
-    """The cases that hold for a version."""
     with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
         for line in lines:
             case = json.loads(line)
@@ -49,7 +48,6 @@ def cases(kubernetes: str = KUBERNETES) -> Iterator[conversing.Case]:
 
 
 def replay(wire: wires.Wire, chosen: Iterable[conversing.Case]) -> Iterator[Result]:
-    """The results, in the order of the cases."""
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         yield from pool.map(lambda case: Result(case, _judge(wire, case)), chosen)
 

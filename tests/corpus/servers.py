@@ -13,7 +13,6 @@ TIMEOUT_S = 60
 
 @contextlib.contextmanager
 def running() -> Iterator[kubeconfigs.Endpoint]:
-    """Its plain endpoint, while it runs."""
     with tempfile.TemporaryDirectory() as folder:
         directory = pathlib.Path(folder)
         plain = directory / "plain"

@@ -29,7 +29,6 @@ class Wire:
         self._context = endpoint.context()
 
     def send(self, request: Document) -> "Answer":
-        """The answer, still to be read and to be closed."""
         connection = self._connect()
         try:
             return Answer(connection, self._exchange(connection, request))
@@ -95,13 +94,11 @@ class Answer:
                     yield line
 
     def interrupt(self) -> None:
-        """End the body for its reader."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Read no more."""
         self.response.close()
         self._connection.close()
 
@@ -154,6 +151,5 @@ class Watch:
             events.append(json.loads(line))
 
     def close(self) -> None:
-        """End it now."""
         self._answer.interrupt()
         self._thread.join(TIMEOUT_S)

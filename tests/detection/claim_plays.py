@@ -62,6 +62,5 @@ PLAYS: tuple[Play, ...] = (
 
 
 def judge(play: Play, *chosen: str) -> dict[str, verdicts.Verdict]:
-    """The verdict of each check of the lives of claims that had something to examine."""
     found = claim_judging.answers(play[2](chosen)).values()
     return {item.check: item.verdict for item in found if isinstance(item, verdicts.CheckResult)}

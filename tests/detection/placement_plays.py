@@ -151,7 +151,6 @@ EXPOSED = frozenset(play.exposes for play in PLAYS)
 
 
 def judge(play: Play, *defects: str) -> dict[str, verdicts.Verdict]:
-    """The verdict of each check that had something to examine."""
     seen = placements.fold(play.perform(defects))
     return {item.check: item.verdict for item in _answers(seen, play.view)}
 

@@ -192,7 +192,6 @@ def _template(stream: random.Random, name: str) -> Object:
 
 
 def bind(seed: int, defects: Sequence[str]) -> Found:
-    """A scheduler binds a pod with one or two claims."""
     stream = random.Random(seed)
     server = local_servers.LocalServer()
     recorder = commit_recording.Recorder(server)

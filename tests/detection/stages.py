@@ -39,7 +39,6 @@ class Stage(concurrency.RealRuntime):
     # -------------------------------------------------------------------- the test's side
 
     def hold(self, actor: str, step: str, *, time: int = 1) -> None:
-        """Have the actor stop when it comes to the step for this time."""
         self._held.add((actor, step, time))
 
     def start(self, actor: str, action: Callable[[], object]) -> None:
@@ -86,7 +85,6 @@ class Stage(concurrency.RealRuntime):
         return _SeenCondition(self, name)
 
     def arrive(self, step: str) -> None:
-        """The calling actor has come to a step."""
         actor = self.current_thread_name()
         with self._changed:
             self.arrivals[actor, step] += 1
@@ -98,14 +96,12 @@ class Stage(concurrency.RealRuntime):
             assert self._changed.wait_for(lambda: actor not in self._resting, TIMEOUT_S)
 
     def waits(self, name: str) -> None:
-        """The calling actor is about to wait for another one."""
         actor = self.current_thread_name()
         with self._changed:
             self.arrivals[actor, f"{name}.waiting"] += 1
         self._rest(actor, "waiting")
 
     def goes_on(self) -> None:
-        """The calling actor waits no more."""
         with self._changed:
             self._resting.pop(self.current_thread_name(), None)
 

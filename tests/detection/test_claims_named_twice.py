@@ -22,7 +22,6 @@ def devices(world: plugin_world.World, name: str) -> set[str]:
 
 
 def scheduled(*chosen: str, release: str | None = None) -> plugin_world.World:
-    """Pod q is scheduled between Reserve and PreBind of pod p, which names claim c twice."""
     world = plugin_world.World(
         local_servers.LocalServer(),
         assembling.parts(chosen, release=release),
@@ -65,7 +64,6 @@ def test_the_defect_gives_its_device_to_the_other_pod(
 
 
 def freed_between(release: str | None = None) -> plugin_world.World:
-    """Claim c is freed between the writes of its entries, and both its devices are given away."""
     parts = assembling.parts((), release=release)
     world = plugin_world.World(local_servers.LocalServer(), parts, devices=["a", "b"])
     for name in "cde":

@@ -29,7 +29,6 @@ Pair = tuple[type, type]
 
 
 def every_replacement() -> Iterator[tuple[str, Pair]]:
-    """All of the subject and of the kubelets, by name."""
     catalogues = (defects.CATALOGUE, remedies.CATALOGUE)
     named = [(name, known.named(name)) for known in catalogues for name in known.names()]
     for release in releases.names():
@@ -49,7 +48,6 @@ def _pair(item: replacements.Replacement) -> Pair:
 
 
 def unused(replacement: type, correct: type) -> Iterator[str]:
-    """Yield a sentence for each name that a replacement overrides in vain."""
     own = [kind for kind in replacement.__mro__ if kind not in correct.__mro__]
     names = set(_own(replacement, correct))
     overridden = {name for name in names if hasattr(correct, name)}

@@ -80,7 +80,6 @@ class World:
         self.server.close()
 
     def judge(self) -> tuple[verdicts.CheckResult, verdicts.CheckResult]:
-        """Let the bound pods run, stop the scheduler, and judge its progress and its books."""
         for pod in self.api.list(apis.PODS, namespace="default").items:
             if pod["spec"].get("nodeName"):
                 running = {**pod, "status": {**pod["status"], "phase": "Running"}}

@@ -74,7 +74,6 @@ class Cluster:
         self.kubeconfig = self.run("kubeconfig", "e2e").stdout.strip()
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """`flake-hunt cluster …`"""
         return subprocess.run(
             processes.command("cluster", *arguments),
             capture_output=True,

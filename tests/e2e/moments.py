@@ -129,7 +129,6 @@ def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
 
 
 def life_s(kind: Kind, place: remains.Place) -> float:
-    """How long it takes when it is left alone."""
     begun = time.monotonic()
     with running.started(place.folder, *kind.arguments, env=place.environment()) as command:
         with contextlib.suppress(subprocess.TimeoutExpired):

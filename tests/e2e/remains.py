@@ -77,7 +77,6 @@ def shared_memory(command: running.Command) -> set[str]:
 
 
 def _processes(command: running.Command, place: Place) -> list[str]:
-    """By the mark in their environment, and by our folder in their arguments."""
     found = command.others() | dict(_with_argument(place, but=command.process.pid))
     return [f"process {pid} {line}" for pid, line in found.items()]
 

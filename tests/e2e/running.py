@@ -98,11 +98,9 @@ class Command:
             )
 
     def wait(self, *, timeout_s: float = TIMEOUT_S) -> int:
-        """Its exit code."""
         return self.process.wait(timeout_s)
 
     def text(self) -> str:
-        """Its output."""
         return self.output.read_text()
 
     def others(self) -> dict[int, str]:
@@ -133,13 +131,11 @@ class Command:
         return max(found)
 
     def wait_for_text(self, words: str) -> None:
-        """Until its output has these words."""
         clocks.wait_until(
             lambda: words in self.text(), timeout_s=TIMEOUT_S, why=f"{words!r} to be printed"
         )
 
     def require_alone(self) -> None:
-        """Nothing that it started is left."""
         try:
             clocks.wait_until(lambda: not self.others(), timeout_s=20, why="every process to go")
         except errors.WaitTimeoutError as error:
@@ -153,7 +149,6 @@ def started(
     env: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
 ) -> Iterator[Command]:
-    """A command that leaves nothing behind, whatever the test does."""
     command = Command(folder, *arguments, env=env, prefix=prefix)
     try:
         yield command
@@ -208,20 +203,17 @@ def api(kubeconfig: pathlib.Path) -> Iterator[apis.Api]:
 
 
 def scenario(folder: pathlib.Path) -> pathlib.Path:
-    """The small scenario as a file."""
     path = folder / "small.toml"
     path.write_text(SMALL_SCENARIO)
     return path
 
 
 def run_directory(folder: pathlib.Path) -> pathlib.Path:
-    """The one run directory below the folder's reports."""
     (plan,) = folder.glob("reports/small/*/plan.json")
     return plan.parent
 
 
 def text(path: pathlib.Path) -> str:
-    """The text of a file of a run, which may be compressed by now."""
     (form,) = directories.forms(path)
     with form.open("rb") as file:
         is_plain = form == path
@@ -230,7 +222,6 @@ def text(path: pathlib.Path) -> str:
 
 
 def require_noted(directory: pathlib.Path, provider: str) -> None:
-    """The run has noted its cluster, and kept no credentials."""
     found = json.loads((directory / "cluster.json").read_text())
     assert found["provider"] == provider
     assert found["versions"]

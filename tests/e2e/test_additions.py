@@ -239,7 +239,6 @@ def plugin(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
 
 
 def printed(folder: pathlib.Path, *arguments: str, code: int = 0) -> str:
-    """The output of a command in the folder, which ends with this exit code."""
     found, text = running.run(folder, *arguments)
     assert found == code, text
     return text
@@ -278,7 +277,6 @@ def test_a_copy_of_the_package(package: pathlib.Path) -> None:
 
 
 def require_catalogued(package: pathlib.Path) -> None:
-    """Commands and pages that list what there is have the new ones."""
     text = printed(package, "defects", "in-flight-forgotten")
     assert "kubernetes#99999" in text
     assert "--as 1.34.2, 1.34.9, 1.35.6, 1.36.2" in " ".join(text.split())

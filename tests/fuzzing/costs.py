@@ -51,7 +51,6 @@ class Cost:
 
     @property
     def is_too_much(self) -> bool:
-        """Return whether it exceeds a limit."""
         return (
             self.wait_s > WAIT_MAX_S
             or self.cpu_s > CPU_MAX_S
@@ -84,25 +83,21 @@ class Other:
         self._longest_s = max(self._longest_s, _now_s() - self._begun_s)
 
     def begin(self) -> None:
-        """Forget what was measured."""
         with self._lock:
             self._longest_s, self._begun_s = 0.0, _now_s()
 
     def longest_s(self) -> float:
-        """Return the longest wait since, the one that goes on included."""
         with self._lock:
             self._note()
             return self._longest_s
 
     def stop(self) -> None:
-        """End it."""
         self._ends.set()
         self._thread.join()
 
 
 @contextlib.contextmanager
 def serving(directory: pathlib.Path) -> Iterator[wires.Server]:
-    """A server process with objects in it."""
     server = wires.Server(directory)
     try:
         for collection, document in expensive.seeds():

@@ -84,42 +84,35 @@ def seeds() -> Iterator[tuple[str, Any]]:
 def of(
     kind: str, name: str, *, version: str = "v1", labels: Any = None, **parts: Any
 ) -> dict[str, Any]:
-    """Return an object."""
     meta = {"name": name} | ({"labels": labels} if labels else {})
     return {"kind": kind, "apiVersion": version, "metadata": meta, **parts}
 
 
 def claim(name: str, asked: list[Any], **devices: Any) -> dict[str, Any]:
-    """Return a claim for these requests."""
     spec = {"devices": {"requests": asked, **devices}}
     return of("ResourceClaim", name, version="resource.k8s.io/v1", spec=spec)
 
 
 def request(name: str = "r", **exactly: Any) -> dict[str, Any]:
-    """Return a request for one device."""
     return {"name": name, "exactly": {"deviceClassName": "c", **exactly}}
 
 
 def device(number: int, attributes: int = 8) -> dict[str, Any]:
-    """Return a device with some attributes."""
     named = {f"a{n}": {"string": f"v{n}"} for n in range(attributes)}
     return {"name": f"d{number}", "attributes": named, "capacity": {"m": {"value": "1Gi"}}}
 
 
 def device_slice(name: str, devices: list[Any], **spec: Any) -> dict[str, Any]:
-    """Return a slice of these devices."""
     pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
     whole = {"driver": "e.com", "nodeName": "n", "pool": pool, "devices": devices, **spec}
     return of("ResourceSlice", name, version="resource.k8s.io/v1", spec=whole)
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:
-    """Return a pod."""
     return of("Pod", name, spec={"containers": [{"name": "m", "image": "i"}], **spec})
 
 
 def create(name: str, collection: str, body: Any, media: str = JSON, query: str = "") -> Costly:
-    """Return a creation."""
     data = body if isinstance(body, bytes) else msgspec.json.encode(body)
     headers = {"Content-Type": media}
     return Costly(
@@ -128,7 +121,6 @@ def create(name: str, collection: str, body: Any, media: str = JSON, query: str 
 
 
 def patch(name: str, target: str, body: Any, media: str) -> Costly:
-    """Return a patch."""
     data = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return Costly(
         name=name,
@@ -198,7 +190,6 @@ def merge_patches() -> Iterator[Costly]:
 
 
 def entry(number: int) -> dict[str, Any]:
-    """Return an entry of managedFields."""
     return {"manager": f"m{number}", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:data": {f"f:k{number}": {}}}}  # fmt: skip
 
 
@@ -224,7 +215,6 @@ def strategic_patches() -> Iterator[Costly]:
 
 
 def applied() -> Iterator[Costly]:
-    """Yield configurations to apply, in JSON and YAML."""
     wide = {f"k{n}": "v" for n in range(2_900)}
     for count in (2_900, 30_000, 150_000):
         keys = {f"k{n}": "w" for n in range(count)}
@@ -251,7 +241,6 @@ def applied() -> Iterator[Costly]:
 
 
 def nested(start: bytes, middle: bytes, end: bytes, depth: int) -> bytes:
-    """Return something in something in something."""
     return start * depth + middle + end * depth
 
 
@@ -399,13 +388,11 @@ def in_protobuf() -> Iterator[Costly]:
 
 
 def get(name: str, target: str, **query: str) -> Costly:
-    """Return a GET."""
     text = urllib.parse.urlencode(query, safe="=,()!/")
     return Costly(name=name, method="GET", target=f"{target}?{text}" if text else target)
 
 
 def selectors() -> Iterator[Costly]:
-    """Yield selectors as long as a query may be, on a thousand objects."""
     size = 60_000
     labels = {
         "many terms": ",".join(f"k{n}=v" for n in range(6_000)),
@@ -488,7 +475,6 @@ def in_cel() -> Iterator[Costly]:
 
 
 def device_class(texts: list[str]) -> dict[str, Any]:
-    """Return a class with these selectors."""
     spec = {"selectors": [{"cel": {"expression": text}} for text in texts]}
     return of("DeviceClass", "x", version="resource.k8s.io/v1", spec=spec)
 
@@ -497,7 +483,6 @@ def device_class(texts: list[str]) -> dict[str, Any]:
 
 
 def numbers() -> Iterator[Costly]:
-    """Yield quantities and other numbers, huge and tiny."""
     texts = {
         "1e1000000": "1e1000000",
         "1e-1000000": "1e-1000000",
@@ -526,8 +511,6 @@ def numbers() -> Iterator[Costly]:
 
 
 def metadata() -> Iterator[Costly]:
-    """Yield names, labels, owners and managed fields."""
-
     def with_meta(what: str, /, **meta: Any) -> Costly:
         document = of("ConfigMap", "x")
         document["metadata"] |= meta
@@ -559,7 +542,6 @@ def metadata() -> Iterator[Costly]:
 
 
 def specs() -> Iterator[Costly]:
-    """Yield objects with long lists of whatever their kinds have."""
     for count in (128, 1_000, 30_000):
         yield create(f"slice: {count} devices", SLICES, device_slice("x", [device(n, 2) for n in range(count)]))  # fmt: skip
         yield create(f"slice: {count} times one device", SLICES, device_slice("x", [{"name": "d"}] * count))  # fmt: skip
@@ -636,7 +618,6 @@ def heads() -> Iterator[Costly]:
 
 
 def lists() -> Iterator[Costly]:
-    """Yield lists and objects in every form."""
     forms = {
         "json": JSON,
         "yaml": YAML,

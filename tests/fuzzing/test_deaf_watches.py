@@ -37,7 +37,6 @@ def test_memory_does_not_grow_with_the_number_of_deaf_watches(tmp_path: pathlib.
 
 
 def deaf(server: wires.Server) -> socket.socket:
-    """Return a connection whose system buffers are small."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect((server.endpoint.host, server.endpoint.port))
@@ -45,7 +44,6 @@ def deaf(server: wires.Server) -> socket.socket:
 
 
 def write(server: wires.Server, number: int) -> None:
-    """Create an object."""
     document = expensive.of("ConfigMap", f"x{number}", data={"a": "x" * BYTES})
     answer = server.send("POST", expensive.CONFIGMAPS, json.dumps(document).encode())
     assert answer.status == 201

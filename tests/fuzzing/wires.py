@@ -62,7 +62,6 @@ class Server:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """The answer on a connection of its own, which must come."""
         head = {"Authorization": f"Bearer {self.endpoint.token}", **(headers or {})}
         where = self.endpoint.host, self.endpoint.port
         with contextlib.closing(
@@ -77,13 +76,11 @@ class Server:
 
     @contextlib.contextmanager
     def connected(self) -> Iterator[socket.socket]:
-        """A bare connection."""
         where = self.endpoint.host, self.endpoint.port
         with socket.create_connection(where, TIMEOUT_S) as connection:
             yield connection
 
     def head(self, method: str, target: str, *more: str) -> bytes:
-        """The head of a request."""
         lines = [
             f"{method} {target} HTTP/1.1",
             "Host: x",
@@ -101,7 +98,6 @@ class Server:
         assert "exception was never retrieved" not in log, log[-3000:]
 
     def stop(self) -> None:
-        """End it."""
         self.process.kill()
 
 
@@ -124,7 +120,6 @@ def require_sense(answer: Answer) -> None:
 
 
 def _status(answer: Answer) -> Mapping[str, Any]:
-    """The Status in an answer, in whichever form its client accepted."""
     if "protobuf" in answer.content_type:
         envelope = protobuf.open_envelope(answer.body)
         found = protobuf.read(api_types.of_kind("", "v1", "Status"), envelope.message)

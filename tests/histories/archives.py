@@ -22,7 +22,6 @@ def run(
     scenario: str = building.SCENARIO,
     changes: Mapping[str, Any] | None = None,
 ) -> directories.RunDirectory:
-    """A judged run `<reports>/<scenario>/<name>` whose run id is its name."""
     made = building.build(
         reports / scenario / name,
         TEXTS[verdict],

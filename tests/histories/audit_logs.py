@@ -14,12 +14,10 @@ VERBS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
 
 
 def lines(text: str, *, names: language.Names | None = None) -> bytes:
-    """The whole log of a history."""
     return b"".join(line(item) for item in events(text, names=names))
 
 
 def of_records(body: Iterable[records.Body]) -> bytes:
-    """The log of the observed changes of claims and pods."""
     return b"".join(
         line(of_observation(item))
         for item in body
@@ -28,19 +26,16 @@ def of_records(body: Iterable[records.Body]) -> bytes:
 
 
 def line(item: dict[str, Any]) -> bytes:
-    """One line of a log."""
     return json.dumps(item, separators=(",", ":")).encode() + b"\n"
 
 
 def events(text: str, *, names: language.Names | None = None) -> list[dict[str, Any]]:
-    """One event for each commit of a claim or pod."""
     world = language.World(names or {})
     seen = [world.commit(commit) for commit in language.commits(text)]
     return [of_observation(item) for item in seen if item is not None]
 
 
 def of_observation(item: records.Observation) -> dict[str, Any]:
-    """The event of the request that an observation came from."""
     return event(item.resource, VERBS[item.type], msgspec.json.decode(item.object))
 
 

@@ -23,17 +23,14 @@ Change = Callable[[list[Event]], list[Event]]
 
 
 def _without(index: int) -> Change:
-    """The log lacks one event."""
     return lambda events: [*events[:index], *events[index + 1 :]]
 
 
 def _without_object(name: str) -> Change:
-    """The log lacks all events of one object."""
     return lambda events: [event for event in events if event["objectRef"]["name"] != name]
 
 
 def _with_another_device(events: list[Event]) -> list[Event]:
-    """Claim b was given another device."""
     return json.loads(json.dumps(events).replace('"D2"', '"D3"'))
 
 
@@ -42,7 +39,6 @@ def _with_another_node(events: list[Event]) -> list[Event]:
 
 
 def _without_bodies(events: list[Event]) -> list[Event]:
-    """The policy has the level Metadata."""
     return [
         {key: value for key, value in event.items() if key != "responseObject"}
         | {"level": "Metadata"}
@@ -72,7 +68,6 @@ def all_of_them() -> Iterator[specimens.Specimen]:
 
 
 def _parts(events: list[Event], *, form: int) -> dict[str, bytes]:
-    """The log in one part, in two, or compressed."""
     lines = [audit_logs.line(event) for event in events]
     match form:
         case 0:

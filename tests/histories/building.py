@@ -87,12 +87,10 @@ def _audit_log(
 
 
 def planned_faults(applied: Iterable[records.FaultApplied]) -> list[plans.PlannedFault]:
-    """One for each kind."""
     return [fault(kind) for kind in dict.fromkeys(item.kind for item in applied)]
 
 
 def fault(kind: str, **options: Any) -> plans.PlannedFault:
-    """A fault of the scheduler that has the name of its kind."""
     plain = {"name": kind, "carrier": "server", "clients": [fault_words.CLIENT]}
     return plans.PlannedFault(
         **plain | {"kind": kind, "text": f"{kind}, written by hand"} | options
@@ -159,14 +157,12 @@ def write(
 
 
 def step(seq: int, thread: str, name: str, ts_ns: int, **fields: object) -> records.Step:
-    """A step of the subject."""
     return records.Step(seq=seq, ts_ns=ts_ns, thread=thread, name=name, fields=fields)
 
 
 def processes(
     phases: Sequence[records.Phase] = (), subject: Sequence[str] = (SCHEDULER,)
 ) -> Iterable[records.Body]:
-    """The journal of the processes of a run that went as it should."""
     start = language.at(0)
     names = ["recorder", KUBELET, *subject, "traffic"]
     first, *later = phases or (
@@ -199,7 +195,6 @@ def _calls(created: Iterable[tuple[str, str, str, int]]) -> Iterable[records.Bod
 
 
 def invocation(op: int, resource: str, name: str) -> records.Invocation:
-    """A create that is about to be made."""
     return records.Invocation(
         op=op,
         user="user-0",
@@ -212,7 +207,6 @@ def invocation(op: int, resource: str, name: str) -> records.Invocation:
 
 
 def acknowledgement(op: int, uid: str, rv: int) -> records.Completion:
-    """Its good end."""
     return records.Completion(
         op=op,
         outcome="ok",

@@ -34,7 +34,6 @@ def plan(
 
 
 def fold(body: Iterable[records.Body]) -> tuple[claim_lives.ClaimLives, pod_lives.PodLives]:
-    """The lives of the claims and pods of a history."""
     lives, pods = claim_lives.ClaimLives(), pod_lives.PodLives()
     folders.fold(body, lives, pods)
     return lives, pods
@@ -45,7 +44,6 @@ def answers(
     faults: Sequence[plans.PlannedFault] = (),
     applied: Sequence[records.FaultApplied] = (),
 ) -> dict[str, verdicts.Answer]:
-    """The answers of all these checks by their names."""
     body = list(body)
     lives, pods = fold(body)
     copies = template_copies.TemplateCopies()
@@ -62,7 +60,6 @@ def answers(
 
 
 def judge(check: str, text: str, **options: Any) -> verdicts.Answer:
-    """The answer of one check about a history of the language."""
     return answers(language.observe(text), **options)[check]
 
 

@@ -12,32 +12,26 @@ Body = list[records.Body]
 
 
 def processes(directory: directories.RunDirectory) -> pathlib.Path:
-    """The orchestrator's journal."""
     return directory.processes
 
 
 def observations(directory: directories.RunDirectory) -> pathlib.Path:
-    """The recorder's journal."""
     return directory.observations
 
 
 def operations(directory: directories.RunDirectory) -> pathlib.Path:
-    """The journal of the load."""
     return directory.operations(building.TRAFFIC)
 
 
 def steps(directory: directories.RunDirectory) -> pathlib.Path:
-    """The scheduler's steps."""
     return directory.steps(building.SCHEDULER)
 
 
 def preparations(directory: directories.RunDirectory) -> pathlib.Path:
-    """The journal of the kubelets' driver."""
     return directory.preparations(building.KUBELET)
 
 
 def faults(directory: directories.RunDirectory) -> pathlib.Path:
-    """The record of the faults, of a run that has some."""
     return directory.faults
 
 
@@ -50,8 +44,6 @@ def missing(file: File) -> Damage:
 
 
 def no_trailer(file: File) -> Damage:
-    """The writer was killed between two records."""
-
     def damage(directory: directories.RunDirectory) -> None:
         lines = file(directory).read_bytes().splitlines(keepends=True)
         file(directory).write_bytes(b"".join(lines[:-1]))
@@ -69,8 +61,6 @@ def torn(file: File) -> Damage:
 
 
 def garbled(file: File, line: int = 2) -> Damage:
-    """A line in the middle lost its beginning."""
-
     def damage(directory: directories.RunDirectory) -> None:
         lines = file(directory).read_bytes().splitlines(keepends=True)
         lines[line - 1] = lines[line - 1][7:]
@@ -80,7 +70,6 @@ def garbled(file: File, line: int = 2) -> Damage:
 
 
 def of_another_run(file: File) -> Damage:
-    """The file was copied here from another run."""
     return lambda directory: _rewrite(file(directory), list, run_id="another")
 
 
@@ -90,7 +79,6 @@ def changed(file: File, change: Callable[[Body], Body]) -> Damage:
 
 
 def appended(file: File, *more: records.Body) -> Damage:
-    """Some records more."""
     return changed(file, lambda body: [*body, *more])
 
 
@@ -108,8 +96,6 @@ def dropped(file: File, unwanted: Callable[[records.Body], bool], *, first: bool
 
 
 def swapped(file: File, one: int, other: int) -> Damage:
-    """Two records came in the wrong order."""
-
     def change(body: Body) -> Body:
         body[one], body[other] = body[other], body[one]
         return body
@@ -143,14 +129,12 @@ def process_died(process: str = building.SCHEDULER, *, exit_code: int = -9) -> D
 
 
 def timed_out() -> Damage:
-    """The time was up."""
     return before_the_end(
         records.Phase(name="timed out", ts_ns=0, detail="load took more than 60 s")
     )
 
 
 def ended_early() -> Damage:
-    """The run gave up."""
     return before_the_end(records.Phase(name="ended early", ts_ns=0, detail="scheduler has died"))
 
 

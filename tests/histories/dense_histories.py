@@ -18,7 +18,6 @@ CHANGES = {"resources": RESOURCES, "dense_revisions": True}
 
 
 def plan() -> plans.Plan:
-    """The plan of such a run."""
     return msgspec.structs.replace(building.plan(), resources=RESOURCES, dense_revisions=True)
 
 

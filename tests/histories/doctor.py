@@ -41,7 +41,6 @@ class Finding:
     problem: str
 
     def __str__(self) -> str:
-        """Return a line for people."""
         return f"{self.specimen}, seed {self.seed}: {self.edit}: {self.problem}"
 
 
@@ -55,7 +54,6 @@ class Tally:
     findings: list[Finding] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return a line for people."""
         mean_ms = 1e3 * self.seconds / max(self.judged, 1)
         return (
             f"{self.judged} directories, {len(self.findings)} judged wrongly or slowly; "
@@ -119,7 +117,6 @@ _BROKEN = "the check failed: "
 
 
 def worse_than_valid() -> list[specimens.Specimen]:
-    """Return the directories whose verdict can become better."""
     found = [*specimens.all_of_them(), *audited_specimens.all_of_them()]
     return [item for item in found if item.verdict is not verdicts.Verdict.VALID]
 

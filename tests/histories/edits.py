@@ -27,7 +27,6 @@ class Unsuited(Exception):  # noqa: N818 - an answer, not an error
 
 
 def draw(chosen: specimens.Specimen, rng: random.Random) -> Edit:
-    """Draw an edit that changes something."""
     while True:
         name = rng.choice(sorted(chosen.journals))
         kind = rng.choice(sorted(_KINDS))
@@ -59,7 +58,6 @@ def _drop(body: Records, rng: random.Random) -> str:
 
 
 def _drop_object(body: Records, rng: random.Random) -> str:
-    """Drop all records of one object."""
     uids = re.findall(rb'"uid": ?"([^"]+)"', body[_index(body, rng)])
     if not uids:
         raise Unsuited
@@ -93,7 +91,6 @@ def _empty_middle(body: Records, rng: random.Random) -> str:
 
 
 def _edit(body: Records, rng: random.Random) -> str:
-    """Change one value of one record."""
     index = _index(body, rng)
     document = json.loads(body[index])
     places = [path for path in _leaves(document) if path != ("record",)]
@@ -139,7 +136,6 @@ _STRANGE: Sequence[Any] = (None, "", 0, -1, True, [], {}, 2**40, "9" * 30)
 
 
 def _leaves(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield the paths of all values below a value."""
     items: Sequence[tuple[str | int, Any]] = ()
     if isinstance(value, dict):
         items = list(value.items())

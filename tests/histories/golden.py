@@ -22,7 +22,6 @@ from tests.histories.golden_cases.case import Case
 
 
 def write(case: Case, folder: pathlib.Path) -> pathlib.Path:
-    """Write one directory below `folder` and return its path."""
     path = folder / case.check / case.name
     with (
         mock.patch.object(clocks, "boot_id", return_value="golden"),
@@ -72,7 +71,6 @@ def _plan(case: Case) -> dict[str, object]:
 
 
 def main() -> None:
-    """Replace all golden directories."""
     for path in specimens.GOLDEN.iterdir():
         if path.is_dir():
             shutil.rmtree(path)

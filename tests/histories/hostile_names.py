@@ -15,7 +15,6 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def build(path: pathlib.Path) -> directories.RunDirectory:
-    """A run in which every name is hostile, and so is what its scheduler says."""
     steps = [
         building.step(number, f"thread{EVIL}", f"step{EVIL}", number, **{f"key{EVIL}": EVIL})
         for number in range(3)

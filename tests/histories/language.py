@@ -100,7 +100,6 @@ class Commit:
 
     @property
     def ts_ns(self) -> int:
-        """When the recorder would have seen it."""
         return at(self.rv)
 
 
@@ -127,7 +126,6 @@ Item = Commit | Edge | Fault
 
 
 def at(rv: int) -> int:
-    """The time of a resourceVersion."""
     return START_NS + rv * COMMIT_NS
 
 
@@ -137,7 +135,6 @@ def after(rv: int) -> int:
 
 
 def device_id(name: str, names: Names | None = None) -> str:
-    """`driver/pool/device` of a device of the language."""
     return str(devices.DeviceID(DRIVER, POOL, (names or {}).get(name, name)))
 
 

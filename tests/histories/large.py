@@ -68,7 +68,6 @@ class _Commits:
         self._rv = FIRST_RV
 
     def observations(self) -> Iterator[records.Body]:
-        """The records of the recorder."""
         slices = list(self._slices())
         for resource in (observations.CLAIMS, observations.PODS):
             yield self._listed(resource, "first", 0)
@@ -82,7 +81,6 @@ class _Commits:
         yield from (msgspec.structs.replace(item, type="FINAL") for item in slices)
 
     def calls(self) -> Iterator[records.Body]:
-        """The creation of each claim was acknowledged."""
         rounds = -(-self._holds // (self._slots * self._per_claim))
         for op in range(rounds * self._slots):
             name, uid = _identity(*divmod(op, self._slots))
@@ -90,7 +88,6 @@ class _Commits:
             yield building.acknowledgement(op, uid, FIRST_RV)
 
     def _round(self, number: int) -> Iterator[records.Body]:
-        """The lives of one claim in each slot."""
         left = self._holds - number * self._slots * self._per_claim
         for slot in range(self._slots):
             yield self._claim("ADDED", number, slot)
@@ -155,7 +152,6 @@ def _identity(number: int, slot: int) -> tuple[str, str]:
 
 
 def _device(slot: int, turn: int) -> tuple[str, str]:
-    """The pool and name of a device."""
     number = slot * DEVICES_PER_SLOT + turn % DEVICES_PER_SLOT
     return f"worker-{number // DEVICES_PER_SLICE}", f"device-{number:05}"
 
@@ -182,7 +178,6 @@ _ALLOCATED = (
 
 
 def main(arguments: list[str]) -> int:
-    """Write a run directory and print its path."""
     parser = argparse.ArgumentParser(prog="python -m tests.histories.large")
     parser.add_argument("holds", type=int, help="number of holds, at least 1")
     parser.add_argument("folder", nargs="?", type=pathlib.Path, help="default: reports/large/HOLDS")

@@ -43,7 +43,6 @@ class Event:
 
 
 def gone(event: Event) -> Event:
-    """The object is deleted."""
     return dataclasses.replace(event, type="DELETED")
 
 
@@ -82,7 +81,6 @@ def piece(
 
 
 def device_class(*selectors: str, name: str = CLASS, config: Sequence[Object] = ()) -> Event:
-    """A class."""
     spec: Object = {"selectors": [{"cel": {"expression": text}} for text in selectors]}
     if config:
         spec["config"] = list(config)
@@ -100,34 +98,28 @@ def opaque(text: str, *requests: str, source: str = "") -> Object:
 
 
 def node(name: str, **labels: str) -> Event:
-    """A node."""
     return Event({"kind": "Node", "metadata": {"name": name, "uid": name, "labels": labels}})
 
 
 def exactly(name: str = "r", *selectors: str, **fields: Any) -> Object:
-    """A request."""
     return {"name": name, "exactly": option(*selectors, **fields)}
 
 
 def option(*selectors: str, **fields: Any) -> Object:
-    """The wishes of a request, or of an alternative."""
     chosen = [{"cel": {"expression": text}} for text in selectors]
     return {"deviceClassName": CLASS, "selectors": chosen, **fields}
 
 
 def result(name: str, *, pool: str = "n1", request: str = "r", **fields: Any) -> Object:
-    """A row of an allocation."""
     return {"request": request, "driver": DRIVER, "pool": pool, "device": name, **fields}
 
 
 def on(*names: str) -> Object:
-    """A NodeSelector for nodes with these names."""
     field = {"key": "metadata.name", "operator": "In", "values": list(names)}
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 
 
 def labelled(key: str, *values: str, operator: str = "In") -> Object:
-    """A NodeSelector for nodes with a label."""
     item = {"key": key, "operator": operator, "values": list(values)}
     return {"nodeSelectorTerms": [{"matchExpressions": [item]}]}
 
@@ -201,7 +193,6 @@ class Seen:
 
     @property
     def questions(self) -> allocation_judging.Questions:
-        """The input of the checks of allocations."""
         return allocation_judging.Questions(self.made, self.catalogue, self.demand)
 
     def evidence(
@@ -209,7 +200,6 @@ class Seen:
         plan: plans.Plan | None = None,
         views: Mapping[str, attempt_views.View] | None = None,
     ) -> protocol.Evidence:
-        """The same for a check in the form of the registry."""
         values = {
             allocation_judging.Questions: self.questions,
             pool_timelines.PoolTimelines: self.timelines,
@@ -219,7 +209,6 @@ class Seen:
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
-        """All of them."""
         return self.made, self.catalogue, self.timelines, self.bound, self.demand
 
 
@@ -249,7 +238,6 @@ def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> S
 
 
 def observed(event: Event, version: int, *, second_ns: int = 1_000_000_000) -> Any:
-    """The event with its object decoded."""
     resource = RESOURCES[event.obj["kind"]]
     meta = {**event.obj["metadata"], "resourceVersion": str(version)}
     return observations.Seen(

@@ -30,17 +30,14 @@ class Commit:
 
 
 def claim(value: Object, **options: Any) -> Commit:
-    """A version of a claim."""
     return Commit(language.CLAIMS, value, **options)
 
 
 def pod(value: Object, **options: Any) -> Commit:
-    """A version of a pod."""
     return Commit(language.PODS, value, **options)
 
 
 def piece(value: Object, **options: Any) -> Commit:
-    """A version of a slice."""
     return Commit(SLICES, value, **options)
 
 

@@ -18,7 +18,6 @@ CLAIMS, PODS = language.CLAIMS, language.PODS
 def claim(
     kind: Literal["ADDED", "MODIFIED", "DELETED", "LISTED"], name: str, rv: int, *held: str
 ) -> records.Observation:
-    """A claim with these devices."""
     return records.Observation(
         resource=CLAIMS,
         type=kind,

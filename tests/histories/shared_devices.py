@@ -49,7 +49,6 @@ def _slice(name: str, content: Object) -> Object:
 
 
 def claim(rv: int, name: str, taken: Taken) -> records.Body:
-    """A version of a claim."""
     results = []
     for device, memory in taken.items():
         result: Object = {"request": "r", "driver": DRIVER, "pool": POOL, "device": device}
@@ -63,14 +62,12 @@ def claim(rv: int, name: str, taken: Taken) -> records.Body:
 def allocated(
     rv: int, name: str, results: list[Object], kind: str = "MODIFIED", spec: Object | None = None
 ) -> records.Body:
-    """A version of a claim with these results of its allocation."""
     status = {"allocation": {"devices": {"results": results}}} if results else {}
     obj = {"metadata": _meta(rv, name), "status": status} | ({"spec": spec} if spec else {})
     return _observation("resourceclaims", rv, obj, kind)
 
 
 def gone(rv: int, name: str) -> records.Body:
-    """A claim that was deleted."""
     return _observation("resourceclaims", rv, {"metadata": _meta(rv, name)}, "DELETED")
 
 
@@ -94,5 +91,4 @@ def _observation(resource: str, rv: int, value: Object, kind: Any = "MODIFIED") 
 
 
 def device_id(name: str) -> str:
-    """`driver/pool/device`."""
     return f"{DRIVER}/{POOL}/{name}"

@@ -58,7 +58,6 @@ class Specimen:
 
     @functools.cached_property
     def entries(self) -> dict[str, Any]:
-        """The files of the manifest."""
         return {name: _entry(name, content) for name, content in self.files.items()}
 
     def manifest(self, changed: Files) -> bytes:
@@ -96,7 +95,6 @@ def write(chosen: Specimen, path: pathlib.Path, changed: Files) -> directories.R
 
 
 def restore(chosen: Specimen, directory: directories.RunDirectory, changed: Files) -> None:
-    """Undo the changes of `write`."""
     _put(directory.path, {name: chosen.files[name] for name in changed})
 
 
@@ -130,7 +128,6 @@ def unpack(name: str, content: bytes) -> bytes:
 
 
 def compressed(chosen: Specimen) -> Specimen:
-    """The same run with compressed observations."""
     files = dict(chosen.files)
     plain = directories.RunDirectory(pathlib.Path()).new_observations("none").name
     name = plain + zstd_frames.SUFFIX
@@ -139,7 +136,6 @@ def compressed(chosen: Specimen) -> Specimen:
 
 
 def all_of_them() -> list[Specimen]:
-    """The golden directories and the recorded runs."""
     return [*golden(), *recorded()]
 
 

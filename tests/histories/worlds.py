@@ -26,7 +26,6 @@ Object = dict[str, Any]
 
 
 def device(node: str, index: int) -> str:
-    """`driver/pool/device` of a device of a node."""
     return f"{DRIVER}/{node}/d{index}"
 
 
@@ -65,7 +64,6 @@ def claim(
     count: int = 1,
     **exactly: Any,
 ) -> Object:
-    """A claim that holds these devices and is reserved for the pods with these names."""
     meta = _meta(name, deleting=deleting)
     if finalizer:
         meta["finalizers"] = [FINALIZER]
@@ -87,7 +85,6 @@ def claim(
 
 
 def devices_of(node: str, count: int, **fields: Any) -> Object:
-    """A slice with the devices of a node."""
     pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
     listed = [{"name": f"d{index}", **fields} for index in range(count)]
     spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": listed}
@@ -101,14 +98,12 @@ def taint_rule(name: str, **selector: str) -> Object:
 
 
 def device_class(name: str, *expressions: str, extended: str = "") -> Object:
-    """A DeviceClass with these selectors, which backs an extended resource."""
     selectors = [{"cel": {"expression": text}} for text in expressions]
     spec = {"selectors": selectors, "extendedResourceName": extended}
     return {"metadata": _meta(name), "spec": spec}
 
 
 def node(name: str, **labels: str) -> Object:
-    """A node."""
     return {"metadata": _meta(name) | {"labels": labels}}
 
 
@@ -152,7 +147,6 @@ class World:
 
 
 def removed(claim: Object) -> records.Observation:
-    """The event that a claim was removed."""
     return _observation(world_states.CLAIMS, "DELETED", _with_version(claim, 900))
 
 
@@ -194,7 +188,6 @@ def phases(*, seconds: float, healed: float | None = None) -> tuple[records.Phas
 
 
 def plan(*, progress_s: float = 10.0, faults: bool = False) -> plans.Plan:
-    """A plan that asks for progress."""
     lost = plans.PlannedFault(
         name="lose-response", kind="lose-response", carrier="server", text="answers are lost"
     )

@@ -33,7 +33,6 @@ NODE_PREPARE = "NodePrepareResources"
 
 
 def conversations() -> dict[str, list[Step]]:
-    """Name -> steps of each recorded conversation."""
     found: dict[str, list[Step]] = {}
     with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
         for step in map(json.loads, lines):
@@ -84,7 +83,6 @@ class Replay:
         self.restart()
 
     def differences(self, step: Step, *, once: bool) -> Iterator[str]:
-        """Do a step, and yield how it differs."""
         if self.is_told(step):
             return
         if step.get("do") == "restart":
@@ -157,7 +155,6 @@ class Replay:
         return {**{name: [] for name in names}, **dict(zip(users, folder.asked, strict=True))}
 
     def checkpoint(self) -> Step:
-        """Return what is in the checkpoint file."""
         return {
             info.name: {
                 "pods": sorted(info.pods),
@@ -253,7 +250,6 @@ def _decoded(call: Step, kind: services.Method) -> Any:
 
 
 def meta_uid(pod: Step) -> str:
-    """Return the uid of a pod."""
     uid: str = pod["metadata"]["uid"]
     return uid
 

@@ -41,7 +41,6 @@ class Plugin:
         return {method: self._handler(method) for method in methods}
 
     def dialogue(self) -> list[tuple[str, Any]]:
-        """Return what the plugin was asked, as far as it is recorded."""
         return [(step["method"], step["request"]) for step in self.asked[: len(self.expected)]]
 
     def _handler(self, method: services.Method) -> Any:

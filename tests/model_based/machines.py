@@ -39,7 +39,6 @@ class Machine(stateful.RuleBasedStateMachine):
     """Subclasses say which server."""
 
     def start(self) -> servers.Server:
-        """The server to compare."""
         raise NotImplementedError
 
     history_max: ClassVar[int | None] = None
@@ -56,7 +55,6 @@ class Machine(stateful.RuleBasedStateMachine):
         self.known_uids: set[str] = set()
 
     def path(self, kind: str, name: str = "", subresource: str = "") -> str:
-        """Where an object is."""
         parts = ("/api/v1/namespaces", self.server.namespace, kind, name, subresource)
         return "/".join(part for part in parts if part)
 
@@ -79,7 +77,6 @@ class Machine(stateful.RuleBasedStateMachine):
         on_node: bool,
         dry: bool,
     ) -> None:
-        """A new object."""
         document = _document(kind, labels, finalizers, on_node)
         document["metadata"]["name"] = name
         query = {"dryRun": "All"} if dry else {}
@@ -146,7 +143,6 @@ class Machine(stateful.RuleBasedStateMachine):
         version: str,
         uid: str,
     ) -> None:
-        """A whole new document for an object."""
         key = (kind, name)
         found = self.server.ask("GET", self.path(kind, name))
         document = found.body if found.status == 200 else _document(kind, {}, [], False)
@@ -184,7 +180,6 @@ class Machine(stateful.RuleBasedStateMachine):
         version: str,
         uid: str,
     ) -> None:
-        """A JSON merge patch."""
         key = (kind, name)
         version = (
             "none" if uid == "wrong" else version
@@ -228,7 +223,6 @@ class Machine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(kind=kinds, name=names, finalizer=st.sampled_from(FINALIZERS), add=st.booleans())
     def strategic_patch(self, kind: str, name: str, finalizer: str, add: bool) -> None:
-        """A strategic merge patch of the set of finalizers."""
         key = (kind, name)
         field = "finalizers" if add else "$deleteFromPrimitiveList/finalizers"
         patch = {"metadata": {field: [finalizer]}}
@@ -242,7 +236,6 @@ class Machine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(name=names, phase=st.sampled_from(["Pending", "Running", "Succeeded"]))
     def set_phase(self, name: str, phase: str) -> None:
-        """A patch of a pod's status."""
         key = (reference.PODS, name)
         answer = self.server.ask(
             "PATCH",
@@ -265,7 +258,6 @@ class Machine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(name=names)
     def bind(self, name: str) -> None:
-        """A binding."""
         key = (reference.PODS, name)
         target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
@@ -286,7 +278,6 @@ class Machine(stateful.RuleBasedStateMachine):
         uid=uids,
     )
     def delete(self, kind: str, name: str, grace_s: int | None, version: str, uid: str) -> None:
-        """A deletion."""
         key = (kind, name)
         wanted_version, wanted_uid = self._version(key, version), self._uid(key, uid)
         preconditions: dict[str, Any] = {}
@@ -344,13 +335,11 @@ class Machine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(kind=kinds, name=names)
     def read(self, kind: str, name: str) -> None:
-        """One object."""
         answer = self.server.ask("GET", self.path(kind, name))
         self._compare("read", answer, lambda: self.reference.get((kind, name)))
 
     @stateful.rule(kind=kinds, selector=selectors)
     def list(self, kind: str, selector: reference.Selector) -> None:
-        """A list, and the version it was taken at."""
         query = {"labelSelector": "=".join(selector)} if selector else {}
         answer = self.server.ask("GET", self.path(kind), query=query)
         self._expect_list(kind, selector, answer)
@@ -368,7 +357,6 @@ class Machine(stateful.RuleBasedStateMachine):
     @stateful.precondition(lambda self: len(self.watches) < 4)
     @stateful.rule(kind=kinds, selector=selectors, back=st.sampled_from([0, 0, 1, 3, 10, 40]))
     def watch(self, kind: str, selector: reference.Selector, back: int) -> None:
-        """A watch from now on, or from a version of the past."""
         version = max(self.reference.version - back, self.first_version)
         watch = self.server.watch(kind, version, selector)
         Steps.taken["watch"] += 1
@@ -417,13 +405,11 @@ class Machine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(kind=kinds)
     def compact(self, kind: str) -> None:
-        """The history of a kind is forgotten."""
         if self.server.compact(kind):
             self.reference.compact(kind)
             Steps.taken["compact"] += 1
 
     def teardown(self) -> None:
-        """The watches end with the run."""
         for watch, *_ in self.watches:
             watch.close()
 
@@ -437,7 +423,6 @@ class Machine(stateful.RuleBasedStateMachine):
         *,
         status: int = 200,
     ) -> None:
-        """The answer is what the reference makes of the same operation."""
         Steps.taken[rule] += 1
         refusal: reference.RefusedError | None = None
         state: reference.State | None = None
@@ -460,7 +445,6 @@ class Machine(stateful.RuleBasedStateMachine):
         )
 
     def _version(self, key: reference.Key, which: str) -> int | None:
-        """The version that a request names."""
         state = self.reference.objects.get(key)
         current = state.version if state else self.reference.version
         past = [version for version in self.past[key] if version != current]
@@ -501,7 +485,6 @@ def _put(target: dict[str, Any], key: str, value: Any, *, as_text: bool = True) 
 
 
 def _view(kind: str, document: dict[str, Any]) -> reference.State:
-    """Return the part of a document that the reference knows."""
     meta = document["metadata"]
     assert ("deletionTimestamp" in meta) == ("deletionGracePeriodSeconds" in meta), json.dumps(meta)
     return reference.State(
@@ -519,7 +502,6 @@ def _view(kind: str, document: dict[str, Any]) -> reference.State:
 
 
 def settings(runs: int, steps: int) -> hypothesis.settings:
-    """The number of runs and of steps in each, on any machine."""
     return hypothesis.settings(
         max_examples=runs,
         stateful_step_count=steps,

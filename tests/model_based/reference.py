@@ -37,11 +37,9 @@ class State:
 
     @property
     def is_deleting(self) -> bool:
-        """Return whether its deletion is under way."""
         return self.grace_s is not None
 
     def is_selected(self, selector: Selector) -> bool:
-        """Return whether it has the label."""
         return selector is None or self.labels.get(selector[0]) == selector[1]
 
 
@@ -78,13 +76,11 @@ class Reference:
     # -------------------------------------------------------------- reading
 
     def get(self, key: Key) -> State:
-        """The object."""
         if key not in self.objects:
             raise RefusedError(404, "NotFound")
         return self.objects[key]
 
     def select(self, kind: str, selector: Selector) -> list[State]:
-        """The objects of a kind, by name."""
         found = [s for s in self.objects.values() if s.kind == kind and s.is_selected(selector)]
         return sorted(found, key=lambda state: state.name)
 
@@ -97,7 +93,6 @@ class Reference:
         return list(_seen(self._changes[kind], version, selector))
 
     def compact(self, kind: str) -> None:
-        """Forget the changes of a kind."""
         if self._changes[kind]:
             self._forgotten[kind] = self._changes[kind][-1].version
             self._changes[kind].clear()
@@ -105,7 +100,6 @@ class Reference:
     # -------------------------------------------------------------- writing
 
     def create(self, state: State) -> State:
-        """A new object."""
         if (state.kind, state.name) in self.objects:
             raise RefusedError(409, "AlreadyExists")
         phase = "Pending" if state.kind == PODS else ""
@@ -119,7 +113,6 @@ class Reference:
         return self._change(old, **fields)
 
     def patch(self, key: Key, *, version: int | None, uid: str | None, **fields: Any) -> State:
-        """A patch of metadata or content."""
         old = self.get(key)
         if version not in (None, old.version):
             raise RefusedError(409, "Conflict")
@@ -128,7 +121,6 @@ class Reference:
         return self._change(old, **fields)
 
     def bind(self, key: Key, node: str) -> State:
-        """A binding."""
         old = self.get(key)
         if old.node or old.is_deleting:
             raise RefusedError(409, "Conflict")
@@ -198,7 +190,6 @@ class Reference:
             self._forgotten[kind] = changes.pop(0).version
 
     def learn_uid(self, key: Key, uid: str) -> None:
-        """The server gave a new object its uid."""
         state = dataclasses.replace(self.objects[key], uid=uid)
         self.objects[key] = state
         last = self._changes[state.kind][-1]

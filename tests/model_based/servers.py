@@ -89,7 +89,6 @@ class StoreServer:
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
     ) -> Answer:
-        """The answer to a request."""
         request = request_info.Request(
             method=method,
             path=path,
@@ -105,7 +104,6 @@ class StoreServer:
         return Answer(answer.status, json.loads(answer.body))
 
     def watch(self, kind: str, version: int, selector: tuple[str, str] | None) -> Watch | Answer:
-        """A watch from a version on, or why there is none."""
         watch = _StoreWatch(self.store, RESOURCES[kind], version, selector)
         try:
             watch.peek()
@@ -114,7 +112,6 @@ class StoreServer:
         return watch
 
     def compact(self, kind: str) -> bool:
-        """Forget the history of a kind."""
         self.store.compact(RESOURCES[kind])
         return True
 
@@ -168,7 +165,6 @@ class HttpServer:
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
     ) -> Answer:
-        """The answer to a request."""
         text = urllib.parse.urlencode(query or {})
         request = transports.Request(
             method=method,
@@ -180,7 +176,6 @@ class HttpServer:
         return Answer(response.status, json.loads(response.body))
 
     def watch(self, kind: str, version: int, selector: tuple[str, str] | None) -> Watch | Answer:
-        """A watch from a version on, or why there is none."""
         query = {"watch": "true", "resourceVersion": str(version), "timeoutSeconds": str(WATCH_S)}
         if selector:
             query["labelSelector"] = "=".join(selector)
@@ -191,7 +186,6 @@ class HttpServer:
         return _HttpWatch(watch)
 
     def compact(self, kind: str) -> bool:
-        """There is no compaction over HTTP."""
         del kind
         return False
 

@@ -23,7 +23,6 @@ HUGE_BYTES = 100 << 20
 
 
 def silent(path):
-    """Accept connections and answer nothing."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen()
@@ -44,7 +43,6 @@ def noisy(path):
 
 
 def answer_of(request, context):
-    """Answer a call of the DRA service in the way that was asked for."""
     if WAY == "hangs":
         threading.Event().wait()
     if WAY == "dies":

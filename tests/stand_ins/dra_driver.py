@@ -56,7 +56,6 @@ class RefusedError(Exception):
 
 
 def is_spoilt(*rules):
-    """Return whether one of these rules is to be broken now."""
     try:
         return SPOILT.read_text() in rules
     except OSError:
@@ -178,7 +177,6 @@ def check_parameters(config):
 
 
 def prepare(claim, answer):
-    """Prepare one claim. Raises RefusedError."""
     begun = len(ended_of(claim.uid))
     rows = rows_of(claim)
     if claim.uid in broken:
@@ -199,7 +197,6 @@ def prepare(claim, answer):
 
 
 def rows_of(claim):
-    """Return the results of the claim that are ours."""
     if is_spoilt("prepare/missing-claim", "calls/late-prepare"):
         try:
             return check_claim(claim, read_claim(claim))
@@ -209,7 +206,6 @@ def rows_of(claim):
 
 
 def ended_of(uid, known=None):
-    """Return the claim's entries in the list of those that were unprepared."""
     if known is None:
         with state() as known:
             return [item for item in known["ended"] if item == uid]
@@ -305,7 +301,6 @@ def fill(answer, claim, rows, known):
 
 
 def report(claim, rows):
-    """Write own entries into status.devices."""
     path = f"{API}/namespaces/{claim.namespace}/resourceclaims/{claim.name}"
     entries = [{"driver": NAME, "pool": row["pool"], "device": row["device"]} for row in rows]
     if is_spoilt("status/keeps-others"):
@@ -314,7 +309,6 @@ def report(claim, rows):
 
 
 def unprepare(claim):
-    """Unprepare one claim. Raises RefusedError."""
     if is_spoilt("unprepare/deleted-claim"):
         read_claim(claim)
     with state() as known:

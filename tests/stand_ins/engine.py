@@ -74,7 +74,6 @@ class Container:
 
     @property
     def console(self) -> pathlib.Path:
-        """The output of its processes."""
         return self.folder / "console.log"
 
     @property
@@ -85,18 +84,15 @@ class Container:
         ]
 
     def path(self, inside: str) -> pathlib.Path:
-        """Where a path of the container is on this machine."""
         for host, target, *_ in self.binds:
             if inside == target or inside.startswith(target.rstrip("/") + "/"):
                 return pathlib.Path(host + inside[len(target) :])
         return self.root / inside.lstrip("/")
 
     def start(self, *words: str) -> None:
-        """Start one of its processes."""
         self.processes.append(self.spawn(*words))
 
     def spawn(self, *words: str) -> "subprocess.Popen[bytes]":
-        """Start a process in a session of its own, as containerd does."""
         with self.console.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, *words],
@@ -107,7 +103,6 @@ class Container:
             )
 
     def stop(self) -> None:
-        """Kill its processes."""
         self.running = False
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
@@ -141,7 +136,6 @@ class State:
         return self.networks[made["Id"]]
 
     def container(self, reference: str) -> Container:
-        """By id, the beginning of an id, or name."""
         for item in self.containers.values():
             if reference in (item.id, item.name) or (
                 len(reference) >= 12 and item.id.startswith(reference)
@@ -488,7 +482,6 @@ def inspect_image(state: State, *, target: str, **_: Any) -> Any:
 
 
 def pull_image(state: State, *, query: dict[str, str], **_: Any) -> Any:
-    """There is no network here."""
     del state, query
     raise RefusalError(
         500,
@@ -498,7 +491,6 @@ def pull_image(state: State, *, query: dict[str, str], **_: Any) -> Any:
 
 
 def save_image(state: State, *, target: str, **_: Any) -> Any:
-    """`docker save`."""
     image = state.image(target)
     config = image["Id"].removeprefix("sha256:") + ".json"
     tags = image["RepoTags"] if target in image["RepoTags"] else None

@@ -81,7 +81,6 @@ class Collector:
             self._due.put(dependent)
 
     def forget(self, resource: apis.Resource, last: Object) -> None:
-        """Look at all that an object owned."""
         self._owners.pop(dependent_of(resource, last), None)
         uid = last["metadata"]["uid"]
         for dependent, references in list(self._owners.items()):

@@ -15,7 +15,6 @@ _pre_bind = dynamic_resources.DynamicResources.pre_bind
 
 
 def pre_bind(self: Any, attempt: scheduling_attempts.Attempt) -> None:
-    """Fail for one of the pods."""
     if attempt.pod["metadata"]["name"] == "pod-0000":
         raise scheduling_attempts.BindingError("no answer came")
     _pre_bind(self, attempt)

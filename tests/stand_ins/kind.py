@@ -345,7 +345,6 @@ class Kind:
 
 
 def load(path: str | None) -> dict[str, Any]:
-    """Strictly, as kind does."""
     if not path:
         return {"kind": "Cluster", "apiVersion": "kind.x-k8s.io/v1alpha4"}
     document = yaml.safe_load(pathlib.Path(path).read_text())

@@ -106,7 +106,6 @@ def _is_healthy(url: str) -> bool:
 
 
 def etcd_folder(servers: str) -> pathlib.Path:
-    """The data folder of the etcd that listens there."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             options = dict(
@@ -233,7 +232,6 @@ class Front:
 
 
 def _tainted(body: bytes) -> bytes:
-    """Admission's TaintNodesByCondition."""
     node: dict[str, Any] = json.loads(body)
     taints = node.setdefault("spec", {}).setdefault("taints", [])
     taints.append({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
@@ -318,7 +316,6 @@ async def serve(flags: pflag.Flags, backend: Backend) -> None:
 
 
 def listen_or_fail(flags: pflag.Flags) -> None:
-    """The port is looked at early, as the real one does."""
     import socket
 
     where = f"{flags.get('bind-address', '0.0.0.0')}:{flags.get('secure-port', '6443')}"

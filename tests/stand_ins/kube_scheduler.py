@@ -25,7 +25,6 @@ SCHEMA = pflag.HERE / "kube-scheduler-config-v1.schema.json"
 
 
 def read(path: str) -> dict[str, Any]:
-    """The configuration in a file, as strict as the real one is with it."""
     try:
         document: dict[str, Any] = json.loads(pathlib.Path(path).read_text())
     except OSError as error:
@@ -40,7 +39,6 @@ def read(path: str) -> dict[str, Any]:
 
 
 def _strictly(error: jsonschema.ValidationError) -> str:
-    """The error of the real one, for the commonest mistake."""
     if error.validator != "additionalProperties":
         return f"strict decoding error: {error.message}"
     known = error.schema["properties"]
@@ -50,7 +48,6 @@ def _strictly(error: jsonschema.ValidationError) -> str:
 
 
 def timeouts(profile: dict[str, Any]) -> dict[str, float]:
-    """The durations of DynamicResourcesArgs, all in milliseconds."""
     given = {
         key: value
         for item in profile.get("pluginConfig", ())

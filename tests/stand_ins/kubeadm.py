@@ -15,7 +15,6 @@ Document = dict[str, Any]
 
 
 def config_version(kind: tuple[int, int, int], kubernetes: str) -> str:
-    """The version that this kind writes for this Kubernetes."""
     minor = int(kubernetes.split(".")[1])
     return (
         "kubeadm.k8s.io/v1beta4" if kind >= (0, 32, 0) and minor >= 36 else "kubeadm.k8s.io/v1beta3"

@@ -46,13 +46,11 @@ def parse(program: str, arguments: list[str], *, with_usage: bool) -> Flags:
 
 
 def usage(message: str) -> NoReturn:
-    """End as at a wrong flag."""
     print(f"Error: {message}", file=sys.stderr)
     sys.exit(1)
 
 
 def fail(message: str) -> NoReturn:
-    """End as a program does that began and cannot go on."""
     quoted = message.replace('"', '\\"')
     print(
         f'E1121 10:00:00.000000       1 run.go:72] "command failed" err="{quoted}"', file=sys.stderr

@@ -77,7 +77,6 @@ class Player:
         return self._api.get(apis.PODS, f"pod-{number}", namespace=self._namespace)
 
     def _write(self, number: str) -> None:
-        """Write the finalizer, then allocation and reservation."""
         pod = self._pod(number)
         name = pod["spec"]["resourceClaims"][0]["resourceClaimName"]
         claim = self._api.get(apis.CLAIMS, name, namespace=self._namespace)

@@ -39,11 +39,9 @@ class StandIn:
         self.host = f"unix://{socket}"
 
     def client(self) -> docker.DockerClient:
-        """A connection past everything under test."""
         return docker.DockerClient(base_url=self.host)
 
     def environment(self) -> dict[str, str]:
-        """For processes that are to use them."""
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
         return {"DOCKER_HOST": self.host, "PATH": path}
 
@@ -103,7 +101,6 @@ def started(
 
 
 def profile(**changes: Any) -> profiles.KindProfile:
-    """The profile of the image that the stand-in engine has."""
     document = {
         "schema_version": 1,
         "provider": "kind",
@@ -118,7 +115,6 @@ def profile(**changes: Any) -> profiles.KindProfile:
 
 
 def profile_text() -> str:
-    """The same as a file."""
     document = profile().model_dump(mode="json", exclude_defaults=True)
     document |= {"schema_version": 1, "provider": "kind"}
     return "".join(f"{key} = {json.dumps(value)}\n" for key, value in document.items())
@@ -135,7 +131,6 @@ def _executables(folder: pathlib.Path) -> None:
 
 
 def image_archive(path: pathlib.Path) -> pathlib.Path:
-    """The archive that `docker save` writes of the node image."""
     manifest = {
         "Config": f"{'1' * 64}.json",
         "RepoTags": NODE_IMAGE["RepoTags"],

@@ -23,7 +23,6 @@ class Case:
         self._scheduler = lone_schedulers.LoneScheduler(assembling.parts(release=release))
 
     def decide(self) -> Object:
-        """Return the outcome in the form of the recording."""
         self._create_cluster()
         outcome = {pod["metadata"]["name"]: self._decide_pod(pod) for pod in self._case["pods"]}
         filled = json.dumps({"pods": outcome})
@@ -65,7 +64,6 @@ def _set_defaults(claim: Object) -> None:
 
 
 def _stored(obj: Object) -> Object:
-    """Return an object as the API server returns it."""
     name = obj["metadata"]["name"]
     return claims.with_metadata(
         obj, namespace=NAMESPACE, uid=f"{obj['kind']}-{name}", resourceVersion="1"

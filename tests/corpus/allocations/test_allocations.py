@@ -25,7 +25,6 @@ RECORDED_WITH = "1.36.2"
 
 @functools.cache
 def groups() -> dict[str, list[Object]]:
-    """The cases by group."""
     found: dict[str, list[Object]] = collections.defaultdict(list)
     with lzma.open(CORPUS, "rt") as lines:
         for case in map(json.loads, lines):

@@ -58,7 +58,6 @@ for _module, _names in {concurrency: ("step", "reads", "writes", "adds"), klog: 
 
 
 def claim(version: int, *, allocated: bool) -> dict[str, Any]:
-    """The claim at that version."""
     results = [{"request": "gpu", "driver": DRIVER, "pool": POOL, "device": NAME}]
     return {
         "metadata": {
@@ -157,7 +156,6 @@ def explore(scene: str, cache: str, gatherer: str) -> dict[str, Any]:
 
 
 def _is_settled(result: Any) -> bool:
-    """A failure was found, and showed in every replay."""
     return 0 < result.reproduction_attempts == result.reproduction_successes
 
 
@@ -166,7 +164,6 @@ def searched(
     workers: list[Callable[[Scene], None]],
     invariant: Callable[[Scene], bool],
 ) -> Any:
-    """The result of one search of frontrun."""
     return frontrun.explore(
         setup=make,
         workers=workers,

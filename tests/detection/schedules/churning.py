@@ -137,7 +137,6 @@ def _join(threads: Sequence[concurrency.Thread]) -> None:
 
 @contextmanager
 def _racing(stream: random.Random, probability: float) -> Iterator[None]:
-    """Threads change as often as they can, and pause at steps."""
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     concurrency.listen(

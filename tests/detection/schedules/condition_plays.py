@@ -39,7 +39,6 @@ class Play:
         self.stage.start("driver", self._make_ready)
 
     def judged(self) -> verdicts.CheckResult:
-        """Return the verdict about the recorded objects."""
         seen = device_readiness.DeviceReadiness()
         folders.fold(self._recorder.body, seen)
         return device_readiness.check(seen)

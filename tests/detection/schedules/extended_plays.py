@@ -53,7 +53,6 @@ class Play:
         return sum(len([*claims.exclusive_devices(item)]) for item in allocations)
 
     def names_its_claim(self) -> bool:
-        """Return whether the status of pod `p` names a claim."""
         stored = self.world.api.get(apis.PODS, "p", namespace="default")
         return "extendedResourceClaimStatus" in stored["status"]
 

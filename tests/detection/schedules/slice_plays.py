@@ -43,11 +43,9 @@ class Play:
         self.stage.start("slices", lambda: self._tracker.on_update(piece(1), piece(3)))
 
     def start_rules(self) -> None:
-        """The rule is delivered."""
         self.stage.start("rules", lambda: self._tracker.rules.on_add(RULE, initial=False))
 
     def is_free(self) -> bool:
-        """Return whether a claim would get the device."""
         allocator = allocators.Allocator(
             self._inventory.snapshot(),
             allocated_states.AllocatedState(),

@@ -38,11 +38,9 @@ class Play:
         self._late_pod = self.world.pod("q", "d")
 
     def start_binder(self) -> None:
-        """Write the plan for pod p."""
         self.stage.start("binder", lambda: self.world.plugin.pre_bind(self._attempt))
 
     def start_informer(self, claim: str = "c") -> None:
-        """Deliver what the server has of a claim."""
         self.stage.start("informer", lambda: self.world.see(claim))
 
     def start_scheduler(self) -> None:

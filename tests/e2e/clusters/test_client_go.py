@@ -61,7 +61,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def build(go: str, folder: pathlib.Path) -> str:
-    """Build the program into a folder."""
     target, code = folder / "program", folder / "code"
     shutil.copytree(SOURCES, code)
     run = functools.partial(
@@ -154,7 +153,6 @@ def play(
 
 
 def finish(process: subprocess.Popen[str], *, shown: str = "") -> str:
-    """Return the output of a program that found nothing wrong."""
     output, _ = process.communicate(timeout=SCENARIO_TIMEOUT_S)
     assert process.returncode == 0, shown + output
     return shown + output

@@ -58,7 +58,6 @@ def objects(kubeconfig: pathlib.Path) -> set[tuple[str, str]]:
 
 
 def versions(kubeconfig: pathlib.Path) -> dict[str, str]:
-    """resourceVersion of every node and namespace, by uid."""
     with running.api(kubeconfig) as api:
         return {
             item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
@@ -160,7 +159,6 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
 
 
 def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: float) -> None:
-    """Run a scenario whose faults all take effect, and are recorded."""
     scenario = running.scenario(folder)
     scenario.write_text(running.SMALL_SCENARIO + FAULTS)
     arguments = ("run", str(scenario), *SAFE, *options)

@@ -58,7 +58,6 @@ def nothing_stays(tmp_path: pathlib.Path) -> Iterator[None]:
 
 
 def clusters() -> set[str]:
-    """Our clusters, as the engine sees them."""
     client = docker.from_env()
     try:
         found = client.api.containers(all=True, filters={"label": LABEL})
@@ -76,13 +75,11 @@ def volumes() -> set[str]:
 
 
 def users_kubeconfig() -> bytes | None:
-    """The file that kind would write to by default."""
     path = pathlib.Path.home() / ".kube" / "config"
     return path.read_bytes() if path.exists() else None
 
 
 def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
-    """Return the output of a command."""
     with running.started(folder, *arguments) as command:
         code = command.wait(timeout_s=running.KIND_TIMEOUT_S)
         assert code == expected, command.text()
@@ -101,7 +98,6 @@ def cluster(folder: pathlib.Path, profile: str) -> Iterator[pathlib.Path]:
 
 
 def flags(component: str) -> dict[str, str]:
-    """The command line of a static pod, as it is in the node."""
     client = docker.from_env()
     try:
         node = client.containers.get("fh-e2e-control-plane")

@@ -47,7 +47,6 @@ def flake_hunt(folder: pathlib.Path, *arguments: str, expected: int = 0) -> str:
 
 @contextlib.contextmanager
 def cluster(folder: pathlib.Path, *options: str) -> Iterator[apis.Api]:
-    """A cluster that stays, for the time of the block."""
     environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
 
     def command(*arguments: str) -> str:

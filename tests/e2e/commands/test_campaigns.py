@@ -45,7 +45,6 @@ def test_an_interrupted_campaign_leaves_nothing(
 
 
 def _ended(reports: pathlib.Path) -> dict[str, Any]:
-    """The result of a campaign, of which every page is there."""
     assert (reports / "index.html").is_file()
     (folder,) = reports.glob("campaigns/*")
     for name in ("index.html", "summary.md", "junit.xml"):

@@ -40,7 +40,6 @@ class Disk:
                 (self.path / f"ballast-{number}").touch()
 
     def protect(self) -> None:
-        """Let nothing be written any more."""
         _call("mount", "-o", "remount,ro", str(self.path))
 
 

@@ -70,7 +70,6 @@ def test_a_campaign(tmp_path: pathlib.Path) -> None:
 
 
 def require_pages(campaign: pathlib.Path) -> None:
-    """The campaign is a passed test suite, and every link of its index leads to a page."""
     (suite,) = ET.parse(campaign / "junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "0")
     page = (campaign / "index.html").read_text()

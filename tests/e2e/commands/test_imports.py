@@ -17,7 +17,6 @@ SHORT = ("duration_s=2", "processes=1")
 
 
 def workloads(folder: pathlib.Path) -> list[str]:
-    """Return the names of the objects that make pods."""
     return [
         obj["metadata"]["name"]
         for path in folder.glob("*.yaml")
@@ -28,7 +27,6 @@ def workloads(folder: pathlib.Path) -> list[str]:
 
 
 def running_pods(directory: pathlib.Path) -> set[str]:
-    """Return the names of the pods that ran."""
     lines = running.text(directory / "observations.jsonl").splitlines()
     objects = [json.loads(line).get("object") or {} for line in lines]
     return {

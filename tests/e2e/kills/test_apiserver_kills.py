@@ -67,7 +67,6 @@ class Server:
         return apis.Api(transports.connect(self._kept))
 
     def listed(self) -> apis.Listing:
-        """All ConfigMaps, by a client of its own."""
         api = self.api()
         try:
             return api.list(CONFIGMAPS, namespace=NAMESPACE)
@@ -197,7 +196,6 @@ def test_kills_lose_nothing(tmp_path: pathlib.Path) -> None:
 def one_life(
     server: Server, dice: random.Random, version: int, known: list[dict[str, Any]]
 ) -> tuple[int, int, list[dict[str, Any]]]:
-    """Load, SIGKILL, restart, and a look at everything."""
     watcher = Watcher(server.api(), version)
     writers = [
         Writer(server.api(), index, known[index], dice.getrandbits(32)) for index in range(WRITERS)

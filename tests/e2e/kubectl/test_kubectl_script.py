@@ -139,7 +139,6 @@ def player(
 def play(
     kubectl: kubectls.Kubectl, version: tuple[int, int], folder: pathlib.Path
 ) -> Iterator[str]:
-    """Return the failures."""
     for line in lines():
         if line.since > version:
             continue

@@ -121,7 +121,6 @@ def test_an_api_server_that_ends_late_and_refuses_everyone_after_its_start(
 
 
 def completions(directory: directories.RunDirectory) -> list[records.Completion]:
-    """The ends of all API calls that clients of the run made."""
     return [
         item
         for path in directory.path.glob("operations-*")

@@ -50,7 +50,6 @@ BEHIND = ("lost-answers", "lag")
 
 
 def _invalid(folder: pathlib.Path, *arguments: str) -> Any:
-    """Return the verdict of a run, which must be INVALID."""
     path = folder / "small.toml"
     path.write_text(ANSWER_LOST)
     code, text = running.called(folder, "run", str(path), "--seed", "1", *arguments)

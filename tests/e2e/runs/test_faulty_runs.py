@@ -131,7 +131,6 @@ def scenario(folder: pathlib.Path, faults: str) -> str:
 
 
 def read(folder: pathlib.Path) -> tuple[plans.Plan, list[records.Body]]:
-    """The plan, and the record of its faults, which was closed."""
     directory = directories.existing(running.run_directory(folder))
     journal = journal_reader.read(directory.faults)
     assert journal.trailer is not None

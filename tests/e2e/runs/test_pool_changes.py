@@ -47,7 +47,6 @@ def test_pools_change_and_every_change_is_certified(tmp_path: pathlib.Path) -> N
 
 
 def rule_events(directory: directories.RunDirectory) -> collections.Counter[str]:
-    """The observed events of DeviceTaintRules by type."""
     body = journal_reader.read(directory.observations).records
     return collections.Counter(
         record.type

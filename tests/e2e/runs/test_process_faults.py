@@ -144,7 +144,6 @@ def descendants() -> set[int]:
 
 
 def templates() -> set[int]:
-    """The process from which those of the runs are forked, which stays."""
     children = psutil.Process().children()
     return {item.pid for item in children if "harness.cli.template" in item.cmdline()}
 
@@ -184,6 +183,5 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def leads(tmp_path: pathlib.Path, process: str) -> bool:
-    """Return whether the scheduler has held the lease."""
     steps = (tmp_path / "run" / f"steps-{process}.jsonl").read_text()
     return "leader-election.acquired" in steps

@@ -39,7 +39,6 @@ progress_s = 3
 
 
 def run(folder: pathlib.Path, *options: str) -> tuple[int, str, pathlib.Path]:
-    """Exit code and output of a run, and its directory."""
     scenario = folder / "small.toml"
     scenario.write_text(SCENARIO)
     code, output = running.called(folder, "run", str(scenario), *options)

@@ -54,7 +54,6 @@ ATTACK = """<!doctype html><meta charset=utf-8><title>report</title><body><scrip
 
 
 def folder(path: pathlib.Path) -> None:
-    """A run, a hostile one, a campaign, and a run under way."""
     good = archives.run(path, "20260101T000000Z-good")
     publishing.publish(judging.examine(good))
     archives.run(path, "20260103T000000Z-%2f", scenario=EVIL[:20], changes={"subject": EVIL})

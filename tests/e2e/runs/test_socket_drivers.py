@@ -58,7 +58,6 @@ def run(folder: pathlib.Path, sockets: pathlib.Path, *options: str) -> tuple[int
 
 
 def ends(folder: pathlib.Path) -> Sequence[tuple[str, bool]]:
-    """Name of each process that has ended, and whether that was expected."""
     directory = directories.RunDirectory(running.run_directory(folder))
     found = journal_reader.read(directory.processes).records
     return [(r.process, r.expected) for r in found if isinstance(r, records.ProcessEnded)]

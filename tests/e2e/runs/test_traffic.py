@@ -65,7 +65,6 @@ def planned(tmp_path: pathlib.Path) -> Planned:
 
 
 def delayed(api: apis.Api) -> int:
-    """How many calls were delayed so far."""
     answer = api.transport.send(transports.Request(method="GET", path=f"{FAULTS}/slow"))
     count: int = msgspec.json.decode(answer.body)["appliedCount"]
     return count

@@ -17,12 +17,10 @@ def _meta(name: str) -> Object:
 
 
 def device_class() -> recording.Commit:
-    """The device class, which selects all devices."""
     return recording.Commit(recording.CLASSES, {"metadata": _meta(worlds.CLASS), "spec": {}})
 
 
 def node(name: str) -> recording.Commit:
-    """A node."""
     return recording.Commit(recording.NODES, {"metadata": _meta(name)})
 
 
@@ -34,13 +32,11 @@ def allocated(*numbers: str, **options: Any) -> recording.Commit:
 
 
 def only(name: str) -> Object:
-    """A node selector that admits this node."""
     field = {"key": "metadata.name", "operator": "In", "values": [name]}
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 
 
 def changed(commit: recording.Commit, *path: str | int, to: Any) -> recording.Commit:
-    """The same with another value at a place."""
     found = copy.deepcopy(commit.object)
     place: Any = found
     for key in path[:-1]:
@@ -70,7 +66,6 @@ def _generated(name: str, *numbers: str) -> recording.Commit:
 
 
 def reported(device: str) -> recording.Commit:
-    """The allocated claim with a report on a device of its pool."""
     commit = allocated("0")
     [result] = commit.object["status"]["allocation"]["devices"]["results"]
     entry = {key: result[key] for key in ("driver", "pool")} | {"device": device}

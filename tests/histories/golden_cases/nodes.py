@@ -12,7 +12,6 @@ EXCLUSIVE = settings(driver={"exclusivity": True})
 
 
 def used(name: str, begun: int, ended: int) -> Sequence[records.Body]:
-    """Claim `name` was prepared from one commit to another one."""
     first, last = preparation(name, 0), preparation(name, 0)
     first |= {"begun_ns": language.at(begun), "ts_ns": language.at(begun)}
     last |= {"begun_ns": language.at(ended), "ts_ns": language.at(ended)}
@@ -33,7 +32,6 @@ CONDITIONS = settings(pools={"more": [{"name": "n", "binding_conditions": ["atta
 
 
 def attaching(*true: str, conditions: bool = True) -> recording.Commit:
-    """Claim a with a device that has to be attached."""
     value = worlds.claim("a", worlds.device("n", 0))
     [result] = value["status"]["allocation"]["devices"]["results"]
     if conditions:
@@ -64,7 +62,6 @@ PARAMETERS = settings(claim={"parameters": {"who": "{claim}"}})
 
 
 def container(**environment: str) -> records.ContainerStarted:
-    """The container of pod p was started with this environment."""
     return records.ContainerStarted(
         node="n",
         namespace=worlds.NAMESPACE,
@@ -86,7 +83,6 @@ def user(**options: Any) -> recording.Commit:
 
 
 def told() -> recording.Commit:
-    """Claim a with its parameters."""
     commit = claim("a", "0", users=["p"])
     opaque = {"driver": worlds.DRIVER, "parameters": {"who": "a"}}
     commit.object["spec"]["devices"]["config"] = [{"opaque": opaque}]
@@ -142,7 +138,6 @@ EXTENDED = settings(
 
 
 def asking(*, named: bool = True, phase: str = "Running") -> recording.Commit:
-    """Pod p, which asks for an extended resource."""
     value = worlds.pod("p", phase=phase, node="n")
     value["spec"] |= {
         "resourceClaims": [],
@@ -158,7 +153,6 @@ def asking(*, named: bool = True, phase: str = "Running") -> recording.Commit:
 
 
 def special() -> recording.Commit:
-    """The claim that the scheduler made for pod p."""
     commit = claim("a", "0", users=["p"], owner="p")
     commit.object["metadata"]["annotations"] = {
         "resource.kubernetes.io/extended-resource-claim": "true"

@@ -72,7 +72,6 @@ TWO = settings(
 
 
 def allocated_by(process: str, name: str, device: str) -> Sequence[recording.Commit]:
-    """A claim, and its allocation by a scheduler."""
     value = worlds.claim(name, worlds.device("n", int(device)))
     manager = {
         "manager": f"flake-hunt-{process}",
@@ -117,7 +116,6 @@ RESERVED: Object = {
 
 
 def shared_by(count: int) -> Sequence[recording.Commit]:
-    """A claim that this many pods share."""
     names = [f"p{index}" for index in range(count)]
     users = [pod(name, claim="a") for name in names]
     return [NODE, claim("a", "0"), *users, claim("a", "0", users=names)]
@@ -139,7 +137,6 @@ TAINTED: Object = {
 
 
 def tainted_node() -> recording.Commit:
-    """A node whose devices are tainted."""
     return recording.piece(
         worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": "NoSchedule"}])
     )
@@ -189,7 +186,6 @@ def evicted(name: str, *, deleting: bool = False) -> recording.Commit:
 
 
 def of_taint(effect: str) -> recording.Commit:
-    """A node whose devices have a taint of this effect."""
     return recording.piece(worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": effect}]))
 
 

@@ -13,7 +13,6 @@ LATE_NS = language.at(0) + 30 * SECOND_NS
 
 
 def settings(**keys: Any) -> Object:
-    """A plan with these settings of a scenario."""
     return {"settings": keys}
 
 
@@ -29,12 +28,10 @@ def pod(name: str, **options: Any) -> recording.Commit:
 
 
 def gone(commit: recording.Commit) -> recording.Commit:
-    """The deletion of an object."""
     return dataclasses.replace(commit, gone=True)
 
 
 def step(seq: int, name: str, ts_ns: int = 0, **fields: Any) -> records.Step:
-    """A step of the scheduler."""
     return building.step(seq, "scheduling", name, ts_ns or language.at(seq), **fields)
 
 
@@ -52,10 +49,8 @@ def preparation(name: str, after: int) -> Object:
 
 
 def prepared(name: str = "a") -> records.Prepared:
-    """Claim `name` was prepared for its pod on node n."""
     return records.Prepared(**preparation(name, 0))
 
 
 def unprepared(name: str = "a") -> records.Unprepared:
-    """Claim `name` was unprepared."""
     return records.Unprepared(**preparation(name, 10))

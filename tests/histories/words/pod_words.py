@@ -45,7 +45,6 @@ class Pods:
         self._lives: collections.Counter[str] = collections.Counter()
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is a pod of this name."""
         return name in self._pods
 
     def uid(self, name: str) -> str:
@@ -70,7 +69,6 @@ class Pods:
         return pod
 
     def remove(self, name: str) -> Pod:
-        """Return the pod that is deleted."""
         return self._pods.pop(name)
 
     def _born(self, name: str) -> Pod:
@@ -80,7 +78,6 @@ class Pods:
 
 
 def _entry(text: str) -> Object:
-    """An entry that names a claim, or with `?` one that gets a claim from a template."""
     if text.startswith("?"):
         return {"name": text[1:] or ENTRY, "resourceClaimTemplateName": "template"}
     return {"name": text, "resourceClaimName": text}

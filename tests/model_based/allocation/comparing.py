@@ -52,7 +52,6 @@ class NodeAnswer:
 
     @property
     def rank(self) -> int:
-        """How late the chosen alternatives come."""
         labels = {(row.claim, row.label): row for row in self.rows or ()}
         return sum(int(label.rpartition("/s")[2]) for _, label in labels if "/" in label)
 
@@ -83,7 +82,6 @@ class Comparison:
             self._scheduler.cache.on_add(claim, initial=True)
 
     def run(self) -> None:
-        """Play all steps. Raises DisagreementError."""
         for step in self._problem.steps:
             if isinstance(step, problems.SliceChange):
                 self._scheduler.tracker.on_update(step.old, step.new)
@@ -112,7 +110,6 @@ class Comparison:
         return True
 
     def _answers(self, pod: problems.Pod) -> dict[str, NodeAnswer]:
-        """Return the answers for the nodes on which the pod's claims in use can be used."""
         held = [self._claims[name] for name in pod.used if name in self._claims]
         used = uses.Uses(claim["status"]["allocation"] for claim in self._claims.values())
         found = {}

@@ -24,19 +24,15 @@ class Dice:
         return True
 
     def one_of(self, options: Sequence[T]) -> T:
-        """Return one of the options."""
         return self._random.choice(options)
 
     def some_of(self, options: Sequence[T], count: int) -> list[T]:
-        """Return this number of the options, in their order."""
         chosen = sorted(self._random.sample(range(len(options)), min(count, len(options))))
         return [options[index] for index in chosen]
 
     def number(self, least: int, most: int) -> int:
-        """Return an integer of the range, both ends included."""
         return self._random.randint(least, most)
 
     def named(self, feature: str, value: Any) -> Any:
-        """Return the value, and count the feature."""
         self.features[feature] += 1
         return value

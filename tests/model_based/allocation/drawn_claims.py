@@ -23,7 +23,6 @@ def classes() -> list[Object]:
 
 
 def claim(drawn: dice.Dice, name: str) -> Object:
-    """Draw a claim as the API server returns it."""
     requests = [_request(drawn, f"r{n}") for n in range(drawn.one_of((1, 1, 1, 2, 2)))]
     made = api_objects.claim(
         name, version=1, requests=requests, constraints=_constraints(drawn, requests)
@@ -46,7 +45,6 @@ def _constraints(drawn: dice.Dice, requests: list[Object]) -> list[Object]:
 
 
 def _name(drawn: dice.Dice, requests: list[Object]) -> str:
-    """Return the name of a request, or of an alternative."""
     chosen = drawn.one_of(requests)
     name = str(chosen["name"])
     if "firstAvailable" in chosen and drawn.sometimes("an alternative is named", 2):

@@ -9,7 +9,6 @@ Object = dict[str, Any]
 
 
 def pools_of(dice: random.Random) -> pool_specs.PoolsSpec:
-    """Few nodes with pools of one or two kinds, with whatever pools can have."""
     document = {
         "nodes": dice.randint(1, 3),
         "zones": 1,
@@ -40,7 +39,6 @@ def _kind(dice: random.Random, name: str) -> Object:
 
 
 def claim_of(dice: random.Random, pools: pool_specs.PoolsSpec) -> claim_specs.ClaimSpec:
-    """One or two requests."""
     names = ["", *(kind.name for kind in pools.more)]
     requests = [_request(dice, name, names) for name in ("x", "y")[: dice.randint(1, 2)]]
     return claim_specs.ClaimSpec.model_validate({"requests": requests})

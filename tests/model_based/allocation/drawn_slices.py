@@ -182,6 +182,5 @@ class PoolDrawing:
 
 
 def _times(unit: str, count: int) -> str:
-    """Return a multiple of a quantity."""
     digits = unit.rstrip("mGTi")
     return f"{int(digits) * count}{unit[len(digits) :]}"

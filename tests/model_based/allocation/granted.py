@@ -30,7 +30,6 @@ def expected(
 
 
 def said(allocation: Object, nodes: list[Object]) -> Object:
-    """Describe what an allocation says."""
     results = allocation["devices"]["results"]
     return {
         "results": [_said_row(row) for row in results],
@@ -97,7 +96,6 @@ def _text(item: Object) -> str:
 
 
 def _reaches(rows: Sequence[solving.Row], node: Object, chosen: Object) -> bool:
-    """Return whether all devices can be used on a node."""
     for row in rows:
         if "nodeName" in row.device.place or row.device.item.get("bindsToNode"):
             return node is chosen

@@ -15,7 +15,6 @@ ATTRIBUTES = "device.attributes[device.driver]"
 
 
 def _own(name: str) -> Callable[[Object], Any]:
-    """Return a function from a device to the value of an attribute of its driver."""
     return lambda item: next(iter(item["attributes"][name].values()))
 
 

@@ -49,7 +49,6 @@ class Row:
 
     @property
     def is_admin(self) -> bool:
-        """The request asks for admin access."""
         return bool(self.option.get("adminAccess"))
 
 
@@ -125,7 +124,6 @@ class Solver:
         yield from map(list, itertools.combinations(alone, option["count"]))
 
     def _selected(self, option: Object) -> Iterator[supplies.Device]:
-        """Yield the devices that selectors accept, and that have the capacity that is asked for."""
         for device in self._supply.devices:
             if self._selects(option, device) and self._has_capacity(device, option):
                 yield device
@@ -182,7 +180,6 @@ class Solver:
         )
 
     def _is_free(self, rows: Sequence[Row]) -> bool:
-        """Return whether no device is given that is in use at that moment."""
         for position, row in enumerate(rows):
             device = row.device
             if device.is_shared:
@@ -202,7 +199,6 @@ class Solver:
         return max(counts) <= DEVICES_MAX
 
     def _fits(self, rows: Sequence[Row]) -> bool:
-        """Return whether the shares of no device exceed its capacity."""
         shared = {row.device.id: row.device for row in rows if row.consumed is not None}
         return all(self._has_room(device, rows) for device in shared.values())
 
@@ -260,7 +256,6 @@ class Solver:
 
 
 def _options(request: Object) -> Iterator[tuple[str, Object]]:
-    """Yield the alternatives of a request with their labels."""
     if "exactly" in request:
         yield request["name"], request["exactly"]
     for sub in request.get("firstAvailable", ()):

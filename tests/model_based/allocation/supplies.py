@@ -30,16 +30,13 @@ class Device:
 
     @property
     def pool(self) -> str:
-        """`driver/pool`"""
         return self.id.rpartition("/")[0]
 
     @property
     def is_shared(self) -> bool:
-        """Several claims can have shares."""
         return bool(self.item.get("allowMultipleAllocations"))
 
     def consumed(self) -> Iterator[tuple[Counter, Fraction]]:
-        """Yield the counters that the device consumes when it is in use."""
         for entry in self.item.get("consumesCounters", ()):
             for name, counter in entry["counters"].items():
                 yield (self.pool, entry["counterSet"], name), quantities.amount(counter["value"])
@@ -115,7 +112,6 @@ class Supply:
 
 
 def is_on(place: Object, node: Object) -> bool:
-    """Return whether something that is there can be used on the node."""
     if "nodeName" in place:
         return bool(place["nodeName"] == node["metadata"]["name"])
     if "nodeSelector" in place:
@@ -124,7 +120,6 @@ def is_on(place: Object, node: Object) -> bool:
 
 
 def selects(selector: Object | None, node: Object) -> bool:
-    """Return whether a selector of one term, with operators `In`, selects the node."""
     if selector is None:
         return True
     (term,) = selector["nodeSelectorTerms"]
@@ -135,7 +130,6 @@ def selects(selector: Object | None, node: Object) -> bool:
 
 
 def _by_pool(slices: Sequence[Object]) -> dict[tuple[str, str], list[Object]]:
-    """Return the specs of the slices by driver and pool, ordered by the names of the slices."""
     found: dict[tuple[str, str], list[Object]] = {}
     for piece in sorted(slices, key=lambda piece: str(piece["metadata"]["name"])):
         spec = piece["spec"]

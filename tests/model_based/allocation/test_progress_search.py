@@ -45,7 +45,6 @@ class Problem:
         self.claims: list[Object] = []
 
     def next_claims(self) -> list[Object]:
-        """The claims of one more pod, which has one or two."""
         count = self.dice.choice([1, 1, 2])
         return [self._claim(len(self.claims) + number) for number in range(count)]
 
@@ -60,7 +59,6 @@ class Problem:
         }
 
     def claim_spec(self, kind: claim_specs.ClaimSpec) -> Object:
-        """The spec of a claim."""
         return claim_requests.claim_spec(kind, self.pools)
 
     def allocate(self, claims: Sequence[Object]) -> bool:
@@ -83,7 +81,6 @@ class Problem:
         return False
 
     def search(self, claims: Sequence[Object]) -> device_search.Found:
-        """The answer of the judge."""
         world = worlds.World(
             slices=[_identified(item) for item in self.slices],
             claims=[*self.claims, *claims],

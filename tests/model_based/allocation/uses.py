@@ -37,5 +37,4 @@ class Uses:
             used[name] = used.get(name, Fraction(0)) + max(quantities.amount(text), Fraction(0))
 
     def has(self, device: str) -> bool:
-        """Return whether a claim has the device, or a share of it."""
         return device in self.whole or device in self.shares

@@ -25,7 +25,6 @@ _EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
 def ticking() -> Callable[[], str]:
-    """A clock that goes on by a second whenever it is asked."""
     seconds = itertools.count()
 
     def now() -> str:
@@ -105,8 +104,6 @@ class LiveServer:
         self._thread.join(TIMEOUT_S)
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """Call on the server's loop and hand the result back."""
-
         async def run() -> Any:
             return call()
 
@@ -138,7 +135,6 @@ class LiveServer:
 
     @contextlib.contextmanager
     def streaming(self, path: str, **headers: str) -> Iterator[http.client.HTTPResponse]:
-        """The answer of a watch, to be read as it comes."""
         with contextlib.closing(
             http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         ) as connection:

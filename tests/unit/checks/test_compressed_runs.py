@@ -32,7 +32,6 @@ def _compress(directory: directories.RunDirectory) -> None:
 
 
 def _said(judgement: verdict_files.Judgement) -> list[object]:
-    """The verdict and the answers of all checks, with the plain name of the observations."""
     answers = [
         (check.check, check.verdict, check.violations, check.reason.replace(".zst", ""))
         for check in judgement.checks

@@ -45,8 +45,6 @@ def _in_object(old: bytes, new: bytes) -> damages.Damage:
 
 
 def _folder(file: damages.File) -> damages.Damage:
-    """A folder is where a journal should be."""
-
     def damage(directory: directories.RunDirectory) -> None:
         file(directory).unlink()
         file(directory).mkdir()

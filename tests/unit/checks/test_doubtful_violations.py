@@ -23,7 +23,6 @@ BY_HOLDS = [check.name for check in check_registry.CHECKS if check.by_holds]
 
 
 def _events(body: damages.Body, resource: str = "") -> list[int]:
-    """Return where the events are, of one resource or of all."""
     return [
         index
         for index, item in enumerate(body)
@@ -66,7 +65,6 @@ def lost(body: damages.Body) -> damages.Body:
 
 
 def too_many_listed(body: damages.Body) -> damages.Body:
-    """Let a final list say that it had one object more."""
     at = next(
         index
         for index, item in enumerate(body)
@@ -97,7 +95,6 @@ def _judged(
 
 
 def _change(path: pathlib.Path, disturb: Disturbance) -> None:
-    """Change the records of a journal, and make its trailer right."""
     header, *lines, last = path.read_bytes().splitlines()
     body = disturb([journal_reader.decode_record(line) for line in lines])
     trailer = msgspec.json.decode(last) | {"count": len(body)}

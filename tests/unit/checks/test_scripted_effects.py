@@ -70,7 +70,6 @@ def made(name: str, *devices: str, owner: str = "p", **options: Any) -> recordin
 def generated(
     name: str, *devices: str, entry: str = "device", owner: str = "p", **options: Any
 ) -> recording.Commit:
-    """A version of a claim that was generated for an entry of a pod."""
     commit = on_n(claim(name, *devices, owner=owner, finalizer=bool(devices), **options))
     note = {"resource.kubernetes.io/pod-claim-name": entry}
     return words.changed(commit, "metadata", "annotations", to=note)
@@ -110,7 +109,6 @@ def selecting(where: str, *, node: str = "", phase: str = "Pending") -> recordin
 
 
 def preferring(where: str) -> recording.Commit:
-    """The same by a required affinity to the node."""
     term = {"matchExpressions": [{"key": "node", "operator": "In", "values": [where]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     return words.changed(pod("p", claim="a"), "spec", "affinity", to={"nodeAffinity": required})
@@ -388,7 +386,6 @@ LOST_ANSWER = building.fault(
 
 
 def settings(effect: Effect, history: History) -> Object:
-    """The settings of a script with these pods that is about the effect."""
     asks = [
         {"kind": "Pod", "name": item.object["metadata"]["name"], "extended": True}
         for item in history
@@ -399,7 +396,6 @@ def settings(effect: Effect, history: History) -> Object:
 
 
 def follow(directory: directories.RunDirectory) -> None:
-    """Note that the script of a run, which has one step, was followed."""
     played = records.ScriptStep(step=1, text="1 s passes", begun_ns=0, ended_ns=1)
     building.write(directory.script, [played], process="script")
 
@@ -412,7 +408,6 @@ def judged(
     cluster: str = "embedded",
     faults: Sequence[plans.PlannedFault] = (),
 ) -> verdict_files.Judgement:
-    """Judge a run of such a history, which was at rest for a minute."""
     body = recording.record(history, RESOURCES)
     phases = [
         *worlds.phases(seconds=60, healed=2.0),
@@ -481,7 +476,6 @@ def patched(
     verb: str = "patch",
     made: Object = SCRIPTED,
 ) -> verdict_files.Judgement:
-    """Judge a history of which the script has made one revision of a claim."""
     changes = {"settings": made, "expected_operations": ["traffic-0", "kubelet", "script"]}
     directory = building.build(folder / "run", text, changes=changes)
     call = building.invocation(0, "resourceclaims/status", "a")

@@ -45,7 +45,6 @@ class Server:
         self.api = apis.Api(transports.connect(self.kubeconfig))
 
     def clean(self) -> None:
-        """Remove what a test has made."""
         for resource in (apis.LEASES, apis.PODS):
             for item in self.api.list(resource, namespace="default").items:
                 name = item["metadata"]["name"]
@@ -125,8 +124,6 @@ class Relay:
             writer.transport.abort()
 
     def cut(self) -> None:
-        """End every connection, and every new one."""
-
         async def cut() -> None:
             self._cut = True
             self._abort_all()

@@ -20,7 +20,6 @@ USER = {
 
 
 def sent(request: bytes) -> list[tuple[str, str]]:
-    """The headers of a request, in their order."""
     lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
     return [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
 

@@ -80,7 +80,6 @@ class World:
         self.api.delete(apis.LEASES, name, namespace="default")
 
     def forget(self) -> None:
-        """More commits than the server remembers of a resource."""
         self.create("churn")
         for number in range(6):
             self.change("churn", str(number))

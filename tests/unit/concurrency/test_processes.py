@@ -20,7 +20,6 @@ Start = Callable[..., processes.Process]
 
 
 def python(*lines: str, given: object = "") -> list[str]:
-    """The command line of a small program, with one argument."""
     return [sys.executable, "-c", "\n".join(lines), str(given)]
 
 

@@ -77,7 +77,6 @@ def test_several_listeners_are_called_in_turn() -> None:
 
 
 def pauses(seed: int, *, probability: float, count: int = 200) -> list[float]:
-    """Return the pauses of `count` steps."""
     runtime = Tracing()
     pause = concurrency.pausing(
         stream=random.Random(seed), probability=probability, pause_s_max=0.005

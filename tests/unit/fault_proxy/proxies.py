@@ -18,7 +18,6 @@ SCHEDULER, KUBELET = "scheduler", "kubelet"
 
 
 def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
-    """An API server whose kubeconfigs are `tls` and `plain` in the folder."""
     argv = processes.command(
         "part",
         *("apiserver", "--kubeconfig", str(folder / "tls")),
@@ -107,7 +106,6 @@ def start_proxy(folder: pathlib.Path, settings: pathlib.Path) -> Proxy:
 def connection(
     kubeconfig: pathlib.Path,
 ) -> Iterator[tuple[http.client.HTTPSConnection, dict[str, str]]]:
-    """A bare connection to the server of a kubeconfig, and the headers that it needs."""
     endpoint = kubeconfigs.load(kubeconfig)
     context = endpoint.context()
     assert isinstance(context, ssl.SSLContext)

@@ -44,7 +44,6 @@ def in_background(work: Any) -> tuple[threading.Thread, list[Any]]:
 
 
 def create(proxy: proxies.Proxy, name: str) -> Object:
-    """Create an object through the proxy, on a connection of its own."""
     with proxy.api() as api:
         return proxies.create(api, name)
 

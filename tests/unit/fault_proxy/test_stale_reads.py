@@ -39,7 +39,6 @@ def change(server: apis.Api) -> Object:
 
 
 def read(api: apis.Api, name: str = "stale") -> Object:
-    """Get an object in any version."""
     return api._call("GET", proxies.CONFIG_MAPS.path("default", name) + "?resourceVersion=0")
 
 

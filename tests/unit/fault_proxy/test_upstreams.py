@@ -44,7 +44,6 @@ def upstream(
 def start(
     folder: pathlib.Path, certificate: bytes, url: str, user: dict[str, Any], **cluster: Any
 ) -> proxies.Proxy:
-    """A proxy for a user and a cluster of a kubeconfig."""
     path = folder / "upstream.kubeconfig"
     data = base64.b64encode(certificate).decode()
     section = {"server": url, "certificate-authority-data": data, **cluster}
@@ -92,7 +91,6 @@ def pair(
 def send(
     proxy: proxies.Proxy, method: str = "GET", path: str = "/any", body: Any = None, **headers: str
 ) -> Any:
-    """The request as the upstream got it."""
     with proxies.connection(proxy.kubeconfig()) as (connection, common):
         connection.request(method, path, body, {**common, **headers})
         response = connection.getresponse()

@@ -25,7 +25,6 @@ GOLDEN = sorted(path.parent for path in specimens.GOLDEN.glob("*/*/plan.json"))
 
 
 def compressed(source: pathlib.Path, target: pathlib.Path) -> directories.RunDirectory:
-    """A copy of a run all of whose journals and audit logs are compressed."""
     shutil.copytree(source, target)
     directory = directories.existing(target)
     for path in [*directory.journals(), *directory.audit_logs()]:

@@ -33,7 +33,6 @@ def _build(path: pathlib.Path, text: str) -> directories.RunDirectory:
 
 
 def _judged(directory: directories.RunDirectory) -> tuple[verdicts.Verdict, bool, str]:
-    """The verdict, and the answer about the manifest."""
     judgement = judging.judge(directory)
     [item] = [item for item in judgement.certificate if item.name == "manifest"]
     return judgement.verdict, item.ok, item.reason

@@ -21,7 +21,6 @@ OTHER = "gpu.example/worker-0/device-1"
 
 
 def bound(story: Story, name: str, device: str) -> Story:
-    """A claim gets a device, and its pod is bound."""
     story.attempt(name).reserve(name, device).assume(name).observe(name, device)
     story.add("reserved", pod=f"default/pod-{name}", resourceclaim=f"default/{name}")
     return story.remove(name).bind(name).bound(name)
@@ -42,14 +41,12 @@ def double(*, is_double: bool) -> Story:
 
 
 def in_klog(story: Story, *, verbosity: int) -> str:
-    """The text of kube-scheduler, with the lines of a verbosity."""
     lines = [line for line in story.lines if verbosity > 5 or "Observed" not in line.message]
     return log_lines.text(lines).replace("file.go:1]", "dynamicresources.go:1150]")
 
 
 @functools.cache
 def plain(name: str) -> str:
-    """One of the logs, whole."""
     match name:
         case "recorded at 5":
             return lzma.decompress(
@@ -168,7 +165,6 @@ Drop = Callable[[Sequence[str]], list[str]]
 
 
 def entries(lines: Sequence[str]) -> list[list[str]]:
-    """Lines with those that continue them."""
     whole: list[list[str]] = []
     for line in lines:
         if line[:1] in "IWEF" or not whole:

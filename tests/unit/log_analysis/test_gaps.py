@@ -67,7 +67,6 @@ def test_the_line_with_which_a_process_starts_ends_what_the_one_before_believed(
 
 
 def in_turn() -> Story:
-    """A claim gets the device that another one had, whose release is missing."""
     story = Story().attempt("a").gather().reserve("a").assume("a").observe("a").remove("a")
     story.attempt("b").gather().reserve("b").assume("b").observe("b").remove("b")
     return story.bind("b").bound("b")

@@ -33,7 +33,6 @@ def removed_first() -> Story:
 
 
 def given_up() -> Story:
-    """The allocation is given up, although the API server has stored it."""
     story = Story().attempt("a").gather().reserve("a")
     story.add("Released resource in allocation result", claim="default/a", uid="uid-a")
     story.attempt("b").gather().reserve("b").observe("a")
@@ -48,7 +47,6 @@ def freed_by_another() -> Story:
 
 
 def listed_all_the_same() -> Story:
-    """The gather knew that the device is in flight."""
     story = Story().attempt("a").gather().reserve("a")
     story.attempt("b").gather((DEVICE, "a"), devices=[DEVICE]).reserve("b")
     story.assume("a").observe("a").remove("a")
@@ -77,7 +75,6 @@ def answer_lost_and_tried_again() -> Story:
 
 
 def only_planned() -> Story:
-    """No line about the gathers."""
     story = Story().reserve("a").observe("a").reserve("b").observe("b")
     return story.free("a")
 

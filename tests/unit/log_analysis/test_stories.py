@@ -12,13 +12,11 @@ Verdict = analysis_results.Verdict
 
 
 def whole(story: Story, name: str) -> Story:
-    """A claim gets the device, its pod is bound, and all is seen."""
     story.attempt(name).gather().reserve(name).add("reserved", pod=f"default/pod-{name}")
     return story.assume(name).observe(name).remove(name).bind(name).bound(name)
 
 
 def without(story: Story, *messages: str) -> Story:
-    """The same log with less verbosity."""
     story.lines = [line for line in story.lines if line.message not in messages]
     return story
 

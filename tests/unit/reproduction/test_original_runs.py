@@ -19,7 +19,6 @@ EMBEDDED = profiles.load("embedded").model_dump(mode="json")
 
 
 def run(path: pathlib.Path, text: str = DOUBLE, **changes: Any) -> directories.RunDirectory:
-    """A run whose plan has the settings of a scenario."""
     directory = building.build(path / "run", text)
     settings = scenarios.scenario().model_dump(mode="json")
     plan = plans.read(directory.plan)

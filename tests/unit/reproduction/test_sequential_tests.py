@@ -27,7 +27,6 @@ def test_clear_cases_take_few_runs_and_others_end_by_majority(
 
 
 def decided(rate: float, dice: random.Random) -> tuple[bool, int]:
-    """Decide about a scenario that fails at this rate."""
     failed = runs = 0
     while (decision := sequential_tests.decide(failed, runs)) is None:
         runs += 1

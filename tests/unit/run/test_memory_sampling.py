@@ -25,7 +25,6 @@ def test_the_memory_of_descendants_counts() -> None:
 
 
 def own(pid: int) -> int:
-    """The resident memory of one process, from the kernel."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
     return int(line.split()[1]) * 1024

@@ -10,7 +10,6 @@ from harness.scenario import loading, profiles
 
 
 def repeated(words: list[str], option: str) -> list[str]:
-    """The values of an option."""
     return [value for name, value in itertools.pairwise(words) if name == option]
 
 

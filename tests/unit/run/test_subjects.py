@@ -260,7 +260,6 @@ def test_a_kube_scheduler_that_cannot_read_the_counters_is_refused(
 def kube_scheduler(
     tmp_path: pathlib.Path, version: str, *, name: str = "kube-scheduler", **more: Any
 ) -> subject_specs.KubeScheduler:
-    """One that prints this version."""
     path = tmp_path / name
     path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
     path.chmod(0o755)

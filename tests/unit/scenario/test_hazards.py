@@ -137,7 +137,6 @@ FATES = {"lose-request": "lost", "lose-answer": "lost", "deliver": "late", "arri
 
 
 def traits_of_script(name: str) -> set[str]:
-    """The same of what a script commands."""
     traffic = tomllib.loads(loading.SHELF.find(name).read_text())["traffic"]
     found = {FATES[step["do"]] for step in traffic["steps"] if step["do"] in FATES}
     found |= {"lost" for step in traffic["steps"] if step.get("answer") == "lost"}

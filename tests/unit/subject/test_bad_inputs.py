@@ -33,7 +33,6 @@ def selecting(expression: str) -> Object:
 
 
 def asking(request: Object | None = None, **more: Any) -> Object:
-    """The spec of a claim with one request."""
     return {"devices": {"requests": [request or api_objects.exactly()], **more}}
 
 

@@ -10,7 +10,6 @@ CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def make(live: Any, *names: str) -> list[str]:
-    """Their resource versions."""
     made = [live.call("POST", CONFIGMAPS, {"metadata": {"name": name}})[1] for name in names]
     return [item["metadata"]["resourceVersion"] for item in made]
 

@@ -13,7 +13,6 @@ KEYWORDS = {
 
 
 def parts(message: bytes, *path: int) -> Iterator[Any]:
-    """Return the fields at a path of numbers."""
     for number, value in protobuf_wire.read(message):
         if number == path[0]:
             yield from parts(value, *path[1:]) if len(path) > 1 else [value]

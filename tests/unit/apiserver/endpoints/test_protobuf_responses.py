@@ -38,7 +38,6 @@ POD = {
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """The document in an envelope, as Go writes it in JSON."""
     api_version, kind, message = protobuf.open_envelope(data)
     named = {"kind": kind, "apiVersion": api_version}
     if kind == "PartialObjectMetadata":

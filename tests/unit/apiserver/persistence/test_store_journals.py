@@ -63,7 +63,6 @@ class Session:
         self.told = self.store.resource_version
 
     def write(self, name: str) -> None:
-        """One turn that changes something."""
         try:
             old = self.store.get(resources.CONFIGMAPS, NAMESPACE, name)
         except Exception:  # there is none yet

@@ -169,7 +169,6 @@ def typed(document: Document, version: str) -> Document:
 
 
 def enable(monkeypatch: Any, group_version: str) -> None:
-    """Serve a version for the rest of this test."""
     monkeypatch.setattr(resources, "ALL", list(resources.ALL))
     monkeypatch.setattr(resources, "_BY_PATH", dict(resources._BY_PATH))
     uncached = inspect.unwrap(request_info._parse_target)

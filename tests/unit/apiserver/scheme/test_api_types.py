@@ -130,7 +130,6 @@ def _lines(table):
 
 
 def _nodes(name, field):
-    """The field in all versions of its type."""
     group, _, kind = name.rsplit(".", 2)
     for full, node in api_types.raw().items():
         if full.rsplit(".", 2)[0].endswith(f".{group}") and full.endswith(f".{kind}"):

@@ -41,7 +41,6 @@ MORE_THAN_THE_TAGS = {
 
 
 def served() -> dict[str, api_types.Type]:
-    """All types in what is served."""
     found: dict[str, api_types.Type] = {}
     for item in (*resources.ALL, *resources.OPTIONAL):
         collect(api_types.of(item), found)

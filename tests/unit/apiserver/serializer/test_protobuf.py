@@ -96,7 +96,6 @@ def fill(message: Any, document: dict[str, Any]) -> None:
 
 
 def embedded(message: Any, name: str) -> Any:
-    """The embedded message that has a field, however deep."""
     for field in message.DESCRIPTOR.fields:
         if field.message_type is not None and plain(flat(field.message_type.name)).endswith(
             plain(field.name)
@@ -170,7 +169,6 @@ CLASSES = described()
 
 
 def judged(kind: api_types.Type, document: dict[str, Any]) -> Any:
-    """Google's message of a document."""
     message = CLASSES[message_name(kind)]()
     fill(message, document)
     return message
@@ -182,7 +180,6 @@ def judged(kind: api_types.Type, document: dict[str, Any]) -> Any:
 def full(
     kind: api_types.Type, counter: Iterator[int], above: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """A document in which every field is set."""
     return {
         name: value(field.type, counter, (*above, kind.name))
         for name, field in kind.fields.items()

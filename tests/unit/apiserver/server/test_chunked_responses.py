@@ -41,7 +41,6 @@ def read_until(connection: socket.socket, end: bytes) -> bytes:
 
 
 def body_of(text: bytes) -> Any:
-    """Return the body of a chunked response."""
     head, _, body = text.partition(b"\r\n\r\n")
     assert b"\r\nTransfer-Encoding: chunked" in head
     return json.loads(b"".join(body.split(b"\r\n")[1::2]))

@@ -75,7 +75,6 @@ def _with_another_version(body: damages.Body) -> damages.Body:
 
 
 def _named_by_pods(body: damages.Body) -> damages.Body:
-    """Every version of the pods names a claim."""
     status = b'"status": {"resourceClaimStatuses": [{"name": "d", "resourceClaimName": "gone"}], '
     return [
         msgspec.structs.replace(
@@ -294,7 +293,6 @@ def test_something_after_the_trailer_is_not_in_order_either(tmp_path: pathlib.Pa
 
 
 def _of(process: str, *kinds: type[records.Body]) -> damages.Damage:
-    """The journal of the run has no such records of a process."""
     return damages.dropped(
         damages.processes,
         lambda record: isinstance(record, kinds) and getattr(record, "process", "") == process,
@@ -302,7 +300,6 @@ def _of(process: str, *kinds: type[records.Body]) -> damages.Damage:
 
 
 def _twice(kind: type[records.Body]) -> damages.Damage:
-    """Each record of a kind is there twice."""
     return damages.changed(
         damages.processes,
         lambda body: [one for item in body for one in [item] * (1 + isinstance(item, kind))],
@@ -509,7 +506,6 @@ REFUSED = "ResourceClaim is invalid: spec.devices.requests[0]: compilation faile
 
 
 def _refused(count: int) -> damages.Damage:
-    """The number of refused requests of the load."""
     more: list[records.Body] = []
     for op in range(100, 100 + count):
         more.append(building.invocation(op, language.CLAIMS, f"claim-{op}"))

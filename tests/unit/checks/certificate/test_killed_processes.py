@@ -15,13 +15,10 @@ SUCCESSOR = "scheduler.2"
 
 
 def kubelet_operations(directory: directories.RunDirectory) -> pathlib.Path:
-    """The journal of the kubelets."""
     return directory.operations(building.KUBELET)
 
 
 def killed(process: str, *, fault: str = "crash", expected: bool = True) -> damages.Damage:
-    """A fault killed the process."""
-
     def change(body: damages.Body) -> damages.Body:
         return [
             records.ProcessEnded(

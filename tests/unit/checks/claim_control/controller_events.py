@@ -29,7 +29,6 @@ def _observation(
 def pod(
     version: int, *, phase: str = "Running", uid: str = POD, node: str = "", **recorded: str | None
 ) -> records.Observation:
-    """A version of the pod with these entries recorded."""
     statuses = [
         {"name": name} | ({"resourceClaimName": claim} if claim else {})
         for name, claim in recorded.items()

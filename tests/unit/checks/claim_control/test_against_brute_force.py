@@ -51,7 +51,6 @@ class _Drawn:
         return next((version for version, phase, _ in self.pods if phase == "Succeeded"), None)
 
     def has_dropped(self) -> bool:
-        """Return whether a record vanished."""
         return any(set(one[2]) - set(two[2]) for one, two in itertools.pairwise(self.pods))
 
     def late_claims(self) -> int:

@@ -106,7 +106,6 @@ def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
 
 
 def _known(uid: str, since: int) -> list[records.Observation]:
-    """A pod that ends, whose claim is taken away, and that gets another claim then."""
     first, second = f"{uid}-first", f"{uid}-second"
     return [
         pod(since, uid=uid, phase="Pending"),

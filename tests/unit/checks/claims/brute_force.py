@@ -39,7 +39,6 @@ class Brute:
         return ((a, b) for a, b in itertools.pairwise(versions) if a[3] == b[3])
 
     def allocation_stability(self) -> set[Any]:
-        """Claims and versions in which an allocation became another one."""
         return {
             (uid, after[0])
             for uid, versions in self.claims.items()
@@ -155,7 +154,6 @@ class Brute:
         return found
 
     def _without_entry(self) -> set[Any]:
-        """Claims that were created for an entry that their pod has no template for."""
         found: set[Any] = set()
         for uid, versions in self.claims.items():
             owner, entry = _entry(versions[0][2]) or ("", "")

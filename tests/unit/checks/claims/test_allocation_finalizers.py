@@ -49,8 +49,6 @@ def test_without_an_allocation_nothing_was_examined() -> None:
 
 
 def _extended(text: str) -> verdicts.Answer:
-    """The answer about a history in which all claims are those of a scheduler."""
-
     def marked(record: records.Body) -> records.Body:
         if not isinstance(record, records.Observation):
             return record

@@ -94,7 +94,6 @@ class Writer:
                 return claim + word
 
     def _born(self) -> set[str]:
-        """Return the claims that exist, according to the words so far."""
         born: set[str] = set()
         for word in " ".join(self._words).split():
             if word[0] in CLAIMS:
@@ -103,7 +102,6 @@ class Writer:
 
 
 def _found(answer: verdicts.Answer) -> set[Any]:
-    """Return the findings of a check, as the brute force names them."""
     if isinstance(answer, verdicts.NotExamined):
         return set()
     assert len(answer.violations) == answer.violation_count

@@ -19,7 +19,6 @@ HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 
 
 def row(driver: str, device: str) -> Object:
-    """A device of the pool."""
     return {"driver": driver, "pool": "p", "device": device}
 
 
@@ -36,7 +35,6 @@ class Claim:
         self.commit()
 
     def commit(self) -> None:
-        """Make a version of the claim."""
         value = worlds.claim("a")
         results = [{"request": "device", **item} for item in self.results]
         value["status"] = {"allocation": {"devices": {"results": results}}} if results else {}
@@ -77,7 +75,6 @@ class Claim:
         }
 
     def body(self) -> list[records.Body]:
-        """The records of a recorder."""
         return recording.record(self.versions)
 
 
@@ -86,21 +83,18 @@ def _key(entry: Object) -> str:
 
 
 def judge(body: Sequence[records.Body]) -> verdicts.Answer:
-    """The answer of the check."""
     seen = device_statuses.DeviceStatuses()
     folders.fold(body, seen)
     return device_statuses.check(seen)
 
 
 def summaries(claim: Claim) -> list[str]:
-    """The violations that the check finds."""
     answer = judge(claim.body())
     assert isinstance(answer, verdicts.CheckResult)
     return [item.summary for item in answer.violations]
 
 
 def reported(data: int = 0) -> Claim:
-    """A claim on which both drivers have reported."""
     claim = Claim()
     claim.write(f"{GPU}-n", DEVICES[0] | {"data": {"at": data}}, DEVICES[1])
     claim.write(f"{NIC}-n", DEVICES[2] | {"data": {"at": data}})

@@ -15,7 +15,6 @@ TAKEN = "p:a a+D1 a^p p>n p* a/p"
 
 
 def _gap(after: int) -> Callable[[Body], Body]:
-    """The history with a gap in the watch of pods behind this version."""
     gap = records.Gap(resource="pods", after_resource_version=after, reason="410", ts_ns=0)
     return lambda body: [*body[: after + 2], gap, *body[after + 2 :]]
 

@@ -16,7 +16,6 @@ found = claim_judging.judge_by(NAME)
 
 
 def _full(pods: int) -> str:
-    """A history in which one claim is reserved for this many pods, and then deleted."""
     names = [f"p{number}" for number in range(pods)]
     made = " ".join(f"{name}:a" for name in names)
     return f"{made} a+D1 {' '.join(f'a^{name}' for name in names)} a~ c+D1"

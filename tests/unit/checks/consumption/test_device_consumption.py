@@ -95,7 +95,6 @@ def test_a_capacity_that_has_shrunk_is_not_the_schedulers_fault() -> None:
 
 
 def _edited(body: Iterable[records.Body], old: str, new: str) -> list[records.Body]:
-    """The records with another text in their objects."""
     return [
         msgspec.structs.replace(
             item, object=msgspec.Raw(bytes(item.object).replace(old.encode(), new.encode()))
@@ -149,7 +148,6 @@ def _asking(
 
 
 def _with_policy(policy: str, value: str = "4Gi") -> list[records.Body]:
-    """The slices with a request policy."""
     new = f'"memory": {{"value": "{value}", "requestPolicy": {policy}}}'
     return _edited(slices(), '"memory": {"value": "4Gi"}', new)
 

@@ -14,7 +14,6 @@ LAST = 14
 
 
 def hold(name: str, since: int, until: int | None, device: str = "d") -> hold_history.Hold:
-    """A hold of a claim."""
     return hold_history.Hold(
         device=device,
         exclusive=False,
@@ -28,7 +27,6 @@ def hold(name: str, since: int, until: int | None, device: str = "d") -> hold_hi
 
 
 def use(name: str, amount: int, since: int, until: int | None) -> excesses.Use:
-    """A use of an amount by one claim."""
     return excesses.Use((hold(name, since, until),), Fraction(amount), since, until)
 
 
@@ -37,7 +35,6 @@ def _lasts(since: int, until: int | None, version: int) -> bool:
 
 
 def _drawn(stream: random.Random) -> list[tuple[int, int | None]]:
-    """Begins and ends, some of which are the same."""
     begins = [stream.randint(1, LAST - 4) for _ in range(stream.randint(1, 6))]
     return [
         (since, None if stream.random() < 0.15 else stream.randint(since, LAST)) for since in begins

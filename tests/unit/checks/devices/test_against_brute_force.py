@@ -217,7 +217,6 @@ class _Case:
 
     @property
     def options(self) -> dict[str, Object]:
-        """Name in results -> what is asked for."""
         found = {}
         for request in self.claim["spec"]["devices"]["requests"]:
             if "exactly" in request:
@@ -227,13 +226,11 @@ class _Case:
         return found
 
     def versions(self, kind: str) -> Iterator[Object]:
-        """All versions of objects of a kind."""
         for event in self.past:
             if event.obj["kind"] == kind and event.type != "DELETED":
                 yield event.obj
 
     def devices(self, name: str) -> list[Object]:
-        """All versions of a device, each with its place."""
         return [
             {**device, "place": {k: v for k, v in piece["spec"].items() if k in ("nodeName", "nodeSelector", "allNodes")}}
             for piece in self.versions("ResourceSlice")
@@ -482,7 +479,6 @@ def _doubled(case: _Case) -> Answer:
 
 
 def _missing(case: _Case) -> Answer:
-    """Every version of the pool may have been seen."""
     possible: set[str] = set()
     now: dict[str, Object] = {}
     for event in case.past:

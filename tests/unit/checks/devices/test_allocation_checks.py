@@ -52,7 +52,6 @@ def judge(
     plan: plans.Plan | None = None,
     views: Mapping[str, attempt_views.View] | None = None,
 ) -> verdicts.CheckResult:
-    """The result of one of the checks."""
     seen = placements.fold(events)
     answer = check.CHECK.judge(seen.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
@@ -60,7 +59,6 @@ def judge(
 
 
 def why_not(check: Any, events: Events) -> str:
-    """Why one of the checks has nothing to examine."""
     seen = placements.fold(events)
     answer = check.CHECK.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined), answer

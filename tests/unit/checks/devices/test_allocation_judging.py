@@ -58,7 +58,6 @@ def test_news_of_several_watches_are_put_in_order() -> None:
 
 
 def _result(*weights: int) -> verdicts.CheckResult:
-    """The result for claims whose allocations have these numbers of mistakes."""
     questions = placements.fold(claim(f"c{n}", result("D")) for n in range(len(weights))).questions
     findings = allocation_judging.Findings(
         [None, *(allocation_judging.Wrong(f"has {n}", n) for n in range(1, 9))],

@@ -197,7 +197,6 @@ def usable(specs: Sequence[Object]) -> Iterator[str]:
 def fits(
     device: Object, spec: Object, past: Sequence[placements.Event], node: str, option: Object
 ) -> bool:
-    """Return whether a version of a device fits an option with all versions of the class."""
     is_all = option.get("allocationMode") == "All"
     chosen = [
         item["cel"]["expression"]

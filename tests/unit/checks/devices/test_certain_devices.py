@@ -50,7 +50,6 @@ def judge(
 
 
 def settled(**settings: Any) -> plans.Plan:
-    """A plan with these settings."""
     return msgspec.structs.replace(building.plan(), settings=settings)
 
 
@@ -242,7 +241,6 @@ def either(*, best: placements.Object | None = None, last: int = 1) -> list[plac
 
 
 def late(name: str = "c", **fields: Any) -> placements.Event:
-    """A claim that got its second alternative."""
     request = fields.pop("request", "r/y")
     fields = {"requests": either(), "selector": on("n1"), **fields}
     return claim(name, result("D1", request=request), **fields)

@@ -11,7 +11,6 @@ LABELS = {"zone": "a", "rank": "5"}
 
 
 def labelled(*requirements: tuple[str, str, list[str]]) -> dict[str, Any]:
-    """A selector with one term that has these requirements."""
     return {"nodeSelectorTerms": [{"matchExpressions": [_made(item) for item in requirements]}]}
 
 

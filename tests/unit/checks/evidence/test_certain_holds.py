@@ -32,7 +32,6 @@ def _doubting(
 
 
 def _at(body: Body, rv: int) -> records.Observation:
-    """Return the event of a revision."""
     [found] = [
         item
         for item in body

@@ -38,8 +38,6 @@ def _event(rv: int, change: Callable[[records.Observation], records.Observation]
 
 
 def _object(rv: int, change: Callable[[Any], None]) -> Change:
-    """Change the object in the event of a revision, in place."""
-
     def changed(item: records.Observation) -> records.Observation:
         value = json.loads(bytes(item.object))
         change(value)
@@ -61,8 +59,6 @@ def _with_another_uid(value: Any) -> None:
 
 
 def _list(purpose: str, **fields: Any) -> Change:
-    """Change the list of claims with this purpose."""
-
     def changed(body: damages.Body) -> damages.Body:
         return [
             msgspec.structs.replace(item, **fields)
@@ -216,7 +212,6 @@ def test_a_run_whose_record_was_cut_short_did_not_end(tmp_path: pathlib.Path) ->
 def _acknowledged(
     directory: directories.RunDirectory, rv: str, devices: list[str] | None, *, name: str = "a"
 ) -> None:
-    """The load has updated a claim, and this is the answer."""
     call = msgspec.structs.replace(
         building.invocation(99, "resourceclaims/status", name), verb="update"
     )

@@ -17,7 +17,6 @@ BORN: Event = ("ADDED", 3, {})
 
 
 def seen(kind: Any, version: int, fields: dict[str, Any]) -> observations.SeenAny:
-    """An observation of a pod."""
     meta = {
         "name": fields.get("name", "p"),
         "namespace": "tests",

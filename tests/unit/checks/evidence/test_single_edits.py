@@ -64,7 +64,6 @@ def judge(body: list[records.Body]) -> tuple[verdicts.Verdict, list[str]]:
 
 
 def dropped(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
-    """One record less."""
     at = stream.randrange(len(body))
     return [*body[:at], *body[at + 1 :]]
 
@@ -77,7 +76,6 @@ def duplicated(stream: random.Random, body: list[records.Body]) -> list[records.
 
 
 def swapped(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
-    """Two records in each other's place."""
     one, other = stream.randrange(len(body)), stream.randrange(len(body))
     changed = list(body)
     changed[one], changed[other] = changed[other], changed[one]
@@ -85,13 +83,11 @@ def swapped(stream: random.Random, body: list[records.Body]) -> list[records.Bod
 
 
 def moved(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
-    """Two neighbours in each other's place."""
     at = stream.randrange(len(body) - 1)
     return [*body[:at], body[at + 1], body[at], *body[at + 2 :]]
 
 
 def renumbered(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
-    """A record with another version than its object."""
     at = stream.randrange(len(body))
     rv = stream.randrange(1, 15)
     item = body[at]
@@ -101,7 +97,6 @@ def renumbered(stream: random.Random, body: list[records.Body]) -> list[records.
 
 
 def retyped(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
-    """An observation of another type."""
     at = stream.randrange(len(body))
     item = body[at]
     if not isinstance(item, records.Observation):
@@ -111,7 +106,6 @@ def retyped(stream: random.Random, body: list[records.Body]) -> list[records.Bod
 
 
 def of_another(stream: random.Random, body: list[records.Body]) -> list[records.Body]:
-    """An observation with the uid of another object."""
     at = stream.randrange(len(body))
     item = body[at]
     if not isinstance(item, records.Observation):

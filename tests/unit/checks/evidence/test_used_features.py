@@ -19,12 +19,10 @@ def asked(world: worlds.World) -> set[str]:
 
 
 def device(**fields: Any) -> worlds.World:
-    """A slice whose devices have these fields."""
     return worlds.World(slices=[worlds.devices_of("n", 2, **fields)])
 
 
 def pod_with(resource: str, *, is_init: bool = False) -> worlds.World:
-    """A pod whose container asks for a resource."""
     pod = worlds.pod("p", claim="a")
     key = "initContainers" if is_init else "containers"
     pod["spec"][key] = [{"name": "c", "resources": {"requests": {resource: "1"}}}]

@@ -104,7 +104,6 @@ def by_numpy(holds: list[hold_history.Hold]) -> numpy_conflicts.NumpyConflicts:
 
 
 def by_sql(histories: list[list[hold_history.Hold]]) -> dict[int, tuple[int, int]]:
-    """Number of a history -> holds that are examined, and pairs."""
     kinds = {True: "exclusive", False: "share"}
     rows = [
         (run, hold.device, hold.uid, kinds[hold.exclusive], hold.from_rv, hold.until_rv)

@@ -31,7 +31,6 @@ Object = dict[str, Any]
 def observed(
     resource: str, version: int, document: Object, kind: Any = "MODIFIED"
 ) -> records.Observation:
-    """A version of an object."""
     meta = {"namespace": "tests", "resourceVersion": str(version), **document["metadata"]}
     return records.Observation(
         resource=resource,
@@ -43,7 +42,6 @@ def observed(
 
 
 def verdict_of(examined: int, wrong: int) -> verdicts.Verdict:
-    """The verdict of a check that examined and found so much."""
     if wrong:
         return INVALID
     return VALID if examined else UNKNOWN
@@ -53,7 +51,6 @@ def verdict_of(examined: int, wrong: int) -> verdicts.Verdict:
 
 
 def _preparations(stream: random.Random, number: int) -> list[preparations.Preparation]:
-    """Preparations of claims and devices that all have this number."""
     starts = stream.sample(range(12), stream.randrange(6))
     return [
         preparations.Preparation(

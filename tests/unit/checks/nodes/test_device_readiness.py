@@ -35,7 +35,6 @@ def claim(
     allocated: bool = True,
     kind: str = "MODIFIED",
 ) -> records.Observation:
-    """A version of the claim, whose device reports these conditions as true."""
     status: Object = {}
     if allocated:
         status["allocation"] = {"devices": {"results": [{**DEVICE, **conditions}]}}

@@ -159,8 +159,6 @@ def _pod_of(
     sidecars: str = "",
     **work: int,
 ) -> records.Observation:
-    """A pod whose containers ask for these numbers, and are mapped to these requests."""
-
     def container(name: str, amount: int) -> Object:
         asked: Object = {"name": name, "resources": {"requests": {GPU: str(amount)}}}
         return asked | ({"restartPolicy": "Always"} if name in sidecars else {})
@@ -182,7 +180,6 @@ def _pod_of(
 
 
 def _claim_of(**requests: int) -> records.Observation:
-    """A claim with this many devices for each request."""
     made = claim(devices=0)
     document = msgspec.json.decode(made.object)
     document["spec"]["devices"]["requests"] = [{"name": name} for name in requests]

@@ -26,7 +26,6 @@ NEW, BOUND = pod("p", "c"), pod("p", "c", bound_to="n1")
 def judge(
     events: Sequence[placements.Event | None], faults: Sequence[plans.PlannedFault] = ()
 ) -> verdicts.CheckResult:
-    """The result for nodes of two zones."""
     seen = placements.fold([*NODES, *events])
     plan = msgspec.structs.replace(building.plan(), faults=list(faults))
     answer = bound_pods.check(seen.bound, seen.catalogue, plan)

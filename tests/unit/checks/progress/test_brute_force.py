@@ -79,7 +79,6 @@ class Brute:
         self._claims = {item["metadata"]["name"]: item for item in world.claims}
 
     def stuck_pods(self) -> set[str]:
-        """Pods that are stuck whatever the devices are."""
         return {name for name, pod in self._pods.items() if self._is_stuck(pod)}
 
     def _is_stuck(self, pod: Object) -> bool:
@@ -100,7 +99,6 @@ class Brute:
         return claim is not None and _owner(claim) == pod["metadata"]["uid"]
 
     def waiting(self) -> dict[str, str]:
-        """The pods that wait for devices, with their claims."""
         return {
             name: _claim_name(pod)
             for name, pod in self._pods.items()
@@ -109,7 +107,6 @@ class Brute:
         }
 
     def needs(self) -> list[int]:
-        """Devices that each claim needs for which pods wait."""
         return [
             self._claims[name]["spec"]["devices"]["requests"][0]["exactly"]["count"]
             for name in sorted(set(self.waiting().values()))

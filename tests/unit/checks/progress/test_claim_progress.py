@@ -474,7 +474,6 @@ SHARED = worlds.devices_of("n", 1, allowMultipleAllocations=True)
 
 
 def _counted(*amounts: int, slots: int = 2) -> list[Object]:
-    """A pool whose devices consume this many slots each."""
     used = worlds.devices_of("n", len(amounts))
     for device, amount in zip(used["spec"]["devices"], amounts, strict=True):
         counters = {"slots": {"value": str(amount)}}
@@ -489,7 +488,6 @@ def _counted(*amounts: int, slots: int = 2) -> list[Object]:
 
 
 def _waiting(slices: Sequence[Object], *held: str, count: int = 1) -> verdicts.Answer:
-    """The answer about a pod that waits, while others have these devices."""
     world = World(
         pods=[worlds.pod("p", claim="a"), *([RUNNING] if held else [])],
         claims=[

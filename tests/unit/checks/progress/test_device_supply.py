@@ -19,14 +19,12 @@ TAINT = {"key": "k", "effect": "NoSchedule"}
 
 
 def slice_of(*, count: int = 2, name: str = "n", **fields: Any) -> Object:
-    """A slice of node n with devices that have these fields."""
     made = worlds.devices_of("n", count, **fields)
     made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
     return made
 
 
 def generation(number: int, count: int, name: str, *, devices: int = 2) -> Object:
-    """A slice of a generation with a number of slices."""
     made = slice_of(name=name, count=devices)
     made["spec"]["pool"] |= {"generation": number, "resourceSliceCount": count}
     return made
@@ -51,13 +49,11 @@ def everywhere(piece: Object, selector: Object | None = None) -> Object:
 
 
 def labelled(key: str, value: str) -> Object:
-    """A node selector."""
     wanted = {"key": key, "operator": "In", "values": [value]}
     return {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
 
 
 def held(name: str, *devices: str, **row: Any) -> Object:
-    """A claim that holds devices."""
     made = worlds.claim(name, *devices)
     for result in made["status"]["allocation"]["devices"]["results"]:
         result |= row
@@ -71,22 +67,18 @@ def share(name: str, amount: str | None) -> Object:
 
 
 def wanted(**exactly: Any) -> Object:
-    """A claim that asks for a device."""
     return worlds.claim("wanted", **exactly)
 
 
 def memory(amount: str, **fields: Any) -> Object:
-    """A claim that asks for an amount of memory."""
     return wanted(capacity={"requests": {"memory": amount}}, **fields)
 
 
 def cel(expression: str) -> Object:
-    """A claim with a selector."""
     return wanted(selectors=[{"cel": {"expression": expression}}])
 
 
 def requests(*made: Object, constraints: Sequence[Object] = ()) -> Object:
-    """A claim with several requests."""
     claim = wanted()
     claim["spec"]["devices"] = {
         "requests": [
@@ -121,7 +113,6 @@ def case(
     classes: Sequence[Object] = (CLASS,),
     **world: Any,
 ) -> tuple[worlds.World, Sequence[Object]]:
-    """A world, and the claims of a pod that waits in it."""
     made = [wanted()] if wish is None else [wish] if isinstance(wish, dict) else wish
     return worlds.World(slices=slices, claims=claims, classes=classes, **world), made
 

@@ -34,7 +34,6 @@ def pod(name: str, amount: int = 1, *, resource: str = IMPLICIT, **more: Any) ->
 
 
 def claim(name: str, owner: str, *held: str, **more: Any) -> Object:
-    """A claim that the scheduler made."""
     made = worlds.claim(name, *held, owner=owner, **more)
     made["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
     return made

@@ -13,13 +13,11 @@ INVALID, UNKNOWN = verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN
 
 
 def asking(pod: Object, **requests: str) -> Object:
-    """The same pod with the requests of a container."""
     container = {"name": "c", "resources": {"requests": requests}}
     return {**pod, "spec": {**pod["spec"], "containers": [container]}}
 
 
 def node(**allocatable: str) -> Object:
-    """Node n with these amounts."""
     return {**worlds.node("n"), "status": {"allocatable": allocatable}}
 
 

@@ -28,7 +28,6 @@ WORLD = worlds.World(
 
 
 def steps_of(write: Callable[[], None], *, ts_ns: int = AT_NS) -> list[records.Step]:
-    """The steps that the scheduler's own code takes."""
     taken: list[records.Step] = []
 
     def listen(name: str, fields: concurrency.StepFields) -> None:
@@ -44,7 +43,6 @@ def steps_of(write: Callable[[], None], *, ts_ns: int = AT_NS) -> list[records.S
 
 
 def objects() -> list[dict[str, Any]]:
-    """The claims of the world as the API server sends them."""
     return [
         msgspec.json.decode(item.object)
         for item in WORLD.observations()
@@ -59,7 +57,6 @@ def written(
     cached: Sequence[dict[str, Any]] | None = None,
     ts_ns: int = AT_NS,
 ) -> written_books.Books:
-    """The books as the scheduler writes them and the judge reads them."""
     known = objects() if cached is None else cached
     steps = steps_of(
         lambda: schedulers.write(devices=devices, in_flight=in_flight, cached=known), ts_ns=ts_ns

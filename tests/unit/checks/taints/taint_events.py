@@ -64,7 +64,6 @@ def claim(
     tolerations: Sequence[Object] = (),
     others: Sequence[Object] = (),
 ) -> Any:
-    """A claim with one request, and `others`."""
     exactly: Object = {"tolerations": list(tolerations)} if tolerations else {}
     obj: Object = {
         "metadata": {"name": "c", "namespace": "n", "uid": "c"},
@@ -77,7 +76,6 @@ def claim(
 
 
 def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> Any:
-    """The result for one claim that is allocated at the end, by an attempt with this view."""
     timelines = taint_timelines.TaintTimelines()
     folded = hold_history.fold(body, timelines)
     return tainted_devices.check(folded, timelines, {"c": view} if view else {})

@@ -71,7 +71,6 @@ class _Drawn:
         return False
 
     def is_clear_of_rules(self, at: int) -> bool:
-        """Return whether no rule taints the device."""
         before = [item for item in self.rules if item[0] <= at]
         if not before or before[-1][1] is None or before[-1][2] not in BLOCKING:
             return True
@@ -79,7 +78,6 @@ class _Drawn:
         return any(wanted[key] != value for key, value in before[-1][1].items())
 
     def may_be_clear(self) -> bool:
-        """Return whether the scheduler may have seen the device as clear."""
         return any(map(self.is_clear_in_slices, range(self.seen[0], LAST))) and any(
             map(self.is_clear_of_rules, range(self.seen[1], LAST))
         )

@@ -58,7 +58,6 @@ def claim(second: int, *tolerations: Object, used: bool = True) -> Any:
 
 
 def judge(*body: Any, end: int = 60) -> verdicts.Answer:
-    """The result of records that were each made at the second that their version says."""
     uses = device_uses.DeviceUses()
     timed = [
         msgspec.structs.replace(item, ts_ns=item.resource_version * 1_000_000_000) for item in body

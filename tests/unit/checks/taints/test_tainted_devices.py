@@ -192,7 +192,6 @@ HANDLED = "slice-tracker.handled"
 
 
 def views(folder: pathlib.Path, *steps: tuple[str, Object]) -> dict[str, attempt_views.View]:
-    """Read the views from the steps of a scheduler."""
     directory = building.build(folder, "a+D1")
     path = directory.steps("views")
     plan = histories.load(directory.path).plan

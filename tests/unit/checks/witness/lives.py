@@ -20,7 +20,6 @@ Life = list[tuple[str, dict[str, Any]]]
 def state(
     version: int, *, node: str = "", meta: dict[str, Any] | None = None, **status: Any
 ) -> dict[str, Any]:
-    """An object at a revision."""
     known = {"namespace": language.NAMESPACE, "name": "x", "uid": "uid-x"}
     spec = {"nodeName": node} if node else {}
     full = known | {"resourceVersion": str(version)} | (meta or {})
@@ -28,7 +27,6 @@ def state(
 
 
 def watch(resource: str, life: Life, *, final_rv: int = 90) -> list[records.Body]:
-    """The records of the life of one object."""
     seen: list[records.Body] = [listed(resource, "first", 0)]
     seen += [observation(resource, kind, value) for kind, value in life]
     alive = [life[-1][1]] if life and life[-1][0] != "DELETED" else []
@@ -100,7 +98,6 @@ CLAIM_LOG = [
 def changed(
     life: Life, index: int, part: str, value: dict[str, Any], *, later: bool = False
 ) -> Life:
-    """The life with another part of a version, and of all later ones."""
     found = copy.deepcopy(life)
     for _, item in found[index:] if later else found[index : index + 1]:
         item[part] |= value

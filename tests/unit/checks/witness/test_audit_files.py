@@ -14,7 +14,6 @@ LINES = [audit_logs.line(event) for event in audit_logs.events("a+D1 b+D2 a-D1 c
 
 
 def read(*paths: pathlib.Path) -> tuple[list[str], audit_files.AuditReader]:
-    """The versions of the answers in the order in which they were read, and the reader."""
     reader = audit_files.AuditReader(paths)
     found = []
     for event in reader:

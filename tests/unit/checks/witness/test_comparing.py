@@ -102,7 +102,6 @@ def test_each_lost_or_changed_observation_of_random_histories_is_named() -> None
 
 
 def _changed(item: records.Observation, stream: random.Random) -> records.Observation:
-    """Another device, phase, label or uid."""
     value = json.loads(bytes(item.object))
     match stream.choice(["status", "label", "uid"]):
         case "status":

@@ -30,7 +30,6 @@ def findings(provider: str) -> dict[str, diagnosis.Finding]:
 def examined(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, **description: Any
 ) -> dict[str, diagnosis.Finding]:
-    """The findings for kind with an engine that says this of itself."""
     with standing_in.started(tmp_path / "engine", describe={**GOOD, **description}) as engine:
         use(engine, monkeypatch, tmp_path)
         return findings("kind")

@@ -33,7 +33,6 @@ class World:
         self.attachments.start()
 
     def allocated(self, name: str, *, conditions: bool = True) -> Object:
-        """A claim with an allocation, of which the attachments hear."""
         allocation = api_objects.allocation("a")
         if conditions:
             named = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}

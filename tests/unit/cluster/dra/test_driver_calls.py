@@ -17,7 +17,6 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def failed(*uids: str) -> Answer:
-    """Fail for these claims, and do well for the others."""
     error = preparations.PreparationError("DriverError", "no such device")
     return lambda answer: {uid: error if uid in uids else good for uid, good in answer.items()}
 

@@ -103,13 +103,11 @@ class Driver:
             return channel.call(method, request, timeout_s=TIMEOUT_S)
 
     def prepare(self, *claims: Any, service: Any = V1, instance: str = "") -> Answer:
-        """Return the answer, with the text of an error."""
         asked = messages.request(service.prepare, map(reference, claims))
         answer = self.call(service.prepare, asked, path=self.endpoint(instance))
         return {uid: _spoken(result) for uid, result in messages.prepared(answer).items()}
 
     def unprepare(self, *claims: Any, service: Any = V1, instance: str = "") -> Answer:
-        """Return the answer, with the text of an error."""
         asked = messages.request(service.unprepare, map(reference, claims))
         answer = self.call(service.unprepare, asked, path=self.endpoint(instance))
         return {uid: _spoken(result) for uid, result in messages.unprepared(answer).items()}
@@ -143,7 +141,6 @@ def driver(kubeconfig: pathlib.Path) -> Iterator[Driver]:
 
 
 def claim(api: apis.Api, name: str, device: str = "d-0", **parameters: str) -> Any:
-    """Create a claim that is allocated one device."""
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
     made = api.create(
         apis.CLAIMS,
@@ -182,13 +179,11 @@ def reallocate(api: apis.Api, claim: Any, *results: Any, reports: Any = ()) -> N
 
 
 def reports(api: apis.Api, claim: Any) -> Any:
-    """Return `status.devices`."""
     found = api.get(apis.CLAIMS, claim["metadata"]["name"], namespace="default")
     return found["status"].get("devices", [])
 
 
 def remove(api: apis.Api, *claims: Any) -> None:
-    """Deallocate claims, and delete them."""
     for item in claims:
         found = api.get(apis.CLAIMS, item["metadata"]["name"], namespace="default")
         api.update_status(apis.CLAIMS, {**found, "status": {}})

@@ -363,7 +363,6 @@ def test_the_devices_of_a_file_are_published(
 
 
 def is_free(driver: driving.Driver, claim: Any) -> bool:
-    """Return whether the device can be prepared for a claim."""
     return not isinstance(driver.prepare(claim)[driving.uid(claim)], str)
 
 

@@ -49,7 +49,6 @@ def granted() -> set[Right]:
 
 
 def used(log: pathlib.Path) -> set[Right]:
-    """Rights that the driver's requests needed."""
     found = set()
     for line in log.read_text().splitlines():
         event = json.loads(line)
@@ -61,7 +60,6 @@ def used(log: pathlib.Path) -> set[Right]:
 
 
 def slices(api: apis.Api) -> dict[str, int]:
-    """Name -> number of devices."""
     return {
         item["metadata"]["name"]: len(item["spec"]["devices"])
         for item in api.list(apis.SLICES).items

@@ -46,7 +46,6 @@ class Bench:
         return name
 
     def remove_containers(self) -> None:
-        """Those that the test has left."""
         for made in self._made:
             try:
                 self.client.api.remove_container(made, v=True, force=True)
@@ -55,7 +54,6 @@ class Bench:
 
 
 def packed() -> bytes:
-    """A folder with a file."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         folder = tarfile.TarInfo("folder")

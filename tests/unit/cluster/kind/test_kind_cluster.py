@@ -79,7 +79,6 @@ def test_the_api_server_can_be_restarted_on_its_data(
 
 @contextlib.contextmanager
 def watching(cluster: interfaces.Cluster, answers: list[bool]) -> Iterator[None]:
-    """Collect whether the API server answers."""
     over = threading.Event()
 
     def look() -> None:
@@ -96,7 +95,6 @@ def watching(cluster: interfaces.Cluster, answers: list[bool]) -> Iterator[None]
 
 
 def ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
-    """Ask on a connection of its own."""
     transport = transports.connect(cluster.kubeconfig)
     try:
         return question(apis.Api(transport))
@@ -400,7 +398,6 @@ def test_a_container_that_somebody_else_is_removing(
 
 
 def pruned(used: standing_in.StandIn, names: list[str], *, older_than_s: float | None) -> set[str]:
-    """Which of these clusters, all of them in no registry here, prune removes."""
     client: docker.DockerClient = used.client()
     for name in names:
         labels = {"io.x-k8s.kind.cluster": name}

@@ -119,7 +119,6 @@ def test_a_cluster_for_a_while_is_in_the_registry_and_safe_from_prune(
 
 @contextlib.contextmanager
 def orphan(mark: str) -> Iterator[psutil.Process]:
-    """A process with this mark."""
     child = subprocess.Popen(
         [sys.executable, "-c", "import signal; signal.pause()"],
         env={**os.environ, cluster_records.MARK: mark},
@@ -136,7 +135,6 @@ def orphan(mark: str) -> Iterator[psutil.Process]:
 
 
 def dead() -> cluster_records.ProcessIdentity:
-    """An owner that has died."""
     child = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
     )
@@ -149,7 +147,6 @@ def owned(
     change: Callable[[cluster_records.ClusterRecord], cluster_records.ClusterRecord],
     profile: profiles.Profile = EMBEDDED,
 ) -> cluster_records.ClusterRecord:
-    """A record that this process creates and then gives to another owner."""
     directory = cluster_records.folder().parent / "run"
     directory.mkdir()
     entry = change(

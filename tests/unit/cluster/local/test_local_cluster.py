@@ -121,7 +121,6 @@ def test_the_api_server_can_be_restarted_on_its_data(
 
 
 def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
-    """Ask on a connection of its own."""
     transport = transports.connect(cluster.kubeconfig)
     try:
         return question(apis.Api(transport))
@@ -131,7 +130,6 @@ def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) ->
 
 @contextlib.contextmanager
 def _watching(cluster: interfaces.Cluster, seen: list[str | None]) -> Iterator[None]:
-    """Collect the cluster's exit reports."""
     done = threading.Event()
 
     def look() -> None:

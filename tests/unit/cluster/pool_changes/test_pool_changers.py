@@ -57,7 +57,6 @@ class Changing:
         return self._changing.make("c-1", change(**keys), self._states, dice)
 
     def pieces(self) -> list[tuple[int, int, list[str]]]:
-        """Generation, number of slices, and devices of each slice."""
         specs = [item["spec"] for item in self.api.list(apis.SLICES).items]
         return [
             (

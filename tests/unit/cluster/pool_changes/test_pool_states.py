@@ -18,7 +18,6 @@ def state(*slices: Object) -> pool_states.PoolState:
 
 
 def published(known: pool_states.PoolState) -> list[list[str]]:
-    """The names of the devices in each slice."""
     pieces = known.slices()
     counts = {piece["spec"]["pool"]["resourceSliceCount"] for piece in pieces}
     assert counts <= {len(pieces)}

@@ -37,7 +37,6 @@ def searched(
 def searched_whole(
     tasks: Sequence[Sequence[small_programs.Body]], preemptions: int
 ) -> list[small_programs.Run]:
-    """Without any reduction."""
     make = functools.partial(small_programs.made, tasks)
     return list(bounded_search.runs(make, preemptions_max=preemptions, visited=Forgetful()))
 

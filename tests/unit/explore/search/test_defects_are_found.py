@@ -53,7 +53,6 @@ def explored(wanted: search_campaign.Hunt) -> search_progress.SearchProgress:
 
 @functools.cache
 def smallest_finding() -> tokens.Token:
-    """A race, in the smallest world that has it."""
     wanted = hunt("gather-not-atomic", schedules=5000)
     return shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
 

@@ -12,7 +12,6 @@ Object = dict[str, Any]
 
 
 def judged(*documents: Object) -> str | None:
-    """Return the finding of the oracle for objects that are created in this order."""
     oracle = granted_devices.GrantedDevices()
     for resource, stored in world_fixtures.past(list(documents)).objects:
         commit = watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)

@@ -82,7 +82,6 @@ def test_partitions_that_exceed_their_counters_are_found() -> None:
 
 
 def overwriting(api: apis.Api, claim: Object, pod: Object) -> Object:
-    """Write a reservation whatever has become of the claim."""
     return api.update_status(apis.CLAIMS, without_version(claims.with_reservation(claim, pod)))
 
 

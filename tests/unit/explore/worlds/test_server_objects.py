@@ -15,7 +15,6 @@ Use = Callable[[api_server.ServerObjects], None]
 
 
 def used(first: Use, second: Use, related: tuple[str, ...] | None) -> list[turns.Uses]:
-    """Return what two tasks use."""
     observer = covering.Covering([])
     runtime = scheduler.ControlledRuntime(random_strategies.Replay(()), observer=observer)
     objects = api_server.ServerObjects(runtime, related)

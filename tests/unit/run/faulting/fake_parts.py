@@ -16,7 +16,6 @@ TIMEOUT_S = 10.0
 
 
 def now() -> injection.FaultTime:
-    """The time of an application."""
     return injection.FaultTime("", clocks.monotonic_ns())
 
 
@@ -31,7 +30,6 @@ class FakeCarrier:
         self._sequences = itertools.count(1)
 
     def add(self, rule: Mapping[str, Any]) -> None:
-        """Switch a fault on."""
         self._note(f"add {rule['name']}")
         self.rules[rule["name"]] = rule
 
@@ -53,12 +51,10 @@ class FakeCarrier:
         return self._items[-1].sequence if self._items else 0
 
     def clear(self) -> None:
-        """Switch all faults off."""
         self._note("clear")
         self.rules.clear()
 
     def restart(self) -> None:
-        """Forget everything, as an API server does."""
         self.calls.append("restart")
         self.rules.clear()
         self._items, self._sequences = [], itertools.count(1)
@@ -109,26 +105,21 @@ class FakeProcesses:
         return None if self.is_dead else name
 
     def kill(self, name: str, *, fault: str) -> bool:
-        """Note it."""
         self.calls.append(f"kill {name} for {fault}")
         return True
 
     def terminate(self, name: str, *, fault: str) -> bool:
-        """Note it."""
         self.calls.append(f"terminate {name} for {fault}")
         return True
 
     def pause(self, name: str, *, fault: str) -> bool:
-        """Note it."""
         self.calls.append(f"pause {name} for {fault}")
         return True
 
     def resume(self, name: str) -> None:
-        """Note it."""
         self.calls.append(f"resume {name}")
 
     def start_again(self, name: str) -> str:
-        """Note it."""
         self.calls.append(f"start {name}")
         if self.fails:
             raise errors.ProcessError(f"expected to start {name}")
@@ -136,7 +127,6 @@ class FakeProcesses:
 
 
 def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedFault:
-    """A planned fault of the scheduler."""
     spec: Any = fault_kinds.one({"kind": kind, **keys})
     is_traffic, after = hasattr(spec, "on"), spec.start_after
     rule = spec.rule(name, clients=["scheduler"], seed=0) if is_traffic else None
@@ -157,7 +147,6 @@ def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedF
 
 
 def read(path: pathlib.Path) -> tuple[list[records.FaultApplied], list[records.FaultWindow]]:
-    """The applications and windows of a journal that was closed."""
     journal = journal_reader.read(path)
     assert journal.trailer is not None
     return (

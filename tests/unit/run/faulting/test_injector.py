@@ -68,7 +68,6 @@ class Run:
         return end
 
     def start(self) -> None:
-        """Start with a subject that is ready."""
         self.injector.start()
         self.injector.subject_is_ready()
 

@@ -151,14 +151,12 @@ class Stage:
         return applied
 
     def status(self, point: injection.Point, resume: Callable[[], None] = lambda: None) -> object:
-        """Let a status write, or its answer, pass."""
         return self.strike(point, resume, subresource="status")
 
     def wait_for(self, condition: Callable[[], object]) -> None:
         clocks.wait_until(condition, timeout_s=5, why="the script to go on")
 
     def ended(self) -> list[records.ScriptStep]:
-        """Return the steps when the script has ended and everything is healed."""
         self._thread.join(10)
         assert not self._thread.is_alive()
         self.player.heal(self.ending)

@@ -25,7 +25,6 @@ def manager(**more: Any) -> subject_specs.KubeControllerManager:
 def printing(
     folder: pathlib.Path, version: str, *, name: str = PROGRAM, **more: Any
 ) -> subject_specs.KubeControllerManager:
-    """One that prints this version."""
     path = folder / name
     path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
     path.chmod(0o755)

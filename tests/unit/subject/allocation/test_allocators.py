@@ -21,7 +21,6 @@ KIND = f'device.attributes["{api_objects.DRIVER}"].kind == '
 
 
 def big(text: str = "big") -> Object:
-    """A selector of a request."""
     return {"cel": {"expression": f'{KIND}"{text}"'}}
 
 
@@ -44,7 +43,6 @@ def allocate(
 
 
 def given(allocations: list[Object] | None) -> list[list[str]] | None:
-    """`request=device` of each claim."""
     if allocations is None:
         return None
     return [

@@ -13,7 +13,6 @@ Object = dict[str, Any]
 def offered(
     *slices: Object, node: Object | None = None, selectors: tuple[str, ...] = ()
 ) -> list[str]:
-    """The names of the devices that the node can use."""
     view = inventories.snapshot_of(slices).view(node or api_objects.node())
     return [device.name for device in view.devices if device.satisfies(selectors)]
 

@@ -19,7 +19,6 @@ def allocate(
     state: allocated_states.AllocatedState | None = None,
     config: list[Object] | None = None,
 ) -> Object | None:
-    """The allocation of one claim."""
     device_class = api_objects.device_class()
     device_class["spec"]["config"] = config or []
     made = allocators.Allocator(

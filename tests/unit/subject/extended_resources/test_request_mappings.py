@@ -23,13 +23,11 @@ def pod(*containers: Object, init: tuple[Object, ...] = ()) -> Object:
 
 
 def requests_of(made: Object) -> dict[str, int]:
-    """Devices by name of the request."""
     requests, _ = node_variants.of_pod(made, CLASSES, [GPU])
     return {item["name"]: item["exactly"]["count"] for item in requests}
 
 
 def users_of(made: Object) -> dict[str, list[str]]:
-    """Requests by name of the container."""
     users: dict[str, list[str]] = {}
     for mapping in node_variants.of_pod(made, CLASSES, [GPU])[1]:
         users.setdefault(mapping["containerName"], []).append(mapping["requestName"])

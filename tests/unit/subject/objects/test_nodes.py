@@ -12,7 +12,6 @@ TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 
 
 def affinity(operator: str, *values: str) -> Object:
-    """A pod's spec that requires label a."""
     required = {
         "nodeSelectorTerms": [
             {"matchExpressions": [{"key": "a", "operator": operator, "values": list(values)}]}

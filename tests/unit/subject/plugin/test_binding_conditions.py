@@ -51,7 +51,6 @@ def set_conditions(api: apis.Api, claim: Object, *conditions: Object) -> Object:
 
 
 def with_device(world: World) -> World:
-    """The world with a device that has to be attached, and no other one."""
     world.inventory.on_update({}, api_objects.slice_of(attachable("a")))
     return world
 
@@ -64,7 +63,6 @@ def world(server: Server) -> Iterator[World]:
 
 
 def waiting(world: World) -> int:
-    """How many pods wait."""
     return sum(map(len, world.conditions._waiters.values()))
 
 
@@ -105,7 +103,6 @@ class Binding:
 
 
 def claim_with(*conditions: Object, result: Object | None = None) -> Object:
-    """An allocated claim with reported conditions."""
     made = api_objects.claim("c", allocated=api_objects.allocation("a"))
     made["status"]["allocation"]["devices"]["results"][0] |= result or CONDITIONS
     device = api_objects.result("a", pool="worker-0")

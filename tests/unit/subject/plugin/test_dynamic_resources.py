@@ -34,7 +34,6 @@ def fail_to_bind(world: World, attempt: scheduling_attempts.Attempt) -> Exceptio
 
 
 def disturb(world: World, name: str = "c") -> Callable[[], object]:
-    """Change the claim as another client would."""
     return lambda: world.api.patch(
         apis.CLAIMS,
         name,

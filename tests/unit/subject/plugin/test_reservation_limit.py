@@ -25,7 +25,6 @@ def entries(count: int) -> list[Object]:
 
 
 def reserved_claim(world: World, count: int) -> Object:
-    """An allocated claim with as many reservations, which the server has and the cache knows."""
     made = world.claim("c", allocated=api_objects.allocation("a"))
     stored = world.api.update_status(
         apis.CLAIMS, claims.with_status(made, reservedFor=entries(count))

@@ -56,7 +56,6 @@ def allocation(device: str) -> dict[str, Any]:
 
 
 def freed(world: World) -> Object:
-    """Deallocate the claim as the claim controller would."""
     return world.api.update_status(
         apis.CLAIMS, claims.with_status(world.stored(), allocation=None, reservedFor=None)
     )

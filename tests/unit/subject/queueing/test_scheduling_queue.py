@@ -17,7 +17,6 @@ NODE_ADDED = cluster_events.ClusterEvent(
 
 
 def of_claim(name: str) -> cluster_events.ClusterEvent:
-    """The event of a new claim."""
     claim = api_objects.claim(name, version=1)
     return cluster_events.ClusterEvent(cluster_events.CLAIM, cluster_events.ADD, None, claim)
 
@@ -42,7 +41,6 @@ class World:
         return self.queue.pop()
 
     def is_idle(self) -> bool:
-        """Return whether pop would wait for an event."""
         return controlled_runtimes.waits_forever(self.queue.pop)
 
 

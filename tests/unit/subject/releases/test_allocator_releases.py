@@ -18,7 +18,6 @@ BROKEN = {"key": "broken", "effect": "NoSchedule"}
 def given(
     release: str | None, slices: Sequence[Object], *requests: Object, **more: Any
 ) -> list[str] | None:
-    """The devices of one claim."""
     allocator = assembling.parts(release=release).allocator(
         inventories.snapshot_of(slices),
         allocated_states.AllocatedState(),
@@ -32,7 +31,6 @@ def given(
 
 
 def valued(name: str, value: object) -> Object:
-    """A device whose attribute x has a value, or a list of values."""
     kind = "ints" if isinstance(value, list) else "int"
     return {"name": name, "attributes": {"x": {kind: value}}}
 
@@ -42,7 +40,6 @@ def constraint(kind: str) -> list[Object]:
 
 
 def partition(name: str, amount: int, *taints: Object, shared: bool = False) -> Object:
-    """A device that consumes a counter of its pool."""
     consumed = [{"counterSet": "set", "counters": {"memory": {"value": str(amount)}}}]
     made: Object = {"name": name, "consumesCounters": consumed, "taints": list(taints)}
     return made | {"allowMultipleAllocations": True} if shared else made

@@ -69,7 +69,6 @@ class World:
         )
 
     def bind(self) -> None:
-        """Bind the pod on this thread."""
         attempt = scheduling_attempts.Attempt(self.pod, [])
         queued = queue_parts.QueuedPod(self.pod)
         self.binders._bind(binding_cycle.Binding(queued, attempt, "worker-1"))

@@ -49,7 +49,6 @@ class Controller:
         self.syncer = controller_remedies.AwaitingPodSyncer(context, generating.ClaimGenerator())
 
     def _record(self, *_: object, **__: object) -> None:
-        """Take the write of the pod's status."""
         self.after_record()
 
     def lists_again(self) -> None:

@@ -34,7 +34,6 @@ class Successor:
         return local_servers.put(self.server, apis.PODS, api_objects.pod(name, **more))
 
     def reserved(self, name: str, pod: Object) -> Object:
-        """A claim that is allocated, and reserved for the pod."""
         claim = self.claim(name, finalizers=FINALIZERS)
         allocated = allocating(claims.with_reservation(claim, pod))
         written = self.api.update_status(apis.CLAIMS, allocated)
@@ -54,12 +53,10 @@ def successor(
 
 
 def allocating(claim: Object) -> Object:
-    """The claim as a predecessor is about to write it."""
     return claims.with_status(claim, allocation=api_objects.allocation("a"))
 
 
 def take_back(api: apis.Api, claim: Object, pod: Object) -> Object:
-    """Send the patch that takes the pod's reservation back, based on this version of the claim."""
     meta = claim["metadata"]
     change = {
         "metadata": {key: meta[key] for key in ("uid", "resourceVersion")},

@@ -33,7 +33,6 @@ def world(
 
 
 def fail_to_bind(world: World, pod: Object | None = None) -> scheduling_attempts.Attempt:
-    """Reserve, bind in vain, and unreserve."""
     attempt = world.reserved(pod or world.pod())
     with pytest.raises(FAILURES):
         world.plugin.pre_bind(attempt)

@@ -49,7 +49,6 @@ class Seen:
         del self.slices[last["metadata"]["name"]]
 
     def taints(self) -> dict[str, list[str]]:
-        """The keys of the taints by device."""
         return {
             device["name"]: [taint["key"] for taint in device.get("taints") or ()]
             for known in self.slices.values()

@@ -82,7 +82,6 @@ Row = tuple[str, str, list[str]]
 
 
 def rows(table: str) -> list[Row]:
-    """Verbosity, message and keys of each line of a table."""
     found = []
     for line in table.strip().splitlines():
         verbosity, rest = line.split(maxsplit=1)
@@ -117,7 +116,6 @@ class World:
         concurrency.listen(klog_lines.KlogLines(objects=self.scheduler.known_objects))
 
     def run(self, verbosity: int, form: klog.Form) -> list[str]:
-        """Bind a pod, and return the lines."""
         self.put((apis.CLAIMS, api_objects.claim("c")), (apis.PODS, pod("p", "c")))
         self.log(verbosity, form)
         self.scheduler.start()
@@ -140,12 +138,10 @@ class World:
         )
 
     def rows(self) -> list[Row]:
-        """The lines that were logged in JSON."""
         return as_rows([json.loads(line) for line in list(self.lines)])
 
 
 def as_rows(documents: Iterable[dict[str, Any]]) -> list[Row]:
-    """Verbosity, message and keys of lines in JSON."""
     fixed = {"ts", "caller", "msg", "v"}
     return [
         (str(item.get("v", "-")), item["msg"], [key for key in item if key not in fixed])
@@ -216,7 +212,6 @@ BAD = [{"cel": {"expression": "device.attributes['x'].missing"}}]
 
 
 def require_known(logged: list[Row], *messages: str) -> None:
-    """Compare the lines with the rows of the tables that have their messages."""
     known = {row[1]: row for table in (BOUND, ASIDE, FAILED) for row in rows(table)}
     for row in logged:
         if row[1] in known:

@@ -16,7 +16,6 @@ def claim(*devices: str, name: str = "c", version: int = 1) -> dict[str, object]
 
 
 def state_of(allocated: allocated_devices.AllocatedDevices) -> tuple[Set[str], int]:
-    """The devices and the revision."""
     state, revision = allocated.get()
     return state.devices, revision
 

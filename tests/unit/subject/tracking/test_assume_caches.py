@@ -31,7 +31,6 @@ class Witness:
 
 
 def version(obj: Object) -> str:
-    """The version, and a star when it is allocated."""
     number: str = obj["metadata"]["resourceVersion"]
     return f"{number}*" if "status" in obj else number
 

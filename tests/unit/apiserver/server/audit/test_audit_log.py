@@ -254,7 +254,6 @@ def test_a_log_of_writes_has_nothing_else(writes_only: Any, path: pathlib.Path) 
 
 
 def _sent(path: pathlib.Path) -> list[tuple[str, int]]:
-    """Verb and version of each read in the log."""
     noted = [event for event in read(path) if audit_log.SENT in event["annotations"]]
     return [(event["verb"], int(event["annotations"][audit_log.SENT])) for event in noted]
 
