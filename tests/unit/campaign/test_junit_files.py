@@ -47,6 +47,28 @@ def test_each_run_has_a_case_with_its_outcome_and_attempts() -> None:
     assert [len(lines) for _, lines in made.values()] == [
         len(attempts) for attempts in OUTCOMES.values()
     ]
+    first, second = made[PLAN.runs[5].id][1]
+    assert first.startswith("attempt 1: VALID (not caught) ")
+    assert second.startswith("attempt 2: INVALID (caught) ")
+
+
+def test_what_fails_says_why() -> None:
+    found = ET.fromstring(junit_files.render(PLAN, FOUND))
+    messages = [
+        case.get("message", "") for case in found.iter() if case.tag in ("failure", "error")
+    ]
+    assert messages[0].startswith("INVALID: ")
+    assert messages[1] == "UNKNOWN: a < b & \\x00"
+    assert messages[2] == "ERROR: the run could not be executed: no engine"
+    assert messages[3].startswith("control not caught, attempts: 3; the last one was VALID")
+
+
+def test_scenarios_that_were_left_out_are_skipped_with_the_reason() -> None:
+    plan = msgspec.structs.replace(of_runs(), left_out={"one": "no carrier"})
+    (case,) = ET.fromstring(junit_files.render(plan, [])).iter("testcase")
+    skipped = case.find("skipped")
+    assert skipped is not None
+    assert (case.get("name"), skipped.get("message")) == ("one", "no carrier")
 
 
 def test_the_counts_are_those_of_the_cases() -> None:
@@ -94,7 +116,9 @@ def test_cases_are_named_by_scenario_and_subject(tmp_path: pathlib.Path) -> None
     made = shards.result(SUBJECT, directory=f"{tmp_path}/pod-churn/20260101T000000Z-aa")
     folder = tmp_path / "campaigns" / "one"
     folder.mkdir(parents=True)
-    error = shards.result(CONTROL, verdict=None, error=f"no {tmp_path}/pod-churn/x")
+    error = shards.result(
+        CONTROL, verdict=None, error=f"no {tmp_path}/pod-churn/x {junit_files.__file__}"
+    )
     junit_files.write(folder, of_runs(SUBJECT, CONTROL), [made, error])
     text = (folder / "junit.xml").read_text()
     assert [case.get("classname") for case in ET.fromstring(text).iter("testcase")] == [
@@ -102,7 +126,7 @@ def test_cases_are_named_by_scenario_and_subject(tmp_path: pathlib.Path) -> None
         f"pod-churn ({shards.DEFECT})",
     ]
     assert "attempt 1: VALID run 1 pod-churn/20260101T000000Z-aa" in text
-    assert "no pod-churn/x" in text
+    assert "no pod-churn/x harness/campaign/junit_files.py" in text
     assert str(tmp_path) not in text
 
 
