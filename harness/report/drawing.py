@@ -50,28 +50,18 @@ def svg(
     height: float,
     title: str,
     description: str = "",
-    labels: Iterable[str] = (),
     over: Scale | None = None,
-    unit: str = "",
 ) -> str:
     """Return a picture with an accessible title and description.
 
-    `labels` stay where they are when the page zooms into the `body`. `over` is the scale of a time
-    axis in `unit`, from which the page makes the axis of a part; None: there is no zoom.
+    `over` is the scale of its time axis, by which a page can point at a moment of it.
     """
-    zoom = f' data-low="{over.low:g}" data-high="{over.high:g}" data-unit="{unit}"' if over else ""
+    ends = f' data-low="{over.low:g}" data-high="{over.high:g}"' if over else ""
     return (
         f'<svg class="plot" width="100%" height="{height:g}" role="img" '
-        f'aria-label="{text(title)}"{zoom}><title>{text(title)}</title>'
-        f"<desc>{text(description)}</desc>"
-        f'<svg class="moving" width="100%" height="{height:g}">{"".join(body)}</svg>'
-        f"{''.join(labels)}</svg>"
+        f'aria-label="{text(title)}"{ends}><title>{text(title)}</title>'
+        f"<desc>{text(description)}</desc>{''.join(body)}</svg>"
     )
-
-
-def moved(body: Iterable[str], *, down: float) -> str:
-    """Return the shapes moved down by some pixels."""
-    return f'<g transform="translate(0,{down:g})">{"".join(body)}</g>'
 
 
 def rect(x: float, y: float, width: float, height: float, *, kind: str, title: str = "") -> str:
@@ -118,19 +108,6 @@ Points = Sequence[tuple[float, float]]
 """Percentages from the left, and pixels from the top."""
 
 
-def area(points: Points, *, floor: float, kind: str) -> str:
-    """Return the area between a step curve and the floor; empty without points."""
-    if not points:
-        return ""
-    path = [f"M{points[0][0]:.2f},{floor:.1f}"]
-    previous = floor
-    for x, y in points:
-        path += [f"L{x:.2f},{previous:.1f}", f"L{x:.2f},{y:.1f}"]
-        previous = y
-    path.append(f"L{points[-1][0]:.2f},{floor:.1f}Z")
-    return _stretched(path, floor=floor, kind=kind)
-
-
 def curve(points: Points, *, floor: float, kind: str) -> str:
     """Return straight lines between points above the floor; empty without points.
 
@@ -140,19 +117,14 @@ def curve(points: Points, *, floor: float, kind: str) -> str:
         return ""
     (x, y), *others = points if len(points) > 1 else [*points, (points[0][0] + 0.5, points[0][1])]
     path = [f"M{x:.2f},{y:.1f}", *(f"L{x:.2f},{y:.1f}" for x, y in others)]
-    return _stretched(path, floor=floor, kind=kind)
-
-
-def _stretched(path: Iterable[str], *, floor: float, kind: str) -> str:
-    """Return a path, which cannot have percentages, stretched to the width of the picture."""
-    return (
+    return (  # a path cannot have percentages: it is stretched to the width of the picture
         f'<svg class="stretched" width="100%" height="{floor:g}" viewBox="0 0 100 {floor:g}" '
         f'preserveAspectRatio="none"><path d="{"".join(path)}" class="{kind}"/></svg>'
     )
 
 
 def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
-    """Return an axis with labels at round numbers; the page replaces them when it zooms."""
+    """Return an axis with labels at round numbers."""
     drawn = [line(scale.left, y, scale.right, y, kind="axis")]
     step = _round_step((scale.high - scale.low) / TICKS_MAX)
     number = math.ceil(scale.low / step)

@@ -35,14 +35,9 @@ def _finalize(value: Any) -> Any:
 
 
 @functools.cache
-def script(*, replays: bool = False) -> str:
-    """Return the script of a page, which zooms plots; a page shows everything without it.
-
-    `replays`: it steps through races, too.
-    """
-    loader = jinja2.PackageLoader("harness.report")
-    names = ["zoom.js", *["replay.js"] * replays]
-    return "".join(loader.get_source(templates(), name)[0] for name in names)
+def script() -> str:
+    """Return the script of a page, which steps through races; a page shows all without it."""
+    return jinja2.PackageLoader("harness.report").get_source(templates(), "replay.js")[0]
 
 
 def digest(script: str) -> str:

@@ -5,7 +5,6 @@ import os
 import pathlib
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from harness import writing
 from harness.checks import judging, verdict_files, verdicts
@@ -14,6 +13,7 @@ from harness.checks.faults import fault_records
 from harness.checks.progress import claim_progress
 from harness.history import directories, histories, plans, records
 from harness.report import (
+    charts,
     evidence,
     junit,
     markdown_summaries,
@@ -29,7 +29,6 @@ from harness.report.causes import (
     server_reads,
     strips,
 )
-from harness.report.charts import run_charts, time_plots
 from harness.report.explanations import texts
 from harness.report.replay import race_events, replays, status_writes, watch_positions
 
@@ -196,10 +195,9 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
     """
     history, judgement = source.history, source.judgement
     sections = list(sections_of(source))
-    charts = run_charts.draw(source)
     first = sections[0].cards[0] if sections else None
     has_replays = any(card.replay for section in sections for card in section.cards)
-    script = page_templates.script(replays=has_replays)
+    script = page_templates.script() if has_replays else ""
     return (
         page_templates.templates()
         .get_template("report.html.j2")
@@ -216,8 +214,8 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             sections=sections,
             first=first,
             has_replays=has_replays,
-            charts=charts,
-            latencies=_latencies(source, charts),
+            throughput=charts.throughput(source),
+            latency=charts.latency(source),
             phases=_phases(source),
             faults=rows(source.faults, started_ns=source.started_ns),
             steps=list(_script(history)),
@@ -333,17 +331,6 @@ class _Races:
             reads=source.reads,
             names=self.names,
         )
-
-
-def _latencies(
-    source: evidence.Evidence, charts: run_charts.RunCharts
-) -> list[tuple[str, Any, Sequence[time_plots.Chart]]]:
-    figures = source.judgement.figures
-    measured = (figures.claim_to_allocation, figures.pod_to_running)
-    return [
-        (title, latency, pair)
-        for (title, pair), latency in zip(charts.latencies, measured, strict=True)
-    ]
 
 
 def _phases(source: evidence.Evidence) -> list[tuple[str, str, str]]:

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from harness.checks.faults import fault_records
+from harness.checks.holds import hold_history
 from harness.history import histories, records
-from harness.report import evidence, hold_tables
-from harness.report.charts import binning, latency_charts
+from harness.report import binning, evidence, hold_tables
 
 DEVICES_PID, SUBJECT_PID, FAULTS_PID, COUNTERS_PID = 1, 2, 3, 4
 NEAR_NS = 100_000_000
@@ -91,14 +91,25 @@ BINS = 1_000
 def counter_events(source: evidence.Evidence) -> Iterator[Event]:
     """Yield the changes of each counter; a value is the highest one of its part of the run."""
     edges = np.linspace(0, max(source.ended_ns - source.started_ns, 1), BINS + 1)
-    begins, ends = latency_charts.pod_waits(
-        source.folded.pods.values(), started_ns=source.started_ns
-    )
+    begins, ends = pod_waits(source.folded.pods.values(), started_ns=source.started_ns)
     yield from _counter("pods waiting", binning.highest(begins, ends, edges), edges)
     begins, ends = (at.astype(np.float64) for at in (source.holds.from_ns, source.holds.until_ns))
     yield from _counter("devices held", binning.highest(begins, ends, edges), edges)
     rates = binning.counts(begins, edges) / (np.diff(edges) / 1e9)
     yield from _counter("allocations/s", rates, edges)
+
+
+def pod_waits(
+    pods: Iterable[hold_history.Life], *, started_ns: int
+) -> tuple[binning.Times, binning.Times]:
+    """Return when pods began to wait, and when they ran or went; nanoseconds since the start."""
+    begins, ends = [], []
+    for life in pods:
+        begins.append(life.seen_ns - started_ns)
+        left = [at for at in (life.ready_ns, life.gone_ns) if at is not None]
+        if left:
+            ends.append(min(left) - started_ns)
+    return np.array(begins, dtype=np.float64), np.array(ends, dtype=np.float64)
 
 
 def _counter(name: str, values: binning.Floats, edges: binning.Times) -> Iterator[Event]:

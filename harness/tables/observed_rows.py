@@ -1,7 +1,7 @@
 """Folds observations into the rows of tables, one by one; memory grows with what is open only.
 
-The definition of a hold is that of `second_views`, and so are the holds; code of the checks is not
-used.
+The definition of a hold is that of `tests/support/second_judge.py`, and so are the holds; code of
+the checks is not used.
 """
 
 import dataclasses

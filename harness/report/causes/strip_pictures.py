@@ -101,20 +101,14 @@ def draw(
         _effect(strip, effect)
     _threads(strip, violation, steps, about)
     shade = _window(strip, window) if window is not None else []
-    axis = [
-        '<g class="axis-of-time">',
-        *drawing.time_axis(strip.scale, y=strip.y, unit="ms"),
-        "</g>",
-    ]
+    axis = drawing.time_axis(strip.scale, y=strip.y, unit="ms")
     words = [violation.text, violation.attribution, window.text if window else ""]
     return drawing.svg(
-        [*shade, *strip.body, *axis],
+        [*shade, *strip.body, *axis, *strip.labels],
         height=strip.y + 22,
         title=f"{violation.device} in two claims at once",
         description=" ".join(filter(None, words)),
-        labels=strip.labels,
         over=strip.scale,
-        unit="ms",
     )
 
 

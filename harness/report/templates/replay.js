@@ -1,5 +1,8 @@
 (() => {
   "use strict";
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details:not(.numbers)").forEach((part) => { part.open = true; });
+  });
   const made = (name, kind, text) => {
     const element = document.createElement(name);
     if (kind) element.className = kind;
@@ -19,15 +22,15 @@
     });
   };
   const cursor = (group) => {
-    const box = [...document.querySelectorAll(".zoom")].find((one) => one.dataset.group === group);
-    const plot = box && box.querySelector(".plot"), moving = plot && plot.querySelector(".moving");
-    if (!moving || !plot.dataset.unit) return () => {};
+    const box = [...document.querySelectorAll(".strip")].find((one) => one.dataset.of === group);
+    const plot = box && box.querySelector(".plot");
+    if (!plot) return () => {};
     const low = Number(plot.dataset.low), high = Number(plot.dataset.high);
     const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
     line.setAttribute("class", "cursor");
     line.setAttribute("y1", "0");
     line.setAttribute("y2", "100%");
-    moving.append(line);
+    plot.append(line);
     return (ms) => {
       const share = 100 * (ms - low) / (high - low);
       line.setAttribute("x1", share + "%");

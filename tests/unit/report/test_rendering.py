@@ -168,7 +168,7 @@ def test_a_damaged_run_is_unknown(tmp_path: pathlib.Path, damage: damages.Damage
 def test_an_empty_run_renders(tmp_path: pathlib.Path) -> None:
     page = _page(_render(tmp_path, ""))
     assert "? UNKNOWN" in page.texts
-    assert "Nothing was measured." in page.text
+    assert "nothing was measured" in page.text
 
 
 def test_a_violation_in_a_damaged_run_stays_one(tmp_path: pathlib.Path) -> None:
@@ -270,8 +270,8 @@ def test_guarantees_have_a_table_of_their_own(tmp_path: pathlib.Path) -> None:
 def test_every_picture_has_a_name(tmp_path: pathlib.Path) -> None:
     for text in _every_page(tmp_path):
         for attributes in re.findall(r"<svg ([^>]*)>", text):
-            if 'class="moving"' in attributes or 'class="stretched"' in attributes:
-                continue  # parts of a picture
+            if 'class="stretched"' in attributes:
+                continue  # a part of a picture
             assert "aria-hidden" in attributes or 'aria-label="' in attributes
 
 
@@ -465,7 +465,7 @@ def test_symbols_say_the_verdict_without_colour() -> None:
 def test_the_picture_comes_before_the_certificate(tmp_path: pathlib.Path) -> None:
     text = _render(tmp_path, races.TEXT).report.read_text(encoding="utf-8")
     picture = text.index("in two claims at once")
-    assert picture < text.index('<h2 id="devices">') < text.index('<h2 id="certificate">')
+    assert picture < text.index('<h2 id="certificate">')
 
 
 def test_the_first_violation_is_told_once_and_links_name_devices(tmp_path: pathlib.Path) -> None:

@@ -34,22 +34,6 @@ def _level_at(times: Times, level: Floats, moments: Times) -> Floats:
     return found
 
 
-def covered(begins: Times, ends: Times, edges: Times) -> Floats:
-    """Return the time that all intervals together cover of each bin."""
-    covered_until = _passed(begins, edges) - _passed(ends, edges)
-    found: Floats = np.diff(covered_until)
-    return found
-
-
-def _passed(times: Times, edges: Times) -> Floats:
-    """Return, for each edge, the sum of the time that has passed since each earlier event."""
-    ordered = np.sort(times)
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    index = np.searchsorted(ordered, edges)
-    found: Floats = index * edges - sums[index]
-    return found
-
-
 def quantiles(times: Times, values: Floats, edges: Times, shares: tuple[float, ...]) -> Floats:
     """Return a row for each share with its quantile in each bin; NaN for bins without events."""
     bins = np.searchsorted(edges, times, side="right") - 1
