@@ -28,7 +28,10 @@ TIMEOUT_S = 300
 SIZE_MAX_MB = 300
 """Of an empty environment with the wheel."""
 VALID, INVALID, UNKNOWN = 0, 10, 20
-NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "KUBECONFIG")
+NOT_INHERITED = (
+    *("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE"),  # without the last, each would compile
+    *("VIRTUAL_ENV", "KUBECONFIG"),
+)
 TOKEN = re.compile(r"\bfh\d+-[\w.~-]+")
 SHORT = (
     *("--set", "traffic.duration_s=1"),
