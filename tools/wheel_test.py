@@ -29,7 +29,11 @@ SIZE_MAX_MB = 300
 """Of an empty environment with the wheel."""
 VALID, INVALID, UNKNOWN = 0, 10, 20
 NOT_INHERITED = (
-    *("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE"),  # without the last, each would compile
+    *(
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PYTHONDONTWRITEBYTECODE",
+    ),  # without the last, each would compile
     *("VIRTUAL_ENV", "KUBECONFIG"),
 )
 TOKEN = re.compile(r"\bfh\d+-[\w.~-]+")

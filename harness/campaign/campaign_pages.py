@@ -8,13 +8,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness import writing
+from harness import rates, writing
 from harness.campaign import campaign_documents, campaign_plan, junit_files, results, summaries
 from harness.campaign.endings import Ending
 from harness.checks import verdicts
 from harness.history import campaign_folders, run_folders, subject_names
 from harness.report import page_templates
-from harness.statistics import rates
 
 ERROR = "ERROR"
 """The word for a run that could not be executed."""

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from harness import errors
+from harness import errors, rates
 from harness.campaign.purposes import Purpose
 from harness.checks import device_exclusivity, verdicts
 from harness.scenario import hazards
-from harness.statistics import rates
 
 HARNESS_ERROR = 1
 """Exit code for an internal error."""

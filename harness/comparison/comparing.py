@@ -4,13 +4,13 @@ import pathlib
 import statistics
 from collections.abc import Iterator, Sequence
 
+from harness import rates
 from harness.checks import verdicts
 from harness.comparison import documents, rate_tests, run_groups, setting_differences, sides
 from harness.comparison.documents import Answer
 from harness.comparison.run_groups import Pair
 from harness.comparison.sides import LABELS
 from harness.model import figures
-from harness.statistics import rates
 
 _MEASURES = (
     "allocations_per_s",

@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from harness import rates
 from harness.comparison import comparing, documents
-from harness.statistics import rates
 
 ROWS_MAX = 20
 """Rows of one table on a terminal, unless all are asked for; those that differ come first."""

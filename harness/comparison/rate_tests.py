@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.comparison import documents
+from harness import rates
+from harness.comparison import documents, exact_tests
 from harness.comparison.documents import Answer
-from harness.statistics import exact_tests, rates
 
 CONFIDENCE = rates.CONFIDENCE
 RUNS_MIN = 4

@@ -4,9 +4,9 @@ import collections
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from harness import rates
 from harness.confirmation import answers, shorter_scripts
 from harness.scenario import loading
-from harness.statistics import rates
 
 SHORTER_MAX = 3
 """Most steps that are left out, one after the other, if a script is not followed."""

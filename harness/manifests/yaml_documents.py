@@ -24,7 +24,7 @@ Place = tuple[sources.Source, Any]
 
 
 class _Problem(yaml.MarkedYAMLError):
-    """What JSON cannot say, or too much of it."""
+    """A value that JSON cannot say, or too much of it."""
 
     def __init__(self, node: yaml.Node, text: str) -> None:
         super().__init__(problem=text, problem_mark=node.start_mark)

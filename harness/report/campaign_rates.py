@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
+from harness import rates
 from harness.history import campaign_folders
+from harness.rates import Rate
 from harness.report import page_templates
-from harness.statistics import rates
-from harness.statistics.rates import Rate
 
 PLOTTED_MAX = 6
 """Most subjects in the plot; each has a line of its own colour and pattern."""

@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
-from harness import clocks, errors, writing
+from harness import clocks, errors, rates, writing
 from harness.history import directories
 from harness.reproduction import attempts, original_runs
 from harness.reproduction.issue import (
@@ -18,7 +18,6 @@ from harness.reproduction.issue import (
 from harness.reproduction.search import sequential_tests, shrinking
 from harness.scenario import profiles, specs
 from harness.scenario.imported import saved_objects
-from harness.statistics import rates
 
 FIRST_RUNS_MAX = 10
 """Runs of the original scenario without a failure, after which it counts as not reproduced."""

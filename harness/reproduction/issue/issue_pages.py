@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
+from harness import rates
 from harness.checks import verdicts
 from harness.reproduction.issue import (
     markdown,
@@ -12,7 +13,6 @@ from harness.reproduction.issue import (
     specimens,
 )
 from harness.scenario import specs
-from harness.statistics import rates
 
 PICTURE = "strip.svg"
 """Name of the picture's file in the folder."""

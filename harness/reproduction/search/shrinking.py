@@ -19,10 +19,9 @@ from typing import Protocol
 
 import pydantic
 
-from harness import errors
+from harness import errors, rates
 from harness.reproduction.search import fault_axes, load_axes, pool_axes, sequential_tests
 from harness.scenario import specs, subject_specs, traffic_specs
-from harness.statistics import rates
 
 INTERVAL_S = 0.2
 """Seconds between two claims: longer than a status write takes, shorter than most faults last."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from harness import rates
 from harness.reproduction import reproducing
 from harness.scenario import loading
-from harness.statistics import rates
 from tests.histories import building
 
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness import errors
+from harness import errors, rates
 from harness.comparison import comparing, comparison_texts, documents, sides
 from harness.comparison.documents import Answer
-from harness.statistics import rates
-from harness.statistics.rates import Rate
+from harness.rates import Rate
 from tests.histories import archives, building
 
 RUNS = 30

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness import rates
 from harness.campaign import campaign_documents, campaign_pages, results
 from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
-from harness.statistics import rates
 from tests.support import page_markup
 
 INVALID, VALID, UNKNOWN = (

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from harness import rates
 from harness.history import directories
 from harness.reproduction.issue import issue_pages, pictures, scenario_files, specimens
-from harness.statistics import rates
 from tests.histories import hostile_names
 from tests.unit.reproduction import scenarios
 

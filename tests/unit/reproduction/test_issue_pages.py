@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness import rates
 from harness.history import directories, records
 from harness.reproduction import reproducing
 from harness.reproduction.issue import (
@@ -19,7 +20,6 @@ from harness.reproduction.issue import (
     specimens,
 )
 from harness.scenario import specs
-from harness.statistics import rates
 from tests.histories import building, language
 from tests.unit.reproduction import scenarios
 

@@ -5,11 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import errors
+from harness import errors, rates
 from harness.reproduction import reproducing
 from harness.reproduction.search import load_axes, shrinking
 from harness.scenario import specs, traffic_specs
-from harness.statistics import rates
 from tests.unit.reproduction import scenarios
 
 Rate = Callable[[specs.Scenario], float]

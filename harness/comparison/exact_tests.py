@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from harness.statistics import rates
+from harness import rates
 
 CELLS_MAX = 4_000_000
 """Most pairs of counts that `boschloo` looks at. Beyond them it answers as Fisher's test, whose

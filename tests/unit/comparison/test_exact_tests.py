@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from harness.statistics import exact_tests, rates
+from harness import rates
+from harness.comparison import exact_tests
 
 ROUNDING = 1e-9
 

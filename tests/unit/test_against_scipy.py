@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.statistics import rates
+from harness import rates
 
 stats = pytest.importorskip("scipy.stats", reason="scipy is a library of the tests")
 TOLERANCE = 1e-9

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.statistics import rates
+from harness import rates
 
 
 @pytest.mark.parametrize(
