@@ -29,7 +29,6 @@ PROGRAMS = sorted(
 )
 
 NO_ARGUMENTS = {
-    "-m tests.fuzzing.costs",
     "-m tests.histories.golden",
     "-m tools.gallery",
     "tools/collect_changes.py",
@@ -54,7 +53,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_programs_are_named() -> None:
     assert PROGRAMS == [
         "-m tests.e2e.moments",
-        "-m tests.fuzzing.costs",
         "-m tests.histories.doctor",
         "-m tests.histories.golden",
         "-m tests.model_based.allocation.campaign",
