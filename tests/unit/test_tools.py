@@ -50,26 +50,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_programs_are_named() -> None:
-    assert PROGRAMS == [
-        "-m tests.e2e.moments",
-        "-m tests.histories.doctor",
-        "-m tests.histories.golden",
-        "-m tests.model_based.allocation.campaign",
-        "-m tools.gallery",
-        "tools/collect_changes.py",
-        "tools/finding_pictures.py",
-        "tools/findings_index.py",
-        "tools/man_page.py",
-        "tools/mutations.py",
-        "tools/protobuf_numbers.py",
-        "tools/report_picture.py",
-        "tools/schemas.py",
-        "tools/track_record.py",
-        "tools/whole_searches.py",
-    ]
-
-
 def test_no_program_is_called_by_a_python_that_may_lack_its_packages() -> None:
     assert re.findall(r"(?<!\.venv/bin/)\bpython3? (?:-m |tools/)\S+", CONTRIBUTING) == []
 
