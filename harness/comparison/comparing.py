@@ -230,7 +230,6 @@ def _settings(pairs: Sequence[Pair]) -> Iterator[documents.SettingDifference]:
 
 
 def _summary(answer: Answer, rows: Sequence[documents.Row]) -> Iterator[str]:
-    """Yield the answers that decide."""
     for row in reversed(rows):
         if row.answer.is_different:
             yield f"{row.scenario} ({row.subject}): {row.text}" if row.subject else row.text

@@ -27,7 +27,6 @@ def highest(begins: Times, ends: Times, edges: Times) -> Floats:
 
 
 def _level_at(times: Times, level: Floats, moments: Times) -> Floats:
-    """Return the level that holds at each moment."""
     index = np.searchsorted(times, moments, side="right") - 1
     padded = np.concatenate([[0.0], level])
     found: Floats = padded[index + 1]

@@ -92,17 +92,15 @@ def _chart(
     scale = _scale(source)
     highest = {name: float(np.nanmax(values, initial=0.0)) for name, values in series.items()}
     up = drawing.Scale(0, max(highest.values()) or 1.0, _TOP + _HEIGHT, _TOP + 16)
-    grid, labels = drawing.value_axis(up, unit=unit)
     floor = _TOP + _HEIGHT
     words = [f"{name}: at most {_figure(top)}{unit}." for name, top in highest.items()]
     picture = drawing.svg(
         [
             *_phases(source, scale, floor),
             *_faults(source, scale, floor),
-            *grid,
+            *drawing.value_axis(up, unit=unit),
             *_curves(list(series.values()), up, floor),
             *drawing.time_axis(scale, y=floor + 2, unit="s"),
-            *labels,
         ],
         height=floor + 24,
         title=title,

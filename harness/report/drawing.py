@@ -7,7 +7,7 @@ width while its text keeps its size. Positions from top to bottom are pixels.
 import dataclasses
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from harness.report import escaping
 
@@ -137,17 +137,14 @@ def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
     return drawn
 
 
-def value_axis(scale: Scale, *, unit: str) -> tuple[list[str], list[str]]:
-    """Return the grid lines and the labels of a vertical axis; `scale` gives pixels."""
+def value_axis(scale: Scale, *, unit: str) -> Iterator[str]:
+    """Yield the grid lines of a vertical axis and their labels; `scale` gives pixels."""
     step = _round_step((scale.high - scale.low) / VALUES_MAX)
-    count = math.floor((scale.high - scale.low) / step)
-    values = [scale.low + number * step for number in range(1, count + 1)]
-    lines = [line(0, scale(value), WIDTH, scale(value), kind="grid") for value in values]
-    labels = [
-        label(0, scale(value) - 2, f"{value:,g}{unit}", kind="lane small", aside=3)
-        for value in values
-    ]
-    return lines, labels
+    for number in range(1, math.floor((scale.high - scale.low) / step) + 1):
+        value = scale.low + number * step
+        y = scale(value)
+        yield line(0, y, WIDTH, y, kind="grid")
+        yield label(0, y - 2, f"{value:,g}{unit}", kind="lane small", aside=3)
 
 
 def _round_step(least: float) -> float:

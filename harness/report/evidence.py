@@ -15,27 +15,9 @@ from harness.history import histories, records
 from harness.report import hold_tables
 from harness.report.replay import watch_positions
 
-PREFIX = "remedy."
-"""Beginning of the names of steps that a remedy takes."""
 FENCED, READ, POSTPONED = "remedy.fenced", "remedy.read", "remedy.postponed"
-
-
-class RemedySteps:
-    """Counts the steps of remedies and the time that they waited."""
-
-    def __init__(self) -> None:
-        self.counts: collections.Counter[str] = collections.Counter()
-        self.waits: list[tuple[int, int]] = []
-        """Begin and end of each wait, in nanoseconds; a remedy reports it at its end."""
-
-    def add(self, step: records.Step) -> None:
-        """Count a step, if a remedy has taken it."""
-        if not step.name.startswith(PREFIX):
-            return
-        self.counts[step.name] += 1
-        waited_ms = step.fields.get("waited_ms")
-        if isinstance(waited_ms, int | float) and waited_ms > 0:
-            self.waits.append((step.ts_ns - round(waited_ms * 1e6), step.ts_ns))
+_Spans = Sequence[tuple[int, int]]
+"""Begins and ends in nanoseconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,32 +40,34 @@ class Costs:
     unknown."""
 
 
-def costs(remedies: Sequence[str], steps: RemedySteps, allocated_ns: Sequence[int]) -> Costs | None:
+def costs(
+    remedies: Sequence[str], counts: Mapping[str, int], waits: _Spans, allocated_ns: Sequence[int]
+) -> Costs | None:
     """Return the costs; None if no remedy was switched on.
 
-    `allocated_ns` are the times of all allocations of devices.
+    `counts` of all steps by name; `allocated_ns` are the times of all allocations of devices.
     """
     if not remedies:
         return None
     return Costs(
         remedies=remedies,
-        fences=steps.counts[FENCED],
-        reads=steps.counts[READ],
-        retries=steps.counts[POSTPONED],
-        waits=len(steps.waits),
-        waited=_waited(steps.waits),
-        share=_share(steps.waits, allocated_ns),
+        fences=counts.get(FENCED, 0),
+        reads=counts.get(READ, 0),
+        retries=counts.get(POSTPONED, 0),
+        waits=len(waits),
+        waited=_waited(waits),
+        share=_share(waits, allocated_ns),
     )
 
 
-def _waited(waits: Sequence[tuple[int, int]]) -> str:
+def _waited(waits: _Spans) -> str:
     if not waits:
         return ""
     lengths = [(end - begin) / 1e6 for begin, end in waits]
     return f"median {statistics.median(lengths):.0f} ms, longest {max(lengths):.0f} ms"
 
 
-def _share(waits: Sequence[tuple[int, int]], allocated_ns: Sequence[int]) -> str:
+def _share(waits: _Spans, allocated_ns: Sequence[int]) -> str:
     """Return the share of the scheduling time that is covered by waits, which may overlap."""
     first, last = min(allocated_ns, default=0), max(allocated_ns, default=0)
     if first == last:
@@ -197,7 +181,8 @@ def _read_steps(evidence: Evidence) -> None:
     evidence.step_counts = dict(sorted(sorter.counts.items()))
     evidence.remedy_costs = costs(
         evidence.history.plan.remedies,
-        sorter.remedies,
+        sorter.counts,
+        sorter.waits,
         (evidence.holds.from_ns + evidence.started_ns).tolist(),
     )
 
@@ -219,7 +204,8 @@ class _StepSorter:
         self._gathers: dict[str, list[records.Step]] = {}
         """Process -> the steps of its gathers, in order."""
         self.counts: collections.Counter[str] = collections.Counter()
-        self.remedies = RemedySteps()
+        self.waits: list[tuple[int, int]] = []
+        """Begin and end of each wait of a remedy, in nanoseconds; it reports it at its end."""
         self.received: dict[str, watch_positions.Received] = {}
 
     def sort(self, process: str, steps: Iterable[records.Body]) -> None:
@@ -231,10 +217,15 @@ class _StepSorter:
         for step in steps:
             if isinstance(step, records.Step):
                 self.counts[step.name] += 1
-                self.remedies.add(step)
+                self._note_wait(step)
                 self._take(process, step)
                 if self._violations:
                     received.add(step)
+
+    def _note_wait(self, step: records.Step) -> None:
+        waited_ms = step.fields.get("waited_ms") if step.name.startswith("remedy.") else None
+        if isinstance(waited_ms, int | float) and waited_ms > 0:
+            self.waits.append((step.ts_ns - round(waited_ms * 1e6), step.ts_ns))
 
     def _take(self, process: str, step: records.Step) -> None:
         if step.name in GATHER_STEPS:

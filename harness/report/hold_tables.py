@@ -48,7 +48,6 @@ class HoldTable:
     """Rows of all holds of double allocations, the earlier ones too; ascending."""
 
     def __len__(self) -> int:
-        """Return the number of holds."""
         return len(self.device)
 
     def begins_of_doubles(self) -> Integers:

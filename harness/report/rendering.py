@@ -280,8 +280,7 @@ class _Races:
         self.names = source.names if found else {}
         self._replayed = found[: replays.REPLAYS_MAX]
         self._source, self._writes = source, writes
-        self._calls = status_writes.StatusWrites()
-        self._calls.read(source.history, self._replayed)
+        self._calls = status_writes.read(source.history, self._replayed)
         sent = watch_positions.sent_to(source.reads, self._replayed)
         self._positions = watch_positions.WatchPositions(
             {**source.received, **sent}, source.faults.applications

@@ -1,5 +1,6 @@
 """The filters of an address, and the page of the runs that they leave."""
 
+import collections
 import dataclasses
 import math
 import urllib.parse
@@ -88,7 +89,8 @@ def page(items: Sequence[T], number: str) -> Page[T]:
 
 def values(runs: Sequence[listings.Run], name: str) -> list[tuple[str, int]]:
     """Return the values that runs have for a filter, each with the number of runs."""
-    return [item for item in listings.numbered(runs, _VALUES[name]) if item[0]]
+    counts = collections.Counter(map(_VALUES[name], runs))
+    return sorted(item for item in counts.items() if item[0])
 
 
 def query(parameters: Mapping[str, object], **more: object) -> str:

@@ -5,7 +5,7 @@ import os
 import pathlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from harness import errors
@@ -198,11 +198,3 @@ def _campaign(path: pathlib.Path) -> Campaign:
         found = campaign_folders.read(path)
     link = served_folders.address("campaigns", path.name)
     return Campaign(path.name, reports_index.campaign_row(found, link=link))
-
-
-def numbered(runs: Iterable[Run], of: Callable[[Run], str]) -> list[tuple[str, int]]:
-    """Return each value of some runs with the number of those that have it, by the value."""
-    counts: dict[str, int] = {}
-    for run in runs:
-        counts[of(run)] = counts.get(of(run), 0) + 1
-    return sorted(counts.items())

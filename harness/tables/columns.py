@@ -46,11 +46,9 @@ class Tables(Mapping[str, "pd.DataFrame"]):
             raise AttributeError(str(error)) from error
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the tables."""
         return iter(definitions.TABLES)
 
     def __len__(self) -> int:
-        """Return the number of tables."""
         return len(definitions.TABLES)
 
     def __dir__(self) -> list[str]:

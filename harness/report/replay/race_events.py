@@ -47,7 +47,7 @@ class Race:
     violation: verdicts.DoubleAllocation
     steps: Sequence[records.Step]
     writes: deciding_writes.DecidingWrites
-    calls: status_writes.StatusWrites
+    calls: status_writes.Writes
     positions: watch_positions.WatchPositions
     processes: Sequence[records.Body]
     """The starts, ends and pauses of processes."""
@@ -62,6 +62,10 @@ class Race:
     def letters(self) -> dict[str, str]:
         """uid of a claim -> its letter."""
         return {item.uid: name for item, name in zip(self.violation.holders, "AB", strict=True)}
+
+    def calls_of(self, holder: verdicts.Holder) -> Sequence[status_writes.StatusWrite]:
+        """Return the status writes of the claim of a holder."""
+        return self.calls.get((holder.namespace, holder.name), ())
 
 
 def events(race: Race) -> list[Event]:
@@ -169,7 +173,7 @@ def _proofs(race: Race, versions: Iterable[int]) -> Iterator[tuple[int, int]]:
         if step.name == _WRITTEN and version.isdecimal() and int(version) in wanted:
             yield int(version), step.ts_ns
     for holder in race.violation.holders:
-        for write in race.calls.of(holder):
+        for write in race.calls_of(holder):
             if write.version in wanted and write.answered_ns is not None:
                 yield write.version, write.answered_ns
     for effect in race.violation.faults:
@@ -222,7 +226,7 @@ def _stepping(step: records.Step, letters: Mapping[str, str], device: str) -> Ch
 
 def _calls(race: Race) -> Iterator[Event]:
     for holder, letter in zip(race.violation.holders, "AB", strict=True):
-        for write in race.calls.of(holder):
+        for write in race.calls_of(holder):
             yield from _call(write, letter)
 
 

@@ -118,7 +118,7 @@ def _plan_ns(race: race_events.Race, holder: verdicts.Holder) -> int:
         and step.fields.get("device") == race.violation.device
         and step.ts_ns <= until
     ]
-    sent = [item.sent_ns for item in race.calls.of(holder) if item.sent_ns <= until]
+    sent = [item.sent_ns for item in race.calls_of(holder) if item.sent_ns <= until]
     return min([until, *planned[-1:], *sent[-1:]])
 
 
@@ -142,7 +142,7 @@ def _has_books(race: race_events.Race) -> bool:
 
 
 def _has_calls(race: race_events.Race) -> bool:
-    return any(race.calls.of(holder) for holder in race.violation.holders)
+    return any(race.calls_of(holder) for holder in race.violation.holders)
 
 
 def _unknown(race: race_events.Race) -> str:

@@ -1,7 +1,7 @@
 """The status writes of claims by schedulers: when each was sent, and what its answer was."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.checks import verdicts
 from harness.history import histories, records
@@ -32,46 +32,44 @@ class StatusWrite:
     """The version that it made, according to its answer; 0: not known."""
 
 
-_Name = tuple[str, str]
-"""Namespace and name of a claim."""
+Writes = Mapping[tuple[str, str], Sequence[StatusWrite]]
+"""Namespace and name of a claim -> the writes of its status."""
 
 
-class StatusWrites:
-    """The status writes of some claims, from the schedulers' own journals of their calls."""
+def read(history: histories.History, found: Iterable[verdicts.DoubleAllocation]) -> Writes:
+    """Return the writes of the claims of double allocations, from the schedulers' journals."""
+    writes: dict[tuple[str, str], list[StatusWrite]] = {
+        (item.namespace, item.name): [] for one in found for item in one.holders
+    }
+    processes = history.expected_writes() if writes else ()
+    for process in filter(watch_positions.is_scheduler, processes):
+        for call, end in _calls(history.operations(process) or ()):
+            of_claim = writes.get((call.namespace, call.name))
+            if call.resource == _STATUS and of_claim is not None:
+                of_claim.append(_write(process, call, end))
+    return writes
 
-    def __init__(self) -> None:
-        self._of: dict[_Name, list[StatusWrite]] = {}
 
-    def read(self, history: histories.History, found: Iterable[verdicts.DoubleAllocation]) -> None:
-        """Read the writes of the claims of double allocations."""
-        names = {(item.namespace, item.name) for one in found for item in one.holders}
-        processes = history.expected_writes() if names else ()
-        for process in filter(watch_positions.is_scheduler, processes):
-            self._read(process, history.operations(process) or (), names)
+def _calls(
+    journal: Iterable[records.Body],
+) -> Iterator[tuple[records.Invocation, records.Completion | None]]:
+    """Yield each call with its end; None: none is recorded."""
+    sent: dict[int, records.Invocation] = {}
+    for item in journal:
+        if isinstance(item, records.Invocation):
+            sent[item.op] = item
+        elif isinstance(item, records.Completion) and item.op in sent:
+            yield sent.pop(item.op), item
+    yield from ((call, None) for call in sent.values())
 
-    def _read(self, process: str, calls: Iterable[records.Body], names: set[_Name]) -> None:
-        sent: dict[int, records.Invocation] = {}
-        for item in calls:
-            if isinstance(item, records.Invocation):
-                if item.resource == _STATUS and (item.namespace, item.name) in names:
-                    sent[item.op] = item
-            elif isinstance(item, records.Completion) and item.op in sent:
-                self._add(process, sent.pop(item.op), item)
-        for call in sent.values():
-            self._add(process, call, None)
 
-    def _add(self, process: str, call: records.Invocation, end: records.Completion | None) -> None:
-        write = StatusWrite(
-            process=process,
-            user=call.user,
-            sent_ns=call.ts_ns,
-            answered_ns=end.ts_ns if end else None,
-            outcome=end.outcome if end else "",
-            status=end.status if end else None,
-            version=_version(end.resource_version if end else ""),
-        )
-        self._of.setdefault((call.namespace, call.name), []).append(write)
-
-    def of(self, holder: verdicts.Holder) -> Sequence[StatusWrite]:
-        """Return the writes of the claim of a holder."""
-        return self._of.get((holder.namespace, holder.name), ())
+def _write(process: str, call: records.Invocation, end: records.Completion | None) -> StatusWrite:
+    return StatusWrite(
+        process=process,
+        user=call.user,
+        sent_ns=call.ts_ns,
+        answered_ns=end.ts_ns if end else None,
+        outcome=end.outcome if end else "",
+        status=end.status if end else None,
+        version=_version(end.resource_version if end else ""),
+    )
