@@ -1,10 +1,6 @@
 """The base of all tables in scenario and cluster files, and common types of values."""
 
-import dataclasses
-import functools
-import types
-import typing
-from typing import Annotated, Any
+from typing import Annotated
 
 import pydantic
 
@@ -38,66 +34,18 @@ Quantity = Annotated[
 ]
 """An amount as the API writes it."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Boolean:
-    """A boolean that no field accepts, so that it is reported with all other mistakes."""
-
-    is_true: bool
-
-    def __repr__(self) -> str:
-        return "true" if self.is_true else "false"
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """A text where a number is expected; pydantic would read `"4"` as 4, which a schema refuses."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return repr(self.text)
+Texts = Annotated[tuple[str, ...], pydantic.Field(strict=False)]
+"""Texts that plans have as a list."""
 
 
 class Spec(pydantic.BaseModel):
     """Base of all tables: frozen, and an unknown key is an error."""
 
     model_config = pydantic.ConfigDict(
-        extra="forbid", frozen=True, strict=False, defer_build=True, serialize_by_alias=True
+        extra="forbid", frozen=True, strict=True, defer_build=True, serialize_by_alias=True
     )
 
     @classmethod
     def key_of(cls, name: str) -> str:
         """Return the key of a field in files: `from` for the field `from_`."""
         return cls.model_fields[name].alias or name
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_others_from_numbers(cls, document: Any) -> Any:
-        """Replace true, false and texts where a number is expected; pydantic would convert them."""
-        if not isinstance(document, dict):
-            return document
-        return {name: cls._unconverted(name, value) for name, value in document.items()}
-
-    @classmethod
-    def _unconverted(cls, name: str, value: Any) -> Any:
-        if not isinstance(value, bool | str):
-            return value
-        field = cls.model_fields.get(name)
-        annotation: Any = None if field is None else field.annotation
-        accepted = _scalars(annotation)
-        words = {word for kind in accepted for word in typing.get_args(kind)}
-        if type(value) in accepted or value in words or not accepted & {int, float}:
-            return value
-        return Boolean(is_true=value) if isinstance(value, bool) else Text(text=value)
-
-
-@functools.cache
-def _scalars(annotation: Any) -> frozenset[Any]:
-    """Return the types that a field accepts, without those of its items."""
-    origin = typing.get_origin(annotation)
-    if origin is Annotated:
-        return _scalars(typing.get_args(annotation)[0])
-    if origin in (typing.Union, types.UnionType):
-        return frozenset().union(*map(_scalars, typing.get_args(annotation)))
-    return frozenset({annotation})

@@ -19,7 +19,7 @@ class Chosen(fields.Spec):
 
     name: str = ""
     """The given path or name; empty if there was none."""
-    overrides: tuple[str, ...] = ()
+    overrides: fields.Texts = ()
     """The `key=value` overrides."""
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import pydantic
 
-from harness.scenario.fields import Count, Spec
+from harness.scenario.fields import Count, Spec, Texts
 
 Feature: TypeAlias = Literal[
     "binding-conditions",
@@ -31,17 +31,17 @@ class ImportedSpec(Spec):
     """Number of devices in all other pools, of which there is one each."""
     slices: Count = 0
     """Number of ResourceSlices."""
-    drivers: tuple[str, ...] = ()
+    drivers: Texts = ()
     """Names of the drivers."""
     classes: dict[str, str] = {}
     """Name of each DeviceClass -> the extended resource that it backs; empty: none."""
-    templates: tuple[str, ...] = ()
+    templates: Texts = ()
     """Names of the ResourceClaimTemplates."""
-    resources: tuple[str, ...] = ()
+    resources: Texts = ()
     """Names of the resources that Nodes offer by themselves."""
-    attributes: tuple[str, ...] = ()
+    attributes: Texts = ()
     """Full names of the devices' attributes."""
-    has: tuple[Feature, ...] = ()
+    has: Annotated[tuple[Feature, ...], pydantic.Field(strict=False)] = ()
     """Features of the slices and rules."""
     sha256: Annotated[str, pydantic.Field(pattern=r"^[0-9a-f]{64}$")]
     """Digest of the objects as the run directory has them."""

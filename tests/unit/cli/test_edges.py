@@ -44,7 +44,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["run", "pod-churn", "--cluster", "nope"], 2, "Shipped cluster profiles: embedded"),
         (["run", "pod-churn", "--nope"], 2, "flake-hunt run --help"),
         (["hunt", "nope"], 2, "expected a scenario file"),
-        (["hunt", "--jobs", "many"], 2, "--jobs: expected a whole number, got 'many'"),
+        (["hunt", "--jobs", "many"], 2, "--jobs: expected a valid integer"),
         (["hunt", "--jobs", "0"], 2, "--jobs: expected at least 1, got '0'"),
         (["cluster", "up", "--nodes", "5001"], 2, "--nodes: expected at most 5000, got"),
         (["explore", "--time", "x"], 2, "--time: expected a number of seconds, or"),

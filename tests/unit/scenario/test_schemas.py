@@ -105,7 +105,7 @@ def test_a_number_in_quotes_is_refused_by_both(
     assert problems("scenario", tomllib.loads(plain)) != []
     path = tmp_path / "small.toml"
     path.write_text(plain)
-    with pytest.raises(errors.ScenarioError, match=r"got '\d' \(text\)"):
+    with pytest.raises(errors.ScenarioError, match=r"expected a valid integer, got '\d'"):
         loading.load(str(path))
 
 
