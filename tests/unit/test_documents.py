@@ -104,7 +104,7 @@ def test_every_command_is_one() -> None:
                 ) from error
 
 
-OPTIONS_OF_GIT = {"--term-old", "--term-new"}
+OPTIONS_OF_OTHERS = {"--term-old", "--term-new", "--no-compile"}
 
 
 def options(command: Any) -> set[str]:
@@ -117,7 +117,7 @@ def options(command: Any) -> set[str]:
 
 
 def test_every_option_is_one_of_some_command() -> None:
-    known = options(ROOT_COMMAND) | options_of_fixtures() | OPTIONS_OF_GIT
+    known = options(ROOT_COMMAND) | options_of_fixtures() | OPTIONS_OF_OTHERS
     named = {
         (document, name)
         for document in DOCUMENTS
