@@ -5,6 +5,7 @@ versions and amounts: by them devices are chosen. Selectors in CEL follow what i
 """
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -29,6 +30,32 @@ _TELLING = re.compile(
 )
 """Names of attributes whose text is replaced, whatever it looks like."""
 _TOPOLOGY = re.compile(r"(zone|region)$")
+_NAMES = {
+    "nodeName": "node",
+    "device": "device",
+    "deviceClassName": "class",
+    "resourceClaimName": "claim",
+    "resourceClaimTemplateName": "template",
+    "podGroupName": "group",
+}
+"""Key of a text -> kind of name."""
+_NAMED_ITEMS = {
+    "devices": "device",
+    "containers": "container",
+    "initContainers": "container",
+    "resourceClaims": "entry",
+    "claims": "entry",
+}
+"""Key of a list -> kind of the name of its items."""
+_KINDS = {
+    "ResourceSlice": "slice",
+    "DeviceClass": "class",
+    "DeviceTaintRule": "rule",
+    materials.TEMPLATE: "template",
+    materials.CLAIM: "claim",
+    materials.POD_GROUP: "group",
+}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TYPE_KEYS = ("apiVersion", "kind")
 REDACTED = "redacted"
 
@@ -73,6 +100,20 @@ class _Redaction:
         self._names: dict[str, dict[str, str]] = {}
         self._values: dict[str, str] = {}
         self._kept = kept
+        self._by_key: dict[str, Callable[[Any], Any]] = {
+            "pool": self._pool,
+            "attributes": self._attributes,
+            "taint": self._taint,
+            "taints": self._taints,
+            "tolerations": self._taints,
+            "expression": self._expression,
+            "parameters": without_values,
+            "matchExpressions": self._labels,
+            "matchFields": self._fields,
+            "nodeSelector": self._node_selector,
+            "requests": self._amounts,
+            "limits": self._amounts,
+        }
 
     def apply(
         self, found: materials.Materials, sets: list[workload_sets.WorkloadSet]
@@ -82,9 +123,9 @@ class _Redaction:
             self._name("node", materials.name_of(node))
         made = dataclasses.replace(
             found,
-            slices=[self._slice(obj) for obj in found.slices],
-            classes=[self._class(obj) for obj in found.classes],
-            rules=[self._rule(obj) for obj in found.rules],
+            slices=[self._object(obj) for obj in found.slices],
+            classes=[self._object(obj) for obj in found.classes],
+            rules=[self._object(obj) for obj in found.rules],
         )
         selected = {*_selected_labels(found, sets)}
         made.nodes = [self._node(obj, selected) for obj in found.nodes]
@@ -114,6 +155,59 @@ class _Redaction:
             return self._name(_TOPOLOGY.search(key)[1], value)  # type: ignore[index]
         return self._value(value, telling=key == devices.HOSTNAME)
 
+    # ------------------------------------------------------------------------- parts
+
+    def _walk(self, value: Any) -> Any:
+        """Return a part of an object with other names and values, by the keys where they stand."""
+        match value:
+            case Mapping():
+                return {key: self._part(key, item) for key, item in value.items()}
+            case list():
+                return [self._walk(item) for item in value]
+        return value
+
+    def _part(self, key: str, value: Any) -> Any:
+        if isinstance(value, str) and key in _NAMES:
+            return self._name(_NAMES[key], value)
+        if isinstance(value, list) and key in _NAMED_ITEMS:
+            return [self._named(_NAMED_ITEMS[key], item) for item in value]
+        if value and key in self._by_key:
+            return self._by_key[key](value)
+        return self._walk(value)
+
+    def _named(self, kind: str, item: Object) -> Object:
+        image = {"image": "none"} if kind == "container" else {}
+        return {**self._walk(item), **image, "name": self._name(kind, str(item.get("name")))}
+
+    def _pool(self, pool: Any) -> Any:
+        if isinstance(pool, Mapping):
+            return {**pool, "name": self._pool(str(pool.get("name")))}
+        return self._names.get("node", {}).get(pool) or self._name("pool", pool)
+
+    def _attributes(self, attributes: Mapping[str, Object]) -> Object:
+        return {name: self._attribute(name, item) for name, item in attributes.items()}
+
+    def _attribute(self, name: str, attribute: Object) -> Object:
+        is_telling = bool(_TELLING.search(name))
+        kept = dict(attribute)
+        if isinstance(attribute.get("string"), str):
+            kept["string"] = self._value(attribute["string"], telling=is_telling)
+        if isinstance(attribute.get("strings"), list):
+            kept["strings"] = [
+                self._value(item, telling=is_telling) for item in attribute["strings"]
+            ]
+        return kept
+
+    def _taint(self, taint: Object) -> Object:
+        """Return a taint or a toleration with another value."""
+        kept = {key: value for key, value in taint.items() if key != "timeAdded"}
+        if taint.get("value"):
+            kept["value"] = self._name("taint", taint["value"])
+        return kept
+
+    def _taints(self, taints: list[Object]) -> list[Object]:
+        return [self._taint(item) for item in taints]
+
     def _expression(self, text: str) -> str:
         """Return CEL without comments in which quoted texts are replaced as the attributes are."""
         return selector_answers.LITERAL.sub(self._literal, text)
@@ -123,6 +217,28 @@ class _Redaction:
         if quote == "/":
             return found[0] if found[0][1:-1] in self._kept else ""
         return f"{quote}{self._value(found[0][1:-1])}{quote}"
+
+    def _labels(self, wanted: list[Object]) -> list[Object]:
+        return [_of_values(item, functools.partial(self._label, item["key"])) for item in wanted]
+
+    def _fields(self, wanted: list[Object]) -> list[Object]:
+        return [_of_values(item, functools.partial(self._name, "node")) for item in wanted]
+
+    def _node_selector(self, selector: Object) -> Object:
+        if "nodeSelectorTerms" in selector:
+            return {"nodeSelectorTerms": self._walk(selector["nodeSelectorTerms"])}
+        return {key: self._label(key, value) for key, value in selector.items()}
+
+    def _amounts(self, amounts: Any) -> Any:
+        if not isinstance(amounts, Mapping):
+            return self._walk(amounts)  # the requests of a claim
+        return {self._resource(name): value for name, value in amounts.items()}
+
+    def _resource(self, name: str) -> str:
+        class_name = name.removeprefix(workload_sets.IMPLICIT)
+        if class_name == name:
+            return name
+        return workload_sets.IMPLICIT + self._name("class", class_name)
 
     # ----------------------------------------------------------------------- objects
 
@@ -137,156 +253,18 @@ class _Redaction:
             "metadata": {"name": self._name("node", materials.name_of(obj)), "labels": labels},
         }
 
-    def _slice(self, obj: Object) -> Object:
-        spec = self._place(obj["spec"])
-        pool = spec.get("pool") or {}
-        spec["pool"] = {**pool, "name": self._pool(str(pool.get("name")))}
-        if spec.get("devices"):
-            spec["devices"] = [self._device(item) for item in spec["devices"]]
-        return self._renamed(obj, "slice", spec)
-
-    def _pool(self, name: str) -> str:
-        return self._names.get("node", {}).get(name) or self._name("pool", name)
-
-    def _device(self, device: Object) -> Object:
-        kept = self._place(device)
-        kept["name"] = self._name("device", str(device.get("name")))
-        if device.get("taints"):
-            kept["taints"] = [self._taint(item) for item in device["taints"]]
-        if device.get("attributes"):
-            kept["attributes"] = {
-                name: self._attribute(name, value) for name, value in device["attributes"].items()
-            }
-        return kept
-
-    def _attribute(self, name: str, attribute: Object) -> Object:
-        is_telling = bool(_TELLING.search(name))
-        kept = dict(attribute)
-        if isinstance(attribute.get("string"), str):
-            kept["string"] = self._value(attribute["string"], telling=is_telling)
-        if isinstance(attribute.get("strings"), list):
-            kept["strings"] = [
-                self._value(item, telling=is_telling) for item in attribute["strings"]
-            ]
-        return kept
-
-    def _place(self, part: Object) -> Object:
-        """Return a slice's spec or a device with the new names of its nodes."""
-        kept = dict(part)
-        if part.get("nodeName"):
-            kept["nodeName"] = self._name("node", part["nodeName"])
-        if part.get("nodeSelector"):
-            terms = [self._term(term) for term in devices.node_terms(part)]
-            kept["nodeSelector"] = {"nodeSelectorTerms": terms}
-        return kept
-
-    def _term(self, term: Object) -> Object:
-        kept = dict(term)
-        for key, each in (("matchExpressions", self._label), ("matchFields", self._field)):
-            if term.get(key):
-                kept[key] = [self._wanted(item, each) for item in term[key]]
-        return kept
-
-    def _field(self, key: str, value: str) -> str:
-        del key
-        return self._name("node", value)
-
-    def _wanted(self, wanted: Object, each: Callable[[str, str], str]) -> Object:
-        if not wanted.get("values"):
-            return wanted
-        return {**wanted, "values": [each(wanted["key"], value) for value in wanted["values"]]}
-
-    def _class(self, obj: Object) -> Object:
-        spec = self._selected(obj["spec"])
-        if spec.get("config"):
-            spec["config"] = [self._config(item) for item in spec["config"]]
-        return self._renamed(obj, "class", spec)
-
-    def _rule(self, obj: Object) -> Object:
-        spec = dict(obj["spec"])
-        chosen = self._selected(spec.get("deviceSelector") or {})
-        for key, kind in (("device", "device"), ("deviceClassName", "class")):
-            if chosen.get(key):
-                chosen[key] = self._name(kind, chosen[key])
-        if chosen.get("pool"):
-            chosen["pool"] = self._pool(chosen["pool"])
-        changed = {"deviceSelector": chosen, "taint": self._taint(spec["taint"])}
-        return self._renamed(obj, "rule", {**spec, **changed})
-
-    def _taint(self, taint: Object) -> Object:
-        """Return a taint or a toleration with another value."""
-        kept = {key: value for key, value in taint.items() if key != "timeAdded"}
-        if taint.get("value"):
-            kept["value"] = self._name("taint", taint["value"])
-        return kept
-
-    def _selected(self, part: Object) -> Object:
-        kept = dict(part)
-        if part.get("selectors"):
-            kept["selectors"] = [
-                {
-                    **item,
-                    "cel": {
-                        "expression": self._expression(
-                            (item.get("cel") or {}).get("expression", "")
-                        )
-                    },
-                }
-                for item in part["selectors"]
-            ]
-        return kept
-
-    def _config(self, item: Object) -> Object:
-        opaque = item.get("opaque")
-        if not opaque:
-            return item
-        return {
-            **item,
-            "opaque": {**opaque, "parameters": without_values(opaque.get("parameters") or {})},
-        }
-
-    def _renamed(self, obj: Object, kind: str, spec: Object) -> Object:
-        name = self._name(kind, materials.name_of(obj))
-        return {**obj, "metadata": {"name": name}, "spec": spec}
-
-    # --------------------------------------------------------------------- workloads
+    def _object(self, obj: Object) -> Object:
+        kind = _KINDS.get(obj["kind"])
+        if kind is None:
+            return self._workload(obj)
+        name, spec = self._name(kind, materials.name_of(obj)), obj["spec"]
+        if kind == "template":
+            spec = {"spec": spec["spec"]}
+        return {**obj, "metadata": {"name": name}, "spec": self._walk(spec)}
 
     def _set(self, one: workload_sets.WorkloadSet) -> workload_sets.WorkloadSet:
         objects = [self._object(obj) for obj in one.objects]
         return dataclasses.replace(one, name=self._name("objects", one.name), objects=objects)
-
-    def _object(self, obj: Object) -> Object:
-        if obj["kind"] == materials.TEMPLATE:
-            return self._renamed(obj, "template", {"spec": self._claim(obj["spec"]["spec"])})
-        if obj["kind"] == materials.CLAIM:
-            return self._renamed(obj, "claim", self._claim(obj["spec"]))
-        if obj["kind"] == materials.POD_GROUP:
-            return self._renamed(obj, "group", self._with_entries(obj["spec"]))
-        return self._workload(obj)
-
-    def _claim(self, spec: Object) -> Object:
-        found = dict(spec.get("devices") or {})
-        found["requests"] = [self._request(item) for item in found.get("requests") or []]
-        if found.get("config"):
-            found["config"] = [self._config(item) for item in found["config"]]
-        return {**spec, "devices": found}
-
-    def _request(self, request: Object) -> Object:
-        kept = dict(request)
-        if request.get("exactly"):
-            kept["exactly"] = self._alternative(request["exactly"])
-        if request.get("firstAvailable"):
-            kept["firstAvailable"] = [self._alternative(item) for item in request["firstAvailable"]]
-        return kept
-
-    def _alternative(self, item: Object) -> Object:
-        kept = {
-            **self._selected(item),
-            "deviceClassName": self._name("class", item["deviceClassName"]),
-        }
-        if item.get("tolerations"):
-            kept["tolerations"] = [self._taint(one) for one in item["tolerations"]]
-        return kept
 
     def _workload(self, obj: Object) -> Object:
         name = {"name": self._name("workload", materials.name_of(obj))}
@@ -304,59 +282,17 @@ class _Redaction:
     def _pod(self, spec: Object) -> Object:
         dropped = ("affinity", "topologySpreadConstraints", "tolerations", "schedulingGates")
         kept = {key: value for key, value in spec.items() if key not in dropped}
-        if affinity := (spec.get("affinity") or {}).get("nodeAffinity"):
-            kept["affinity"] = {"nodeAffinity": self._affinity(affinity)}
-        if spec.get("nodeSelector"):
-            kept["nodeSelector"] = {
-                key: self._label(key, value) for key, value in spec["nodeSelector"].items()
-            }
-        for key in ("initContainers", "containers"):
-            if spec.get(key):
-                kept[key] = [self._container(item) for item in spec[key]]
-        if group := (spec.get("schedulingGroup") or {}).get("podGroupName"):
-            kept["schedulingGroup"] = {"podGroupName": self._name("group", group)}
-        return self._with_entries(kept)
+        needed = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED) or {}
+        if terms := needed.get("nodeSelectorTerms"):
+            kept["affinity"] = {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": terms}}}
+        found: Object = self._walk(kept)
+        return found
 
-    def _with_entries(self, spec: Object) -> Object:
-        """Return the spec of pods, or of their group, with other names of claims."""
-        if not spec.get("resourceClaims"):
-            return spec
-        return {**spec, "resourceClaims": [self._entry(item) for item in spec["resourceClaims"]]}
 
-    def _affinity(self, affinity: Object) -> Object:
-        key = "requiredDuringSchedulingIgnoredDuringExecution"
-        terms = (affinity.get(key) or {}).get("nodeSelectorTerms") or []
-        return {key: {"nodeSelectorTerms": [self._term(term) for term in terms]}} if terms else {}
-
-    def _container(self, container: Object) -> Object:
-        kept = {**container, "name": self._name("container", container["name"]), "image": "none"}
-        resources = dict(container.get("resources") or {})
-        if resources.get("claims"):
-            resources["claims"] = [
-                {**item, "name": self._name("entry", item["name"])} for item in resources["claims"]
-            ]
-        for key in ("requests", "limits"):
-            if resources.get(key):
-                resources[key] = {
-                    self._resource(name): value for name, value in resources[key].items()
-                }
-        return {**kept, "resources": resources} if resources else kept
-
-    def _resource(self, name: str) -> str:
-        class_name = name.removeprefix(workload_sets.IMPLICIT)
-        if class_name == name:
-            return name
-        return workload_sets.IMPLICIT + self._name("class", class_name)
-
-    def _entry(self, entry: Object) -> Object:
-        kept = {**entry, "name": self._name("entry", entry["name"])}
-        for key, kind in (
-            ("resourceClaimName", "claim"),
-            ("resourceClaimTemplateName", "template"),
-        ):
-            if entry.get(key):
-                kept[key] = self._name(kind, entry[key])
-        return kept
+def _of_values(wanted: Object, each: Callable[[str], str]) -> Object:
+    return (
+        {**wanted, "values": list(map(each, wanted["values"]))} if wanted.get("values") else wanted
+    )
 
 
 def _with(spec: Object, keys: list[str], inner: Object) -> Object:
@@ -409,7 +345,7 @@ def _selected_labels(
                 spec = materials.pod_template(obj)["spec"]
                 yield from spec.get("nodeSelector") or {}
                 wanted = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-                needed = wanted.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+                needed = wanted.get(_REQUIRED) or {}
                 yield from _keys(needed.get("nodeSelectorTerms") or [])
 
 

@@ -1,5 +1,6 @@
 """Messages for validation errors of pydantic: expected value, actual value, and remedy."""
 
+import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -93,8 +94,8 @@ def _paths(at: Any, before: str = "") -> Iterator[str]:
             yield from _paths(field.annotation, f"{before}{key}.")
 
 
+_SHOULD = re.compile(r"^\w+ should (?:be|have|match)\b")
 _PLAINER = {
-    "Input should be": "expected",
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
 }
@@ -135,7 +136,7 @@ def expectation(details: Mapping[str, Any]) -> str:
         case "literal_error" if isinstance(details["input"], str):
             near = _suggested(details["input"], context["expected"])
             return f"expected {context['expected']}, got {_short(details['input'])}{near}"
-    expected = details["msg"]
+    expected = _SHOULD.sub("expected", details["msg"])
     for words, plainer in _PLAINER.items():
         expected = expected.replace(words, plainer)
     return f"{expected}, got {_short(details.get('input'))}"
