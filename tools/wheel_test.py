@@ -339,7 +339,7 @@ def plugins(installed: Installed) -> None:
     """Install the package of plug-ins among the examples, and use one of each kind."""
     pip = ("-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps")
     installed.run("python", *pip, "./my-plugins")
-    installed.flake_hunt("plugins")
+    installed.flake_hunt("doctor", "--plugins")
     scheduler = ("--subject", "my-scheduler", "--cluster", "short-memory", "--reports", "mine")
     installed.flake_hunt("run", "two-nodes", *scheduler)
     bug = ("--defect", "in-flight-forgotten", "--until-found", "--reports", "bug")

@@ -19,7 +19,7 @@ Tables and their columns:
 
 {definitions.UNITS}.
 
-Needs the extra `analysis`: pip install 'flake-hunt\\[analysis]'.
+Needs the extra `analysis`: pip install '.\\[analysis]'.
 """
 }
 
