@@ -234,7 +234,7 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
 
 def reproduction(installed: Installed) -> None:
     """Reproduce a run without any extra."""
-    short = ("--minutes", "0", "--confirm", "1", "--repeat", "3")
+    short = ("--minutes", "0")
     installed.flake_hunt("reproduce", "found/latest", *short, "--into", "again")
     for name in ("README.md", "scenario.toml", "strip.svg"):
         installed.require(f"again/{name}")
