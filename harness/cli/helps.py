@@ -14,7 +14,7 @@ from harness.cli import defaults
 NAMES = ["--help", "-h", "--help-all"]
 EVERY_DAY = ("test", "run", "hunt", "explore", "check", "report", "reproduce", "scenarios")
 """The commands of a working week, which `flake-hunt --help` lists."""
-_NOUNS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", pathlib.Path: "PATH", str: "TEXT"}
+_NOUNS: dict[Any, str] = {bool: "", int: "N", float: "NUMBER", pathlib.Path: "PATH", str: "NAME"}
 
 
 class Command(core.TyperCommand):

@@ -33,7 +33,7 @@ _SETTINGS = {
         "reserve-by filter-timeout:filter_timeout_s binding-timeout:binding_timeout_s",
         "part claim-controller": "namespace remedy:remedies as:release logging-format settings steps "
         "workers feature-gates",
-        "part kubelet": "namespace cdi-dir wait-for-driver preparations operations changes changes-journal",
+        "part kubelet": "namespace settings cdi-dir wait-for-driver preparations operations changes changes-journal",
         "part driver": "plugins-dir registry-dir cdi-dir instance",
     }.items()
     for name in names.split()
@@ -45,6 +45,7 @@ OPTIONS = {
     "compare --same-machine": "use `flake-hunt compare` without it: throughputs are shown and not tested",
     "compare --seed": "use `flake-hunt compare` without it: its tests draw nothing at random",
     "replay --html": "use `--save FOLDER`, whose report has the steps",
+    "explore --jobs": "use `explore --seed N` in several processes, each with a seed of its own",
     "--preemptions": "use `--strategy pct`, or `--strategy exhaustive` for a whole search",
     "--resume": "use `--time` for a longer search, or `--set` for a smaller world",
     "part scheduler --no-events": "use `-v 5` for a log of what the scheduler does; it writes no Events",

@@ -209,9 +209,8 @@ class RunProcesses:
             *self._connection(name),
             "--state",
             self._directory.kubelet_state(naming.first_incarnation(name)).resolve(),
-            "--settings",
-            self._write_driver_settings(name),
             *processes.changed(
+                settings=self._write_driver_settings(name),
                 operations=self._directory.operations(name).resolve(),
                 preparations=self._directory.preparations(name).resolve(),
                 seed=self._plan.seed,

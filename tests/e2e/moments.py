@@ -81,7 +81,7 @@ def kinds(place: remains.Place) -> list[Kind]:
     reports = ("--reports", "reports")
     hunt = ("hunt", scenario, "--repeat", "2", "--repeat-controls", "1", "--jobs", "2", *reports)
     return [
-        Kind(name="explore", arguments=("explore", "--jobs", "2", "--time", "3")),
+        Kind(name="explore", arguments=("explore", "--time", "3")),
         Kind(name="hunt", arguments=hunt),
         Kind(name="paused run", arguments=("run", _with_paused_processes(place), *reports)),
         Kind(name="budget", arguments=(*hunt, "--minutes", "1")),

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from harness import seeds
-from harness.explore.search import search_campaign, tokens, worker_processes
+from harness.explore.search import search_campaign, tokens
 from harness.explore.worlds import chosen_parts
 from harness.explore.worlds.random_worlds import random_specs
 
@@ -15,8 +15,6 @@ SCHEDULES = 8
 """Default number of schedules in each world."""
 NUMBERS = 10**9
 """Worlds have numbers below this."""
-CHUNK = 4
-"""Number of worlds in one call of a worker process."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,6 @@ class RandomHunt:
     """Number of worlds; None: until `time_s` is over."""
     time_s: float | None = None
     """Time limit in seconds; None: no limit."""
-    jobs: int = 1
 
     def require_possible(self) -> None:
         """Raise UsageError if the defects and remedies cannot be chosen together."""
@@ -91,27 +88,12 @@ class RandomProgress:
 def explore(hunt: RandomHunt) -> Iterator[RandomProgress]:
     """Search worlds until the first finding, repeatedly yielding the same growing progress."""
     progress, started = RandomProgress(), time.monotonic()
-    for searched in _searched(hunt):
+    for searched in (_search(hunt, index) for index in itertools.count()):
         progress.add(hunt, searched)
         yield progress
         is_late = hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
         if progress.found is not None or is_late or progress.worlds == hunt.worlds:
             return
-
-
-def _searched(hunt: RandomHunt) -> Iterator[Searched]:
-    if hunt.jobs == 1:
-        yield from (_search(hunt, index) for index in itertools.count())
-    firsts = itertools.count(0, CHUNK)
-    with worker_processes.pool(hunt.jobs) as pool:
-        waiting = [pool.submit(_search_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
-        while True:
-            yield from waiting.pop(0).result()
-            waiting.append(pool.submit(_search_chunk, hunt, next(firsts)))
-
-
-def _search_chunk(hunt: RandomHunt, first: int) -> list[Searched]:
-    return [_search(hunt, index) for index in range(first, first + CHUNK)]
 
 
 def _search(hunt: RandomHunt, index: int) -> Searched:

@@ -16,13 +16,9 @@ from harness.explore.search import (
     random_strategies,
     search_progress,
     tokens,
-    worker_processes,
 )
 from harness.explore.search.whole import depth_first
 from harness.explore.worlds import world_catalogue, world_specs
-
-CHUNK = 50
-"""Number of runs in one call of a worker process."""
 
 Make = Callable[[random.Random], choices.Strategy]
 STRATEGIES: dict[str, Make] = {
@@ -46,8 +42,6 @@ class Hunt:
     """Number of runs; None: until `time_s` is over."""
     time_s: float | None
     """Time limit in seconds; None: no limit."""
-    jobs: int = 1
-    """Number of processes; the exhaustive search uses one."""
     until_found: bool = True
     sizes: tuple[tuple[str, int], ...] = ()
     """Changed sizes of the scenario."""
@@ -78,7 +72,7 @@ class Hunt:
         )
 
 
-Outcomes = Generator[list[search_progress.Outcome], None, None]
+Outcomes = Generator[search_progress.Outcome, None, None]
 
 
 def explore(hunt: Hunt) -> Iterator[search_progress.SearchProgress]:
@@ -86,9 +80,8 @@ def explore(hunt: Hunt) -> Iterator[search_progress.SearchProgress]:
     progress, started = search_progress.SearchProgress(), time.monotonic()
     whole = depth_first.Tree() if hunt.strategy == EXHAUSTIVE else None
     with contextlib.closing(_outcomes(hunt, whole)) as outcomes:
-        for batch in outcomes:
-            for outcome in batch:
-                progress.add(outcome)
+        for outcome in outcomes:
+            progress.add(outcome)
             if whole is not None:
                 progress.left = whole.left()
             yield progress
@@ -107,20 +100,13 @@ def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: floa
 
 
 def _outcomes(hunt: Hunt, whole: depth_first.Tree | None) -> Outcomes:
-    if whole is None and hunt.jobs > 1:
-        return _sample_in_processes(hunt)
-    return _explore_here(hunt, whole)
-
-
-def _explore_here(hunt: Hunt, whole: depth_first.Tree | None) -> Outcomes:
     outcomes: Iterator[search_progress.Outcome]
     if whole is not None:
         outcomes = depth_first.runs(whole, functools.partial(_explore_once, hunt), _is_cut)
     else:
         outcomes = (_sample(hunt, number) for number in itertools.count())
     with _collecting_after_runs():
-        for outcome in outcomes:
-            yield [outcome]
+        yield from outcomes
 
 
 def _is_cut(outcome: search_progress.Outcome) -> bool:
@@ -128,21 +114,8 @@ def _is_cut(outcome: search_progress.Outcome) -> bool:
     return outcome.finding is not None
 
 
-def _sample_in_processes(hunt: Hunt) -> Outcomes:
-    firsts = itertools.count(0, CHUNK)
-    with worker_processes.pool(hunt.jobs) as pool:
-        waiting = [pool.submit(_sample_chunk, hunt, next(firsts)) for _ in range(2 * hunt.jobs)]
-        while True:
-            yield waiting.pop(0).result()
-            waiting.append(pool.submit(_sample_chunk, hunt, next(firsts)))
-
-
-def _sample_chunk(hunt: Hunt, first: int) -> list[search_progress.Outcome]:
-    return [_sample(hunt, number) for number in range(first, first + CHUNK)]
-
-
 def _sample(hunt: Hunt, number: int) -> search_progress.Outcome:
-    """Execute one run. The same number draws the same random numbers in every process."""
+    """Execute one run. The same number draws the same random numbers."""
     stream = seeds.Seeds(hunt.seed).stream("explore", number)
     return _explore_once(hunt, STRATEGIES[hunt.strategy](stream))
 
@@ -159,7 +132,9 @@ def _explore_once(
 
 @contextlib.contextmanager
 def _collecting_after_runs() -> Iterator[None]:
-    worker_processes.collect_after_runs_only()
+    # A world is one big cycle: a collector would search it, and everything older, in vain.
+    gc.freeze()
+    gc.disable()
     try:
         yield
     finally:

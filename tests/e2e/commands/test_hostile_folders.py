@@ -72,7 +72,7 @@ def test_a_campaign(folder: pathlib.Path) -> None:
 
 
 def test_explorers_in_processes(folder: pathlib.Path) -> None:
-    search = ("--defect", "gather-not-atomic", "--seed", "1", "--schedules", "200", "--jobs", "2")
+    search = ("--defect", "gather-not-atomic", "--seed", "1", "--schedules", "200")
     code, output = run(folder, "explore", *search)
     assert code in (0, 10), output
 

@@ -29,6 +29,7 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
         "flake-hunt.yml",
         "gitlab-ci.yml",
         "prow-job.yaml",
+        "flake-hunt.toml",
         "my-scenario.toml",
         "scenario.schema.json",
         "scheduler.go",

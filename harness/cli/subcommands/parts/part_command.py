@@ -144,6 +144,8 @@ class _KubeletSettings:
     """The other settings of a kubelet."""
 
     namespace: str | None = None
+    settings: pathlib.Path | None = None
+    """JSON: exclusivity, termination_s, prepare, unprepare, conditions."""
     cdi_dir: str = ""
     wait_for_driver: tuple[str, ...] = ()
     preparations: pathlib.Path | None = None
@@ -191,10 +193,6 @@ def kubelet(
             "{node}: one folder a node (default: the test driver in this process).",
         ),
     ] = "",
-    settings: Annotated[
-        pathlib.Path | None,
-        typer.Option(help="JSON: exclusivity, termination_s, prepare, unprepare, conditions."),
-    ] = None,
     more: key_values.Words = None,
 ) -> int:
     """Run the kubelets of all fake nodes, with DRA drivers, against any kubeconfig."""
@@ -218,7 +216,7 @@ def kubelet(
             note=note,
             only_nodes=tuple(node or ()),
             claims=node_claims.NodeClaimsOptions(
-                driver=driver_settings.read(settings),
+                driver=driver_settings.read(chosen.settings),
                 cdi=(chosen.cdi_dir or _CDI_FOLDER) if plugins_registry else "",
                 state=state,
                 journal=chosen.preparations,

@@ -52,7 +52,6 @@ def explore(
             help="Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of processes (exhaustive: one).")] = 1,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
@@ -87,7 +86,7 @@ def explore(
     it has, until the time is over. Each of them has a name, as random-1234, and can be explored by
     it.
     """
-    from harness import errors, seeds
+    from harness import seeds
     from harness.cli import random_exploring
     from harness.explore.search import random_worlds as search_random_worlds
     from harness.explore.search import search_campaign
@@ -95,7 +94,6 @@ def explore(
 
     if list_scenarios:
         return _list(output)
-    choosing.require_bearable("--jobs", jobs)
     _require_time(time_s)
     chosen_parts.of(defect or (), remedy or ())
     if random_worlds:
@@ -106,7 +104,6 @@ def explore(
             remedies=tuple(remedy or ()),
             schedules=schedules or search_random_worlds.SCHEDULES,
             time_s=random_exploring.TIME_S if time_s is None else time_s,
-            jobs=jobs,
         )
         with outputs.chosen(output) as out:
             return random_exploring.explore(hunt_of_worlds, out)
@@ -121,14 +118,9 @@ def explore(
         seed=seeds.fresh() if seed is None else seed,
         schedules=schedules if is_limited else _SCHEDULES,
         time_s=time_s,
-        jobs=jobs,
         sizes=tuple(_size(text) for text in override or ()),
     )
     hunt.require_possible()
-    if is_exhaustive and jobs > 1:
-        raise errors.UsageError(
-            f"expected one process with --strategy exhaustive, got --jobs {jobs}: leave it out"
-        )
     with outputs.chosen(output) as out:
         out.note(f"seed {hunt.seed}")
         if scenario is None and defect:

@@ -59,7 +59,9 @@ class ProgramOptions:
     is_quick: Extent = None
     must_survive: MustSurvive = None
 
-    def identified(self, text: str, words: Sequence[str]) -> "tested_programs.TestedProgram":
+    def identified(
+        self, text: str, words: Sequence[str], *, place: choosing.PlaceOptions
+    ) -> "tested_programs.TestedProgram":
         """Return what the program is; `words` are scenarios, and flags for it after them.
 
         Raises UsageError for one that cannot be tested.
@@ -70,7 +72,7 @@ class ProgramOptions:
 
         must_survive = program_plans.require_hazards(self.must_survive or ())
         scenarios, flags = divided(words)
-        found = identifying.identify(text, flags, "")
+        found = identifying.identify(text, flags, place.binaries)
         choice = {None: "default", True: "quick", False: "all"}[self.is_quick]
         return msgspec.structs.replace(
             found, choice="chosen" if scenarios else choice, must_survive=must_survive
@@ -155,11 +157,11 @@ def test(
         selection = dataclasses.replace(selection, exit_first=True)
     chosen = seeds.fresh() if seed is None else seed
     again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
-    found = options.identified(program, words or ())
+    found = options.identified(program, words or (), place=place)
     at_once = choosing.jobs(jobs, place.profile(), leaves_room=True)
     if not selection.dry_run:
         with form.chosen() as out:
-            found = rehearsals.rehearsed(found, place.profile(), "", say=out.note)
+            found = rehearsals.rehearsed(found, place.profile(), place.binaries, say=out.note)
     budget = minutes or MINUTES.get(found.choice, 0)
     plan = planned(
         found,

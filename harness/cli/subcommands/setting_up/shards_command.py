@@ -107,7 +107,7 @@ def _campaign(words: Sequence[str]) -> "campaign_plan.CampaignPlan":
         return found
     scenarios = given["words"] or ()
     return test_command.planned(
-        given["options"].identified(given["program"], scenarios),
+        given["options"].identified(given["program"], scenarios, place=given["place"]),
         scenarios,
         place=given["place"],
         seed=seed,

@@ -83,11 +83,6 @@ def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
     assert "NOT searched whole" in out
 
 
-def test_a_whole_search_uses_one_process(flake_hunt: FlakeHunt) -> None:
-    code, _, err = flake_hunt("explore", "--strategy", "exhaustive", "--jobs", "2")
-    assert (code, "expected one process with --strategy exhaustive" in err) == (2, True)
-
-
 def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:
     code, out, _ = flake_hunt(
         "explore", "--strategy", "random", "--schedules", "20", "--set", "binders=1"

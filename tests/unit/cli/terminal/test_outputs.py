@@ -272,7 +272,6 @@ def test_the_worlds_as_json(flake_hunt: FlakeHunt) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("explore", "--jobs", "5000"),
         ("hunt", "--jobs", "5000"),
         ("run", "pod-churn", "--set", "traffic.processes=1000", "--set", "traffic.users=1000"),
     ],

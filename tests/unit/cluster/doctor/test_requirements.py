@@ -155,16 +155,16 @@ def test_the_binaries_of_a_folder(tmp_path: pathlib.Path) -> None:
     assert f"expected the binary kube-scheduler in {folder}" in optional.remedy
 
 
-def test_the_command_with_a_folder_of_binaries(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_with_a_folder_of_binaries(tmp_path: pathlib.Path) -> None:
     install(tmp_path / "binaries", etcd=ETCD, kube_apiserver=KUBERNETES.format("1.36.2"))
     assert doctor(tmp_path, "local").returncode == 1
-    monkeypatch.setenv("KUBE_BINARIES", f"{tmp_path}/binaries")
-    ready = doctor(tmp_path, "local")
+    binaries = f"{tmp_path}/binaries"
+    ready = doctor(tmp_path, "local", binaries=binaries)
     assert (ready.returncode, ready.stdout.splitlines()[-1]) == (0, "Ready: local.")
     assert "v1.36.2" in ready.stdout
-    assert doctor(tmp_path).stdout.splitlines()[-1].startswith("Ready: embedded, local.")
+    assert (
+        doctor(tmp_path, binaries=binaries).stdout.splitlines()[-1].startswith("Ready: embedded, ")
+    )
 
 
 def test_an_unknown_provider() -> None:
@@ -172,11 +172,14 @@ def test_an_unknown_provider() -> None:
         requirements.examine("cloud")
 
 
-def doctor(tmp_path: pathlib.Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def doctor(
+    tmp_path: pathlib.Path, *arguments: str, binaries: str = ""
+) -> "subprocess.CompletedProcess[str]":
     bare = {
         "HOME": str(tmp_path),
         "DOCKER_HOST": f"unix://{tmp_path}/no.sock",
         "PATH": str(tmp_path),
+        "KUBE_BINARIES": binaries,
         "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
     }
     return subprocess.run(

@@ -160,13 +160,6 @@ def test_the_story_tells_the_stale_read() -> None:
     assert told[-1].startswith("therefore device")
 
 
-def test_several_processes_make_the_same_runs() -> None:
-    one = explored(hunt("gather-not-atomic", schedules=150, until_found=False))
-    two = explored(hunt("gather-not-atomic", schedules=150, until_found=False, jobs=2))
-    assert one.schedules == two.schedules == 150
-    assert one.findings == two.findings
-
-
 @pytest.mark.parametrize("strategy", ["random", search_campaign.EXHAUSTIVE])
 def test_of_past_runs_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, strategy: str) -> None:
     made: weakref.WeakSet[small_world.SmallWorld] = weakref.WeakSet()
@@ -177,9 +170,9 @@ def test_of_past_runs_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, strategy:
         make(self, *args, **keywords)
 
     monkeypatch.setattr(small_world.SmallWorld, "__init__", remember)
-    wanted = hunt(schedules=2 * search_campaign.CHUNK + 5, strategy=strategy)
+    wanted = hunt(schedules=105, strategy=strategy)
     kept = [len(made) for _ in search_campaign.explore(wanted)]
-    assert len(kept) > 2 * search_campaign.CHUNK
+    assert len(kept) > 100
     assert max(kept) == 0
 
 
