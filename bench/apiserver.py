@@ -206,7 +206,7 @@ def measure_logs() -> Figures:
             log = ["--data-dir", data, "--set", *words] if options else []
             with served(*log) as server:
                 _, cpu_us = server.creates(watches=5)
-        what = f"with a log, --fsync {options[0]}" if options else "in memory only"
+        what = f"with a log, journal.sync={options[0]}" if options else "in memory only"
         yield f"CPU time of the server for each create {what}", cpu_us, "µs"
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -24,7 +24,7 @@ def read(path: pathlib.Path) -> tuple[Object, ...]:
 
     Raises ManifestError if it cannot be read, or has other things or no devices.
     """
-    slices = reading.read([str(path)], kinds=["ResourceSlice"], of="--slices")
+    slices = reading.read([str(path)], kinds=["ResourceSlice"], of="--devices")
     devices = tuple(device for manifest in slices for device in _devices(manifest))
     if not devices:
         raise errors.ManifestError(f"{path}: expected ResourceSlices with devices, got none")

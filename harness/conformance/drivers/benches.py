@@ -180,7 +180,7 @@ class Bench:
     def require_restarts(self) -> None:
         """Raise Skipped if the driver was started by others."""
         if not self.can_restart:
-            raise results.Skipped("the driver was not started by this command: use --driver")
+            raise results.Skipped("the driver was not started by this command: name its program")
 
     def restart(self) -> None:
         """Kill the driver and start it again on its state. Raises Skipped and Failed."""

@@ -84,7 +84,7 @@ def _of_rule(name: str, rule: str) -> str:
         f"--set {key}={{{key}}}" for key in ("plugins_dir", "registry_dir", "cdi_dir")
     )
     return (
-        f"driver-test --rules {rule} 'command=flake-hunt part driver --kubeconfig {{kubeconfig}} "
+        f"driver-test --rules {rule} 'flake-hunt part driver --kubeconfig {{kubeconfig}} "
         f"--node {{node}} --driver-name {{driver}} {folders} --state {{state_dir}} --devices 8 "
         f"--defect {name}'"
     )

@@ -57,7 +57,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 def checked(flake_hunt: FlakeHunt, driver: str, *options: str) -> tuple[int, dict[str, str]]:
     """Exit code of the suite, and rule -> its level if it failed."""
-    given = ("--driver", f"command={driver} {ARGUMENTS}", "--output=json", *options)
+    given = (f"{driver} {ARGUMENTS}", "--output=json", *options)
     code, output, complaint = flake_hunt("driver-test", *given)
     assert output, complaint
     rules: list[dict[str, Any]] = json.loads(output)["rules"]
