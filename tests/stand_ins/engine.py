@@ -292,7 +292,7 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     data = ("--data-dir", str(item.root / "var/lib/etcd"), "--set", "journal.sync=never")
     item.api_server = (
         *("-m", "harness.cli.main", "part", "apiserver", "--kubeconfig", admin),
-        *("--tls-port", port, *data),
+        *("--set", f"tls_port={port}", *data),
         *("--set", f"audit_log={item.root / 'var/log/kubernetes/audit/audit.log'}"),
         *("--set", "audit_writes_of=resourceclaims", "--set", "audit_writes_of=pods"),
     )

@@ -6,6 +6,9 @@ import os
 import pathlib
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from io import FileIO
+from typing import Annotated
+
+import msgspec
 
 from harness import errors
 from harness.apiserver.persistence import checksummed_lines, commit_log, data_directories, recovery
@@ -27,7 +30,7 @@ class JournalOptions:
     """The sync policy, and the size at which a log is replaced."""
 
     sync: commit_log.Sync = commit_log.Sync.INTERVAL
-    log_bytes_max: int = LOG_BYTES_MAX
+    log_bytes_max: Annotated[int, msgspec.Meta(ge=1)] = LOG_BYTES_MAX
 
 
 class Journal:

@@ -10,6 +10,7 @@ import random
 import secrets
 import signal
 from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 
@@ -29,6 +30,9 @@ _GC_THRESHOLDS = (2_000, 10, 10)
 rarely."""
 
 
+Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
     """The options of the server; port 0 takes a free port."""
@@ -42,10 +46,10 @@ class ServerOptions:
     host: str = listeners.LOOPBACK
     is_open: bool = False
     """True if `host` may be an address that other hosts can reach; by TLS only."""
-    port: int = 0
-    tls_port: int = 0
+    port: Port = 0
+    tls_port: Port = 0
     ready_file: pathlib.Path | None = None
-    watch_history: int = stores.WATCH_HISTORY_DEFAULT
+    watch_history: Annotated[int, msgspec.Meta(ge=1)] = stores.WATCH_HISTORY_DEFAULT
     """Number of commits of each resource that a watch can resume from."""
     data_dir: pathlib.Path | None = None
     """Directory to keep commits in; None: in memory only."""

@@ -1,16 +1,20 @@
 """Limits on connections and watches: their number, their speed, and their unread bytes."""
 
 import dataclasses
-from typing import Protocol
+from typing import Annotated, Protocol
+
+import msgspec
+
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """All limits except those on the size of a request, which are in `http_parsing`."""
 
-    connections_max: int = 4096
+    connections_max: AtLeastOne = 4096
     """Maximum number of connections; further ones get 503 and are closed."""
-    watches_max: int = 2048
+    watches_max: AtLeastOne = 2048
     """Maximum number of watches; further ones get 429."""
     request_timeout_s: float = 30.0
     """Time limit for reading one request; 408 when exceeded."""
@@ -20,7 +24,7 @@ class Limits:
     """Maximum unread bytes of one watch; its connection is dropped when exceeded."""
     unread_bytes_max: int = 256 * 1024 * 1024
     """Maximum unread bytes of all clients; clients with the most are dropped when exceeded."""
-    roles_late_s: float = 0.0
+    roles_late_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Time after its start in which the server answers 403 to everyone, as kube-apiserver does
     until its authorizer has read the roles."""
     retry_after_s: int = 1

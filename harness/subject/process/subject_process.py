@@ -82,17 +82,17 @@ class SubjectOptions:
     """The journal of the writes to make; None: they are not journaled."""
     ready_file: pathlib.Path | None = None
     """A file to create once the process is ready."""
-    filter_timeout_s: float | None = None
+    filter_timeout_s: _Seconds | None = None
     """Overrides the one of the settings; None: it does not."""
     release: str | None = None
     """The release of Kubernetes to be like; None: the default."""
-    workers: int = claim_controllers.WORKERS
+    workers: Annotated[int, msgspec.Meta(ge=1, le=1000)] = claim_controllers.WORKERS
     """Number of the claim controller's workers."""
     feature_gates: str = ""
     """Feature gates of the claim controller, as `NAME=true,NAME=false`."""
     reserve_by: claim_binding.ReserveBy | None = None
     """How the scheduler reserves claims that have an allocation; None: as the settings say."""
-    binding_timeout_s: float | None = None
+    binding_timeout_s: _Seconds | None = None
     """Seconds in which allocated devices have to be ready; None: as the settings say."""
     verbosity: int = 0
     """Verbosity of the log on stderr, as of klog; 0: none."""

@@ -132,7 +132,7 @@ def test_a_cluster_of_each_version_is_what_was_asked_for(tmp_path: pathlib.Path,
         assert "-resourceclaim-controller" in flags("kube-controller-manager")["controllers"].split(
             ","
         )
-        logs = flake_hunt(tmp_path, "cluster", "logs", "e2e", "--to", str(tmp_path / "logs"))
+        logs = flake_hunt(tmp_path, "cluster", "logs", "e2e", str(tmp_path / "logs"))
         assert "audit.log" in logs
     assert volumes() <= before, "an anonymous volume is left"
     assert users_kubeconfig() == own

@@ -89,8 +89,8 @@ COMMANDS = {
     "report": ["report", "DISK/run"],
     "replay --pytest": ["replay", "TOKEN", "--pytest", "DISK/test_it.py"],
     "replay --save": ["replay", "TOKEN", "--save", "DISK/saved"],
-    "apiserver --kubeconfig": ["apiserver", "--kubeconfig", "DISK/kubeconfig"],
-    "apiserver --data-dir": ["apiserver", "--kubeconfig", "k", "--data-dir", "DISK/data"],
+    "apiserver --kubeconfig": ["part", "apiserver", "--kubeconfig", "DISK/kubeconfig"],
+    "apiserver --data-dir": ["part", "apiserver", "--kubeconfig", "k", "--data-dir", "DISK/data"],
     "cluster up": ["cluster", "up", "on-disk", "--nodes", "1"],
 }
 
@@ -150,7 +150,7 @@ def test_logs_of_a_cluster(tmp_path: pathlib.Path, disk: Disk, kind: str) -> Non
     try:
         disk.fill() if kind == "full" else disk.protect()
         with running.started(
-            tmp_path, "cluster", "logs", "logged", "--to", str(disk.path / "logs")
+            tmp_path, "cluster", "logs", "logged", str(disk.path / "logs")
         ) as command:
             code = command.wait()
             output = command.text()

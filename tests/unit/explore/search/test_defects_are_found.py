@@ -133,7 +133,7 @@ def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
 
 
 def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
-    token = smallest_finding()
+    token, stories = smallest_finding(), set()
     for seed in ("1", "2"):
         ended = subprocess.run(
             [sys.executable, "-m", "harness.cli.main", "replay", str(token)],
@@ -142,9 +142,9 @@ def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
             text=True,
             check=False,
         )
-        assert (ended.returncode, ended.stdout.splitlines()[0]) == (10, "found in 5 of 5"), (
-            ended.stderr
-        )
+        assert ended.returncode == 10, ended.stderr
+        stories.add(ended.stdout)
+    assert len(stories) == 1
 
 
 def test_the_story_tells_the_stale_read() -> None:
