@@ -204,7 +204,7 @@ def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
     with running.started(
         tmp_path, "run", scenario, "--set", "traffic.duration_s=60", *options
     ) as command:
-        command.wait_for_other("main scheduler")
+        command.wait_for_other("main part scheduler")
         assert len(objects(elsewhere)) > len(before) + 5
         command.process.send_signal(signal.SIGTERM)
         assert command.wait() == 130
@@ -220,7 +220,7 @@ def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
     scenario = running.scenario(tmp_path)
     scenario.write_text(running.SMALL_SCENARIO + FAULTS)
     with running.started(tmp_path, "run", str(scenario), *on_existing(request)) as command:
-        command.wait_for_other("main scheduler")
+        command.wait_for_other("main part scheduler")
         command.process.kill()
         command.wait()
         command.require_alone()
@@ -384,7 +384,7 @@ def test_embedded_clusters_do_not_touch_each_other(tmp_path: pathlib.Path) -> No
 
         clocks.wait_until(all_are_up, timeout_s=60, why="both clusters to be up")
         victim, other = started
-        psutil.Process(victim.wait_for_other("main apiserver")).kill()
+        psutil.Process(victim.wait_for_other("main part apiserver")).kill()
         assert other.wait() in {0, 20}, other.text()
         assert victim.wait() != 0
         for command in started:

@@ -37,7 +37,7 @@ def test_an_interrupted_campaign_leaves_nothing(
 ) -> None:
     arguments = ("hunt", str(running.scenario(tmp_path)), "--jobs", "2")
     with running.started(tmp_path, *arguments) as command:
-        command.wait_for_other("main scheduler")
+        command.wait_for_other("main part scheduler")
         os.killpg(command.process.pid, number)
         assert command.wait() == 130
         assert "interrupted" in command.text()
@@ -72,7 +72,7 @@ def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
 def test_an_interrupted_budget_writes_what_it_has(tmp_path: pathlib.Path) -> None:
     arguments = ("hunt", str(running.scenario(tmp_path)), "--minutes", "5", "--jobs", "1")
     with running.started(tmp_path, *arguments) as command:
-        command.wait_for_other("main scheduler")
+        command.wait_for_other("main part scheduler")
         command.process.send_signal(signal.SIGTERM)
         assert command.wait() == 130
         command.require_alone()

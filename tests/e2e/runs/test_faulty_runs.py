@@ -290,7 +290,7 @@ def test_a_proxy_that_dies_ends_the_run_and_the_record_says_so(tmp_path: pathlib
         clocks.wait_until(
             lambda: "on: delay-events" in command.text(), timeout_s=60, why="the fault"
         )
-        psutil.Process(command.wait_for_other("main fault-proxy")).kill()
+        psutil.Process(command.wait_for_other("main part fault-proxy")).kill()
         assert command.wait() == verdicts.Verdict.UNKNOWN.exit_code, command.text()
         assert "Traceback" not in command.text()
         assert "fault-proxy ended with signal 9" in command.text()

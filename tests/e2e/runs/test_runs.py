@@ -68,7 +68,7 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "victim", ["main record", "traffic.locust_process", "main scheduler", "main apiserver"]
+    "victim", ["main part record", "traffic.locust_process", "main part scheduler", "main part apiserver"]
 )
 def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) -> None:
     scenario = str(running.scenario(tmp_path))
@@ -95,7 +95,7 @@ def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) 
 
 def test_an_interruption_keeps_the_evidence_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
     with running.started(tmp_path, "run", str(running.scenario(tmp_path))) as command:
-        command.wait_for_other("main scheduler")
+        command.wait_for_other("main part scheduler")
         os.killpg(command.process.pid, signal.SIGINT)
         assert command.wait() == 130, command.text()
         assert "interrupted; the evidence recorded so far is in" in command.text()
