@@ -342,8 +342,8 @@ def test_kube_scheduler_and_its_logs(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "binaries"
     commands.install(folder, "kube-scheduler")
     scenario = str(running.scenario(tmp_path))
-    options = ("--subject", "kube-scheduler", "--cluster", f"binaries={folder}")
-    code, output = running.called(tmp_path, "run", scenario, *options)
+    program = f"kube-scheduler={folder / 'kube-scheduler'}"
+    code, output = running.called(tmp_path, "run", scenario, "--subject", program)
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     plan = json.loads((directory / "plan.json").read_text())
