@@ -69,6 +69,14 @@ pods_running_min = 1
 reuse_min = 0
 """
 
+REPRODUCE = """
+import pathlib
+from harness.reproduction import reproducing
+options = reproducing.Options(minutes=0, runs_max=3, confirmations=1, folder=pathlib.Path("again"))
+reproducing.reproduce(pathlib.Path("found/latest").resolve(), options)
+"""
+"""As `flake-hunt reproduce found/latest --into again`, with fewer runs."""
+
 
 class CheckError(Exception):
     """An installed command did not behave as expected."""
@@ -234,8 +242,7 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
 
 def reproduction(installed: Installed) -> None:
     """Reproduce a run without any extra."""
-    short = ("--minutes", "0")
-    installed.flake_hunt("reproduce", "found/latest", *short, "--into", "again")
+    installed.run("python", "-c", REPRODUCE)
     for name in ("README.md", "scenario.toml", "strip.svg"):
         installed.require(f"again/{name}")
 
