@@ -186,7 +186,7 @@ def changer(
     made = pool_changers.PoolChanger(
         api,
         pool_changers.PoolChangerOptions(
-            changes=pool_changes.PoolChanges.model_validate({"changes": changes}),
+            changes=pool_changes.PoolChanges.model_validate({"changes": [*changes]}),
             journal=journal,
             run_id=RUN,
             seed=seed,
