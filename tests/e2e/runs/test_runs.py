@@ -68,7 +68,8 @@ def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "victim", ["main part record", "traffic.locust_process", "main part scheduler", "main part apiserver"]
+    "victim",
+    ["main part record", "traffic.locust_process", "main part scheduler", "main part apiserver"],
 )
 def test_a_death_in_mid_run_is_never_valid(tmp_path: pathlib.Path, victim: str) -> None:
     scenario = str(running.scenario(tmp_path))

@@ -64,9 +64,7 @@ def test_a_pattern_in_a_url_is_every_folder_that_matches(uploaded: str) -> None:
 
 def test_without_fsspec_a_url_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(
-        errors.UsageError, match=r"not installed.*\[remote\].*s3fs"
-    ) as caught:
+    with pytest.raises(errors.UsageError, match=r"not installed.*\[remote\].*s3fs") as caught:
         locations.at("s3://bucket/reports")
     assert "\n" not in str(caught.value)
 
