@@ -14,7 +14,7 @@ from harness import clocks, errors, processes
 from tests.support import ended_processes
 
 TIMEOUT_S = 60.0
-READY = "import pathlib, sys; pathlib.Path(sys.argv[-1]).touch()"
+READY = 'import pathlib, sys; pathlib.Path(sys.argv[-1].partition("=")[2]).touch()'
 FOREVER = "import signal\nwhile True:\n    signal.pause()\n"
 Start = Callable[..., processes.Process]
 
