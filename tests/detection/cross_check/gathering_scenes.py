@@ -156,7 +156,7 @@ def explore(scene: str, cache: str, gatherer: str) -> dict[str, Any]:
 
 
 def _is_whole(result: Any) -> bool:
-    """Whether no schedule of all had a finding; on a busy machine some are made anew."""
+    """Return whether all schedules hold; a busy machine makes some of them twice."""
     return bool(result.property_holds and result.num_explored < SCHEDULES_MAX)
 
 
