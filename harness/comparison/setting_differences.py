@@ -9,7 +9,7 @@ import msgspec
 
 from harness.comparison import sides
 from harness.history import run_folders
-from harness.scenario import removed_keys
+from harness.scenario.toml_files import removed_keys
 
 _ABOUT = frozenset({"title", "description", "schema_version"})
 """Keys of a scenario or profile that are for people only."""

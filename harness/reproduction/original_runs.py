@@ -14,13 +14,13 @@ from harness.run import fault_planning, subjects
 from harness.scenario import (
     pool_specs,
     profiles,
-    removed_keys,
     script_specs,
     specs,
     subject_specs,
 )
 from harness.scenario.fault_kinds import fault
 from harness.scenario.imported import importing
+from harness.scenario.toml_files import removed_keys
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import pydantic
 
 from harness import suggestions
-from harness.scenario import removed_keys
+from harness.scenario.toml_files import removed_keys
 
 Location = Sequence[int | str]
 
