@@ -14,7 +14,6 @@ from harness.importing import (
     materials,
     redaction,
     scenario_texts,
-    secrets_in_parameters,
     workload_sets,
 )
 from harness.manifests import reading
@@ -80,10 +79,8 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
             "expected a workload, template, claim or class that can be used, got none: "
             + "; ".join(found.notes.lines)
         )
-    if redacted:
-        found, sets = redaction.redacted(found, sets)
-    else:
-        secrets_in_parameters.remove(found, sets)
+    redact = redaction.redacted if redacted else redaction.without_secrets
+    found, sets = redact(found, sets)
     pools = folders.manifests("slices", [*found.nodes, *found.slices])
     pools |= folders.manifests("classes", [*found.classes, *found.rules])
     objects: folders.Files = {}

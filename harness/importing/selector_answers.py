@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.model.objects import Object
+from harness.report.redaction import documents
 from harness.subject.allocation import expressions
 
 Pair = tuple[Any, Any]
 """Something before and after a redaction."""
-LITERAL = re.compile(r"//[^\n]*|'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
-"""A quoted text in CEL, or a comment."""
 _READS_TEXTS = re.compile(r"\bdevice\b(?!\s*\.\s*(?:driver|capacity|allowMultipleAllocations)\b)")
 
 
@@ -56,4 +55,4 @@ def texts_of(attribute: Object) -> Iterator[str]:
 
 
 def _literals(selector: str) -> Iterator[str]:
-    yield from (found[0][1:-1] for found in LITERAL.finditer(selector))
+    yield from (found[0][1:-1] for found in documents.LITERAL.finditer(selector))

@@ -9,9 +9,15 @@ from importlib import metadata
 from harness import errors
 from harness.checks import verdicts
 from harness.history import campaign_folders
-from harness.packing import contents, pack_index, readme, sealed_archives, smaller_runs
-from harness.packing.redaction import run_redaction
-from harness.reproduction.issue import redaction
+from harness.packing import (
+    contents,
+    pack_index,
+    readme,
+    run_redaction,
+    sealed_archives,
+    smaller_runs,
+)
+from harness.report.redaction import texts
 
 _PURPOSES = ("subject", "asked", "hazard", "remedy", "control")
 _RESERVE = 64 * 1024
@@ -81,8 +87,8 @@ def _smaller(chosen: _Chosen, level: int) -> _Chosen:
 
 def _redacted(chosen: _Chosen) -> _Chosen:
     found = [run_redaction.redacted(run) for run in chosen.runs]
-    left_out = [text for one in found for text in one.left_out]
-    runs = [one.run for one in found]
+    left_out = [text for _, without in found for text in without]
+    runs = [run for run, _ in found]
     return dataclasses.replace(chosen, runs=runs, left_out=left_out, is_redacted=True)
 
 
@@ -182,7 +188,7 @@ def _run(run: contents.RunContent) -> pack_index.Run:
         reason=judgement.reason,
         violations=judgement.figures.violations,
         seed=judgement.seed,
-        again=[redaction.program(word) for word in run.plan.again],
+        again=[texts.program(word) for word in run.plan.again],
     )
 
 

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from harness.report import escaping
-from harness.reproduction.issue import redaction
+from harness.report.redaction import texts
 
 _FENCE = re.compile(r"`+")
 
 
 def text(value: object) -> str:
     """Return a value as plain text on one line, without mentions (`@name`) and links (`#1`)."""
-    return escaping.in_markdown(redaction.clean(str(value)))
+    return escaping.in_markdown(texts.clean(str(value)))
 
 
 def code(value: object) -> str:
@@ -28,7 +28,7 @@ def code(value: object) -> str:
 
 def block(lines: Iterable[str], language: str = "") -> str:
     """Return lines as a code block that none of them can end."""
-    content = "\n".join(escaping.visible(redaction.clean(line)) for line in lines)
+    content = "\n".join(escaping.visible(texts.clean(line)) for line in lines)
     longest = max((len(run) for run in _FENCE.findall(content)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{content}\n{fence}"
@@ -46,4 +46,4 @@ def folded(title: str, content: str) -> str:
 
 
 def _one_line(value: object) -> str:
-    return " ".join(escaping.visible(redaction.clean(str(value))).split())
+    return " ".join(escaping.visible(texts.clean(str(value))).split())

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from harness.history import plans, subject_names
-from harness.reproduction.issue import markdown, redaction
+from harness.report.redaction import texts
+from harness.reproduction.issue import markdown
 from harness.scenario import hazards
 
 _KEPT = ("--subject", "--claim-controller", "--cluster")
@@ -32,7 +33,7 @@ def section(plan: plans.Plan) -> Iterator[str]:
 
 
 def _command(words: Sequence[str]) -> str:
-    return shlex.join(["flake-hunt", *(redaction.program(word) for word in words)])
+    return shlex.join(["flake-hunt", *(texts.program(word) for word in words)])
 
 
 def _confirming(plan: plans.Plan) -> list[str]:

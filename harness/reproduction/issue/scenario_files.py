@@ -6,7 +6,7 @@ from typing import Any
 import pydantic
 import tomli_w
 
-from harness.reproduction.issue import redaction
+from harness.report.redaction import texts
 from harness.scenario import specs, subject_specs
 
 _TAGS = ("kind", "profile")
@@ -32,8 +32,8 @@ def _portable(scenario: specs.Scenario) -> specs.Scenario:
     controller = _portable_controller(scenario.subject.claim_controller)
     parts = {"schedulers": schedulers, "claim_controller": controller}
     subject = scenario.subject.model_copy(update=parts)
-    texts = {key: redaction.clean(getattr(scenario, key)) for key in ("title", "description")}
-    return scenario.model_copy(update={"subject": subject, **texts})
+    described = {key: texts.clean(getattr(scenario, key)) for key in ("title", "description")}
+    return scenario.model_copy(update={"subject": subject, **described})
 
 
 def _portable_scheduler(scheduler: subject_specs.AnyScheduler) -> subject_specs.AnyScheduler:
@@ -42,8 +42,8 @@ def _portable_scheduler(scheduler: subject_specs.AnyScheduler) -> subject_specs.
             return scheduler.model_copy(update={"binary": ""})
         case subject_specs.CommandScheduler():
             changes = {
-                "command": [redaction.program(word) for word in scheduler.command],
-                "version_command": [redaction.program(word) for word in scheduler.version_command],
+                "command": [texts.program(word) for word in scheduler.command],
+                "version_command": [texts.program(word) for word in scheduler.version_command],
             }
             return scheduler.model_copy(update=changes)
         case _:

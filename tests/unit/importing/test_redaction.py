@@ -12,6 +12,7 @@ import yaml
 from hypothesis import strategies as st
 
 from harness.importing import devices, imports, materials, redaction, workload_sets
+from harness.report.redaction import values
 from harness.subject.allocation import expressions
 
 UUID = "GPU-5d0e6a1c-0000-4c11-9d58-0f8e2b7a3100"
@@ -199,7 +200,7 @@ def test_a_selector_still_matches_the_device_that_it_named(found: materials.Mate
 
 
 def test_parameters_keep_their_keys_and_lose_their_values() -> None:
-    assert redaction.without_values(PARAMETERS) == {
+    assert values.without_values(PARAMETERS) == {
         "apiVersion": "maker.example/v1",
         "kind": "Config",
         "token": "redacted",

@@ -17,8 +17,8 @@ from harness.checks import judging
 from harness.compression import zstd
 from harness.history import directories, journal_reader, manifests, plans
 from harness.packing import making, opening
-from harness.packing.redaction import names, texts
 from harness.report import publishing
+from harness.report.redaction import names, texts
 from tests.histories import building, recording
 from tests.support import real_runs
 from tests.unit.packing import packed

@@ -1,22 +1,16 @@
-"""Names, and what stands for each of them."""
+"""Replaces names: each by its kind and a number, the same name by the same word."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
-OWN = frozenset(
-    {"flake-hunt", "default-scheduler", "default", "kube-system", "kube-public", "kube-node-lease"}
-    | {
-        "device",
-        "devices",
-        "work",
-        "template",
-        "scheduler",
-        "kubelet",
-        "claim-controller",
-        "recorder",
+_OWN = frozenset(
+    {
+        *("api-server", "claim-controller", "default", "default-scheduler", "device", "devices"),
+        *("flake-hunt", "kube-controller-manager", "kube-node-lease", "kube-public"),
+        *("kube-scheduler", "kube-system", "kubelet", "localhost", "recorder", "root", "run"),
+        *("scheduler", "template", "work"),
     }
-    | {"run", "api-server", "kube-scheduler", "kube-controller-manager", "root", "localhost"}
 )
 """Names that Flake Hunt and Kubernetes give, which tell nothing."""
 _PUBLIC = re.compile(
@@ -28,6 +22,30 @@ _WORD = re.compile(r"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_VARIABLE = re.compile(r"\W", re.ASCII)
 _CUTS = re.compile(r"([._-]+)")
+
+
+class Numbers:
+    """Numbers the names of each kind, the same name by the same number."""
+
+    def __init__(self, separator: str = "", taken: Container[str] = ()) -> None:
+        """`taken`: words that are given to none."""
+        self._separator, self._taken = separator, taken
+        self._counts: Counter[str] = Counter()
+        self._given: dict[str, dict[str, str]] = {}
+
+    def of(self, kind: str, name: str) -> str:
+        """Return what stands for a name of a kind."""
+        given = self.given(kind)
+        while name not in given:
+            self._counts[kind] += 1
+            word = f"{kind}{self._separator}{self._counts[kind]}"
+            if word not in self._taken:
+                given[name] = word
+        return given[name]
+
+    def given(self, kind: str) -> dict[str, str]:
+        """Return the names of a kind so far, with what stands for each."""
+        return self._given.setdefault(kind, {})
 
 
 class Names:
@@ -45,7 +63,7 @@ class Names:
 
     def add(self, kind: str, name: object) -> None:
         """Note a name of a kind; one that tells nothing is left out, as are numbers."""
-        if not isinstance(name, str) or name in OWN or is_public(name) or _UUID.fullmatch(name):
+        if not isinstance(name, str) or name in _OWN or is_public(name) or _UUID.fullmatch(name):
             return
         if self._kinds.setdefault(name, kind) in ("pool", "object"):
             self._kinds[name] = kind
@@ -57,14 +75,10 @@ class Names:
 
     def number(self) -> None:
         """Give each name its replacement: kind and number in one word, which is no name itself."""
-        counts: Counter[str] = Counter()
         for uid in self._uids:
             self._kinds.pop(uid, None)
-        for name, kind in self._kinds.items():
-            counts[kind] += 1
-            while f"{kind}{counts[kind]}" in self._kinds:
-                counts[kind] += 1
-            self._replacements[name] = f"{kind}{counts[kind]}"
+        numbers = Numbers(taken=self._kinds)
+        self._replacements = {name: numbers.of(kind, name) for name, kind in self._kinds.items()}
         self._variables = {
             _NO_VARIABLE.sub("_", name): new for name, new in self._replacements.items()
         }
@@ -72,11 +86,6 @@ class Names:
         phrases.sort(key=len, reverse=True)
         if phrases:
             self._phrases = re.compile("|".join(map(re.escape, phrases)))
-
-    @property
-    def replacements(self) -> dict[str, str]:
-        """Name -> its replacement."""
-        return self._replacements
 
     def of(self, text: str) -> str:
         """Return a whole text that is a name, or several with slashes; any other as it is."""
