@@ -10,7 +10,7 @@ from harness.client import apis, transports
 from harness.cluster import embedded_cluster
 from harness.cluster.dra import claim_managers, node_claims
 from harness.cluster.dra.plugins import socket_drivers
-from harness.cluster.fake_nodes import fake_objects, kubelets, pod_warnings
+from harness.cluster.fake_nodes import fake_objects, kubelets
 from harness.history import journal_reader, records
 from harness.scenario import driver_specs
 
@@ -26,6 +26,7 @@ class World:
     ) -> None:
         self.cluster, self.api, self.folder = cluster, api, folder
         self.starts = 0
+        self.notes: list[str] = []
         self.plugins: socket_drivers.SocketDrivers | None = None
         self.registry = ""
         """Registry folder of drivers behind sockets; empty: the driver is in this process."""
@@ -51,32 +52,26 @@ class World:
         )
         own = apis.Api(self.transport)
         self.claims = node_claims.NodeClaims(own, options)
-        self.warnings = pod_warnings.PodWarnings(own)
-        self.warnings.start()
         self.kubelet = kubelets.Kubelets(
-            own, namespace=NAMESPACE, claims=self.claims, warnings=self.warnings
+            own, namespace=NAMESPACE, claims=self.claims, note=self.notes.append
         )
         self.kubelet.start()
 
     def stop(self) -> None:
         self.kubelet.stop()
-        self.warnings.stop()
         self.claims.close()
         self.transport.close()
 
     def messages(self, pod: str) -> list[str]:
-        """The messages of the events about a pod."""
-        return [
-            event["message"]
-            for event in self.api.list(apis.EVENTS, namespace=NAMESPACE).items
-            if event["involvedObject"]["name"] == pod and event["reason"] == pod_warnings.REASON
-        ]
+        """Why a pod does not start, each reason once."""
+        begin = f"pod {NAMESPACE}/{pod} does not start: "
+        return [note.removeprefix(begin) for note in self.notes if note.startswith(begin)]
 
     def wait_message(self, pod: str, text: str) -> None:
         clocks.wait_until(
             lambda: any(text in message for message in self.messages(pod)),
             timeout_s=TIMEOUT_S,
-            why=f"an event about {pod}: {text}",
+            why=f"a note about {pod}: {text}",
         )
 
     def pod(
@@ -85,7 +80,6 @@ class World:
         *,
         command: Sequence[str] = (),
         parameters: Any = None,
-        reserved: bool = True,
         device: str = "d",
     ) -> Any:
         """A bound pod with a claim of its own, which has the device."""
@@ -108,7 +102,7 @@ class World:
         opaque = {"driver": "gpu.example", "parameters": parameters}
         config = [{"source": "FromClaim", "opaque": opaque}] if parameters is not None else []
         devices = {"results": [result], "config": config}
-        status = {"allocation": {"devices": devices}, "reservedFor": [user] if reserved else []}
+        status = {"allocation": {"devices": devices}, "reservedFor": [user]}
         self.api.patch(
             apis.CLAIMS, claim, {"status": status}, namespace=NAMESPACE, subresource="status"
         )
