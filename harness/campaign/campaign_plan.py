@@ -13,10 +13,9 @@ from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import plans, subject_names
 from harness.model import naming
-from harness.run import fault_planning, run_plan
+from harness.run import run_plan
 from harness.run.defects import known_defects, track_record
 from harness.scenario import hazards, loading, profiles, specs, threshold_specs
-from harness.traffic import launching
 
 SCHEMA_VERSION = 2
 PYTHON = subject_names.PYTHON
@@ -110,10 +109,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of the run directories."""
     cluster: dict[str, Any]
     """The cluster profile after overrides, as a plain document; each worker has its own cluster."""
-    binaries: str = ""
-    """The folder of a kube-scheduler; empty: where envtest installs it."""
-    fault_carrier: fault_planning.CarrierChoice = "auto"
-    """Carrier of faults of traffic, as `--fault-carrier` takes it."""
     jobs: int = 0
     """Number of runs that are made at once; 0: one, without a worker process for it."""
     pid: int = 0
@@ -121,8 +116,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str = ""
     started: str = ""
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
-    locustfile: str = ""
-    """Locustfile or traffic plug-in of all runs; empty: those of the scenarios."""
     minutes: float = 0
     """Time budget; 0: there is none, and every run is made."""
     deadline_ns: int | None = None
@@ -169,10 +162,7 @@ def plan(
     claim_controller: str = "",
     remedies: Sequence[str] = (),
     release: str = "",
-    binaries: str = "",
-    fault_carrier: fault_planning.CarrierChoice = "auto",
     again: Sequence[str] = (),
-    locustfile: str = "",
     program: tested_programs.TestedProgram | None = None,
     thresholds: Sequence[str] = (),
     leaves_out: bool = False,
@@ -182,9 +172,9 @@ def plan(
     `defects` None: the controls that the scenarios name. `cluster` None: embedded clusters.
     `subjects` and `claim_controller` replace those of the scenarios in all runs except controls;
     `remedies` change the Python scheduler in these runs, and `release` makes it like that one.
-    `again` are the arguments of `flake-hunt` that repeat the campaign. `locustfile` has the users
-    of all runs. `program` takes the place of `subjects`. `thresholds` are options, in place of the
-    scenarios' own. With `leaves_out`, scenarios that cannot work are left out, if others can.
+    `again` are the arguments of `flake-hunt` that repeat the campaign. `program` takes the place of
+    `subjects`. `thresholds` are options, in place of the scenarios' own. With `leaves_out`,
+    scenarios that cannot work are left out, if others can.
 
     Raises ScenarioError or UsageError for runs that cannot work.
     """
@@ -195,8 +185,7 @@ def plan(
     versions: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for name in scenarios:
-        users = launching.override(locustfile)
-        loaded = loading.load(name, overrides=users, given_thresholds=thresholds)
+        loaded = loading.load(name, given_thresholds=thresholds)
         if program is not None:
             subjects = subjects_of(program, loaded.scenario)
         try:
@@ -208,8 +197,6 @@ def plan(
                 cluster=profile,
                 chosen_subjects=subjects,
                 claim_controller=claim_controller,
-                binaries=binaries,
-                fault_carrier=fault_carrier,
             )
         except errors.UsageError as error:
             if not leaves_out or len(left_out) == len(scenarios) - 1:
@@ -241,10 +228,7 @@ def plan(
         seed=seed,
         reports=str(reports.resolve()),
         cluster=profile.model_dump(mode="json"),
-        binaries=binaries,
-        fault_carrier=fault_carrier,
         started=clocks.wall_text(),
-        locustfile=locustfile,
         again=list(again),
         left_out=left_out,
         selection=[f"{name} left out: {why}" for name, why in left_out.items()],
@@ -385,8 +369,7 @@ def resolve(
 
     Raises ScenarioError or UsageError for a run that cannot work on this machine.
     """
-    users = launching.override(plan.locustfile)
-    loaded = loading.load(run.scenario, overrides=users, given_thresholds=run.thresholds)
+    loaded = loading.load(run.scenario, given_thresholds=run.thresholds)
     resolved = run_plan.plan(
         loaded,
         seed=seeds.Seeds(run.seed).derive(attempt) if attempt else run.seed,
@@ -397,8 +380,6 @@ def resolve(
         until_found=run.purpose.must_fail,
         chosen_subjects=run.subjects,
         claim_controller=run.claim_controller,
-        binaries=plan.binaries,
-        fault_carrier=plan.fault_carrier,
     )
     return loaded, resolved
 

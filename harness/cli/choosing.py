@@ -194,11 +194,6 @@ class ProfileOptions:
 
     cluster: Cluster = None
 
-    @property
-    def binaries(self) -> str:
-        """Folder of Kubernetes' programs; empty: KUBE_BINARIES, KUBEBUILDER_ASSETS or PATH."""
-        return str(getattr(self.profile(), "binaries", ""))
-
     def profile(self) -> "profiles.Profile":
         """Load the profile that the options select.
 

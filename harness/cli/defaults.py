@@ -33,6 +33,12 @@ _SAME = {
 } | dict.fromkeys(("minutes", "jobs"), "test hunt")
 
 
+class _Defaults(dict[str, Any]):
+    """Parameter of a command -> its default, and the file that has them."""
+
+    path: pathlib.Path
+
+
 def of_command(command: str) -> dict[str, Any]:
     """Return the default of each parameter of a command that the nearest file has one for.
 
@@ -45,7 +51,11 @@ def of_command(command: str) -> dict[str, Any]:
     keys = _OPTIONS[command] | {
         key: key for key, names in _SAME.items() if command in names.split()
     }
-    return {name: _value(table, key, path, command) for name, key in keys.items() if key in table}
+    given = _Defaults(
+        {name: _value(table, key, path, command) for name, key in keys.items() if key in table}
+    )
+    given.path = path
+    return given
 
 
 def tell(context: Any) -> None:
@@ -56,8 +66,9 @@ def tell(context: Any) -> None:
         if (source := context.get_parameter_source(parameter.name)) is not None
         and source.name == "DEFAULT_MAP"
     ]
-    if used and (found := _nearest()):
-        print(f"from {os.path.relpath(found[0])}: {', '.join(used)}", file=sys.stderr)
+    if used:
+        path = os.path.relpath(context.default_map.path)
+        print(f"from {path}: {', '.join(used)}", file=sys.stderr)
 
 
 def _shown(value: Any) -> str:

@@ -47,9 +47,7 @@ def from_cluster(kubeconfig: Sequence[pathlib.Path], *, namespace: str = "") -> 
     return cluster_reading.read(kubeconfig, namespace=namespace)
 
 
-def write(
-    found: materials.Materials, folder: pathlib.Path, *, name: str = "", redacted: bool = False
-) -> Imported:
+def write(found: materials.Materials, folder: pathlib.Path, *, redacted: bool = False) -> Imported:
     """Write the folder of a scenario and return its files.
 
     Raises UsageError if there are no slices or the folder exists, ScenarioError if a run could not
@@ -57,7 +55,7 @@ def write(
     """
     _require_slices(found)
     with folders.drafted(folder) as draft:
-        files = _files(found, name or _name(folder), redacted=redacted)
+        files = _files(found, _name(folder), redacted=redacted)
         folders.write(draft, files)
         _require_usable(draft, folder)
     return Imported(files=[folder / file for file in files], notes=found.notes.lines)

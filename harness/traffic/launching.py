@@ -4,7 +4,6 @@ This module imports neither locust nor gevent, so that other packages can import
 """
 
 import importlib.util
-import json
 import pathlib
 
 from harness import errors, processes
@@ -67,18 +66,6 @@ def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedP
     changed = traffic.model_copy(update={"locustfile": reference})
     used = plans.UsedPlugin(kind="traffic", name=name, package=package, version=version)
     return scenario.model_copy(update={"traffic": changed}), [used]
-
-
-def override(reference: str) -> list[str]:
-    """Return the change of a scenario that gives it a locustfile; none for an empty reference.
-
-    The path of a file becomes absolute: workers read it, too.
-    """
-    if not reference:
-        return []
-    path = pathlib.Path(reference)
-    chosen = str(path.resolve()) if path.is_file() else reference
-    return [f"traffic.locustfile={json.dumps(chosen)}"]
 
 
 def command(traffic: traffic_specs.LoadTraffic) -> list[str]:

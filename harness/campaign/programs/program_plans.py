@@ -8,7 +8,7 @@ import msgspec
 from harness import errors
 from harness.campaign import campaign_plan
 from harness.campaign.programs import fitting, tested_programs
-from harness.run import fault_planning, run_plan
+from harness.run import run_plan
 from harness.scenario import hazards, loading, profiles
 
 ALL = "all"
@@ -24,8 +24,6 @@ def plan(
     reports: pathlib.Path,
     cluster: profiles.Profile,
     claim_controller: str = "",
-    binaries: str = "",
-    fault_carrier: fault_planning.CarrierChoice = "auto",
     again: Sequence[str] = (),
 ) -> campaign_plan.CampaignPlan:
     """Return the plan of a test.
@@ -44,8 +42,6 @@ def plan(
                 cluster=cluster,
                 chosen_subjects=campaign_plan.subjects_of(program, loading.load(name).scenario),
                 claim_controller=claim_controller,
-                binaries=binaries,
-                fault_carrier=fault_carrier,
             )
 
         chosen = fitting.choose(program, planned)
@@ -63,8 +59,6 @@ def plan(
         reports=reports,
         cluster=cluster,
         claim_controller=claim_controller,
-        binaries=binaries,
-        fault_carrier=fault_carrier,
         again=again,
     )
 

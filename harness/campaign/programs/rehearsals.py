@@ -45,7 +45,6 @@ _PROVIDER = "embedded"
 def rehearsed(
     program: tested_programs.TestedProgram,
     cluster: profiles.Profile,
-    binaries: str,
     *,
     say: Callable[[str], object] = lambda _: None,
 ) -> tested_programs.TestedProgram:
@@ -60,7 +59,7 @@ def rehearsed(
     say(f"first {program.title} has to bind one pod with one claim, in {TIMEOUT_S} s at most")
     held_clusters.prepare()
     with tempfile.TemporaryDirectory(prefix="flake-hunt-rehearsal-") as folder:
-        judgement = _run(program, cluster, binaries, pathlib.Path(folder))
+        judgement = _run(program, cluster, pathlib.Path(folder))
     reasons = [item.reason for item in judgement.certificate if not item.ok]
     deaf = [name for name in _WATCHED if any(f"{_LAG}{name}" in text for text in reasons)]
     return msgspec.structs.replace(program, only_lists=deaf)
@@ -80,14 +79,11 @@ class _Clock(progressing.Silent):
 def _run(
     program: tested_programs.TestedProgram,
     cluster: profiles.Profile,
-    binaries: str,
     folder: pathlib.Path,
 ) -> verdict_files.Judgement:
     """Return the judgement of the run, in which its watches lag by a moment."""
     loaded = loading.load(_SCENARIO, overrides=_ONE_POD)
-    plan = run_plan.plan(
-        loaded, seed=1, cluster=cluster, chosen_subjects=[program.subject], binaries=binaries
-    )
+    plan = run_plan.plan(loaded, seed=1, cluster=cluster, chosen_subjects=[program.subject])
     directory, clock = runs.new_directory(plan, folder), _Clock()
     deadline = deadlines.Deadline(lambda: clock.end_ns - clocks.monotonic_ns())
     try:

@@ -19,7 +19,7 @@ from harness.campaign.programs import tested_programs
 from harness.campaign.sharding import run_durations
 from harness.extensions import discovery, entry_points
 from harness.history import plans
-from harness.run import fault_planning, run_plan
+from harness.run import run_plan
 from harness.scenario import loading
 
 
@@ -103,9 +103,6 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     cluster: dict[str, Any]
     """The cluster profile after overrides; each machine has its own cluster."""
-    binaries: str = ""
-    """Folder of a kube-scheduler, on each machine; empty: where envtest installs it."""
-    fault_carrier: fault_planning.CarrierChoice = "auto"
     again: list[str] = []
     """Arguments of `flake-hunt` that make the same campaign on one machine."""
     selection: list[str] = []
@@ -159,8 +156,6 @@ def make(
         shards=shards,
         seed=plan.seed,
         cluster=plan.cluster,
-        binaries=plan.binaries,
-        fault_carrier=plan.fault_carrier,
         again=plan.again,
         selection=plan.selection,
         versions=plan.versions,
@@ -293,8 +288,6 @@ def campaign(
         seed=plan.seed,
         reports=str(reports.resolve()),
         cluster=plan.cluster,
-        binaries=plan.binaries,
-        fault_carrier=plan.fault_carrier,
         started=started,
         jobs=jobs,
         again=plan.again,

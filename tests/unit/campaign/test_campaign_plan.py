@@ -11,8 +11,6 @@ from harness.cluster import interfaces
 from harness.scenario import loading
 from tests.stand_ins import commands
 
-ROOT = pathlib.Path(__file__).parents[3]
-
 
 def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
     arguments = {
@@ -117,21 +115,22 @@ def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> Non
     """The known defects are the Python scheduler's, and they show that the harness sees what
     happens on this cluster.
     """
-    plan = planned(tmp_path, subjects=["external=volcano"], binaries="/opt")
+    plan = planned(tmp_path, subjects=["external=volcano"])
     assert {run.subject for run in plan.runs if run.purpose is Purpose.SUBJECT} == {
         "external volcano"
     }
     assert all(run.subjects == ["python"] for run in plan.runs if run.purpose is Purpose.CONTROL)
-    assert plan.binaries == "/opt"
 
 
-def test_a_chosen_claim_controller_is_not_for_the_controls(tmp_path: pathlib.Path) -> None:
+def test_a_chosen_claim_controller_is_not_for_the_controls(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commands.install(tmp_path, "kube-controller-manager")
+    monkeypatch.setenv("KUBE_BINARIES", str(tmp_path))
     plan = planned(
         tmp_path,
         scenarios=["controller-down"],
         claim_controller="kube-controller-manager",
-        binaries=str(tmp_path),
     )
     runs = {purpose: [run for run in plan.runs if run.purpose is purpose] for purpose in Purpose}
     assert {run.claim_controller for run in runs[Purpose.CONTROL]} == {""}
@@ -143,33 +142,33 @@ def test_a_chosen_claim_controller_is_not_for_the_controls(tmp_path: pathlib.Pat
 
 @pytest.mark.parametrize("controller", ["", "kube-controller-manager"])
 def test_a_scenario_may_be_a_hazard_of_kubernetes_own_claim_controller(
-    tmp_path: pathlib.Path, controller: str
+    tmp_path: pathlib.Path, controller: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands.install(tmp_path, "kube-controller-manager")
+    monkeypatch.setenv("KUBE_BINARIES", str(tmp_path))
     plan = planned(
         tmp_path,
         scenarios=["evictions"],
         claim_controller=controller,
-        binaries=str(tmp_path),
     )
     expected = (Purpose.HAZARD, "H23") if controller else (Purpose.SUBJECT, "")
     found = {(run.purpose, run.hypothesis) for run in plan.runs}
     assert found == {expected, (Purpose.CONTROL, "")}
 
 
-def test_what_a_cluster_cannot_run_is_left_out_of_all_and_refused_by_name(
+def test_what_a_subject_cannot_run_is_left_out_of_all_and_refused_by_name(
     tmp_path: pathlib.Path,
 ) -> None:
-    asked = {"scenarios": ["finalizer-overlooked", "pod-churn"], "fault_carrier": "proxy"}
-    with pytest.raises(errors.UsageError, match="expected an embedded API server that carries"):
+    asked = {"scenarios": ["answer-lost", "pod-churn"], "subjects": ["external=volcano"]}
+    with pytest.raises(errors.UsageError, match="expected schedulers that the run starts"):
         planned(tmp_path, **asked)
     plan = planned(tmp_path, **asked, leaves_out=True)
     assert {run.title for run in plan.runs} == {"pod-churn"}
-    assert list(plan.left_out) == ["finalizer-overlooked"]
-    assert "expected an embedded API server" in plan.left_out["finalizer-overlooked"]
-    assert plan.selection[0].startswith("finalizer-overlooked left out: ")
-    with pytest.raises(errors.UsageError, match="expected an embedded API server that carries"):
-        planned(tmp_path, **{**asked, "scenarios": ["finalizer-overlooked"]}, leaves_out=True)
+    assert list(plan.left_out) == ["answer-lost"]
+    assert "expected schedulers that the run starts" in plan.left_out["answer-lost"]
+    assert plan.selection[0].startswith("answer-lost left out: ")
+    with pytest.raises(errors.UsageError, match="expected schedulers that the run starts"):
+        planned(tmp_path, **{**asked, "scenarios": ["answer-lost"]}, leaves_out=True)
 
 
 @pytest.mark.parametrize(
@@ -244,14 +243,3 @@ def test_defects_of_our_claim_controller_need_it(has_controller: bool, expected:
     scenario = loading.load("controller-down").scenario.model_copy(update={"controls": both})
     on = interfaces.Capabilities(claim_controller=has_controller)
     assert campaign_plan.controls(scenario, on) == expected
-
-
-def test_users_of_a_locustfile_are_for_all_runs(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "users.py").write_text((ROOT / "examples/locustfile.py").read_text())
-    plan = planned(tmp_path, locustfile=str(tmp_path / "users.py"))
-    campaign_plan.write(tmp_path / "campaign.json", plan)
-    assert campaign_plan.read(tmp_path / "campaign.json").locustfile == str(tmp_path / "users.py")
-    with pytest.raises(errors.PluginError, match="expected a locustfile or the name of a traffic"):
-        planned(tmp_path, locustfile="none.py")
-    with pytest.raises(errors.ScenarioError, match="locustfile"):
-        planned(tmp_path, scenarios=["answer-lost"], locustfile=str(tmp_path / "users.py"))

@@ -96,16 +96,11 @@ def test_the_plan_is_that_of_the_campaign(tmp_path: pathlib.Path) -> None:
         minutes=3.0,
         deadline_ns=5,
         done=[1],
-        locustfile="mine.py",
         exit_first=True,
     )
     before = campaign_plan.read(folder / campaign_folders.PLAN)
-    (tmp_path / "mine.py").write_text("")
-    before = msgspec.structs.replace(before, locustfile="")
-    campaign_plan.write(folder / campaign_folders.PLAN, before)
     made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
-    same = ("seed", "cluster", "binaries", "fault_carrier", "locustfile")
-    assert [getattr(made, name) for name in same] == [getattr(before, name) for name in same]
+    assert (made.seed, made.cluster) == (before.seed, before.cluster)
     assert (made.minutes, made.deadline_ns) == (3.0, None)
     assert (made.done, made.again, made.exit_first) == ([], [], False)
     assert (made.failed_in, made.reports) == (folder.name, str(tmp_path))

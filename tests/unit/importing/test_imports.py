@@ -45,7 +45,10 @@ def test_without_devices_nothing_is_written(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_run_would_refuse_is_refused_and_not_written(tmp_path: pathlib.Path) -> None:
+def test_what_a_run_would_refuse_is_refused_and_not_written(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "_name", lambda _: "No Name")
     with pytest.raises(errors.ScenarioError, match=r"mine/scenario\.toml.*\n?.*name: expected"):
-        written([WILD / "mig" / "slices.yaml"], tmp_path / "mine", name="No Name")
+        written([WILD / "mig" / "slices.yaml"], tmp_path / "mine")
     assert list(tmp_path.iterdir()) == []

@@ -400,9 +400,7 @@ def texts(value: Any) -> Iterator[str]:
 
 def test_of_all_texts_of_the_input_only_the_named_ones_are_left(tmp_path: pathlib.Path) -> None:
     (tmp_path / "input.yaml").write_text(EVERYTHING)
-    imports.write(
-        imports.from_files([tmp_path / "input.yaml"]), tmp_path / "made", name="x", redacted=True
-    )
+    imports.write(imports.from_files([tmp_path / "input.yaml"]), tmp_path / "made", redacted=True)
     output = "".join(path.read_text() for path in sorted((tmp_path / "made").iterdir()))
     words = {
         word

@@ -72,7 +72,8 @@ class ProgramOptions:
 
         must_survive = program_plans.require_hazards(self.must_survive or ())
         scenarios, flags = divided(words)
-        found = identifying.identify(text, flags, place.binaries)
+        folder = getattr(place.profile(), "binaries", "")
+        found = identifying.identify(text, flags, folder)
         choice = {None: "default", True: "quick", False: "all"}[self.is_quick]
         return msgspec.structs.replace(
             found, choice="chosen" if scenarios else choice, must_survive=must_survive
@@ -161,7 +162,7 @@ def test(
     at_once = choosing.jobs(jobs, place.profile(), leaves_room=True)
     if not selection.dry_run:
         with form.chosen() as out:
-            found = rehearsals.rehearsed(found, place.profile(), place.binaries, say=out.note)
+            found = rehearsals.rehearsed(found, place.profile(), say=out.note)
     budget = minutes or MINUTES.get(found.choice, 0)
     plan = planned(
         found,

@@ -34,4 +34,4 @@ def test_a_program_that_does_nothing_is_given_up_after_its_time(
 
     monkeypatch.setattr(runs, "run", run)
     with pytest.raises(errors.UsageError, match="expected sleep to bind one pod"):
-        rehearsals.rehearsed(SLEEP, profiles.load("embedded"), "", say=said.append)
+        rehearsals.rehearsed(SLEEP, profiles.load("embedded"), say=said.append)
