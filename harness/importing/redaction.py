@@ -27,7 +27,7 @@ class _Secrets(documents.Documents):
 
     def __init__(self, notes: materials.Notes) -> None:
         self._notes = notes
-        self.rules = {("parameters", dict): self._parameters}
+        self.rules = documents.under("parameters", self._parameters)
 
     def _parameters(self, value: Any) -> Any:
         match value:
@@ -109,7 +109,7 @@ class _Redaction(documents.Documents):
             ("taints", list): _each(self._taint),
             ("tolerations", list): _each(self._taint),
             ("expression", str): self._selector,
-            ("parameters", dict): values.without_values,
+            **documents.under("parameters", values.without_values),
             ("image", str): lambda _: "none",
             ("matchExpressions", list): _each(self._labels),
             ("matchFields", list): _each(self._labels),
@@ -208,7 +208,8 @@ class _Redaction(documents.Documents):
 
     def _items(self, kind: str, items: list[Object]) -> list[Object]:
         return [
-            {**self.within(item), "name": self._numbers.of(kind, item["name"])} for item in items
+            {**self.within(item), "name": self._numbers.of(kind, str(item.get("name")))}
+            for item in items
         ]
 
     def key(self, name: str, parent: str) -> str:

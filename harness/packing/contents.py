@@ -1,12 +1,15 @@
 """The files of runs and campaigns that a pack takes."""
 
 import dataclasses
+import gzip
+import io
 import pathlib
 import re
+from typing import IO
 
 from harness import errors
 from harness.checks import judging, verdict_files
-from harness.history import campaign_folders, directories, files, manifests, plans
+from harness.history import campaign_folders, directories, files, manifests, plans, zstd_frames
 
 _OF_CAMPAIGN = (
     campaign_folders.PLAN,
@@ -83,14 +86,12 @@ def _content(path: pathlib.Path) -> bytes:
             raise errors.HistoryError(f"{path.name}: cannot be read ({error.strerror})") from error
 
 
-def with_files(run: RunContent, found: dict[str, bytes]) -> RunContent:
-    """Return the run with other files."""
-    return dataclasses.replace(run, files=found)
-
-
-def moved(run: RunContent, path: str) -> RunContent:
-    """Return the run with another folder in the pack."""
-    return dataclasses.replace(run, path=path)
+def opened(name: str, data: bytes) -> IO[bytes]:
+    """Return the content of a file of a run, decompressed."""
+    file = io.BytesIO(data)
+    if name.endswith(zstd_frames.SUFFIX):
+        return zstd_frames.decompressing(file, buffer=2**20)
+    return io.BufferedReader(gzip.GzipFile(fileobj=file)) if name.endswith(".gz") else file
 
 
 def of_campaign(campaign: campaign_folders.CampaignFolder) -> dict[str, bytes]:

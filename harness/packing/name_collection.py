@@ -33,7 +33,7 @@ class Collector(documents.Documents):
         self.rules = {
             **named,
             **{(key, dict): functools.partial(self._keyed, key) for key in _KEYED},
-            ("parameters", dict): self._parameters,
+            **documents.under("parameters", self._parameters),
             ("key", str): self._domain,
             ("extendedResourceName", str): self._domain,
             ("request", dict): self._domains,
@@ -143,7 +143,7 @@ class Collector(documents.Documents):
             self._found.add("domain", domain)
         return qualified
 
-    def _parameters(self, value: Mapping[str, Any]) -> Any:
+    def _parameters(self, value: Any) -> Any:
         self._leaves(value)
         return self.within(value)
 

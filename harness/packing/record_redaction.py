@@ -54,16 +54,16 @@ class Records(documents.Documents):
 
     def __init__(self, found: names.Names, replaced: texts.Texts) -> None:
         self._names, self._texts = found, replaced
-        kinds = (str, list, dict, int, float)
         self.rules = {
             **{(key, str): str for key in _FIXED},
             **{(key, str): self._program for key in _PROGRAMS},
-            **{(key, kind): values.blank for key in _SILENCED for kind in kinds},
             ("requestURI", str): self._uri,
             ("expression", str): self.expression,
             ("fieldsV1", dict): self._fields,
-            ("parameters", dict): self._parameters,
+            **documents.under("parameters", self._parameters),
         }
+        for key in _SILENCED:
+            self.rules |= documents.under(key, values.blank)
 
     def text(self, text: str) -> str:
         return text if _TIME.fullmatch(text) else self._texts.of(text)

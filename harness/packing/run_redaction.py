@@ -1,12 +1,11 @@
 """Replaces the names in all files of a run: collects them in all files first."""
 
 import contextlib
-import gzip
-import io
+import dataclasses
 import pathlib
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import tomli_w
@@ -37,7 +36,9 @@ def redacted(run: contents.RunContent) -> tuple[contents.RunContent, list[str]]:
         compressed_files.compress_run(directory)
         sealed = staging.sealed(run, directory)
     path = f"{contents.plain(sealed.plan.scenario)}/{run.plan.run_id}"
-    return contents.moved(sealed, path), [f"{path}/{name}: it is no text" for name in binary]
+    return dataclasses.replace(sealed, path=path), [
+        f"{path}/{name}: it is no text" for name in binary
+    ]
 
 
 class _Redaction:
@@ -114,19 +115,11 @@ def _decoded(plain: str, data: bytes) -> Any:
 
 def _lines(name: str, data: bytes) -> Iterator[bytes]:
     """Yield the lines of a file with their ends, up to the first damage."""
-    with _opened(name, data) as file, contextlib.suppress(EOFError, OSError):
+    with contents.opened(name, data) as file, contextlib.suppress(EOFError, OSError):
         yield from file
 
 
 def _beginning(name: str, data: bytes) -> bytes:
-    with _opened(name, data) as file, contextlib.suppress(EOFError):
+    with contents.opened(name, data) as file, contextlib.suppress(EOFError):
         return file.read(_BINARY)
     return b""
-
-
-def _opened(name: str, data: bytes) -> IO[bytes]:
-    """Return the content of a file, decompressed."""
-    if name.endswith(zstd_frames.SUFFIX):
-        return zstd_frames.decompressing(io.BytesIO(data), buffer=2**16)
-    file = io.BytesIO(data)
-    return io.BufferedReader(gzip.GzipFile(fileobj=file)) if name.endswith(".gz") else file

@@ -4,7 +4,7 @@ The timeline is left out: `flake-hunt report` makes it again. Journals and logs 
 far as possible, and manifest.json lists the files as they are then.
 """
 
-import io
+import dataclasses
 from collections.abc import Iterator
 from typing import IO
 
@@ -27,7 +27,7 @@ def smaller(run: contents.RunContent, level: int) -> contents.RunContent:
     with staging.staged(files) as directory:
         sealed = staging.sealed(run, directory)
     kept = {name: data for name, data in sealed.files.items() if not name.startswith("trace.json")}
-    return contents.with_files(sealed, kept)
+    return dataclasses.replace(sealed, files=kept)
 
 
 def _smaller(name: str, data: bytes, level: int) -> tuple[str, bytes]:
@@ -36,7 +36,7 @@ def _smaller(name: str, data: bytes, level: int) -> tuple[str, bytes]:
         return name, data
     compressed_name = name.removesuffix(zstd_frames.SUFFIX) + zstd_frames.SUFFIX
     try:
-        compressed = b"".join(_frames(_opened(name, data), level))
+        compressed = b"".join(_frames(contents.opened(name, data), level))
     except (zstd_frames.FrameError, EOFError):
         return name, data
     return min((compressed_name, compressed), (name, data), key=lambda found: len(found[1]))
@@ -46,12 +46,6 @@ def _is_compressible(name: str, data: bytes) -> bool:
     is_large = len(data) >= compressed_files.LEAST_BYTES
     is_record = name.endswith(".jsonl") or (name.startswith("audit/") and not name.endswith(".gz"))
     return name.endswith(zstd_frames.SUFFIX) or (is_record and is_large)
-
-
-def _opened(name: str, data: bytes) -> IO[bytes]:
-    file = io.BytesIO(data)
-    is_compressed = name.endswith(zstd_frames.SUFFIX)
-    return zstd_frames.decompressing(file, buffer=_PIECE) if is_compressed else file
 
 
 def _frames(content: IO[bytes], level: int) -> Iterator[bytes]:

@@ -11,6 +11,11 @@ LITERAL = re.compile(r"//[^\n]*|'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
 """A quoted text in CEL, or a comment."""
 
 
+def under(key: str, rule: Callable[[Any], Any]) -> Rules:
+    """Return the rules for the value of a key, whatever type it has."""
+    return {(key, kind): rule for kind in (dict, list, str, int, float)}
+
+
 class Documents:
     """Replaces values in documents. Imports and packs have rules of their own."""
 
