@@ -1,6 +1,7 @@
 """Devices that were allocated although no version that the scheduler could have seen had them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,11 +13,12 @@ from harness.history import plans, records
 from harness.scenario import loading
 from tests.histories import building, placements
 from tests.histories.placements import claim, gone, piece, result
+from tests.histories.words import placement_words
+from tests.support import text_tables
 
 VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
 C = claim("c", result("D1"))
-HALF = {"generation": 2, "count": 2}
 SLOTS = {"slots": {"value": "1"}}
 COUNTERS = {"nodeName": "n1", "sharedCounters": [{"name": "set", "counters": SLOTS}]}
 CONSUMER = placements.device("D1", consumesCounters=[{"counterSet": "set", "counters": SLOTS}])
@@ -38,82 +40,24 @@ def judge(
     return answer
 
 
-CASES: dict[str, tuple[list[placements.Event | None], int, bool]] = {
-    # The history, the version that the scheduler had dealt with, and whether the device is wrong.
-    "there": ([piece("D1"), C], 1, False),
-    "never there": ([piece("D2"), C], 1, True),
-    "never there, whatever was seen": ([piece("D2"), C], 0, True),
-    "there only later": ([C, piece("D1")], 0, True),
-    "withdrawn before": ([piece("D1"), piece("D2"), None, C], 2, True),
-    "withdrawn, which may not have been seen": ([piece("D1"), piece("D2"), None, C], 1, False),
-    "withdrawn, with nothing known": ([piece("D1"), piece("D2"), None, C], 0, False),
-    "the slice was deleted": ([piece("D1"), gone(piece("D1")), C], 2, True),
-    "it came back": ([piece("D1"), gone(piece("D1")), piece("D1"), C], 2, False),
-    "of a new generation": ([piece("D1"), piece("D1", generation=2), C], 2, False),
-    "of an old generation": (
-        [piece("D1"), piece("D2", name="t", generation=2), C],
-        2,
-        True,
-    ),
-    "the new generation is for another node": (
-        [piece("D1"), piece("D2", name="t", generation=2, nodeName="n2"), C],
-        2,
-        False,
-    ),
-    "the new generation is for all nodes": (
-        [piece("D1"), piece("D2", name="t", generation=2, allNodes=True), C],
-        2,
-        True,
-    ),
-    "incomplete": ([piece("D1", count=2), C], 1, True),
-    "complete": ([piece("D1", count=2), piece("D2", name="t", count=2), C], 2, False),
-    "complete with a slice of another node": (
-        [piece("D1", count=2), piece("D2", name="t", count=2, nodeName="n2"), C],
-        2,
-        False,
-    ),
-    "incomplete for a while": (
-        [piece("D1"), piece("D1", **HALF), piece("D2", name="t", **HALF), C],
-        2,
-        False,
-    ),
-    "a name twice": ([piece("D1", count=2), piece("D1", name="t", count=2), C], 2, True),
-    "a counter set": (
-        [piece("D1", count=2), piece(name="t", count=2, **COUNTERS), C],
-        2,
-        False,
-    ),
-    "a counter that is declared": (
-        [piece(CONSUMER, count=2), piece(name="t", count=2, **COUNTERS), C],
-        2,
-        False,
-    ),
-    "a counter of no counter set": ([piece(CONSUMER), C], 1, True),
-    "a counter set twice": (
-        [
-            piece("D1", count=3),
-            piece(name="t", count=3, **COUNTERS),
-            piece(name="u", count=3, **COUNTERS),
-            C,
-        ],
-        3,
-        True,
-    ),
-    "a name twice, on two nodes": (
-        [piece("D1", count=2), piece("D1", name="t", count=2, nodeName="n2"), C],
-        2,
-        False,
-    ),
+WORDS: dict[str, Any] = {
+    "C": C,
+    "CONSUMER": CONSUMER,
+    "COUNTERS": piece(name="t", count=2, **COUNTERS),
+    "COUNTERS_OF_3": piece(name="t", count=3, **COUNTERS),
+    "COUNTERS_AGAIN": piece(name="u", count=3, **COUNTERS),
 }
 
 
-@pytest.mark.parametrize(("events", "seen", "is_wrong"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("history", "seen", "wrong"), text_tables.cases(__file__, "existing_cases.txt")
+)
 def test_a_device_is_wrong_if_no_version_that_may_have_been_seen_has_it(
-    events: list[placements.Event | None], seen: int, is_wrong: bool
+    history: str, seen: str, wrong: str
 ) -> None:
-    found = judge(events, seen=seen)
-    assert (found.verdict, found.examined_count) == (INVALID if is_wrong else VALID, 1)
-    assert found.violation_count == is_wrong
+    found = judge(placement_words.history(history, WORDS), seen=int(seen))
+    assert (found.verdict, found.examined_count) == (INVALID if wrong else VALID, 1)
+    assert found.violation_count == bool(wrong)
     for violation in found.violations:
         assert "gpu.example/n1/D1 could not be allocated in any version" in violation.text
 

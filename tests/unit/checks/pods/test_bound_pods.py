@@ -12,6 +12,8 @@ from harness.checks.pods import bound_pods
 from harness.history import plans, records
 from tests.histories import building, placements
 from tests.histories.placements import claim, gone, labelled, listed, node, on, pod, result
+from tests.histories.words import placement_words
+from tests.support import text_tables
 
 VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 FAULT = plans.PlannedFault(
@@ -33,65 +35,22 @@ def judge(
     return answer
 
 
-CASES: dict[str, tuple[list[placements.Event | None], str]] = {
-    "as it should be": ([NEW, MINE, BOUND], ""),
-    "the claim came first": ([MINE, NEW, BOUND], ""),
-    "not allocated": ([NEW, claim("c"), BOUND], "claim c was not allocated and reserved for it"),
-    "no such claim": ([NEW, BOUND], "claim c was not allocated and reserved for it"),
-    "not reserved": ([NEW, claim("c", D1), BOUND], "claim c was not allocated and reserved"),
-    "reserved later": ([NEW, claim("c", D1), BOUND, MINE], "claim c was not allocated"),
-    "reserved for another pod": (
-        [NEW, claim("c", D1, users=["q"]), BOUND],
-        "claim c was not allocated and reserved for it",
-    ),
-    "reserved for two pods": ([NEW, claim("c", D1, users=["q", "p"]), BOUND], ""),
-    "another node": (
-        [NEW, claim("c", D1, selector=on("n2"), users=["p"]), BOUND],
-        "the allocation of claim c does not admit node n1",
-    ),
-    "a zone": ([NEW, claim("c", D1, selector=labelled("zone", "a"), users=["p"]), BOUND], ""),
-    "another zone": (
-        [NEW, claim("c", D1, selector=labelled("zone", "b"), users=["p"]), BOUND],
-        "does not admit node n1",
-    ),
-    "every node": ([NEW, claim("c", D1, users=["p"]), BOUND], ""),
-    "two claims, one of them wrong": (
-        [pod("p", "c", "d"), MINE, pod("p", "c", "d", bound_to="n1")],
-        "claim d was not allocated",
-    ),
-    "a generated claim": (
-        [
-            pod("p", generated={}),
-            pod("p", generated={"made": "c"}),
-            MINE,
-            pod("p", generated={"made": "c"}, bound_to="n1"),
-        ],
-        "",
-    ),
-    "a generated claim whose record was lost": (
-        [pod("p", generated={"made": "c"}), MINE, pod("p", generated={}, bound_to="n1")],
-        "",
-    ),
-    "no claim was generated": (
-        [pod("p", generated={}), pod("p", generated={}, bound_to="n1")],
-        "no claim had been made for its entry made",
-    ),
-    "a claim for extended resources": (
-        [pod("p"), MINE, pod("p", extended="c"), pod("p", extended="c", bound_to="n1")],
-        "",
-    ),
-    "reserved again": (
-        [NEW, MINE, claim("c", D1), MINE, BOUND],
-        "",
-    ),
+WORDS = {
+    "NEW": NEW,
+    "BOUND": BOUND,
+    "MINE": MINE,
+    "NO_CLAIM": pod("p", generated={"made": None}),
+    "NO_CLAIM_BOUND": pod("p", generated={"made": None}, bound_to="n1"),
 }
 
 
-@pytest.mark.parametrize(("events", "problem"), CASES.values(), ids=CASES)
-def test_what_is_wrong_with_a_binding_is_named(
-    events: list[placements.Event | None], problem: str
-) -> None:
-    found = judge(events)
+def cases(part: str = "") -> list[Any]:
+    return text_tables.cases(__file__, "bound_cases.txt", part)
+
+
+@pytest.mark.parametrize(("history", "problem"), cases())
+def test_what_is_wrong_with_a_binding_is_named(history: str, problem: str) -> None:
+    found = judge(placement_words.history(history, WORDS))
     assert (found.verdict, found.examined_count) == (INVALID if problem else VALID, 1)
     for violation in found.violations:
         assert violation.summary.startswith("pod p: ")
@@ -99,24 +58,10 @@ def test_what_is_wrong_with_a_binding_is_named(
         assert violation.objects[0].kind == "Pod"
 
 
-TAKEN_BACK: dict[str, list[placements.Event | None]] = {
-    "given back": [NEW, MINE, claim("c", D1, selector=on("n1")), BOUND],
-    "deallocated": [NEW, MINE, claim("c"), BOUND],
-    "deleted": [NEW, MINE, gone(MINE), BOUND],
-    "moved to another node": [
-        NEW,
-        MINE,
-        claim("c", D1, selector=on("n2"), users=["p"]),
-        BOUND,
-    ],
-}
-
-
-@pytest.mark.parametrize("events", TAKEN_BACK.values(), ids=TAKEN_BACK)
-def test_only_by_chance_a_binding_may_come_after_its_reservation(
-    events: list[placements.Event | None],
-) -> None:
+@pytest.mark.parametrize("history", cases("taken back"))
+def test_only_by_chance_a_binding_may_come_after_its_reservation(history: str) -> None:
     """A fault of the scenario does not excuse it (H10), one that a nemesis has drawn does."""
+    events = placement_words.history(history, WORDS)
     assert judge(events).verdict is INVALID
     assert judge(events, [msgspec.structs.replace(FAULT, drawn_by="")]).verdict is INVALID
     assert judge(events, [FAULT]).verdict is VALID
@@ -143,24 +88,9 @@ def test_a_claim_that_is_removed_in_spite_of_its_finalizer_is_not_the_fault_of_a
     assert judge([NEW, MINE, removed, *instead]).verdict is verdict
 
 
-NOT_EXAMINED: dict[str, list[placements.Event | None]] = {
-    "bound by hand": [BOUND],
-    "never bound": [NEW, MINE],
-    "without claims": [pod("p"), pod("p", bound_to="n1")],
-    "an entry that needs no claim": [
-        pod("p", generated={"made": None}),
-        pod("p", generated={"made": None}, bound_to="n1"),
-    ],
-    "deleted before": [NEW, gone(NEW)],
-    "seen in a list only": [NEW, listed(BOUND)],
-}
-
-
-@pytest.mark.parametrize("events", NOT_EXAMINED.values(), ids=NOT_EXAMINED)
-def test_what_no_scheduler_has_bound_is_not_examined(
-    events: list[placements.Event | None],
-) -> None:
-    seen = placements.fold([*NODES, *events])
+@pytest.mark.parametrize("history", cases("not examined"))
+def test_what_no_scheduler_has_bound_is_not_examined(history: str) -> None:
+    seen = placements.fold([*NODES, *placement_words.history(history, WORDS)])
     answer = bound_pods.check(seen.bound, seen.catalogue, building.plan())
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason == "no pod with claims was bound, so nothing was examined"
