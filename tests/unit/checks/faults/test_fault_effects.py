@@ -3,6 +3,7 @@
 Claim a gets D1 at its resourceVersion, and claim b at the last one; see `tests.histories.language`.
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from harness.checks.faults import fault_attribution, fault_effects, fault_record
 from harness.checks.holds import hold_history
 from tests.histories import language
 from tests.histories.words import fault_words
+from tests.support import text_tables
 
 NONE = "no fault explains it"
 NEAR, AGAIN = fault_effects.NEAR_NS, fault_effects.WATCH_AGAIN_NS
@@ -32,114 +34,30 @@ def _last(text: str, **change: Any) -> verdicts.DoubleAllocation:
     return verdicts.double_allocations(results)[-1]
 
 
-EDGES = {
-    "a response in the moment of the last release": (
-        "a+D2 . a-D2 /lose-response:a a+D1 b+D1",
-        {"begun_ns": at(3), "resource_version": 0},
-        {"begun_ns": at(3) - 1, "resource_version": 0},
-    ),
-    "a response before the second allocation": (
-        "a+D1 /lose-response:a b+D1",
-        {"begun_ns": at(2) - 1},
-        {"begun_ns": at(2)},
-    ),
-    "a rejection shortly before the first allocation": (
-        "a= .2000 /reject:a a+D1 b+D1",
-        {"begun_ns": at(2002) - NEAR},
-        {"begun_ns": at(2002) - NEAR - 1},
-    ),
-    "a request that began with the first allocation": (
-        "a= /delay-request:a a+D1 . b+D1",
-        {"begun_ns": at(2), "ended_ns": at(3)},
-        {"begun_ns": at(2) + 1, "ended_ns": at(3)},
-    ),
-    "a request that ended before the second allocation": (
-        "a= /delay-request:a a+D1 b+D1",
-        {"ended_ns": at(3) - 1},
-        {"ended_ns": at(3)},
-    ),
-    "a second request since the last release": (
-        "b+D2 b-D2 /delay-request:b . a+D1 b+D1",
-        {"begun_ns": at(2)},
-        {"begun_ns": at(2) - 1},
-    ),
-    "a second rejection shortly before the first allocation": (
-        "b= .2000 /reject:b a+D1 b+D1",
-        {"begun_ns": at(2002) - NEAR},
-        {"begun_ns": at(2002) - NEAR - 1},
-    ),
-    "an event that waits when the second claim is decided": (
-        "a+D1 /delay-events:a .2000 b+D1",
-        {"ended_ns": at(2002) - NEAR},
-        {"ended_ns": at(2002) - NEAR - 1},
-    ),
-    "an event before the second allocation": (
-        "a+D1 /delay-events:a> b+D1",
-        {"begun_ns": at(2) - 1},
-        {"begun_ns": at(2)},
-    ),
-    "an earlier event that began with the first allocation": (
-        "c= /delay-events:c> a+D1 b+D1",
-        {"begun_ns": at(2)},
-        {"begun_ns": at(2) + 1},
-    ),
-    "an earlier event that waits after the first allocation": (
-        "c= /delay-events:c a+D1 b+D1",
-        {"ended_ns": at(2) + 1},
-        {"ended_ns": at(2)},
-    ),
-    "an earlier event, and one of an unknown version": (
-        "c= /delay-events:c> a+D1 b+D1",
-        {"resource_version": 1},
-        {"resource_version": 0},
-    ),
-    "a watch that ended shortly before the first allocation": (
-        "c= /drop-watch:c .3000 a+D1 b+D1",
-        {"begun_ns": at(3002) - AGAIN},
-        {"begun_ns": at(3002) - AGAIN - 1},
-    ),
-    "a watch that ended before the second allocation": (
-        "a+D1 /drop-watch:a b+D1",
-        {"begun_ns": at(2) - 1},
-        {"begun_ns": at(2)},
-    ),
-    "a watch of an unknown version that ended with the first allocation": (
-        "a+D1 /drop-watch:a b+D1",
-        {"resource_version": 0, "begun_ns": at(1)},
-        {"resource_version": 0, "begun_ns": at(1) + 1},
-    ),
-    "a read in the moment of the first allocation": (
-        ". a+D1 /stale-list:@1 b+D1",
-        {"begun_ns": at(2)},
-        {"begun_ns": at(2) - 1},
-    ),
-    "a read of the version before the first allocation": (
-        ". a+D1 /stale-list:@1 b+D1",
-        {"resource_version": 1},
-        {"resource_version": 2},
-    ),
-    "a kill before the second allocation": (
-        "a+D1 /kill-process:=scheduler b+D1",
-        {"begun_ns": at(2) - 1},
-        {"begun_ns": at(2)},
-    ),
-    "a kill that ended with the first allocation": (
-        "/kill-process:=scheduler a+D1 b+D1",
-        {"ended_ns": at(1)},
-        {"ended_ns": at(1) - 1},
-    ),
-    "a kill without an end, shortly before the first allocation": (
-        ".2000 /kill-process:=scheduler> a+D1 b+D1",
-        {"begun_ns": at(2001) - NEAR},
-        {"begun_ns": at(2001) - NEAR - 1},
-    ),
-}
+def _change(text: str) -> dict[str, int]:
+    """The fields of a fault, as in fault_edges.txt."""
+    change = {}
+    for name, value in (item.split() for item in text.split(", ")):
+        if name == "version":
+            change["resource_version"] = int(value)
+        else:
+            change[f"{name}_ns"] = _time(value)
+    return change
 
 
-@pytest.mark.parametrize(("text", "named", "not_named"), EDGES.values(), ids=EDGES)
-def test_a_fault_at_the_edge(text: str, named: dict[str, int], not_named: dict[str, int]) -> None:
-    assert _last(text, **named).faults
-    assert _last(text, **not_named).attribution == NONE
+def _time(text: str) -> int:
+    """The time of a resourceVersion, and what is added to it."""
+    rv, *more = re.findall(r"[-+]?\w+", text)
+    spans = {"-NEAR": -NEAR, "-AGAIN": -AGAIN, "-1": -1, "+1": 1}
+    return at(int(rv)) + sum(spans[item] for item in more)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "not_named"), text_tables.cases(__file__, "fault_edges.txt")
+)
+def test_a_fault_at_the_edge(text: str, named: str, not_named: str) -> None:
+    assert _last(text, **_change(named)).faults
+    assert _last(text, **_change(not_named)).attribution == NONE
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Slices, rules and claims with taints, and what the check of tainted devices says of them."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -93,3 +93,8 @@ def judge_record(body: Iterable[records.Observation]) -> verdicts.Answer:
 
 def view(slices: int, rules: int = 0) -> attempt_views.View:
     return attempt_views.View(slices, rules)
+
+
+def history(text: str, words: Mapping[str, Callable[[int], Any]]) -> list[Any]:
+    """What the words of a test make of their versions: `clean@1 tainted@3`."""
+    return [words[name](int(version)) for name, version in (w.split("@") for w in text.split())]

@@ -7,16 +7,16 @@ from typing import Any
 
 from harness.checks import verdicts
 from harness.history import records
-from tests.unit.checks.taints import taint_events
-
-DRIVER = taint_events.DRIVER
-POOL = taint_events.POOL
-claim = taint_events.claim
-device = taint_events.device
-judge = taint_events.judge
-piece = taint_events.piece
-rule = taint_events.rule
-view = taint_events.view
+from tests.unit.checks.taints.taint_events import (
+    DRIVER,
+    POOL,
+    claim,
+    device,
+    judge,
+    piece,
+    rule,
+    view,
+)
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 Object = dict[str, Any]

@@ -3,7 +3,7 @@
 import math
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,8 +12,8 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.observed import folders
 from harness.checks.taints import device_uses, evicted_pods
-from harness.history import records
 from tests.histories import building
+from tests.support import text_tables
 from tests.unit.checks.taints import taint_events
 
 Object = dict[str, Any]
@@ -67,92 +67,31 @@ def judge(*body: Any, end: int = 60) -> verdicts.Answer:
     return evicted_pods.check(uses, has_gaps=False)
 
 
-BEGUN = [piece(1, CLEAN), claim(2), pod(3)]
-CASES: dict[str, tuple[Sequence[records.Body], str]] = {
-    "stays": ([*BEGUN, piece(10, TAINTED)], "VIOLATED"),
-    "stays too long": ([*BEGUN, piece(10, TAINTED), pod(10 + LATE + 1, deleted=True)], "VIOLATED"),
-    "stays on a device that a rule taints": ([*BEGUN, rule(10, {}, "NoExecute")], "VIOLATED"),
-    "was tainted before": ([piece(1, TAINTED), claim(2), pod(3)], "VIOLATED"),
-    "gone in time": ([*BEGUN, piece(10, TAINTED), pod(12, deleted=True)], "NOTHING"),
-    "evicted": ([*BEGUN, piece(10, TAINTED), pod(11, evicted=True, deleted=True)], "VALID"),
-    "evicted by a rule": (
-        [*BEGUN, rule(10, {}, "NoExecute"), pod(11, evicted=True, deleted=True)],
-        "VALID",
-    ),
-    "evicted without a taint": ([*BEGUN, pod(11, evicted=True, deleted=True)], "VIOLATED"),
-    "evicted by another effect": (
-        [*BEGUN, piece(10, taint_events.device("d", "NoSchedule")), pod(11, evicted=True)],
-        "VIOLATED",
-    ),
-    "evicted by another device": (
-        [*BEGUN, piece(10, taint_events.device("e", "NoExecute")), pod(11, evicted=True)],
-        "VIOLATED",
-    ),
-    "evicted long after the taint": (
-        [*BEGUN, piece(4, TAINTED), piece(5, CLEAN), pod(9, evicted=True, deleted=True)],
-        "VIOLATED",
-    ),
-    "tolerates it": ([piece(1, CLEAN), claim(2, FOR_EVER), pod(3), piece(10, TAINTED)], "VALID"),
-    "evicted although it tolerates it": (
-        [piece(1, CLEAN), claim(2, FOR_EVER), pod(3), piece(10, TAINTED), pod(11, evicted=True)],
-        "VIOLATED",
-    ),
-    "tolerates it for some seconds": (
-        [
-            piece(1, CLEAN),
-            claim(2, FIVE_S),
-            pod(3),
-            piece(10, TAINTED),
-            pod(16, evicted=True, deleted=True),
-        ],
-        "VALID",
-    ),
-    "evicted before these have passed": (
-        [
-            piece(1, CLEAN),
-            claim(2, FIVE_S),
-            pod(3),
-            piece(10, TAINTED),
-            pod(11, evicted=True, deleted=True),
-        ],
-        "VIOLATED",
-    ),
-    "stays after these have passed": (
-        [piece(1, CLEAN), claim(2, FIVE_S), pod(3), piece(10, TAINTED)],
-        "VIOLATED",
-    ),
-    "tolerates another key": (
-        [piece(1, CLEAN), claim(2, {**FOR_EVER, "key": "x"}), pod(3), piece(10, TAINTED)],
-        "VIOLATED",
-    ),
-    "tolerates another effect": (
-        [
-            piece(1, CLEAN),
-            claim(2, {**FOR_EVER, "effect": "NoSchedule"}),
-            pod(3),
-            piece(9, TAINTED),
-        ],
-        "VIOLATED",
-    ),
-    "tolerates another value": (
-        [piece(1, CLEAN), claim(2, {"key": "k", "value": "x"}), pod(3), piece(10, TAINTED)],
-        "VIOLATED",
-    ),
-    "the taint goes": ([*BEGUN, piece(10, TAINTED), piece(15, CLEAN)], "NOTHING"),
-    "the rule goes": (
-        [*BEGUN, rule(10, {}, "NoExecute"), rule(15, {}, "NoExecute", gone=True)],
-        "NOTHING",
-    ),
-    "the claim is freed": ([*BEGUN, piece(10, TAINTED), claim(15, used=False)], "NOTHING"),
-    "never bound": ([piece(1, CLEAN), claim(2), pod(3, node=""), piece(10, TAINTED)], "NOTHING"),
+WORDS: dict[str, Callable[[int], Any]] = {
+    "clean": lambda at: piece(at, CLEAN),
+    "tainted": lambda at: piece(at, TAINTED),
+    "another-effect": lambda at: piece(at, taint_events.device("d", "NoSchedule")),
+    "another-device": lambda at: piece(at, taint_events.device("e", "NoExecute")),
+    "rule": lambda at: rule(at, {}, "NoExecute"),
+    "rule-goes": lambda at: rule(at, {}, "NoExecute", gone=True),
+    "claim": claim,
+    "freed": lambda at: claim(at, used=False),
+    "for-ever": lambda at: claim(at, FOR_EVER),
+    "five-seconds": lambda at: claim(at, FIVE_S),
+    "for-another-key": lambda at: claim(at, {**FOR_EVER, "key": "x"}),
+    "for-another-effect": lambda at: claim(at, {**FOR_EVER, "effect": "NoSchedule"}),
+    "for-another-value": lambda at: claim(at, {"key": "k", "value": "x"}),
+    "pod": pod,
+    "unbound": lambda at: pod(at, node=""),
+    "deleted": lambda at: pod(at, deleted=True),
+    "evicted": lambda at: pod(at, evicted=True),
+    "evicted-deleted": lambda at: pod(at, evicted=True, deleted=True),
 }
 
 
-@pytest.mark.parametrize(("body", "expected"), CASES.values(), ids=CASES)
-def test_a_pod_is_gone_in_time_and_only_with_a_reason(
-    body: Sequence[records.Body], expected: str
-) -> None:
-    found = judge(*body)
+@pytest.mark.parametrize(("text", "expected"), text_tables.cases(__file__, "evicted_cases.txt"))
+def test_a_pod_is_gone_in_time_and_only_with_a_reason(text: str, expected: str) -> None:
+    found = judge(*taint_events.history(text.replace("LATE", str(10 + LATE + 1)), WORDS))
     if expected == "NOTHING":
         assert isinstance(found, verdicts.NotExamined)
     else:

@@ -1,6 +1,7 @@
 """Devices that were allocated although the scheduler must have known that they were tainted."""
 
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,86 +12,65 @@ from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import histories, journal_writer, records
 from harness.scenario import loading
 from tests.histories import building, language
-from tests.unit.checks.taints import taint_events
+from tests.support import text_tables
+from tests.unit.checks.taints.taint_events import (
+    DRIVER,
+    INVALID,
+    UNKNOWN,
+    VALID,
+    claim,
+    device,
+    history,
+    judge,
+    judge_record,
+    piece,
+    rule,
+    view,
+)
 
 Object = dict[str, Any]
-DRIVER = taint_events.DRIVER
-INVALID = taint_events.INVALID
-UNKNOWN = taint_events.UNKNOWN
-VALID = taint_events.VALID
-claim = taint_events.claim
-device = taint_events.device
-judge = taint_events.judge
-piece = taint_events.piece
-rule = taint_events.rule
-view = taint_events.view
-
-CLEAN, TAINTED = device("d"), device("d", "NoSchedule")
+CLEAN, TAINTED, OTHER = device("d"), device("d", "NoSchedule"), device("e", "NoSchedule")
+TOLERATED = [{"operator": "Exists"}]
 ALLOCATED = claim(9, allocated="d")
-CASES: dict[str, tuple[list[records.Body], attempt_views.View, bool]] = {
-    "never tainted": ([piece(1, CLEAN)], view(1), False),
-    "tainted from the beginning": ([piece(1, TAINTED)], view(1), True),
-    "tainted before the attempt": ([piece(1, CLEAN), piece(3, TAINTED)], view(3), True),
-    "tainted, but perhaps not seen": ([piece(1, CLEAN), piece(3, TAINTED)], view(2), False),
-    "tainted during the attempt": ([piece(1, CLEAN), piece(8, TAINTED)], view(1), False),
-    "untainted in the meantime": ([piece(1, TAINTED), piece(5, CLEAN)], view(1), False),
-    "clean for a while": ([piece(1, TAINTED), piece(5, CLEAN), piece(6, TAINTED)], view(3), False),
-    "clean before that": ([piece(1, CLEAN), piece(2, TAINTED), piece(5, TAINTED)], view(4), True),
-    "an effect that keeps nothing away": ([piece(1, device("d", "None"))], view(1), False),
-    "one of two effects": ([piece(1, device("d", "None", "NoExecute"))], view(1), True),
-    "another device": ([piece(1, device("e", "NoSchedule"), CLEAN)], view(1), False),
-    "clean in a slice of another generation": (
-        [piece(1, TAINTED), piece(2, CLEAN, uid="t")],
-        view(2),
-        False,
-    ),
-    "withdrawn since": ([piece(1, CLEAN), piece(3, CLEAN, gone=True)], view(4), True),
-    "a rule for the device": (
-        [piece(1, CLEAN), rule(2, {"device": "d"})],
-        view(1, 2),
-        True,
-    ),
-    "a rule for all": ([piece(1, CLEAN), rule(2, {})], view(1, 2), True),
-    "a rule for none": ([piece(1, CLEAN), rule(2, None)], view(1, 2), False),
-    "a rule for another pool": (
-        [piece(1, CLEAN), rule(2, {"pool": "q", "driver": DRIVER})],
-        view(1, 2),
-        False,
-    ),
-    "a rule that may not have been seen": ([piece(1, CLEAN), rule(4, {})], view(1, 2), False),
-    "a rule without effect": ([piece(1, CLEAN), rule(2, {}, "None")], view(1, 2), False),
-    "a rule that went": (
-        [piece(1, CLEAN), rule(2, {}), rule(6, {}, gone=True)],
-        view(1, 3),
-        False,
-    ),
-    "two rules, the first of which came back after the second": (
-        [
-            piece(1, CLEAN),
-            rule(2, {}),
-            rule(3, {}, gone=True),
-            rule(3, {}, name="s"),
-            rule(6, {}, gone=True, name="s"),
-            rule(6, {}),
-        ],
-        view(1, 3),
-        True,
-    ),
-    "a rule that changed": (
-        [piece(1, CLEAN), rule(2, {}), rule(6, {"device": "d"}, "NoExecute")],
-        view(1, 3),
-        True,
-    ),
+WORDS: dict[str, Callable[[int], Any]] = {
+    "clean": lambda at: piece(at, CLEAN),
+    "tainted": lambda at: piece(at, TAINTED),
+    "harmless": lambda at: piece(at, device("d", "None")),
+    "two-effects": lambda at: piece(at, device("d", "None", "NoExecute")),
+    "another-tainted": lambda at: piece(at, OTHER, CLEAN),
+    "only-another": lambda at: piece(at, OTHER),
+    "clean-elsewhere": lambda at: piece(at, CLEAN, uid="t"),
+    "withdrawn": lambda at: piece(at, CLEAN, gone=True),
+    "rule": lambda at: rule(at, {}),
+    "rule-goes": lambda at: rule(at, {}, gone=True),
+    "rule-s": lambda at: rule(at, {}, name="s"),
+    "rule-s-goes": lambda at: rule(at, {}, gone=True, name="s"),
+    "rule-for-d": lambda at: rule(at, {"device": "d"}),
+    "rule-for-none": lambda at: rule(at, None),
+    "rule-for-q": lambda at: rule(at, {"pool": "q", "driver": DRIVER}),
+    "rule-evicts-d": lambda at: rule(at, {"device": "d"}, "NoExecute"),
+    "harmless-rule": lambda at: rule(at, {}, "None"),
+    "claim": claim,
+    "tolerant": lambda at: claim(at, tolerations=TOLERATED),
+    "allocated": lambda at: claim(at, allocated="d"),
 }
 
 
-@pytest.mark.parametrize(("body", "seen", "is_wrong"), CASES.values(), ids=CASES)
+def cases(part: str) -> list[Any]:
+    return text_tables.cases(__file__, "tainted_cases.txt", part)
+
+
+@pytest.mark.parametrize(("text", "versions", "is_wrong"), cases("versions"))
 def test_an_allocation_is_wrong_if_no_version_that_may_have_been_seen_allows_it(
-    body: list[records.Body], seen: attempt_views.View, is_wrong: bool
+    text: str, versions: str, is_wrong: str
 ) -> None:
-    result = judge([*body, claim(7), ALLOCATED], seen)
+    seen = view(*map(int, versions.split()))
+    result = judge(history(f"{text} claim@7 allocated@9", WORDS), seen)
     assert result.examined_count == 1
-    assert (result.verdict, result.violation_count) == (INVALID if is_wrong else VALID, is_wrong)
+    assert (result.verdict, result.violation_count) == (
+        INVALID if is_wrong else VALID,
+        bool(is_wrong),
+    )
     if is_wrong:
         assert "claim c was allocated gpu.example/p/d, which was tainted" in result.reason
         assert result.violations[0].resource_versions == [seen.slices, 9]
@@ -103,7 +83,7 @@ def test_what_the_scheduler_knew_has_to_be_known(seen: attempt_views.View | None
 
 
 def test_a_claim_with_tolerations_is_not_examined() -> None:
-    tolerant = claim(7, tolerations=[{"operator": "Exists"}])
+    tolerant = claim(7, tolerations=TOLERATED)
     result = judge([piece(1, TAINTED), tolerant, ALLOCATED], view(1))
     assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
 
@@ -118,62 +98,16 @@ def test_a_gap_may_hide_a_version_without_the_taint(resource: str) -> None:
 # ------------------------------------------------------------------- the record alone
 
 
-@pytest.mark.parametrize(
-    ("body", "is_wrong"),
-    [
-        ([piece(1, CLEAN), piece(3, TAINTED), claim(14), claim(15, allocated="d")], True),
-        ([piece(1, CLEAN), rule(3, {}), claim(14), claim(15, allocated="d")], True),
-        ([piece(1, CLEAN), piece(3, TAINTED), claim(12), claim(15, allocated="d")], False),
-        ([piece(1, CLEAN), claim(2), piece(3, TAINTED), claim(62, allocated="d")], False),
-        ([piece(1, CLEAN), claim(2), piece(3, TAINTED), claim(64, allocated="d")], True),
-        (
-            [
-                piece(1, CLEAN),
-                piece(3, TAINTED),
-                claim(14),
-                piece(16, CLEAN),
-                claim(17, allocated="d"),
-            ],
-            False,
-        ),
-        ([piece(1, device("e", "NoSchedule")), claim(14), claim(15, allocated="d")], False),
-    ],
-    ids=[
-        "created 11 s after the taint",
-        "created 11 s after the rule",
-        "created 9 s after it",
-        "allocated 59 s after it",
-        "allocated 61 s after it",
-        "untainted in the meantime",
-        "no slice lists the device",
-    ],
-)
-def test_what_any_scheduler_must_have_seen(body: list[Any], is_wrong: bool) -> None:
-    result = taint_events.judge_record(body)
+@pytest.mark.parametrize(("text", "is_wrong"), cases("seconds"))
+def test_what_any_scheduler_must_have_seen(text: str, is_wrong: str) -> None:
+    result = judge_record(history(text, WORDS))
     assert result.examined_count == 1
     assert result.verdict is (INVALID if is_wrong else VALID)
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ([piece(1, CLEAN), claim(20), claim(30, allocated="d")], "no device was tainted"),
-        (
-            [piece(1, TAINTED), claim(2), claim(3, allocated="d")],
-            "all allocations were made before the scheduler must have seen the taints",
-        ),
-        (
-            [
-                piece(1, TAINTED),
-                claim(14, tolerations=[{"operator": "Exists"}]),
-                claim(15, allocated="d"),
-            ],
-            "all allocations were made before the scheduler must have seen the taints",
-        ),
-    ],
-)
-def test_without_steps_it_may_not_be_examined(body: list[Any], why: str) -> None:
-    result = taint_events.judge_record(body)
+@pytest.mark.parametrize(("text", "why"), cases("not examined"))
+def test_without_steps_it_may_not_be_examined(text: str, why: str) -> None:
+    result = judge_record(history(text, WORDS))
     assert isinstance(result, verdicts.NotExamined)
     assert result.reason == why
 
@@ -301,7 +235,7 @@ def test_of_two_views_the_older_versions_count() -> None:
 
 def test_a_claim_of_which_one_request_tolerates_taints_is_not_examined() -> None:
     other = {"name": "q", "exactly": {}}
-    body = [piece(1, TAINTED), claim(2, tolerations=[{"operator": "Exists"}], others=[other])]
+    body = [piece(1, TAINTED), claim(2, tolerations=TOLERATED, others=[other])]
     assert judge([*body, claim(9, allocated="d")], view(1)).verdict is UNKNOWN
     assert (
         judge([piece(1, TAINTED), claim(2, others=[other]), ALLOCATED], view(1)).verdict is INVALID
