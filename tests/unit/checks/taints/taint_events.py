@@ -96,5 +96,5 @@ def view(slices: int, rules: int = 0) -> attempt_views.View:
 
 
 def history(text: str, words: Mapping[str, Callable[[int], Any]]) -> list[Any]:
-    """What the words of a test make of their versions: `clean@1 tainted@3`."""
+    """The records for the words of a test and their versions, as in `clean@1 tainted@3`."""
     return [words[name](int(version)) for name, version in (w.split("@") for w in text.split())]

@@ -7,16 +7,11 @@ from typing import Any
 
 from harness.checks import verdicts
 from harness.history import records
-from tests.unit.checks.taints.taint_events import (
-    DRIVER,
-    POOL,
-    claim,
-    device,
-    judge,
-    piece,
-    rule,
-    view,
-)
+from tests.unit.checks.taints import taint_events
+
+DRIVER, POOL = taint_events.DRIVER, taint_events.POOL
+claim, device, judge = taint_events.claim, taint_events.device, taint_events.judge
+piece, rule, view = taint_events.piece, taint_events.rule, taint_events.view
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 Object = dict[str, Any]

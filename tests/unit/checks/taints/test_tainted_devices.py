@@ -13,20 +13,11 @@ from harness.history import histories, journal_writer, records
 from harness.scenario import loading
 from tests.histories import building, language
 from tests.support import text_tables
-from tests.unit.checks.taints.taint_events import (
-    DRIVER,
-    INVALID,
-    UNKNOWN,
-    VALID,
-    claim,
-    device,
-    history,
-    judge,
-    judge_record,
-    piece,
-    rule,
-    view,
-)
+from tests.unit.checks.taints import taint_events
+
+INVALID, UNKNOWN, VALID = taint_events.INVALID, taint_events.UNKNOWN, taint_events.VALID
+claim, device, judge = taint_events.claim, taint_events.device, taint_events.judge
+piece, rule, view = taint_events.piece, taint_events.rule, taint_events.view
 
 Object = dict[str, Any]
 CLEAN, TAINTED, OTHER = device("d"), device("d", "NoSchedule"), device("e", "NoSchedule")
@@ -47,7 +38,7 @@ WORDS: dict[str, Callable[[int], Any]] = {
     "rule-s-goes": lambda at: rule(at, {}, gone=True, name="s"),
     "rule-for-d": lambda at: rule(at, {"device": "d"}),
     "rule-for-none": lambda at: rule(at, None),
-    "rule-for-q": lambda at: rule(at, {"pool": "q", "driver": DRIVER}),
+    "rule-for-q": lambda at: rule(at, {"pool": "q", "driver": taint_events.DRIVER}),
     "rule-evicts-d": lambda at: rule(at, {"device": "d"}, "NoExecute"),
     "harmless-rule": lambda at: rule(at, {}, "None"),
     "claim": claim,
@@ -65,7 +56,7 @@ def test_an_allocation_is_wrong_if_no_version_that_may_have_been_seen_allows_it(
     text: str, versions: str, is_wrong: str
 ) -> None:
     seen = view(*map(int, versions.split()))
-    result = judge(history(f"{text} claim@7 allocated@9", WORDS), seen)
+    result = judge(taint_events.history(f"{text} claim@7 allocated@9", WORDS), seen)
     assert result.examined_count == 1
     assert (result.verdict, result.violation_count) == (
         INVALID if is_wrong else VALID,
@@ -100,14 +91,14 @@ def test_a_gap_may_hide_a_version_without_the_taint(resource: str) -> None:
 
 @pytest.mark.parametrize(("text", "is_wrong"), cases("seconds"))
 def test_what_any_scheduler_must_have_seen(text: str, is_wrong: str) -> None:
-    result = judge_record(history(text, WORDS))
+    result = taint_events.judge_record(taint_events.history(text, WORDS))
     assert result.examined_count == 1
     assert result.verdict is (INVALID if is_wrong else VALID)
 
 
 @pytest.mark.parametrize(("text", "why"), cases("not examined"))
 def test_without_steps_it_may_not_be_examined(text: str, why: str) -> None:
-    result = judge_record(history(text, WORDS))
+    result = taint_events.judge_record(taint_events.history(text, WORDS))
     assert isinstance(result, verdicts.NotExamined)
     assert result.reason == why
 
