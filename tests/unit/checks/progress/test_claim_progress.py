@@ -12,7 +12,9 @@ from harness.checks.progress import claim_progress, stuck_objects
 from harness.history import records
 from harness.model.objects import Object
 from tests.histories import worlds
+from tests.histories.words import world_words
 from tests.histories.worlds import World
+from tests.support import text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
@@ -29,80 +31,21 @@ def _result(answer: verdicts.Answer) -> verdicts.CheckResult:
     return answer
 
 
-STUCK = {
-    "waits while a device is idle": (
-        World(pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")], slices=TWO_DEVICES),
-        f"pod p waits while {D0} is idle",
-    ),
-    "waits for the other device": (
-        World(
-            pods=[worlds.pod("p", claim="a"), worlds.pod("q", claim="b", phase="Running", node="n")],
-            claims=[worlds.claim("a"), worlds.claim("b", D0, users=["q"])],
-            slices=TWO_DEVICES,
-        ),
-        f"pod p waits while {D1} is idle",
-    ),
-    "needs both devices, and both are idle": (
-        World(
-            pods=[worlds.pod("p", claim="a")],
-            claims=[worlds.claim("a", count=2)],
-            slices=TWO_DEVICES,
-        ),
-        f"pod p waits while {D0}, {D1} are idle",
-    ),
-    "asks for admin access to a device in use": (
-        World(
-            pods=[worlds.pod("p", claim="a"), worlds.pod("q", claim="b", phase="Running", node="m")],
-            claims=[
-                worlds.claim("a", adminAccess=True),
-                worlds.claim("b", worlds.device("m", 0), users=["q"]),
-            ],
-            slices=[worlds.devices_of("m", 1)],
-        ),
-        f"pod p waits while {worlds.device('m', 0)} is open to admin access",
-    ),
-    "its claim is allocated": (
-        World(
-            pods=[worlds.pod("p", claim="a")],
-            claims=[worlds.claim("a", D0, users=["p"])],
-            slices=TWO_DEVICES,
-        ),
-        "pod p is not bound",
-    ),
-    "its claim is allocated and runs for another pod": (
-        World(
-            pods=[worlds.pod("p", claim="a"), worlds.pod("q", claim="a", phase="Running", node="n")],
-            claims=[worlds.claim("a", D0, users=["q"])],
-            slices=TWO_DEVICES,
-        ),
-        "pod p is not bound",
-    ),
-    "is bound without a reservation": (
-        World(
-            pods=[worlds.pod("p", claim="a", node="n")],
-            claims=[worlds.claim("a", D0, users=["q"])],
-            slices=TWO_DEVICES,
-        ),
-        "pod p does not run",
-    ),
-    "its claim is never generated": (World(pods=[worlds.pod("p")]), "pod p has no claim"),
-    "its generated claim is another pod's": (
-        World(
-            pods=[worlds.pod("p", generated="c"), worlds.pod("q", generated="c", phase="Running")],
-            claims=[worlds.claim("c", D0, users=["q"], owner="q")],
-        ),
-        "pod p has no claim",
-    ),
-    "a pod is never removed": (
-        World(pods=[worlds.pod("p", claim="a", deleting=True)]),
-        "pod p is not removed",
-    ),
-}  # fmt: skip
+FIELDS: dict[str, Object] = {
+    "ADMIN": {"adminAccess": True},
+    "UNREADABLE": {"selectors": [{"cel": {"expression": "isNewIn2030(device)"}}]},
+    "OTHER_CLASS": {"deviceClassName": "other"},
+    "AWAITED": {"bindingConditions": ["ready"]},
+}
 
 
-@pytest.mark.parametrize(("world", "summary"), STUCK.values(), ids=STUCK)
-def test_what_is_stuck(world: World, summary: str) -> None:
-    result = judge(world)
+def cases(part: str) -> list[Any]:
+    return text_tables.cases(__file__, "claim_progress.txt", part)
+
+
+@pytest.mark.parametrize(("text", "summary"), cases("stuck"))
+def test_what_is_stuck(text: str, summary: str) -> None:
+    result = judge(world_words.world(text, FIELDS))
     assert (result.verdict, result.violation_count) == (INVALID, 1)
     [violation] = result.violations
     assert violation.summary == f"STUCK: {summary}"
@@ -113,6 +56,7 @@ def test_what_is_stuck(world: World, summary: str) -> None:
     assert result.reason == f"STUCK: {summary}; no progress for 60.0 s"
 
 
+RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
 LEFT_BY_KUBELET = {
     "does not run": World(
         pods=[worlds.pod("p", claim="a", node="n")],
@@ -156,55 +100,24 @@ def test_beside_what_the_kubelet_has_left_the_others_are_judged() -> None:
     assert [item.summary for item in result.violations] == ["STUCK: pod q has no claim"]
 
 
-RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
-MAY_WAIT = {
-    "all devices are in use": World(
-        pods=[worlds.pod("p", claim="a"), RUNNING],
-        claims=[worlds.claim("a"), worlds.claim("b", D0, D1, users=["q"], count=2)],
-        slices=TWO_DEVICES,
-    ),
-    "too few are left": World(
-        pods=[worlds.pod("p", claim="a"), RUNNING],
-        claims=[worlds.claim("a", count=2), worlds.claim("b", D0, users=["q"])],
-        slices=TWO_DEVICES,
-    ),
-    "no node has enough": World(
-        pods=[worlds.pod("p", claim="a")],
-        claims=[worlds.claim("a", count=2)],
-        slices=[worlds.devices_of("n", 1), worlds.devices_of("m", 1)],
-    ),
-    "its claim was never created": World(pods=[worlds.pod("p", claim="never")], slices=TWO_DEVICES),
-    "its claim is being deleted while another pod uses it": World(
-        pods=[worlds.pod("p", claim="b"), RUNNING],
-        claims=[worlds.claim("b", D0, users=["q"], deleting=True, finalizer=True)],
-        slices=TWO_DEVICES,
-    ),
-    "it has a scheduling gate": World(
-        pods=[worlds.pod("p", claim="a", gated=True)],
-        claims=[worlds.claim("a")],
-        slices=TWO_DEVICES,
-    ),
-    "a claim that nothing asked to allocate": World(
-        pods=[RUNNING], claims=[worlds.claim("a"), worlds.claim("b", D0, users=["q"])]
-    ),
-    "its claims share a claim with too many": World(
-        pods=[
-            worlds.pod("p", claim="b"),
-            *(worlds.pod(f"u{i}", claim="b", phase="Running", node="n") for i in range(256)),
-        ],
-        claims=[worlds.claim("b", D0, users=[f"u{i}" for i in range(256)])],
-        slices=TWO_DEVICES,
-    ),
-    "a finalizer on a claim that waits": World(
-        pods=[RUNNING, worlds.pod("p", claim="a")],
-        claims=[worlds.claim("a", finalizer=True), worlds.claim("b", D0, D1, users=["q"])],
-        slices=TWO_DEVICES,
-    ),
-}
+@pytest.mark.parametrize("text", cases("may wait"))
+def test_what_may_wait(text: str) -> None:
+    _may_wait(world_words.world(text))
 
 
-@pytest.mark.parametrize("world", MAY_WAIT.values(), ids=MAY_WAIT)
-def test_what_may_wait(world: World) -> None:
+def test_a_pod_may_wait_whose_claim_has_too_many_users() -> None:
+    users = [f"u{number}" for number in range(256)]
+    running = [worlds.pod(name, claim="b", phase="Running", node="n") for name in users]
+    _may_wait(
+        World(
+            pods=[worlds.pod("p", claim="b"), *running],
+            claims=[worlds.claim("b", D0, users=users)],
+            slices=TWO_DEVICES,
+        )
+    )
+
+
+def _may_wait(world: World) -> None:
     result = judge(world)
     assert (result.verdict, result.violations) == (VALID, [])
     assert "nothing is stuck" in result.reason
@@ -223,56 +136,28 @@ def test_pods_beyond_the_devices_are_not_blamed() -> None:
 
 # ------------------------------------------------------------------------------ doubts
 
-UNREADABLE = {"cel": {"expression": "isNewIn2030(device)"}}
-DOUBTFUL = {
-    "a selector that an observer does not evaluate": World(
-        pods=[worlds.pod("p", claim="a")],
-        claims=[worlds.claim("a", selectors=[UNREADABLE])],
-        slices=TWO_DEVICES,
-    ),
-    "a class of which the plan does not know": World(
-        pods=[worlds.pod("p", claim="a")],
-        claims=[worlds.claim("a", deviceClassName="other")],
-        slices=TWO_DEVICES,
-    ),
-    "a device with binding conditions": World(
-        pods=[worlds.pod("p", claim="a")],
-        claims=[worlds.claim("a")],
-        slices=[worlds.devices_of("n", 1, bindingConditions=["ready"])],
-    ),
-}
+
+@pytest.mark.parametrize("text", cases("doubtful"))
+def test_what_an_observer_cannot_know_is_unknown(text: str) -> None:
+    result = judge(world_words.world(text, FIELDS))
+    assert result.verdict is UNKNOWN
+    assert result.reason.startswith("pod p ")
+    assert "1 pod not examined" in result.reason
 
 
-@pytest.mark.parametrize("world", DOUBTFUL.values(), ids=DOUBTFUL)
-def test_what_an_observer_cannot_know_is_unknown(world: World) -> None:
-    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    answer = claim_progress.check(given)
-    assert answer.verdict is UNKNOWN
-    assert answer.reason.startswith("pod p ")
-    assert "1 pod not examined" in answer.reason
-
-
-@pytest.mark.parametrize("world", DOUBTFUL.values(), ids=DOUBTFUL)
-def test_beside_a_doubtful_pod_the_others_are_examined(world: World) -> None:
-    both = World(
-        pods=[*world.pods, worlds.pod("q")],
-        claims=world.claims,
-        slices=world.slices,
-        taint_rules=world.taint_rules,
-    )
-    given = worlds.judged(both, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    answer = claim_progress.check(given)
+@pytest.mark.parametrize("text", cases("doubtful"))
+def test_beside_a_doubtful_pod_the_others_are_examined(text: str) -> None:
+    answer = judge(world_words.world(f"{text} ; pod q", FIELDS))
     assert answer.verdict is INVALID
     assert [item.summary for item in answer.violations] == ["STUCK: pod q has no claim"]
 
 
 def test_a_selector_is_known_to_be_satisfied_by_what_it_was_given() -> None:
-    selectors = [UNREADABLE]
-    before = worlds.claim("a", D1, selectors=selectors)
+    before = worlds.claim("a", D1, **FIELDS["UNREADABLE"])
     world = World(pods=[worlds.pod("p", claim="a")], claims=[before], slices=TWO_DEVICES)
     body = world.observations()
     later = World(
-        pods=world.pods, claims=[worlds.claim("a", selectors=selectors)], slices=TWO_DEVICES
+        pods=world.pods, claims=[worlds.claim("a", **FIELDS["UNREADABLE"])], slices=TWO_DEVICES
     ).observations()
     changed = [
         item for item in later if not isinstance(item, records.Listed) or item.purpose == "final"

@@ -1,11 +1,15 @@
 """Claims, allocations and reservations that are kept for pods that are gone."""
 
+from typing import Any
+
 import pytest
 
 from harness.checks import verdicts
 from harness.checks.progress import garbage_collection, resource_leaks
 from tests.histories import worlds
+from tests.histories.words import world_words
 from tests.histories.worlds import World
+from tests.support import text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
@@ -31,42 +35,8 @@ def test_the_reason_counts_the_other_leaks() -> None:
     assert result.reason.startswith("claim a is leaked, and 1 more; ")
 
 
-LEAKS = {
-    "a claim is never removed": (
-        World(claims=[worlds.claim("a", deleting=True, finalizer=True)]),
-        "claim a is not removed",
-    ),
-    "an allocation without a user": (
-        World(claims=[worlds.claim("a", D0)], slices=TWO_DEVICES),
-        "claim a is leaked",
-    ),
-    "an allocation for a pod that is gone": (
-        World(claims=[worlds.claim("a", D0, users=["gone"])], slices=TWO_DEVICES),
-        "claim a is leaked",
-    ),
-    "an allocation for a pod that has ended": (
-        World(
-            pods=[worlds.pod("p", claim="a", phase="Succeeded", node="n")],
-            claims=[worlds.claim("a", D0, users=["p"])],
-        ),
-        "claim a is leaked",
-    ),
-    "a generated claim without its pod": (
-        World(claims=[worlds.claim("a", owner="gone")]),
-        "claim a outlives its pod",
-    ),
-    "a reservation of a pod that is gone, beside one that runs": (
-        World(pods=[RUNNING], claims=[worlds.claim("b", D0, users=["gone", "q"])]),
-        "claim b is reserved for a pod that is gone",
-    ),
-    "a reservation of a pod that has ended, beside one that runs": (
-        World(
-            pods=[RUNNING, worlds.pod("p", claim="b", phase="Failed", node="n")],
-            claims=[worlds.claim("b", D0, users=["p", "q"])],
-        ),
-        "claim b is reserved for a pod that is gone",
-    ),
-}  # fmt: skip
+def cases(part: str) -> list[Any]:
+    return text_tables.cases(__file__, "resource_leaks.txt", part)
 
 
 GARBAGE = worlds.claim("a", owner="gone")
@@ -94,9 +64,9 @@ def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
         assert found.violations[0].summary.startswith("claim c ")
 
 
-@pytest.mark.parametrize(("world", "summary"), LEAKS.values(), ids=LEAKS)
-def test_what_is_leaked(world: World, summary: str) -> None:
-    result = _result(world)
+@pytest.mark.parametrize(("text", "summary"), cases("leaked"))
+def test_what_is_leaked(text: str, summary: str) -> None:
+    result = _result(world_words.world(text))
     assert (result.verdict, result.violation_count) == (INVALID, 1)
     [violation] = result.violations
     assert (violation.summary, violation.guarantee) == (summary, "resource_leaks")
@@ -106,23 +76,9 @@ def test_what_is_leaked(world: World, summary: str) -> None:
     assert result.reason == f"{summary}; nothing has moved for 60.0 s"
 
 
-KEPT = {
-    "its pod runs": World(pods=[RUNNING], claims=[worlds.claim("b", D0, users=["q"])]),
-    "its pod waits": World(pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")]),
-    "a claim that no pod has used yet": World(claims=[worlds.claim("a")]),
-    "two pods that run": World(
-        pods=[RUNNING, worlds.pod("p", claim="b", phase="Running", node="n")],
-        claims=[worlds.claim("b", D0, users=["p", "q"])],
-    ),
-    "only a pod is stuck": World(
-        pods=[worlds.pod("p", claim="a")], claims=[worlds.claim("a")], slices=TWO_DEVICES
-    ),
-}
-
-
-@pytest.mark.parametrize("world", KEPT.values(), ids=KEPT)
-def test_what_may_be_kept(world: World) -> None:
-    result = _result(world)
+@pytest.mark.parametrize("text", cases("kept"))
+def test_what_may_be_kept(text: str) -> None:
+    result = _result(world_words.world(text))
     assert (result.verdict, result.violations) == (VALID, [])
     assert result.reason.endswith("nothing is leaked")
 

@@ -1,0 +1,80 @@
+"""A line of words for the objects at the end of a run, as in tables of cases.
+
+    pod p of a             pod p names claim a; without `of`, it gets one from a template
+        gets a             … which is claim a
+        at n runs          … is bound to node n, and runs; or `ended`, `failed`
+        deleting gated     … is to be removed, or held back by a gate
+    claim a n0 n1 for p q  claim a holds devices 0 and 1 of node n, and is reserved for these pods
+        wants 2            … asks for two devices
+        like WORD          … asks for what the test means by it
+        owner=p            … was generated for this pod
+        deleting finalizer … is to be removed, and has the finalizer of allocations
+    node n 2 WORD          a slice of node n with two devices, whose fields are those of the word
+
+Objects are parted by ` ; `.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.histories import worlds
+from tests.histories.worlds import Object
+
+PHASES = {"runs": "Running", "ended": "Succeeded", "failed": "Failed"}
+Fields = Mapping[str, Object]
+"""The words of one test for fields of requests and of devices."""
+
+
+def world(text: str, fields: Fields | None = None) -> worlds.World:
+    made: dict[str, list[Object]] = {"pod": [], "claim": [], "node": []}
+    for item in text.split(" ; ") if text else []:
+        kind, name, *words = item.split()
+        made[kind].append(_MAKERS[kind](name, words, fields or {}))
+    return worlds.World(pods=made["pod"], claims=made["claim"], slices=made["node"])
+
+
+def _pod(name: str, words: list[str], _: Fields) -> Object:
+    said: dict[str, Any] = {}
+    following = iter(words)
+    for word in following:
+        match word:
+            case "of":
+                said["claim"] = next(following)
+            case "gets":
+                said["generated"] = next(following)
+            case "at":
+                said["node"] = next(following)
+            case "deleting" | "gated":
+                said[word] = True
+            case _:
+                said["phase"] = PHASES[word]
+    return worlds.pod(name, **said)
+
+
+def _claim(name: str, words: list[str], fields: Fields) -> Object:
+    said: dict[str, Any] = {}
+    devices = []
+    following = iter(words)
+    for word in following:
+        match word:
+            case "for":
+                said["users"] = list(following)
+            case "wants":
+                said["count"] = int(next(following))
+            case "like":
+                said |= fields[next(following)]
+            case "deleting" | "finalizer":
+                said[word] = True
+            case _ if word.startswith("owner="):
+                said["owner"] = word.removeprefix("owner=")
+            case _:
+                devices.append(worlds.device(word[0], int(word[1:])))
+    return worlds.claim(name, *devices, **said)
+
+
+def _node(name: str, words: list[str], fields: Fields) -> Object:
+    count, *more = words
+    return worlds.devices_of(name, int(count), **(fields[more[0]] if more else {}))
+
+
+_MAKERS = {"pod": _pod, "claim": _claim, "node": _node}
