@@ -25,3 +25,10 @@ class Case:
     """The phases; none: those of `building`."""
     steps: Sequence[records.Step] = ()
     preparations: Sequence[records.Body] = ()
+
+
+def cases(check: str, field: str, by_name: Mapping[str, Any], **shared: Any) -> list[Case]:
+    """The cases of a check that differ in one field."""
+    return [
+        Case(check=check, name=name, **{field: value}, **shared) for name, value in by_name.items()
+    ]

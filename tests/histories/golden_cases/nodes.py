@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.history import records
 from tests.histories import language, recording, worlds
-from tests.histories.golden_cases.case import Case
+from tests.histories.golden_cases.case import Case, cases
 from tests.histories.golden_cases.words import NODE, claim, pod, preparation, prepared, settings
 
 EXCLUSIVE = settings(driver={"exclusivity": True})
@@ -19,14 +19,17 @@ def used(name: str, begun: int, ended: int) -> Sequence[records.Body]:
 
 
 TURNS = [NODE, claim("a", "0"), claim("a"), claim("b", "0"), claim("b")]
-PREPARED = [
-    Case(check="prepared_devices", name=name, commits=TURNS, plan=EXCLUSIVE, preparations=body)
-    for name, body in {
+PREPARED = cases(
+    "prepared_devices",
+    "preparations",
+    {
         "VALID": [*used("a", 2, 3), *used("b", 4, 5)],
         "INVALID": [*used("a", 2, 5), *used("b", 4, 6)],
         "UNKNOWN-never-again": used("a", 2, 3),
-    }.items()
-]
+    },
+    commits=TURNS,
+    plan=EXCLUSIVE,
+)
 
 CONDITIONS = settings(pools={"more": [{"name": "n", "binding_conditions": ["attached"]}]})
 
@@ -44,19 +47,17 @@ def attaching(*true: str, conditions: bool = True) -> recording.Commit:
 
 
 BOUND = pod("p", claim="a", node="n")
-READINESS = [
-    Case(
-        check="device_readiness",
-        name=name,
-        commits=[NODE, claim("a"), pod("p", claim="a"), *last],
-        plan=CONDITIONS,
-    )
-    for name, last in {
-        "VALID": [attaching(), attaching("attached"), BOUND],
-        "INVALID": [attaching(), BOUND, attaching("attached")],
-        "UNKNOWN-no-conditions": [attaching(conditions=False), BOUND],
-    }.items()
-]
+UNBOUND = [NODE, claim("a"), pod("p", claim="a")]
+READINESS = cases(
+    "device_readiness",
+    "commits",
+    {
+        "VALID": [*UNBOUND, attaching(), attaching("attached"), BOUND],
+        "INVALID": [*UNBOUND, attaching(), BOUND, attaching("attached")],
+        "UNKNOWN-no-conditions": [*UNBOUND, attaching(conditions=False), BOUND],
+    },
+    plan=CONDITIONS,
+)
 
 PARAMETERS = settings(claim={"parameters": {"who": "{claim}"}})
 
@@ -90,20 +91,18 @@ def told() -> recording.Commit:
 
 
 OWN = {"user_who": "a", "claim_a_device": "true"}
-PARAMETERS_OF_CONTAINERS = [
-    Case(
-        check="container_parameters",
-        name=name,
-        commits=[NODE, user(), told(), user(phase="Running", node="n")],
-        plan=PARAMETERS,
-        preparations=body,
-    )
-    for name, body in {
+TOLD = [NODE, user(), told(), user(phase="Running", node="n")]
+PARAMETERS_OF_CONTAINERS = cases(
+    "container_parameters",
+    "preparations",
+    {
         "VALID": [prepared(), container(**OWN)],
         "INVALID": [prepared(), container(**OWN | {"user_who": "b"})],
         "UNKNOWN-none-started": [prepared()],
-    }.items()
-]
+    },
+    commits=TOLD,
+    plan=PARAMETERS,
+)
 
 NOT_STARTED = records.ContainersFailed(
     node="n",
@@ -114,21 +113,18 @@ NOT_STARTED = records.ContainersFailed(
     message="unresolvable CDI device gpu.example/test=claim-uid-a-device",
     ts_ns=language.at(9),
 )
-STARTED_CONTAINERS = [
-    Case(
-        check="prepared_containers",
-        name=name,
-        commits=[NODE, user(), told(), user(phase="Running", node="n")],
-        plan=PARAMETERS,
-        preparations=body,
-    )
-    for name, body in {
+STARTED_CONTAINERS = cases(
+    "prepared_containers",
+    "preparations",
+    {
         "VALID": [prepared(), container(**OWN)],
         "INVALID": [container(**OWN), *used("a", 10, 11)],
         "INVALID-not-started": [prepared(), NOT_STARTED],
         "UNKNOWN-none-started": [prepared()],
-    }.items()
-]
+    },
+    commits=TOLD,
+    plan=PARAMETERS,
+)
 
 RESOURCE = "example.com/gpu"
 EXTENDED = settings(
@@ -160,14 +156,16 @@ def special() -> recording.Commit:
     return commit
 
 
-EXTENDED_CLAIMS = [
-    Case(check="extended_claims", name=name, commits=[NODE, special(), last], plan=EXTENDED)
-    for name, last in {
-        "VALID": asking(),
-        "INVALID": asking(named=False),
-        "UNKNOWN-none-ran": asking(phase="Pending"),
-    }.items()
-]
+EXTENDED_CLAIMS = cases(
+    "extended_claims",
+    "commits",
+    {
+        "VALID": [NODE, special(), asking()],
+        "INVALID": [NODE, special(), asking(named=False)],
+        "UNKNOWN-none-ran": [NODE, special(), asking(phase="Pending")],
+    },
+    plan=EXTENDED,
+)
 
 CASES: Sequence[Case] = (
     *PREPARED,

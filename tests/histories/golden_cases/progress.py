@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.history import records
 from tests.histories import building, recording, worlds
-from tests.histories.golden_cases.case import Case
+from tests.histories.golden_cases.case import Case, cases
 from tests.histories.golden_cases.words import (
     LATE_NS,
     NODE,
@@ -47,63 +47,46 @@ RESTED = worlds.phases(seconds=60)
 STOPPED_EARLY = (*RESTED, records.Phase(name="found", ts_ns=61 * SECOND_NS, detail="a finding"))
 
 NODES = {"expected_preparations": [building.KUBELET]}
+ENDED = [*RAN, *FINISHED]
+LEAKED = [*RAN, claim("b", "1")]
 PROGRESS = [
-    Case(check="claim_progress", name="VALID", commits=RAN, plan=progress(), phases=RESTED),
-    Case(
-        check="claim_progress",
-        name="INVALID",
-        commits=[*RAN, claim("b"), pod("q", claim="b")],
+    *cases(
+        "claim_progress",
+        "commits",
+        {"VALID": RAN, "INVALID": [*RAN, claim("b"), pod("q", claim="b")]},
         plan=progress(),
         phases=RESTED,
     ),
-    Case(
-        check="claim_progress",
-        name="UNKNOWN-no-time",
+    *cases(
+        "claim_progress",
+        "phases",
+        {"UNKNOWN-no-time": STOPPED_EARLY},
         commits=RAN,
         plan=progress(),
-        phases=STOPPED_EARLY,
     ),
-    Case(
-        check="resource_leaks",
-        name="VALID",
-        commits=[*RAN, *FINISHED],
+    *cases(
+        "resource_leaks",
+        "commits",
+        {"VALID": ENDED, "INVALID": LEAKED},
         plan=progress(),
         phases=RESTED,
     ),
-    Case(
-        check="resource_leaks",
-        name="INVALID",
-        commits=[*RAN, claim("b", "1")],
+    *cases(
+        "resource_leaks",
+        "phases",
+        {"UNKNOWN-too-early": worlds.phases(seconds=10)},
+        commits=LEAKED,
         plan=progress(),
-        phases=RESTED,
     ),
-    Case(
-        check="resource_leaks",
-        name="UNKNOWN-too-early",
-        commits=[*RAN, claim("b", "1")],
-        plan=progress(),
-        phases=worlds.phases(seconds=10),
-    ),
-    Case(
-        check="leftover_preparations",
-        name="VALID",
-        commits=[*RAN, *FINISHED],
-        plan=progress(**NODES),
-        phases=RESTED,
-        preparations=[prepared(), unprepared()],
-    ),
-    Case(
-        check="leftover_preparations",
-        name="INVALID",
-        commits=[*RAN, *FINISHED],
-        plan=progress(**NODES),
-        phases=RESTED,
-        preparations=[prepared()],
-    ),
-    Case(
-        check="leftover_preparations",
-        name="UNKNOWN-nothing-prepared",
-        commits=[*RAN, *FINISHED],
+    *cases(
+        "leftover_preparations",
+        "preparations",
+        {
+            "VALID": [prepared(), unprepared()],
+            "INVALID": [prepared()],
+            "UNKNOWN-nothing-prepared": (),
+        },
+        commits=ENDED,
         plan=progress(**NODES),
         phases=RESTED,
     ),
@@ -126,17 +109,14 @@ def books(*devices: str) -> Sequence[records.Step]:
     ]
 
 
-SCHEDULER_BOOKS = [
-    Case(
-        check="scheduler_books",
-        name=name,
-        commits=RAN,
-        plan=BOOKS,
-        phases=RESTED,
-        steps=steps,
-    )
-    for name, steps in {"VALID": books("0"), "INVALID": books("1"), "UNKNOWN-no-books": ()}.items()
-]
+SCHEDULER_BOOKS = cases(
+    "scheduler_books",
+    "steps",
+    {"VALID": books("0"), "INVALID": books("1"), "UNKNOWN-no-books": ()},
+    commits=RAN,
+    plan=BOOKS,
+    phases=RESTED,
+)
 
 # ------------------------------------------------------------------------------- claim controller
 
@@ -157,44 +137,19 @@ def owner(**options: Any) -> recording.Commit:
     return pod("p", **options)
 
 
-CONTROLLER = [
-    Case(
-        check="claim_controller",
-        name="VALID",
-        commits=[
-            NODE,
-            owner(),
-            generated("a"),
-            owner(generated="a"),
-            generated("a", "0", users=["p"]),
-            owner(generated="a", phase="Running", node="n"),
-        ],
-        plan=CONTROLLED,
-        phases=RESTED,
-    ),
-    Case(
-        check="claim_controller",
-        name="INVALID",
-        commits=[
-            NODE,
-            owner(),
-            generated("a"),
-            owner(generated="a"),
-            owner(),
-            generated("a", "0", users=["p"]),
-            owner(generated="a", phase="Running", node="n"),
-        ],
-        plan=CONTROLLED,
-        phases=RESTED,
-    ),
-    Case(
-        check="claim_controller",
-        name="UNKNOWN-no-pod",
-        commits=[NODE, claim("a", "0"), claim("a")],
-        plan=CONTROLLED,
-        phases=RESTED,
-    ),
-]
+NAMED = [NODE, owner(), generated("a"), owner(generated="a")]
+RUNS = [generated("a", "0", users=["p"]), owner(generated="a", phase="Running", node="n")]
+CONTROLLER = cases(
+    "claim_controller",
+    "commits",
+    {
+        "VALID": [*NAMED, *RUNS],
+        "INVALID": [*NAMED, owner(), *RUNS],
+        "UNKNOWN-no-pod": [NODE, claim("a", "0"), claim("a")],
+    },
+    plan=CONTROLLED,
+    phases=RESTED,
+)
 
 CASES: Sequence[Case] = (
     *PROGRESS,

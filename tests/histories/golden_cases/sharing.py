@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness.history import plans
 from tests.histories import recording, worlds
-from tests.histories.golden_cases.case import Case
+from tests.histories.golden_cases.case import Case, cases
 from tests.histories.golden_cases.words import NODE, Object, claim, pod, settings, step
 
 # ------------------------------------------------------------------------------------ exclusivity
@@ -43,26 +43,16 @@ def share(name: str, memory: int) -> recording.Commit:
     return recording.claim(value)
 
 
-CONSUMPTION = [
-    Case(
-        check="device_consumption",
-        name="VALID",
-        commits=[shared_node(), claim("a", "0"), share("b", 2), share("c", 2)],
-        plan=SHARED,
-    ),
-    Case(
-        check="device_consumption",
-        name="INVALID",
-        commits=[shared_node(), claim("a", "0"), share("b", 3), share("c", 2)],
-        plan=SHARED,
-    ),
-    Case(
-        check="device_consumption",
-        name="UNKNOWN-no-share",
-        commits=[shared_node(), claim("a", "0")],
-        plan=SHARED,
-    ),
-]
+CONSUMPTION = cases(
+    "device_consumption",
+    "commits",
+    {
+        "VALID": [shared_node(), claim("a", "0"), share("b", 2), share("c", 2)],
+        "INVALID": [shared_node(), claim("a", "0"), share("b", 3), share("c", 2)],
+        "UNKNOWN-no-share": [shared_node(), claim("a", "0")],
+    },
+    plan=SHARED,
+)
 
 # ----------------------------------------------------------------------------- several schedulers
 
@@ -82,26 +72,16 @@ def allocated_by(process: str, name: str, device: str) -> Sequence[recording.Com
     return recording.claim(worlds.claim(name)), recording.claim(value)
 
 
-SCHEDULERS = [
-    Case(
-        check="scheduler_exclusivity",
-        name="VALID",
-        commits=[*allocated_by("scheduler", "a", "0"), *allocated_by("scheduler-2", "b", "1")],
-        plan=TWO,
-    ),
-    Case(
-        check="scheduler_exclusivity",
-        name="INVALID",
-        commits=[*allocated_by("scheduler-2", "a", "0"), *allocated_by("scheduler-2", "b", "0")],
-        plan=TWO,
-    ),
-    Case(
-        check="scheduler_exclusivity",
-        name="UNKNOWN-nothing-allocated",
-        commits=[claim("a"), pod("p", claim="a")],
-        plan=TWO,
-    ),
-]
+SCHEDULERS = cases(
+    "scheduler_exclusivity",
+    "commits",
+    {
+        "VALID": [*allocated_by("scheduler", "a", "0"), *allocated_by("scheduler-2", "b", "1")],
+        "INVALID": [*allocated_by("scheduler-2", "a", "0"), *allocated_by("scheduler-2", "b", "0")],
+        "UNKNOWN-nothing-allocated": [claim("a"), pod("p", claim="a")],
+    },
+    plan=TWO,
+)
 
 # ----------------------------------------------------------------------------------- reservations
 
@@ -121,10 +101,12 @@ def shared_by(count: int) -> Sequence[recording.Commit]:
     return [NODE, claim("a", "0"), *users, claim("a", "0", users=names)]
 
 
-RESERVATIONS = [
-    Case(check="claim_reservations", name=name, commits=shared_by(count), plan=RESERVED)
-    for name, count in {"VALID": 2, "INVALID": 257, "UNKNOWN-none": 0}.items()
-]
+RESERVATIONS = cases(
+    "claim_reservations",
+    "commits",
+    {"VALID": shared_by(2), "INVALID": shared_by(257), "UNKNOWN-none": shared_by(0)},
+    plan=RESERVED,
+)
 
 # ----------------------------------------------------------------------------------------- taints
 
@@ -136,12 +118,12 @@ TAINTED: Object = {
 }
 
 
-def tainted_node() -> recording.Commit:
-    return recording.piece(
-        worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": "NoSchedule"}])
-    )
+def of_taint(effect: str) -> recording.Commit:
+    """A node whose devices have a taint."""
+    return recording.piece(worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": effect}]))
 
 
+TAINTED_NODE = of_taint("NoSchedule")
 PLANNED = [
     step(2, "slice-tracker.handled", of="slices", version=2),
     step(3, "scheduling.started"),
@@ -156,9 +138,9 @@ TAINTS = [
         steps=steps,
     )
     for name, slices, steps in (
-        ("VALID", [tainted_node(), NODE], PLANNED),
-        ("INVALID", [NODE, tainted_node()], PLANNED),
-        ("UNKNOWN-no-steps", [tainted_node(), NODE], ()),
+        ("VALID", [TAINTED_NODE, NODE], PLANNED),
+        ("INVALID", [NODE, TAINTED_NODE], PLANNED),
+        ("UNKNOWN-no-steps", [TAINTED_NODE, NODE], ()),
     )
 ]
 
@@ -185,19 +167,17 @@ def evicted(name: str, *, deleting: bool = False) -> recording.Commit:
     return recording.pod(value)
 
 
-def of_taint(effect: str) -> recording.Commit:
-    return recording.piece(worlds.devices_of("n", 4, taints=[{"key": "broken", "effect": effect}]))
-
-
 USED = [NODE, claim("a", "0", users=["p"]), pod("p", claim="a", node="n")]
-EVICTIONS = [
-    Case(check="evicted_pods", name=name, commits=commits, plan=EVICTING)
-    for name, commits in (
-        ("VALID", [*USED, of_taint("NoExecute"), evicted("p"), evicted("p", deleting=True)]),
-        ("INVALID", [*USED, of_taint("NoSchedule"), evicted("p"), evicted("p", deleting=True)]),
-        ("UNKNOWN-none", [*USED, of_taint("NoExecute")]),
-    )
-]
+EVICTIONS = cases(
+    "evicted_pods",
+    "commits",
+    {
+        "VALID": [*USED, of_taint("NoExecute"), evicted("p"), evicted("p", deleting=True)],
+        "INVALID": [*USED, of_taint("NoSchedule"), evicted("p"), evicted("p", deleting=True)],
+        "UNKNOWN-none": [*USED, of_taint("NoExecute")],
+    },
+    plan=EVICTING,
+)
 
 CASES: Sequence[Case] = (
     *EXCLUSIVITY,
