@@ -152,26 +152,25 @@ def test_a_status_that_comes_to_name_a_claim_that_is_gone(
 # --------------------------------------------------------------------------- the mappings
 
 
-def _pod_of(
-    mappings: dict[str, list[str]],
-    *,
-    init: dict[str, int] | None = None,
-    sidecars: str = "",
-    **work: int,
-) -> records.Observation:
-    def container(name: str, amount: int) -> Object:
-        asked: Object = {"name": name, "resources": {"requests": {GPU: str(amount)}}}
-        return asked | ({"restartPolicy": "Always"} if name in sidecars else {})
+def _pod_of(mappings: str, containers: str) -> records.Observation:
+    """A pod like `a:r b:s` and `a=1 b=2`: containers that are mapped to requests, and that ask for
+    as many devices. Init containers are `i`, sidecars are `s`.
+    """
+
+    def container(text: str) -> Object:
+        name, _, amount = text.partition("=")
+        asked: Object = {"name": name, "resources": {"requests": {GPU: amount}}}
+        return asked | ({"restartPolicy": "Always"} if name == "s" else {})
 
     made = [
         {"containerName": name, "resourceName": GPU, "requestName": request}
-        for name, requests in mappings.items()
-        for request in requests
+        for name, request in (item.split(":") for item in mappings.split())
     ]
     named = {"resourceClaimName": "c", "requestMappings": made}
+    listed = containers.split()
     spec = {
-        "initContainers": [container(*item) for item in (init or {}).items()],
-        "containers": [container(*item) for item in work.items()],
+        "initContainers": [container(item) for item in listed if item[0] in "is"],
+        "containers": [container(item) for item in listed if item[0] not in "is"],
     }
     status = {"phase": "Running", "extendedResourceClaimStatus": named}
     return observed(
@@ -191,58 +190,39 @@ def _claim_of(**requests: int) -> records.Observation:
     return observed("resourceclaims", 3, document)
 
 
+MAPPED_TWICE = "are mapped to the same request"
+
+
 @pytest.mark.parametrize(
-    ("pod", "claim", "why"),
+    ("mappings", "containers", "held", "why"),
     [
-        (_pod_of({"a": ["r"], "b": ["s"]}, a=1, b=2), _claim_of(r=1, s=2), ""),
+        ("a:r b:s", "a=1 b=2", {"r": 1, "s": 2}, ""),
         (
-            _pod_of({"a": ["s"], "b": ["r"]}, a=1, b=2),
-            _claim_of(r=1, s=2),
-            "its container a is mapped to 2 devices, and asks for 1",
+            "a:s b:r",
+            "a=1 b=2",
+            {"r": 1, "s": 2},
+            "container a is mapped to 2 devices, and asks for 1",
         ),
-        (
-            _pod_of({"a": ["r"], "b": ["r"]}, a=1, b=1),
-            _claim_of(r=1, s=1),
-            "its containers a and b are mapped to the same request",
-        ),
-        (
-            _pod_of({"a": ["r"]}, a=1, b=1),
-            _claim_of(r=1, s=1),
-            "its container b is mapped to no request",
-        ),
-        (
-            _pod_of({"a": ["r", "t"]}, a=1),
-            _claim_of(r=1),
-            "its container a is mapped to t, for which there is no device",
-        ),
-        (
-            _pod_of({"a": ["r"], "b": ["r"]}, a=1, b=0),
-            _claim_of(r=1),
-            "its container b is mapped to 1 devices, and asks for 0",
-        ),
-        (
-            _pod_of({"a": ["r"], "z": ["r"]}, a=1),
-            _claim_of(r=1),
-            "its status maps z, which is no container of it",
-        ),
+        ("a:r b:r", "a=1 b=1", {"r": 1, "s": 1}, f"its containers a and b {MAPPED_TWICE}"),
+        ("a:r", "a=1 b=1", {"r": 1, "s": 1}, "its container b is mapped to no request"),
+        ("a:r a:t", "a=1", {"r": 1}, "container a is mapped to t, for which there is no device"),
+        ("a:r b:r", "a=1 b=0", {"r": 1}, "container b is mapped to 1 devices, and asks for 0"),
+        ("a:r z:r", "a=1", {"r": 1}, "its status maps z, which is no container of it"),
         # Init containers use the devices of those after them, a sidecar has its own.
-        (_pod_of({"i": ["r"], "a": ["r"]}, init={"i": 1}, a=2), _claim_of(r=2), ""),
-        (_pod_of({"i": ["r", "s"], "a": ["r"]}, init={"i": 3}, a=2), _claim_of(r=2, s=1), ""),
+        ("i:r a:r", "i=1 a=2", {"r": 2}, ""),
+        ("i:r i:s a:r", "i=3 a=2", {"r": 2, "s": 1}, ""),
         (
-            _pod_of({"i": ["r"], "a": ["r"]}, init={"i": 3}, a=2),
-            _claim_of(r=2, s=1),
-            "its container i is mapped to 2 devices, and asks for 3",
+            "i:r a:r",
+            "i=3 a=2",
+            {"r": 2, "s": 1},
+            "container i is mapped to 2 devices, and asks for 3",
         ),
-        (
-            _pod_of({"i": ["r"], "a": ["r"]}, init={"i": 1}, sidecars="i", a=1),
-            _claim_of(r=1, s=1),
-            "its containers i and a are mapped to the same request",
-        ),
+        ("s:r a:r", "s=1 a=1", {"r": 1, "s": 1}, f"its containers s and a {MAPPED_TWICE}"),
     ],
 )
 def test_each_container_has_the_devices_that_it_asks_for(
-    pod: records.Observation, claim: records.Observation, why: str
+    mappings: str, containers: str, held: dict[str, int], why: str
 ) -> None:
-    result = check(claim, pod)
+    result = check(_claim_of(**held), _pod_of(mappings, containers))
     assert result.verdict is (INVALID if why else VALID)
     assert why in result.reason

@@ -16,7 +16,6 @@ from tests.histories import audit_logs, language
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
-PLACE = {"namespace": language.NAMESPACE}
 
 
 def compare(seen: Iterable[records.Body], told: Iterable[dict[str, Any]]) -> comparing.Comparison:
