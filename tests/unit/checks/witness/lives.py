@@ -54,6 +54,15 @@ def differences(seen: list[records.Body], told: list[dict[str, Any]]) -> list[st
     return [item.text for item in compare(seen, told).differences]
 
 
+def pod_differences(life: Life, log: list[dict[str, Any]]) -> list[str]:
+    """The differences between the life of a pod, as the watch saw it, and its log."""
+    return differences(watch(PODS, life), log)
+
+
+def claim_differences(life: Life, log: list[dict[str, Any]]) -> list[str]:
+    return differences(watch(CLAIMS, life), log)
+
+
 def compare(seen: list[records.Body], told: list[dict[str, Any]]) -> comparing.Comparison:
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)

@@ -145,10 +145,9 @@ def test_a_log_with_an_unanswered_request_agrees_with_the_watch(code: int) -> No
             requestObject={"status": {"phase": "Running"}},
         ),
     ]
-    assert not lives.differences(lives.watch(lives.PODS, lives.BOUND_LIFE), log)
-    (text,) = lives.differences(
-        lives.watch(lives.PODS, lives.changed(lives.BOUND_LIFE, 2, "status", {"phase": "Failed"})),
-        log,
+    assert not lives.pod_differences(lives.BOUND_LIFE, log)
+    (text,) = lives.pod_differences(
+        lives.changed(lives.BOUND_LIFE, 2, "status", {"phase": "Failed"}), log
     )
     assert f"has only a request that was answered with status {code}" in text
     twice: lives.Life = [
@@ -156,7 +155,7 @@ def test_a_log_with_an_unanswered_request_agrees_with_the_watch(code: int) -> No
         ("MODIFIED", lives.state(4, node="n1", phase="Pending")),
         ("MODIFIED", lives.state(5, node="n1", phase="Running")),
     ]
-    assert len(lives.differences(lives.watch(lives.PODS, twice), log)) == 2, "it commits once"
+    assert len(lives.pod_differences(twice, log)) == 2, "it commits once"
 
 
 def test_the_holds_of_an_unanswered_allocation_and_of_its_end_agree() -> None:

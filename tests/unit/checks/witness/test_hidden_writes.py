@@ -11,37 +11,28 @@ from tests.unit.checks.witness import lives
 @pytest.mark.parametrize("uid", ["uid-x", ""])
 def test_a_binding_explains_the_pod_on_its_node_once(uid: str) -> None:
     log = [*lives.BOUND_LOG, lives.binding("n1", uid=uid)]
-    assert not lives.differences(lives.watch(lives.PODS, lives.BOUND_LIFE), log)
+    assert not lives.pod_differences(lives.BOUND_LIFE, log)
     twice = [
         *lives.BOUND_LIFE,
         ("MODIFIED", lives.state(4)),
         ("MODIFIED", lives.state(5, node="n1")),
     ]
-    (first, second) = lives.differences(lives.watch(lives.PODS, twice), log)
+    (first, second) = lives.pod_differences(twice, log)
     assert ("revision 4" in first, "revision 5" in second) == (True, True)
 
 
 def test_a_binding_to_another_node_explains_nothing() -> None:
-    (text,) = lives.differences(
-        lives.watch(lives.PODS, lives.BOUND_LIFE),
-        [*lives.BOUND_LOG, lives.binding("n2")],
-    )
+    (text,) = lives.pod_differences(lives.BOUND_LIFE, [*lives.BOUND_LOG, lives.binding("n2")])
     assert text == (
         "pod tests/x at revision 2: the watch saw it on node n1 (MODIFIED), "
         "the audit log has no such write"
     )
-    (text,) = lives.differences(
-        lives.watch(lives.PODS, lives.BOUND_LIFE),
-        lives.BOUND_LOG,
-    )
+    (text,) = lives.pod_differences(lives.BOUND_LIFE, lives.BOUND_LOG)
     assert "revision 2" in text
 
 
 def test_a_binding_that_the_watch_did_not_see_is_named() -> None:
-    (text,) = lives.differences(
-        lives.watch(lives.PODS, lives.BOUND_LIFE[::2]),
-        [*lives.BOUND_LOG, lives.binding("n1")],
-    )
+    (text,) = lives.pod_differences(lives.BOUND_LIFE[::2], [*lives.BOUND_LOG, lives.binding("n1")])
     assert text == (
         "pod tests/x: the watch saw no binding, but it without a node at revision 1 and on node n1 "
         "at 3, the audit log has its binding to node n1"
@@ -52,18 +43,12 @@ def test_a_write_that_changes_nothing_may_be_answered_with_the_binding() -> None
     """A second attempt to write what the pod has already, after a lost answer."""
     again = lives.told(lives.PODS, "patch", lives.BOUND_LIFE[1][1], subresource="status")
     log = [*lives.BOUND_LOG, lives.binding("n1"), again]
-    assert not lives.differences(lives.watch(lives.PODS, lives.BOUND_LIFE), log)
+    assert not lives.pod_differences(lives.BOUND_LIFE, log)
 
 
 def test_the_removal_of_the_last_finalizer_explains_the_deletion() -> None:
-    assert not lives.differences(
-        lives.watch(lives.CLAIMS, lives.CLAIM_LIFE),
-        lives.CLAIM_LOG,
-    )
-    (text,) = lives.differences(
-        lives.watch(lives.CLAIMS, lives.CLAIM_LIFE),
-        lives.CLAIM_LOG[:2],
-    )
+    assert not lives.claim_differences(lives.CLAIM_LIFE, lives.CLAIM_LOG)
+    (text,) = lives.claim_differences(lives.CLAIM_LIFE, lives.CLAIM_LOG[:2])
     assert text.startswith("claim tests/x at revision 3: the watch saw it without devices and node")
 
 
@@ -92,7 +77,7 @@ def test_a_pod_that_is_deleted_at_once_is_first_written_with_no_grace_period() -
         lives.told(lives.PODS, "create", life[0][1]),
         lives.told(lives.PODS, "delete", life[2][1]),
     ]
-    assert not lives.differences(lives.watch(lives.PODS, life), log)
+    assert not lives.pod_differences(life, log)
     extra = copy.deepcopy(life)
     extra.insert(1, ("MODIFIED", lives.state(2, phase="Running")))
     extra[2] = "MODIFIED", lives.state(3, meta=zero, phase="Running")
@@ -101,7 +86,7 @@ def test_a_pod_that_is_deleted_at_once_is_first_written_with_no_grace_period() -
         lives.told(lives.PODS, "create", life[0][1]),
         lives.told(lives.PODS, "delete", extra[3][1]),
     ]
-    (text,) = lives.differences(lives.watch(lives.PODS, extra), log)
+    (text,) = lives.pod_differences(extra, log)
     assert "revision 2" in text, "a lost write is not taken for a step of the deletion"
 
 
@@ -117,12 +102,8 @@ def test_a_pod_that_is_deleted_at_once_is_first_written_with_no_grace_period() -
     ],
 )
 def test_a_binding_changes_nothing_else(part: str, value: dict[str, Any], is_lawful: bool) -> None:
-    found = lives.differences(
-        lives.watch(
-            lives.PODS,
-            lives.changed(lives.BOUND_LIFE, 1, part, value),
-        ),
-        [*lives.BOUND_LOG, lives.binding("n1")],
+    found = lives.pod_differences(
+        lives.changed(lives.BOUND_LIFE, 1, part, value), [*lives.BOUND_LOG, lives.binding("n1")]
     )
     assert [is_lawful] == [not found]
     assert all(f"does not change its {part} like this" in text for text in found)
@@ -137,12 +118,9 @@ def test_what_a_binding_adds_stays(part: str) -> None:
         lives.told(lives.PODS, "patch", stays[2][1], subresource="status"),
         lives.binding("n1"),
     ]
-    assert not lives.differences(lives.watch(lives.PODS, stays), log)
+    assert not lives.pod_differences(stays, log)
     vanishes = lives.changed(lives.BOUND_LIFE, 1, "metadata", value)
-    (text,) = lives.differences(
-        lives.watch(lives.PODS, vanishes),
-        [*lives.BOUND_LOG, lives.binding("n1")],
-    )
+    (text,) = lives.pod_differences(vanishes, [*lives.BOUND_LOG, lives.binding("n1")])
     assert (
         "the watch saw other labels or annotations at revision 2 than before and after it" in text
     )
@@ -159,12 +137,8 @@ def test_what_a_binding_adds_stays(part: str) -> None:
 )
 def test_an_end_changes_nothing_else(part: str, value: dict[str, Any], is_lawful: bool) -> None:
     last = len(lives.CLAIM_LIFE) - 1
-    found = lives.differences(
-        lives.watch(
-            lives.CLAIMS,
-            lives.changed(lives.CLAIM_LIFE, last, part, value),
-        ),
-        lives.CLAIM_LOG,
+    found = lives.claim_differences(
+        lives.changed(lives.CLAIM_LIFE, last, part, value), lives.CLAIM_LOG
     )
     assert [is_lawful] == [not found]
     assert all(f"does not change its {part} like this" in text for text in found)
@@ -199,7 +173,7 @@ def test_a_patch_that_completes_a_deletion_may_be_answered_with_a_state_that_is_
         lives.told(lives.PODS, "delete", life[1][1]),
         lives.told(lives.PODS, "patch", patched, subresource="status"),
     ]
-    found = lives.differences(lives.watch(lives.PODS, life), log)
+    found = lives.pod_differences(life, log)
     assert [bool(problem)] == [bool(found)]
     assert all(problem in text for text in found)
 
@@ -208,9 +182,9 @@ def test_a_deletion_that_came_second_is_answered_without_a_revision() -> None:
     second = lives.state(0, meta=lives.GRACE)
     del second["metadata"]["resourceVersion"]
     log = [*lives.CLAIM_LOG[:2], lives.told(lives.CLAIMS, "delete", second)]
-    assert not lives.differences(lives.watch(lives.CLAIMS, lives.CLAIM_LIFE), log)
+    assert not lives.claim_differences(lives.CLAIM_LIFE, log)
     second["metadata"]["uid"] = "uid-y"
-    assert lives.differences(lives.watch(lives.CLAIMS, lives.CLAIM_LIFE), log)
+    assert lives.claim_differences(lives.CLAIM_LIFE, log)
 
 
 @pytest.mark.parametrize("verb", ["deletecollection", "evict"])
@@ -229,8 +203,8 @@ def test_a_collection_and_an_eviction_explain_the_steps_of_a_deletion(verb: str)
         else lives.told(lives.PODS, "create", lives.STATUS, subresource="eviction", code=201)
     )
     log = [lives.told(lives.PODS, "create", life[0][1]), request]
-    assert not lives.differences(lives.watch(lives.PODS, life), log)
-    assert len(lives.differences(lives.watch(lives.PODS, life), log[:1])) == 3
+    assert not lives.pod_differences(life, log)
+    assert len(lives.pod_differences(life, log[:1])) == 3
 
 
 def test_a_hold_may_end_at_an_unknown_revision_with_its_claim() -> None:
@@ -247,7 +221,7 @@ def test_a_hold_may_end_at_an_unknown_revision_with_its_claim() -> None:
         )
         for index, verb in enumerate(["create", "delete", "update"])
     ]
-    assert not lives.differences(lives.watch(lives.CLAIMS, life), log)
+    assert not lives.claim_differences(life, log)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +240,7 @@ def test_a_request_that_may_have_written_does_not_confirm_a_write(
         lives.binding("n1"),
         lives.told(lives.PODS, "patch", lives.BOUND[2], **changes),
     ]
-    (text,) = lives.differences(lives.watch(lives.PODS, lives.BOUND_LIFE), log)
+    (text,) = lives.pod_differences(lives.BOUND_LIFE, log)
     assert text.startswith("pod tests/x at revision 3")
     assert reason in text
 
@@ -292,19 +266,19 @@ def test_a_second_graceful_deletion_is_no_write_of_the_revision_of_its_answer(
     answer = copy.deepcopy(TERMINATING[version - 1][1])
     answer["metadata"] |= MARKED
     log = [*TERMINATING_LOG[:at], lives.told(lives.PODS, "delete", answer), *TERMINATING_LOG[at:]]
-    assert not lives.differences(lives.watch(lives.PODS, TERMINATING), log)
+    assert not lives.pod_differences(TERMINATING, log)
 
 
 @pytest.mark.parametrize("changed", [{"phase": "Failed"}, {"node": "n2"}])
 def test_such_an_answer_with_another_object_is_a_difference(changed: dict[str, str]) -> None:
     answer = lives.state(3, **({"node": "n1", "phase": "Running"} | changed), meta=MARKED)
     log = [*TERMINATING_LOG, lives.told(lives.PODS, "delete", answer)]
-    assert lives.differences(lives.watch(lives.PODS, TERMINATING), log)
+    assert lives.pod_differences(TERMINATING, log)
 
 
 def test_a_revision_that_only_such_an_answer_has_is_not_explained_by_it() -> None:
     log = [item for item in TERMINATING_LOG if item is not lives.BOUND_LOG[1]]
     answer = lives.state(3, node="n1", meta=MARKED, phase="Running")
     log.append(lives.told(lives.PODS, "delete", answer))
-    (text,) = lives.differences(lives.watch(lives.PODS, TERMINATING), log)
+    (text,) = lives.pod_differences(TERMINATING, log)
     assert "revision 3" in text

@@ -11,10 +11,7 @@ from tests.unit.checks.witness import lives
 
 
 def test_a_state_that_no_binding_leaves_behind_disputes_the_observation() -> None:
-    seen = lives.watch(
-        lives.PODS,
-        lives.changed(lives.BOUND_LIFE, 1, "spec", {"priority": 1}),
-    )
+    seen = lives.watch(lives.PODS, lives.changed(lives.BOUND_LIFE, 1, "spec", {"priority": 1}))
     [disputed] = lives.compare(seen, [*lives.BOUND_LOG, lives.binding("n1")]).disputed
     assert (disputed.version, disputed.uid) == (2, "uid-x")
     assert not lives.compare(seen, lives.BOUND_LOG).disputed, (
@@ -23,37 +20,25 @@ def test_a_state_that_no_binding_leaves_behind_disputes_the_observation() -> Non
 
 
 def test_a_binding_is_no_deletion() -> None:
-    life: lives.Life = [
-        *lives.BOUND_LIFE,
-        ("DELETED", lives.state(4, node="n1", phase="Running")),
-    ]
-    (text,) = lives.differences(
-        lives.watch(lives.PODS, life),
-        [*lives.BOUND_LOG, lives.binding("n1")],
-    )
+    life: lives.Life = [*lives.BOUND_LIFE, ("DELETED", lives.state(4, node="n1", phase="Running"))]
+    (text,) = lives.pod_differences(life, [*lives.BOUND_LOG, lives.binding("n1")])
     assert text.startswith("pod tests/x at revision 4")
 
 
 def test_the_end_of_a_pod_is_not_that_of_a_claim_of_its_name() -> None:
-    life: lives.Life = [
-        ("ADDED", lives.state(1)),
-        ("DELETED", lives.state(2)),
-    ]
+    life: lives.Life = [("ADDED", lives.state(1)), ("DELETED", lives.state(2))]
     ends = {
         resource: lives.told(resource, "delete", {"kind": "Status", "status": "Success"})
         for resource in (lives.CLAIMS, lives.PODS)
     }
     created = lives.told(lives.CLAIMS, "create", life[0][1])
-    assert not lives.differences(lives.watch(lives.CLAIMS, life), [created, ends[lives.CLAIMS]])
-    (text,) = lives.differences(lives.watch(lives.CLAIMS, life), [created, ends[lives.PODS]])
+    assert not lives.claim_differences(life, [created, ends[lives.CLAIMS]])
+    (text,) = lives.claim_differences(life, [created, ends[lives.PODS]])
     assert text.startswith("claim tests/x at revision 2")
 
 
 def test_a_binding_before_the_first_list_is_not_missed_after_it() -> None:
-    bound, running = (
-        lives.state(2, node="n1"),
-        lives.state(3, node="n1", phase="Running"),
-    )
+    bound, running = (lives.state(2, node="n1"), lives.state(3, node="n1", phase="Running"))
     seen = [
         lives.listed(lives.PODS, "first", 2, 1),
         lives.observation(lives.PODS, "LISTED", bound),
@@ -72,19 +57,16 @@ EVICTION = lives.told(lives.PODS, "create", lives.STATUS, subresource="eviction"
 
 
 def test_an_eviction_explains_one_change_of_the_conditions() -> None:
-    life: lives.Life = [
-        ("ADDED", lives.state(1)),
-        ("MODIFIED", lives.state(2, **TARGET)),
-    ]
+    life: lives.Life = [("ADDED", lives.state(1)), ("MODIFIED", lives.state(2, **TARGET))]
     log = [lives.told(lives.PODS, "create", life[0][1])]
-    assert not lives.differences(lives.watch(lives.PODS, life), [*log, EVICTION])
+    assert not lives.pod_differences(life, [*log, EVICTION])
     again: lives.Life = [*life, ("MODIFIED", lives.state(3))]
-    (text,) = lives.differences(lives.watch(lives.PODS, again), [*log, EVICTION])
+    (text,) = lives.pod_differences(again, [*log, EVICTION])
     assert text.startswith("pod tests/x at revision 3")
     collected = lives.told(
         lives.PODS, "deletecollection", {"kind": "PodList", "items": [life[0][1]]}
     )
-    (text,) = lives.differences(lives.watch(lives.PODS, life), [*log, collected])
+    (text,) = lives.pod_differences(life, [*log, collected])
     assert text.startswith("pod tests/x at revision 2")
 
 
@@ -98,17 +80,10 @@ def test_an_end_that_the_log_has_with_its_revision_is_named_once() -> None:
         lives.PODS, "deletecollection", {"kind": "PodList", "items": [lives.state(1)]}
     )
     gone = lives.told(
-        lives.PODS,
-        "delete",
-        lives.state(4, meta=lives.GRACE | {"deletionGracePeriodSeconds": 0}),
+        lives.PODS, "delete", lives.state(4, meta=lives.GRACE | {"deletionGracePeriodSeconds": 0})
     )
     (text,) = lives.differences(
-        seen,
-        [
-            lives.told(lives.PODS, "create", lives.state(1)),
-            collected,
-            gone,
-        ],
+        seen, [lives.told(lives.PODS, "create", lives.state(1)), collected, gone]
     )
     assert text == (
         "pod tests/x at revision 4: the watch saw nothing, the audit log has its deletion"
@@ -120,20 +95,13 @@ def test_an_object_is_as_the_update_that_ended_it_sent_it() -> None:
     life = lives.changed(lives.CLAIM_LIFE, 2, "metadata", labels)
     log = [
         *lives.CLAIM_LOG[:2],
-        lives.told(
-            lives.CLAIMS,
-            "update",
-            lives.state(2, meta=lives.GRACE | labels),
-        ),
+        lives.told(lives.CLAIMS, "update", lives.state(2, meta=lives.GRACE | labels)),
     ]
-    assert not lives.differences(lives.watch(lives.CLAIMS, life), log)
+    assert not lives.claim_differences(life, log)
 
 
 def test_an_object_of_which_only_the_end_was_seen() -> None:
-    found = lives.differences(
-        lives.watch(lives.CLAIMS, lives.CLAIM_LIFE[2:]),
-        lives.CLAIM_LOG,
-    )
+    found = lives.claim_differences(lives.CLAIM_LIFE[2:], lives.CLAIM_LOG)
     assert [text.partition(":")[0] for text in found] == [
         "claim tests/x at revision 1",
         "claim tests/x at revision 2",
@@ -141,10 +109,7 @@ def test_an_object_of_which_only_the_end_was_seen() -> None:
 
 
 def test_a_binding_explains_nothing_without_the_pod_before_it() -> None:
-    found = lives.differences(
-        lives.watch(lives.PODS, lives.BOUND_LIFE[1:]),
-        [*lives.BOUND_LOG, lives.binding("n1")],
-    )
+    found = lives.pod_differences(lives.BOUND_LIFE[1:], [*lives.BOUND_LOG, lives.binding("n1")])
     assert "pod tests/x at revision 2" in found[0]
     assert "the audit log has no such write" in found[0]
 
