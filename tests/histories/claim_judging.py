@@ -59,15 +59,22 @@ def answers(
     return {item.check: item for item in found}
 
 
-def judge(check: str, text: str, **options: Any) -> verdicts.Answer:
-    return answers(language.observe(text), **options)[check]
+def judge(check: str, text: str, **options: Any) -> verdicts.CheckResult:
+    """The result of a check that has examined something of a history."""
+    return result(check, language.observe(text), **options)
+
+
+def result(check: str, body: Iterable[records.Body], **options: Any) -> verdicts.CheckResult:
+    found = answers(body, **options)[check]
+    assert isinstance(found, verdicts.CheckResult), found
+    return found
 
 
 def judge_by(check: str) -> Callable[[str], list[str]]:
     """A function that returns the summaries of what the check finds in a history."""
 
     def judge_text(text: str) -> list[str]:
-        found = judge(check, text)
+        found = answers(language.observe(text))[check]
         if isinstance(found, verdicts.NotExamined):
             return ["not examined"]
         return [item.summary for item in found.violations]

@@ -29,7 +29,6 @@ def test_an_allocation_without_it_is_found_once_for_each_claim(text: str) -> Non
 
 def test_the_versions_are_counted_and_a_deletion_is_told() -> None:
     answer = claim_judging.judge(NAME, "a|D1 a^p . a~ b|D2")
-    assert isinstance(answer, verdicts.CheckResult)
     first, second = (item.text for item in answer.violations)
     assert first == (
         "Claim tests/a (uid uid-a) was allocated without the finalizer "
@@ -82,7 +81,6 @@ LOST = (
 
 def test_a_removal_in_spite_of_the_finalizer_is_the_api_servers() -> None:
     answer = claim_judging.judge(NAME, "p:a a= a+D1 a^p a~ p>n")
-    assert isinstance(answer, verdicts.CheckResult)
     [violation] = answer.violations
     assert violation.summary == LOST
     assert violation.text == (

@@ -52,8 +52,7 @@ def test_what_a_running_pod_loses_is_found(text: str, summary: str) -> None:
 def test_a_deallocation_in_one_write_is_told_with_the_end_of_the_pod() -> None:
     text = f"{BOUND} a= . . p$"
     body = language.observe(text)
-    answer = claim_judging.answers(_without_reservation(body, version=6))[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, _without_reservation(body, version=6))
     [violation] = answer.violations
     assert violation.summary == "claim a was deallocated while pod p used it"
     assert violation.text == (
@@ -79,7 +78,6 @@ def _without_reservation(body: list[records.Body], *, version: int) -> list[reco
 
 def test_pods_that_never_end_and_pods_that_go_are_told() -> None:
     answer = claim_judging.judge(NAME, f"{BOUND} a/p q:b b+D2 b^q q>n b/q q~")
-    assert isinstance(answer, verdicts.CheckResult)
     assert [item.text.rsplit(" and ", 1)[1] for item in answer.violations] == [
         "still existed at the end.",
         "was gone only at 12.",
@@ -90,8 +88,7 @@ def test_pods_that_never_end_and_pods_that_go_are_told() -> None:
 def test_a_gap_in_the_pods_is_doubt() -> None:
     body = language.observe(f"{BOUND} a/p")
     gap = records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=0)
-    answer = claim_judging.answers([*body[:2], gap, *body[2:]])[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, [*body[:2], gap, *body[2:]])
     assert answer.verdict is verdicts.Verdict.VALID
 
 
@@ -201,7 +198,6 @@ def test_the_pod_that_went_on_longest_is_the_worst() -> None:
     pods = " ".join(f"p{n}:a a^p{n} p{n}>n a/p{n} p{n}$" for n in range(21))
     later = "q:a a^q q>n a/q . . . . q~ r:a a^r r>n a/r r$ s:a a^s s>n a/s s$"
     answer = claim_judging.judge(NAME, f"a+D1 {pods} {later}")
-    assert isinstance(answer, verdicts.CheckResult)
     assert answer.violation_count == 24
     shown = [item.objects[1].name for item in answer.violations]
     assert shown == [*(f"p{n}" for n in range(20)), "q", "s"]

@@ -61,14 +61,12 @@ def test_a_status_that_names_the_claim_of_another_is_found(text: str, *, is_foun
 def test_without_the_first_list_no_claim_is_known_to_be_missing() -> None:
     body = language.observe("p:? a<p b+D1 p?b c+D1")
     later = [item for item in body if not isinstance(item, records.Listed)]
-    answer = claim_judging.answers(later)[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, later)
     assert answer.verdict is verdicts.Verdict.VALID
 
 
 def test_each_claim_too_many_is_counted_and_both_are_named() -> None:
     answer = claim_judging.judge(NAME, "p:? a<p b<p c<p")
-    assert isinstance(answer, verdicts.CheckResult)
     assert (answer.violation_count, answer.examined_count) == (2, 3)
     assert answer.violations[1].text == (
         "Pod tests/p (uid uid-p) got claim tests/c (uid uid-c) for entry device at resourceVersion "
@@ -94,8 +92,7 @@ def test_a_pod_that_is_bound_without_its_claim_is_found(text: str, missing: str)
 def test_a_user_may_bind_a_pod_before_its_claim_is_there() -> None:
     first, *rest = [item for item in _bound_at_once() if isinstance(item, records.Observation)]
     assert b"nodeName" in bytes(first.object)
-    answer = claim_judging.answers([first, *rest])[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, [first, *rest])
     assert answer.verdict is verdicts.Verdict.VALID
 
 
@@ -134,7 +131,6 @@ def test_a_creation_without_an_answer_may_be_repeated(
     applied: list[records.FaultApplied], count: int
 ) -> None:
     answer = claim_judging.judge(NAME, TWICE, applied=applied)
-    assert isinstance(answer, verdicts.CheckResult)
     assert answer.violation_count == count
 
 
@@ -143,5 +139,4 @@ def test_a_creation_without_an_answer_may_be_repeated(
 )
 def test_a_controller_that_forgot_what_it_created_is_not_blamed(kind: str) -> None:
     answer = claim_judging.judge(NAME, TWICE, faults=[building.fault(kind)])
-    assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is verdicts.Verdict.VALID

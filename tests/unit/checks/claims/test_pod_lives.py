@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.checks import verdicts
 from harness.checks.claims import claims_in_use, generated_claims, reservations
 from harness.history import records
 from tests.histories import claim_judging, language
@@ -42,8 +41,7 @@ def _again(body: Body) -> Body:
 
 
 def _count(check: str, text: str, change: Callable[[Body], Body]) -> int:
-    answer = claim_judging.answers(change(language.observe(text)))[check]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(check, change(language.observe(text)))
     return answer.violation_count
 
 
@@ -66,5 +64,4 @@ def test_a_gap_hides_the_record_of_a_claim() -> None:
 
 def test_pods_of_other_names_are_not_named() -> None:
     answer = claim_judging.judge(reservations.CHECK.name, "q:a a+D1 a^p")
-    assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations[0].summary == "claim a was reserved for a pod that never existed"

@@ -32,7 +32,6 @@ def _judge(
 
 def test_a_full_claim_is_valid() -> None:
     answer = claim_judging.judge(NAME, _full(reservations.RESERVATIONS_MAX))
-    assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is verdicts.Verdict.VALID
     assert answer.reason == (
         "versions of reserved claims, with at most 256 reservations: 256, none against it"
@@ -41,7 +40,6 @@ def test_a_full_claim_is_valid() -> None:
 
 def test_one_version_with_too_many_is_a_violation_although_later_ones_are_fine() -> None:
     answer = claim_judging.judge(NAME, _full(reservations.RESERVATIONS_MAX + 1))
-    assert isinstance(answer, verdicts.CheckResult)
     (violation,) = answer.violations
     assert violation.summary == "claim a was reserved for 257 pods at once"
     assert violation.resource_versions == [515]
@@ -52,7 +50,6 @@ def test_the_largest_number_is_told_with_the_first_version_and_the_last() -> Non
     pods = reservations.RESERVATIONS_MAX + 2
     fewer = _full(pods).replace(" a~", f" a/p{pods - 1} a~")
     answer = claim_judging.judge(NAME, fewer)
-    assert isinstance(answer, verdicts.CheckResult)
     (violation,) = answer.violations
     assert violation.summary == "claim a was reserved for 258 pods at once"
     assert "in 3 versions from resourceVersion 516 to 518" in violation.text
@@ -112,8 +109,7 @@ def test_other_pods_may_not(text: str, why: str) -> None:
 
 def test_a_pod_of_another_namespace_may_not() -> None:
     body = [_elsewhere(item) for item in language.observe("p:a a+D1 a^p")]
-    answer = claim_judging.answers(body)[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, body)
     [violation] = answer.violations
     assert violation.text == (
         "Claim tests/a (uid uid-a) was reserved at resourceVersion 3 for pod p (uid uid-p), that "
@@ -151,8 +147,7 @@ def test_a_consumer_that_is_no_pod_is_not_examined() -> None:
         else item
         for item in language.observe("a+D1 a^p")
     ]
-    answer = claim_judging.answers(body)[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, body)
     assert answer.verdict is verdicts.Verdict.VALID
 
 
@@ -161,7 +156,6 @@ def test_a_consumer_that_is_no_pod_is_not_examined() -> None:
 
 def test_each_version_with_reservations_and_no_allocation_is_found() -> None:
     answer = claim_judging.judge(NAME, "p:a q:a a+D1 a^p a^q a= a/p a/q")
-    assert isinstance(answer, verdicts.CheckResult)
     assert [item.text for item in answer.violations] == [
         "Claim tests/a (uid uid-a) had 2 reservations at resourceVersion 6, but no allocation.",
         "Claim tests/a (uid uid-a) had 1 reservation at resourceVersion 7, but no allocation.",
@@ -190,7 +184,6 @@ def test_a_pod_that_is_named_as_something_else_is_found(kind: str, told: str) ->
         else item
         for item in language.observe("p:a a+D1 a^p")
     ]
-    answer = claim_judging.answers(body)[NAME]
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = claim_judging.result(NAME, body)
     [violation] = answer.violations
     assert violation.text.endswith(f"that is a pod, but was named as {told}.")
