@@ -8,6 +8,7 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -45,25 +46,23 @@ def _in_object(old: bytes, new: bytes) -> damages.Damage:
 
 
 def _folder(file: damages.File) -> damages.Damage:
-    def damage(directory: directories.RunDirectory) -> None:
-        file(directory).unlink()
-        file(directory).mkdir()
-
-    return damage
+    return _instead(file, lambda path: path.mkdir())
 
 
 def _fifo(file: damages.File) -> damages.Damage:
-    def damage(directory: directories.RunDirectory) -> None:
-        file(directory).unlink()
-        os.mkfifo(file(directory))
-
-    return damage
+    return _instead(file, os.mkfifo)
 
 
 def _device(file: damages.File) -> damages.Damage:
+    return _instead(file, lambda path: path.symlink_to("/dev/zero"))
+
+
+def _instead(file: damages.File, make: Callable[[pathlib.Path], None]) -> damages.Damage:
+    """Something else than a file stands there."""
+
     def damage(directory: directories.RunDirectory) -> None:
         file(directory).unlink()
-        file(directory).symlink_to("/dev/zero")
+        make(file(directory))
 
     return damage
 
@@ -80,6 +79,26 @@ def _endless(file: damages.File) -> damages.Damage:
 NESTED = b"[" * 100_000 + b"]" * 100_000
 DEEP_RECORD = b'{"record":"phase","name":"load","ts_ns":1,"more":' + NESTED + b"}\n"
 HUGE = b'{"record":"phase","name":"load","ts_ns":' + b"9" * 40 + b"}\n"
+INCOMPLETE = ", line 2: expected a complete record"
+OF_A_FILE: dict[str, tuple[Callable[[damages.File], damages.Damage], str]] = {
+    "a record nested 100,000 deep": (lambda file: _replaced(file, 2, DEEP_RECORD), ", line 2: "),
+    "a time beyond all bounds": (lambda file: _replaced(file, 2, HUGE), INCOMPLETE),
+    "garbage in the middle": (
+        lambda file: _replaced(file, 2, b"\x00\x1b[31mgarbage\n"),
+        INCOMPLETE,
+    ),
+    "a folder": (_folder, ": expected a file, got a folder"),
+    "a FIFO": (_fifo, ": expected a file, got a FIFO"),
+    "a device": (_device, ": expected a file, got a device"),
+    "a line without an end": (
+        _endless,
+        f": expected a line of at most {journal_reader.LINE_MAX} bytes",
+    ),
+    "of another run": (
+        damages.of_another_run,
+        ": expected a file of run f00dfeed (plan.json), got one of run another",
+    ),
+}
 DAMAGES: dict[str, tuple[damages.Damage, str]] = {
     "a byte 0xff in an object": (
         _in_object(b'"metadata": {"name": "', b'"metadata": {"name": "\xff'),
@@ -90,50 +109,8 @@ DAMAGES: dict[str, tuple[damages.Damage, str]] = {
         "observations.jsonl, line ",
     ),
     **{
-        f"a record nested 100,000 deep, {file.__name__}": (
-            _replaced(file, 2, DEEP_RECORD),
-            ", line 2: ",
-        )
-        for file in damages.FILES
-    },
-    **{
-        f"a time beyond all bounds, {file.__name__}": (
-            _replaced(file, 2, HUGE),
-            ", line 2: expected a complete record",
-        )
-        for file in damages.FILES
-    },
-    **{
-        f"garbage in the middle, {file.__name__}": (
-            _replaced(file, 2, b"\x00\x1b[31mgarbage\n"),
-            ", line 2: expected a complete record",
-        )
-        for file in damages.FILES
-    },
-    **{
-        f"a folder, {file.__name__}": (_folder(file), ": expected a file, got a folder")
-        for file in damages.FILES
-    },
-    **{
-        f"a FIFO, {file.__name__}": (_fifo(file), ": expected a file, got a FIFO")
-        for file in damages.FILES
-    },
-    **{
-        f"a device, {file.__name__}": (_device(file), ": expected a file, got a device")
-        for file in damages.FILES
-    },
-    **{
-        f"a line without an end, {file.__name__}": (
-            _endless(file),
-            f": expected a line of at most {journal_reader.LINE_MAX} bytes",
-        )
-        for file in damages.FILES
-    },
-    **{
-        f"of another run, {file.__name__}": (
-            damages.of_another_run(file),
-            ": expected a file of run f00dfeed (plan.json), got one of run another",
-        )
+        f"{name}, {file.__name__}": (damage(file), reason)
+        for name, (damage, reason) in OF_A_FILE.items()
         for file in damages.FILES
     },
 }
