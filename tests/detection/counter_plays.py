@@ -8,8 +8,6 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from harness.checks import verdicts
 from harness.checks.consumption import declared_devices, device_consumption
 from harness.checks.holds import hold_history
@@ -20,6 +18,7 @@ from harness.scenario import claim_specs, pool_specs
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
 from harness.traffic import claim_requests
+from tests.histories import language
 
 Object = dict[str, Any]
 
@@ -94,19 +93,9 @@ def _made(play: Play, number: int) -> Object:
 
 def _listed(piece: Object) -> records.Body:
     known = {**piece["metadata"], "uid": "s", "resourceVersion": "1"}
-    return _observation("resourceslices", "LISTED", 1, {**piece, "metadata": known})
+    return language.observation("resourceslices", 1, {**piece, "metadata": known}, "LISTED")
 
 
 def _allocated(claim: Object, allocation: Object, *, rv: int) -> records.Body:
     value = {**claim, "status": {"allocation": allocation}}
-    return _observation("resourceclaims", "MODIFIED", rv, value)
-
-
-def _observation(resource: str, kind: Any, rv: int, value: Object) -> records.Body:
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=rv,
-        ts_ns=rv,
-        object=msgspec.Raw(msgspec.json.encode(value)),
-    )
+    return language.observation("resourceclaims", rv, value)

@@ -3,7 +3,6 @@
 The language's other commits (`.`) are events here.
 """
 
-import json
 import random
 
 import msgspec
@@ -111,13 +110,7 @@ def _version(item: records.Body) -> int:
 
 def _event(rv: int) -> records.Observation:
     meta = {"name": f"event-{rv}", "uid": f"uid-event-{rv}", "resourceVersion": str(rv)}
-    return records.Observation(
-        resource=EVENTS,
-        type="ADDED",
-        resource_version=rv,
-        ts_ns=language.at(rv),
-        object=msgspec.Raw(json.dumps({"metadata": meta}).encode()),
-    )
+    return language.observation(EVENTS, rv, {"metadata": meta}, "ADDED")
 
 
 def _list(purpose: str, rv: int, count: int) -> records.Listed:

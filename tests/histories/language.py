@@ -65,7 +65,6 @@ _FAULT = re.compile(
 )
 _DEVICE = re.compile(r"(?P<name>D\d+)(?P<how>[!%]?)")
 Names = Mapping[str, str]
-Kind = Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
 
 
 class LanguageError(ValueError):
@@ -251,12 +250,12 @@ class World:
             pod = self._pods.remove(commit.name)
             del self.objects[PODS][pod.uid]
             last = pod.document(commit.rv, self._named(commit.name))
-            return _observation(PODS, "DELETED", commit.rv, last)
+            return observation(PODS, commit.rv, last, "DELETED")
         claim = self._claims.pop(commit.name, None)
         if claim is None:
             raise LanguageError(f"{commit.name}~ at {commit.rv}: there is no such claim")
         del self.objects[CLAIMS][claim.uid]
-        return _observation(CLAIMS, "DELETED", commit.rv, self._object(claim, commit.rv))
+        return observation(CLAIMS, commit.rv, self._object(claim, commit.rv), "DELETED")
 
     def _put_claim(self, commit: Commit) -> records.Observation:
         claim = self._claims.get(commit.name) or self._born(commit.name)
@@ -297,7 +296,7 @@ class World:
         is_new = meta["uid"] not in self.objects[resource]
         if is_new:
             self.created.append((resource, meta["name"], meta["uid"], commit.rv))
-        seen = _observation(resource, "ADDED" if is_new else "MODIFIED", commit.rv, value)
+        seen = observation(resource, commit.rv, value, "ADDED" if is_new else "MODIFIED")
         self.objects[resource][meta["uid"]] = seen
         return seen
 
@@ -349,9 +348,14 @@ class World:
         return self._names.get(name, name)
 
 
-def _observation(
-    resource: str, kind: Kind, rv: int, value: dict[str, Any], *, ts_ns: int | None = None
+def observation(
+    resource: str,
+    rv: int,
+    value: Mapping[str, Any],
+    kind: Any = "MODIFIED",
+    ts_ns: int | None = None,
 ) -> records.Observation:
+    """The record of a version of an object."""
     return records.Observation(
         resource=resource,
         type=kind,

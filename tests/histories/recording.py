@@ -49,12 +49,11 @@ def record(commits: Sequence[Commit], resources: Sequence[str] = RESOURCES) -> l
     for version, commit in enumerate(commits, start=1):
         meta = commit.object["metadata"] | {"resourceVersion": str(version)}
         kind: Any = "MODIFIED" if meta["uid"] in live[commit.resource] else "ADDED"
-        seen = records.Observation(
-            resource=commit.resource,
-            type="DELETED" if commit.gone else kind,
-            resource_version=version,
-            ts_ns=language.at(version),
-            object=msgspec.Raw(json.dumps({**commit.object, "metadata": meta}).encode()),
+        seen = language.observation(
+            commit.resource,
+            version,
+            {**commit.object, "metadata": meta},
+            "DELETED" if commit.gone else kind,
         )
         body.append(seen)
         live[commit.resource][meta["uid"]] = seen

@@ -3,10 +3,7 @@
 Claim a holds D1 in the first history, claim b in the second one. In neither do two claims hold it.
 """
 
-import json
 from typing import Any, Literal
-
-import msgspec
 
 from harness.history import records
 from tests.histories import language
@@ -18,13 +15,7 @@ CLAIMS, PODS = language.CLAIMS, language.PODS
 def claim(
     kind: Literal["ADDED", "MODIFIED", "DELETED", "LISTED"], name: str, rv: int, *held: str
 ) -> records.Observation:
-    return records.Observation(
-        resource=CLAIMS,
-        type=kind,
-        resource_version=rv,
-        ts_ns=language.at(rv),
-        object=msgspec.Raw(json.dumps(_object(name, rv, held)).encode()),
-    )
+    return language.observation(CLAIMS, rv, _object(name, rv, held), kind)
 
 
 def _object(name: str, rv: int, held: tuple[str, ...]) -> dict[str, Any]:

@@ -4,13 +4,11 @@ One pool: device S can be shared and has 4 of `memory`, device X cannot; W consu
 two, H1 and H2 one each.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from harness.history import records
+from tests.histories import language
 
 DRIVER, POOL = "gpu.example", "pool"
 MEMORY, SLOTS = 4, 2
@@ -37,8 +35,8 @@ def slices(rv: int = 1, *, memory: int = MEMORY, slots: int = SLOTS) -> list[rec
         )
     declared = [{"name": "set", "counters": {"slots": {"value": str(slots)}}}]
     return [
-        _observation("resourceslices", rv, _slice("devices", {"devices": devices}), "LISTED"),
-        _observation("resourceslices", rv, _slice("counters", {"sharedCounters": declared}), "LISTED"),
+        language.observation("resourceslices", rv, _slice("devices", {"devices": devices}), "LISTED"),
+        language.observation("resourceslices", rv, _slice("counters", {"sharedCounters": declared}), "LISTED"),
     ]  # fmt: skip
 
 
@@ -64,11 +62,11 @@ def allocated(
 ) -> records.Body:
     status = {"allocation": {"devices": {"results": results}}} if results else {}
     obj = {"metadata": _meta(rv, name), "status": status} | ({"spec": spec} if spec else {})
-    return _observation("resourceclaims", rv, obj, kind)
+    return language.observation("resourceclaims", rv, obj, kind)
 
 
 def gone(rv: int, name: str) -> records.Body:
-    return _observation("resourceclaims", rv, {"metadata": _meta(rv, name)}, "DELETED")
+    return language.observation("resourceclaims", rv, {"metadata": _meta(rv, name)}, "DELETED")
 
 
 def _meta(rv: int, name: str) -> Object:
@@ -78,16 +76,6 @@ def _meta(rv: int, name: str) -> Object:
         "uid": f"uid-{name}",
         "resourceVersion": str(rv),
     }
-
-
-def _observation(resource: str, rv: int, value: Object, kind: Any = "MODIFIED") -> records.Body:
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=rv,
-        ts_ns=rv,
-        object=msgspec.Raw(json.dumps(value).encode()),
-    )
 
 
 def device_id(name: str) -> str:

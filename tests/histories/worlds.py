@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from harness.checks.observed import observations
 from harness.checks.progress import garbage_collection
 from harness.checks.schedulers import written_books
 from harness.history import plans, records
-from tests.histories import building
+from tests.histories import building, language
 
 NAMESPACE, DRIVER, CLASS = "tests", "gpu.example", "flake-hunt"
 SETTINGS: dict[str, Any] = {
@@ -169,13 +168,7 @@ def _listed(resource: str, purpose: Any, version: int, count: int) -> records.Li
 
 def _observation(resource: str, kind: Any, item: Object) -> records.Observation:
     version = int(item["metadata"]["resourceVersion"])
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=version,
-        ts_ns=version,
-        object=msgspec.Raw(json.dumps(item).encode()),
-    )
+    return language.observation(resource, version, item, kind, ts_ns=version)
 
 
 def phases(*, seconds: float, healed: float | None = None) -> tuple[records.Phase, ...]:

@@ -143,12 +143,12 @@ def _of_a_slice(purpose: Literal["first", "final"]) -> damages.Body:
         records.Listed(
             resource="resourceslices", purpose=purpose, resource_version=0, count=1, ts_ns=0
         ),
-        records.Observation(
-            resource="resourceslices",
-            type="LISTED" if purpose == "first" else "FINAL",
-            resource_version=0,
+        language.observation(
+            "resourceslices",
+            0,
+            {"metadata": meta, "spec": spec},
+            "LISTED" if purpose == "first" else "FINAL",
             ts_ns=0,
-            object=msgspec.Raw(json.dumps({"metadata": meta, "spec": spec}).encode()),
         ),
     ]
 

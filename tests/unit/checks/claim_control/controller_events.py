@@ -1,29 +1,15 @@
 """Pods and claims as the claim controller writes them, and what its check says of them."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
-
-import msgspec
 
 from harness.checks import verdicts
 from harness.checks.claim_control import controller_history, controller_records
 from harness.checks.observed import folders
 from harness.history import records
+from tests.histories import language
 
 SPACE, POD = "tests", "uid-pod"
-
-
-def _observation(
-    resource: str, version: int, obj: dict[str, Any], kind: str = "MODIFIED"
-) -> records.Observation:
-    return records.Observation(
-        resource=resource,
-        type=kind,  # type: ignore[arg-type]
-        resource_version=version,
-        ts_ns=version,
-        object=msgspec.Raw(json.dumps(obj).encode()),
-    )
 
 
 def pod(
@@ -41,7 +27,7 @@ def pod(
         "managedFields": _managed("recorder", "status", "resourceClaimStatuses"),
     }
     status = {"phase": phase, "resourceClaimStatuses": statuses}
-    return _observation(
+    return language.observation(
         "pods", version, {"metadata": meta, "spec": {"nodeName": node}, "status": status}
     )
 
@@ -87,7 +73,9 @@ def claim(
     if finalized:
         meta["finalizers"] = ["resource.kubernetes.io/delete-protection"]
         status["allocation"] = {}
-    return _observation("resourceclaims", version, {"metadata": meta, "status": status}, kind)
+    return language.observation(
+        "resourceclaims", version, {"metadata": meta, "status": status}, kind
+    )
 
 
 def judge(

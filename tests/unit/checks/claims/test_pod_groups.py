@@ -1,10 +1,8 @@
 """Claims of PodGroups: reservations for groups, claims that are made for them, and pods in use."""
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks import verdicts
@@ -21,7 +19,7 @@ from harness.checks.faults import fault_records
 from harness.checks.observed import folders
 from harness.checks.pods import pod_bindings
 from harness.history import records
-from tests.histories import claim_judging
+from tests.histories import claim_judging, language
 
 Object = dict[str, Any]
 Judge = Callable[[Sequence[records.Body]], verdicts.Answer]
@@ -33,13 +31,7 @@ FOR_GROUP = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "
 def _seen(resource: str, version: int, obj: Object, kind: Any = "MODIFIED") -> records.Observation:
     name = obj["metadata"]["name"]
     meta = {"namespace": "n", "uid": name, "resourceVersion": str(version), **obj["metadata"]}
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=version,
-        ts_ns=version,
-        object=msgspec.Raw(json.dumps({**obj, "metadata": meta}).encode()),
-    )
+    return language.observation(resource, version, {**obj, "metadata": meta}, kind)
 
 
 def group(version: int, kind: Any = "ADDED", *, name: str = "g") -> records.Body:

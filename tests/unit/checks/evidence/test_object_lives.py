@@ -1,14 +1,12 @@
 """Which contradictions in the lives of objects are found, and what each of them puts in doubt."""
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks.evidence import contradictions, object_lives
 from harness.checks.observed import observations
-from harness.history import records
+from tests.histories import language
 from tests.support import text_tables
 
 
@@ -23,13 +21,7 @@ def seen(kind: Any, version: int, fields: dict[str, str]) -> observations.SeenAn
     status = {"phase": fields["phase"]} if "phase" in fields else {}
     document = {"kind": fields.get("kind", "Pod"), "metadata": meta, "status": status}
     return observations.decode(
-        records.Observation(
-            resource=observations.PODS,
-            type=kind,
-            resource_version=version,
-            ts_ns=version,
-            object=msgspec.Raw(json.dumps(document).encode()),
-        )
+        language.observation(observations.PODS, version, document, kind, ts_ns=version)
     )
 
 

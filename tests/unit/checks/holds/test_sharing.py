@@ -34,13 +34,7 @@ def test_all_of_them_agree(extra: dict[str, Any], exclusive: bool) -> None:
         "metadata": {"name": "a", "uid": "uid-a", "resourceVersion": "1"},
         "status": {"allocation": allocation},
     }
-    seen = records.Observation(
-        resource=language.CLAIMS,
-        type="ADDED",
-        resource_version=1,
-        ts_ns=1,
-        object=msgspec.Raw(msgspec.json.encode(claim)),
-    )
+    seen = language.observation(language.CLAIMS, 1, claim, "ADDED")
     assert [hold.exclusive for hold in hold_history.fold([seen]).holds] == [exclusive]
     assert live_spotter.exclusive_devices(claim) == ({"d/p/D1"} if exclusive else set())
     assert list(claims.exclusive_devices(allocation)) == (["d/p/D1"] if exclusive else [])

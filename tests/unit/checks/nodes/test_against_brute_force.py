@@ -21,7 +21,7 @@ from harness.checks.nodes import (
 )
 from harness.checks.observed import folders
 from harness.history import records
-from tests.histories import building
+from tests.histories import building, language
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -32,13 +32,7 @@ def observed(
     resource: str, version: int, document: Object, kind: Any = "MODIFIED"
 ) -> records.Observation:
     meta = {"namespace": "tests", "resourceVersion": str(version), **document["metadata"]}
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=version,
-        object=msgspec.Raw(json.dumps({**document, "metadata": meta}).encode()),
-        ts_ns=version,
-    )
+    return language.observation(resource, version, {**document, "metadata": meta}, kind)
 
 
 def verdict_of(examined: int, wrong: int) -> verdicts.Verdict:

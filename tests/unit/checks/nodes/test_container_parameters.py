@@ -10,7 +10,7 @@ from harness.checks import verdicts
 from harness.checks.nodes import container_parameters
 from harness.checks.observed import folders
 from harness.history import records
-from tests.histories import building
+from tests.histories import building, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 PLAN = building.plan(
@@ -23,13 +23,7 @@ OWN = {"user_who": "c-1", "admin_mode": "shared", "claim_c_1_gpu": "true"}
 
 
 def observed(resource: str, document: Any) -> records.Observation:
-    return records.Observation(
-        resource=resource,
-        type="ADDED",
-        resource_version=1,
-        object=msgspec.Raw(json.dumps(document).encode()),
-        ts_ns=1,
-    )
+    return language.observation(resource, 1, document, "ADDED")
 
 
 def claim(name: str, **more: Any) -> records.Observation:

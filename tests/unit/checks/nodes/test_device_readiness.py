@@ -1,31 +1,19 @@
 """Pods and the readiness of their devices: compared by the order of the recorded objects."""
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks import protocol, verdicts
 from harness.checks.nodes import device_readiness
 from harness.checks.observed import folders
 from harness.history import records
-from tests.histories import building
+from tests.histories import building, language
 
 Object = dict[str, Any]
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 DEVICE = {"driver": "d.example", "pool": "fabric", "device": "a"}
 CONDITIONS = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]}
-
-
-def observed(resource: str, version: int, document: Object, kind: Any) -> records.Observation:
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=version,
-        object=msgspec.Raw(json.dumps(document).encode()),
-        ts_ns=version,
-    )
 
 
 def claim(
@@ -42,7 +30,9 @@ def claim(
             reported = [{"type": name, "status": "True"} for name in true]
             status["devices"] = [{**DEVICE, "conditions": reported}]
     meta = {"name": "c", "namespace": "tests", "uid": "uid-of-c", "resourceVersion": "1"}
-    return observed("resourceclaims", version, {"metadata": meta, "status": status}, kind)
+    return language.observation(
+        "resourceclaims", version, {"metadata": meta, "status": status}, kind
+    )
 
 
 def pod(version: int, *, node: str = "worker-0", generated: bool = False) -> records.Observation:
@@ -53,7 +43,7 @@ def pod(version: int, *, node: str = "worker-0", generated: bool = False) -> rec
         "spec": {"resourceClaims": [entry], **({"nodeName": node} if node else {})},
         "status": {"resourceClaimStatuses": statuses},
     }
-    return observed("pods", version, document, "MODIFIED")
+    return language.observation("pods", version, document, "MODIFIED")
 
 
 def checked(*observations: records.Observation) -> verdicts.CheckResult:

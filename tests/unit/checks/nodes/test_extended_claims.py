@@ -1,6 +1,5 @@
 """Pods that run with an extended resource: each has a claim of its own for it."""
 
-import json
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ from harness.checks import verdicts
 from harness.checks.nodes import extended_claims
 from harness.checks.observed import folders
 from harness.history import records
+from tests.histories import language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 GPU = "example.com/gpu"
@@ -24,13 +24,7 @@ MAPPING = {"containerName": "work", "resourceName": GPU, "requestName": "r"}
 
 def observed(resource: str, version: int, document: Object) -> records.Observation:
     document["metadata"] |= {"namespace": "tests", "resourceVersion": str(version)}
-    return records.Observation(
-        resource=resource,
-        type="ADDED",
-        resource_version=version,
-        object=msgspec.Raw(json.dumps(document).encode()),
-        ts_ns=version,
-    )
+    return language.observation(resource, version, document, "ADDED")
 
 
 def pod(version: int = 5, *, phase: str = "Running", **status: Any) -> records.Observation:

@@ -11,7 +11,7 @@ from harness.checks.observed import folders
 from harness.checks.progress import claim_progress, stuck_objects
 from harness.history import records
 from harness.model.objects import Object
-from tests.histories import worlds
+from tests.histories import language, worlds
 from tests.histories.words import world_words
 from tests.histories.worlds import World
 from tests.support import text_tables
@@ -557,13 +557,7 @@ def _node(
     name: str, kind: str, version: int, *, labels: dict[str, str] | None = None
 ) -> records.Observation:
     meta = {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version), "labels": labels}
-    return records.Observation(
-        resource="nodes",
-        type=kind,  # type: ignore[arg-type]
-        resource_version=version,
-        ts_ns=1,
-        object=msgspec.Raw(msgspec.json.encode({"metadata": meta})),
-    )
+    return language.observation("nodes", version, {"metadata": meta}, kind, ts_ns=1)
 
 
 @pytest.mark.parametrize("is_gone", [False, True])

@@ -1,6 +1,5 @@
 """Double allocations by several schedulers are told apart from those by one of them alone."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -168,22 +167,12 @@ def _claim(version: int, *, manager: str = "", pod: str = "", **meta: Any) -> re
             "allocation": {"devices": {"results": results}},
             "reservedFor": [{"resource": "pods", "name": pod, "uid": pod}],
         }
-    return _observation("resourceclaims", version, obj)
+    return language.observation("resourceclaims", version, obj)
 
 
 def _pod(name: str, scheduler: str) -> records.Observation:
     meta = {"uid": name, "name": name, "resourceVersion": "1"}
-    return _observation("pods", 1, {"metadata": meta, "spec": {"schedulerName": scheduler}})
-
-
-def _observation(resource: str, version: int, obj: Mapping[str, Any]) -> records.Observation:
-    return records.Observation(
-        resource=resource,
-        type="MODIFIED",
-        resource_version=version,
-        ts_ns=version,
-        object=msgspec.Raw(json.dumps(obj).encode()),
-    )
+    return language.observation("pods", 1, {"metadata": meta, "spec": {"schedulerName": scheduler}})
 
 
 def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:

@@ -1,6 +1,5 @@
 """Slices, rules and claims with taints, and what the check of tainted devices says of them."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from harness.checks import verdicts
 from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views, taint_timelines, tainted_devices
 from harness.history import records
+from tests.histories import language
 
 Object = dict[str, Any]
 DRIVER, POOL = "gpu.example", "p"
@@ -25,13 +25,7 @@ def observed(
     resource: str, version: int, obj: Object, kind: Any = "MODIFIED"
 ) -> records.Observation:
     meta = {"resourceVersion": str(version), **obj["metadata"]}
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=version,
-        ts_ns=version,
-        object=msgspec.Raw(json.dumps({**obj, "metadata": meta}).encode()),
-    )
+    return language.observation(resource, version, {**obj, "metadata": meta}, kind, ts_ns=version)
 
 
 def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:

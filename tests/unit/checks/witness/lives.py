@@ -1,10 +1,7 @@
 """The life of one object as the watch and the audit log tell it."""
 
 import copy
-import json
 from typing import Any
-
-import msgspec
 
 from harness.checks.holds import hold_history
 from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
@@ -41,13 +38,8 @@ def listed(resource: str, purpose: Any, version: int, count: int = 0) -> records
 
 
 def observation(resource: str, kind: Any, value: dict[str, Any]) -> records.Observation:
-    return records.Observation(
-        resource=resource,
-        type=kind,
-        resource_version=int(value["metadata"]["resourceVersion"]),
-        ts_ns=0,
-        object=msgspec.Raw(json.dumps(value).encode()),
-    )
+    version = int(value["metadata"]["resourceVersion"])
+    return language.observation(resource, version, value, kind, ts_ns=0)
 
 
 def differences(seen: list[records.Body], told: list[dict[str, Any]]) -> list[str]:
