@@ -48,19 +48,18 @@ def test_random_histories_with_gaps(tmp_path: pathlib.Path) -> None:
     ] == []
 
 
-def test_a_history_without_allocations(tmp_path: pathlib.Path) -> None:
-    run = building.build(tmp_path / "run", "")
-    assert second_judge.counts([run]) == [second_judge.Count(0, 0)]
-
-
-def test_a_double_allocation(tmp_path: pathlib.Path) -> None:
-    run = building.build(tmp_path / "run", "c1+D0 c2+D0 c1~ c3+D0")
-    assert second_judge.counts([run]) == [_checked(run)] == [second_judge.Count(3, 2)]
-
-
-def test_a_device_that_is_given_back_and_given_again(tmp_path: pathlib.Path) -> None:
-    run = building.build(tmp_path / "run", "c1+D0 c1~ c2+D0")
-    assert second_judge.counts([run]) == [_checked(run)] == [second_judge.Count(2, 0)]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", (0, 0), id="no allocation"),
+        pytest.param("c1+D0 c2+D0 c1~ c3+D0", (3, 2), id="a double allocation"),
+        pytest.param("c1+D0 c1~ c2+D0", (2, 0), id="given back and given again"),
+        pytest.param("c1+D0 [ c1~ c2+D0 ] c3+D0", (3, 1), id="a gap"),
+    ],
+)
+def test_a_small_history(text: str, expected: tuple[int, int], tmp_path: pathlib.Path) -> None:
+    run = building.build(tmp_path / "run", text)
+    assert second_judge.counts([run]) == [_checked(run)] == [second_judge.Count(*expected)]
 
 
 def test_random_shares(tmp_path: pathlib.Path) -> None:
