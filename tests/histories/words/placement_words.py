@@ -124,6 +124,7 @@ def _pod(words: list[str]) -> placements.Event:
             case "extended" if is_field:
                 fields["extended"] = value
             case _:
+                assert not is_field, f"{word!r} is no word for a pod"
                 named.append(word)
     return placements.pod("p", *named, **fields)
 
@@ -212,4 +213,5 @@ def _device(text: str, vocabulary: Vocabulary) -> Object:
         made: Object = vocabulary[text]
         return made
     name, _, more = text.partition("+")
+    assert name.isidentifier(), f"{text!r} is no device"
     return placements.device(name, **(vocabulary[more] if more else {}))

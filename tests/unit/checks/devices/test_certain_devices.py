@@ -12,15 +12,7 @@ from harness.checks.holds import hold_history
 from harness.checks.taints import attempt_views
 from harness.history import plans, records
 from tests.histories import building, placements
-from tests.histories.placements import (
-    claim,
-    device_class,
-    exactly,
-    listed,
-    on,
-    piece,
-    result,
-)
+from tests.histories.placements import claim, device_class, exactly, listed, on, piece, result
 from tests.histories.words import placement_words
 from tests.support import text_tables
 

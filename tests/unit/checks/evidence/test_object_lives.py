@@ -11,6 +11,7 @@ from tests.support import text_tables
 
 
 def seen(kind: Any, version: int, fields: dict[str, str]) -> observations.SeenAny:
+    assert fields.keys() <= {"name", "uid", "stated", "created", "phase", "kind"}, fields
     meta = {
         "name": fields.get("name", "p"),
         "namespace": "tests",

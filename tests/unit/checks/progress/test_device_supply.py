@@ -183,6 +183,8 @@ def there_is(text: str, holding: str) -> worlds.World:
     words = text.split()
     numbers = [word.removeprefix("counted:") for word in words if word.startswith("counted:")]
     classes = [] if "no-class" in words else [CLASS]
+    known = {*SLICES, *CLASSES, *RULES, *NODES, "no-class"}
+    assert all(word in known or word.startswith("counted:") for word in words), text
     return worlds.World(
         slices=[*_among(SLICES, words), *map(_counted, numbers)],
         claims=[_holding(word) for word in holding.split()],
