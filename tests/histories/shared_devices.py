@@ -70,12 +70,7 @@ def gone(rv: int, name: str) -> records.Body:
 
 
 def _meta(rv: int, name: str) -> Object:
-    return {
-        "name": name,
-        "namespace": "tests",
-        "uid": f"uid-{name}",
-        "resourceVersion": str(rv),
-    }
+    return {"name": name, "namespace": "tests", "uid": f"uid-{name}", "resourceVersion": str(rv)}
 
 
 def device_id(name: str) -> str:

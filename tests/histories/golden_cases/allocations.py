@@ -72,11 +72,7 @@ def _claim(*results: Object, selector: Object | None = None, **fields: Any) -> p
 
 
 CASES: Sequence[Case] = (
-    *_cases(
-        existing_devices.CHECK.name,
-        valid=[PLAIN],
-        invalid=[_claim(result("D3"))],
-    ),
+    *_cases(existing_devices.CHECK.name, valid=[PLAIN], invalid=[_claim(result("D3"))]),
     *_cases(
         selected_devices.CHECK.name,
         valid=[_claim(result("D2"), requests=WANTS_D2)],
@@ -106,11 +102,7 @@ CASES: Sequence[Case] = (
         ],
         invalid=[PLAIN, claim("d", result("D1", adminAccess=True), selector=on("n1"))],
     ),
-    *_cases(
-        granted_shares.CHECK.name,
-        valid=[PLAIN],
-        invalid=[_claim(result("D1", shareID="1"))],
-    ),
+    *_cases(granted_shares.CHECK.name, valid=[PLAIN], invalid=[_claim(result("D1", shareID="1"))]),
     *_cases(
         copied_results.CHECK.name,
         valid=[_claim(result("D1", tolerations=TOLERATIONS), requests=TOLERANT)],

@@ -53,10 +53,7 @@ ASKED = [*CLUSTER, claim("a"), WAITING]
 ENDED = [pod("p", claim="a", node="n", phase="Succeeded"), claim("a"), gone(claim("a"))]
 WHOLE = [*ASKED, allocated("0"), BOUND, RUNNING, *ENDED]
 """A claim gets its device, its pod runs and ends, and the claim is freed and deleted."""
-PLAN: Object = {
-    "settings": {"traffic": {"users": 1}},
-    "resources": RESOURCES,
-}
+PLAN: Object = {"settings": {"traffic": {"users": 1}}, "resources": RESOURCES}
 
 
 def _generated(name: str, *numbers: str) -> recording.Commit:
@@ -77,10 +74,7 @@ _TEMPLATE = [*CLUSTER, _OWNER, _generated("a")]
 HISTORIES: dict[str, tuple[Sequence[recording.Commit], Sequence[recording.Commit]]] = {
     "allocation_finalizers": (WHOLE, [*ASKED, allocated("0", finalizer=False), BOUND]),
     "allocation_stability": (WHOLE, [*ASKED, allocated("0"), allocated("1"), BOUND]),
-    "claims_in_use": (
-        WHOLE,
-        [*ASKED, allocated("0"), BOUND, RUNNING, allocated("0", users=[])],
-    ),
+    "claims_in_use": (WHOLE, [*ASKED, allocated("0"), BOUND, RUNNING, allocated("0", users=[])]),
     "device_statuses": (
         [*ASKED, allocated("0"), reported("d0"), BOUND, RUNNING, *ENDED],
         [*ASKED, allocated("0"), reported("d1"), BOUND, RUNNING, *ENDED],

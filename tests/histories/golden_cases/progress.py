@@ -58,11 +58,7 @@ PROGRESS = [
         phases=RESTED,
     ),
     *cases(
-        "claim_progress",
-        "phases",
-        {"UNKNOWN-no-time": STOPPED_EARLY},
-        commits=RAN,
-        plan=progress(),
+        "claim_progress", "phases", {"UNKNOWN-no-time": STOPPED_EARLY}, commits=RAN, plan=progress()
     ),
     *cases(
         "resource_leaks",
@@ -126,9 +122,7 @@ CONTROLLED = progress(expected_steps=["claim-controller"])
 def generated(name: str, *devices: str, **options: Any) -> recording.Commit:
     """A claim that was generated for the only entry of pod p."""
     commit = claim(name, *devices, owner="p", **options)
-    commit.object["metadata"]["annotations"] = {
-        "resource.kubernetes.io/pod-claim-name": "device",
-    }
+    commit.object["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": "device"}
     return commit
 
 
@@ -151,8 +145,4 @@ CONTROLLER = cases(
     phases=RESTED,
 )
 
-CASES: Sequence[Case] = (
-    *PROGRESS,
-    *SCHEDULER_BOOKS,
-    *CONTROLLER,
-)
+CASES: Sequence[Case] = (*PROGRESS, *SCHEDULER_BOOKS, *CONTROLLER)

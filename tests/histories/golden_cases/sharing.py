@@ -20,11 +20,7 @@ EXCLUSIVITY = [
 # ------------------------------------------------------------------------------------ consumption
 
 SHARED = settings(pools={"more": [{"name": "shared", "shared": {"memory": "4Gi"}}]})
-MEMORY = {
-    "name": "d1",
-    "allowMultipleAllocations": True,
-    "capacity": {"memory": {"value": "4Gi"}},
-}
+MEMORY = {"name": "d1", "allowMultipleAllocations": True, "capacity": {"memory": {"value": "4Gi"}}}
 
 
 def shared_node() -> recording.Commit:
@@ -56,9 +52,7 @@ CONSUMPTION = cases(
 
 # ----------------------------------------------------------------------------- several schedulers
 
-TWO = settings(
-    subject={"schedulers": [{"scheduler_name": "one"}, {"scheduler_name": "two"}]},
-)
+TWO = settings(subject={"schedulers": [{"scheduler_name": "one"}, {"scheduler_name": "two"}]})
 
 
 def allocated_by(process: str, name: str, device: str) -> Sequence[recording.Commit]:
@@ -87,10 +81,7 @@ SCHEDULERS = cases(
 
 RESERVED: Object = {
     "requirements": plans.Requirements(
-        allocations_min=0,
-        pods_running_min=0,
-        reservations_min=2,
-        examined=["claim_reservations"],
+        allocations_min=0, pods_running_min=0, reservations_min=2, examined=["claim_reservations"]
     )
 }
 
@@ -150,10 +141,7 @@ EVICTING: Object = {
         "subject": {"claim_controller": "python"},
     },
     "requirements": plans.Requirements(
-        allocations_min=0,
-        pods_running_min=0,
-        reservations_min=0,
-        examined=["evicted_pods"],
+        allocations_min=0, pods_running_min=0, reservations_min=0, examined=["evicted_pods"]
     ),
     "resources": ["resourceclaims", "pods", "resourceslices"],
 }

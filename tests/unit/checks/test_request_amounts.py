@@ -12,11 +12,21 @@ import pytest
 from harness.checks import request_amounts
 from harness.checks.observed import observed_slices
 from harness.model import quantities
+from tests.support import text_tables
 
 DRIVER = "gpu.example"
-RANGE = {"default": "2", "validRange": {"min": "2", "max": "8", "step": "3"}}
-VALUES = {"default": "2", "validValues": ["2", "4", "1Ki"]}
-FRACTIONS = {"default": "500m", "validRange": {"min": "500m", "step": "500m"}}
+POLICIES: dict[str, dict[str, Any]] = {
+    "DEFAULT": {"default": "4"},
+    "DEFAULT_BEYOND": {"default": "7", "validRange": {"min": "1", "max": "5"}},
+    "RANGE": {"default": "2", "validRange": {"min": "2", "max": "8", "step": "3"}},
+    "FROM_2": {"validRange": {"min": "2"}},
+    "UP_TO_5": {"validRange": {"max": "5"}},
+    "NO_STEP": {"validRange": {"min": "1", "step": "0"}},
+    "NANOS": {"validRange": {"min": "0", "step": "5n"}},
+    "EXBIBYTES": {"validRange": {"min": "1", "step": "1Ei"}},
+    "VALUES": {"default": "2", "validValues": ["2", "4", "1Ki"]},
+    "FRACTIONS": {"default": "500m", "validRange": {"min": "500m", "step": "500m"}},
+}
 MEMORY: dict[str, Any] = {"memory": {"value": "10"}}
 
 
@@ -27,68 +37,19 @@ def taken(
     return request_amounts.of_device(device, DRIVER, asked)
 
 
-@pytest.mark.parametrize(
-    ("value", "policy", "asked", "amounts", "refusal"),
-    [
-        # Without a policy: what is asked for, or everything.
-        ("10", None, None, ["10"], ""),
-        ("10", None, "3", ["3"], ""),
-        ("10", None, "0", ["0"], ""),
-        ("10", None, "10", ["10"], ""),
-        ("10", None, "11", ["11"], "takes 11, of 10 that there are"),
-        ("10", None, "-1", ["-1"], "takes -1, which is less than nothing"),
-        ("-1", None, None, ["-1"], "takes -1, which is less than nothing"),
-        ("8Gi", None, "8589934592", ["8Gi"], ""),
-        # A default alone.
-        ("10", {"default": "4"}, None, ["4"], ""),
-        ("10", {"default": "4"}, "3", ["3"], ""),
-        ("3", {"default": "4"}, None, ["4"], "takes 4, of 3 that there are"),
-        # A range: its minimum, or the next of its steps, up to its maximum.
-        ("10", RANGE, None, ["2"], ""),
-        ("10", RANGE, "0", ["2"], ""),
-        ("10", RANGE, "2", ["2"], ""),
-        ("10", RANGE, "3", ["5"], ""),
-        ("10", RANGE, "5", ["5"], ""),
-        ("10", RANGE, "5001m", ["8"], ""),
-        ("10", RANGE, "8", ["8"], ""),
-        ("20", RANGE, "9", ["11"], "takes 11, which its request policy does not allow"),
-        ("10", {"validRange": {"min": "2"}}, "3", ["3"], ""),
-        ("10", {"validRange": {"min": "2"}}, "1", ["2"], ""),
-        ("10", {"validRange": {"max": "5"}}, "6", ["6"], "request policy does not allow"),
-        ("10", {"default": "7", "validRange": {"min": "1", "max": "5"}}, None, ["7"], ""),
-        ("10", {"validRange": {"min": "1", "step": "0"}}, "3", ["3"], ""),
-        # Fractions are exact; older releases count with integers, and take more.
-        ("10", FRACTIONS, "1200m", ["1500m"], ""),
-        ("10", FRACTIONS, "300m", ["500m"], ""),
-        ("1700m", FRACTIONS, "1200m", ["1500m"], ""),
-        ("1", {"validRange": {"min": "0", "step": "5n"}}, "7n", ["10n"], ""),
-        # Values: the next one.
-        ("2Ki", VALUES, None, ["2"], ""),
-        ("2Ki", VALUES, "1", ["2"], ""),
-        ("2Ki", VALUES, "3", ["4"], ""),
-        ("2Ki", VALUES, "4", ["4"], ""),
-        ("2Ki", VALUES, "5", ["1Ki"], ""),
-        ("2Ki", VALUES, "1025", ["1025"], "takes 1025, which its request policy does not allow"),
-        # Beyond 64 bits, where floats are no longer exact.
-        ("20E", None, "18446744073709551617", ["18446744073709551617"], ""),
-        ("20E", None, None, ["2e19"], ""),
-        ("16Ei", {"validRange": {"min": "1", "step": "1Ei"}}, "15Ei", ["17293822569102704641"], ""),
-        ("1e20", None, "100E", ["1e20"], ""),
-        (
-            "100E",
-            None,
-            "100000000000000000001",
-            ["100000000000000000001"],
-            "of 100E that there are",
-        ),
-    ],
-)
-def test_one_capacity(
-    value: str, policy: Any, asked: str | None, amounts: list[str], refusal: str
-) -> None:
-    entry = {"value": value} | ({"requestPolicy": policy} if policy else {})
-    found = taken({"memory": entry}, {} if asked is None else {"memory": asked})["memory"]
-    assert found.amounts == {quantities.amount(text) for text in amounts}
+ANSWERS = [
+    pytest.param(question, amount, " ".join(refusal), id=question)
+    for _, (question, amount, *refusal) in text_tables.rows(__file__, "request_amounts.txt")
+]
+
+
+@pytest.mark.parametrize(("question", "amount", "refusal"), ANSWERS)
+def test_one_capacity(question: str, amount: str, refusal: str) -> None:
+    said, _, policy = question.partition(" by ")
+    asked, _, value = said.partition(" of ")
+    entry = {"value": value} | ({"requestPolicy": POLICIES[policy]} if policy else {})
+    found = taken({"memory": entry}, {} if asked == "all" else {"memory": asked})["memory"]
+    assert found.amounts == {quantities.amount(amount)}
     assert refusal in found.refusal
     assert bool(refusal) is bool(found.refusal)
 
