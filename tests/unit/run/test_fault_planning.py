@@ -11,10 +11,12 @@ from harness.faults import injection, matching
 from harness.history import plans
 from harness.run import fault_planning
 from harness.scenario import claim_specs, specs
+from tests.support import cases
 
 EMBEDDED = interfaces.Capabilities()
 ON_DISK = interfaces.Capabilities(restarts_api_server=True)
 SHARED = interfaces.Capabilities(exclusive=False, claim_controller=True, restarts_api_server=True)
+CLUSTERS = {"embedded": EMBEDDED, "shared": SHARED, "on disk": ON_DISK}
 STATUS = {"resource": "resourceclaims", "subresource": "status", "verbs": ["update"]}
 CHURN = {"profile": "churn"}
 AT_ONCE = {"profile": "all-at-once", "pods": 10}
@@ -178,44 +180,7 @@ def test_every_kind_of_traffic_has_a_rule_and_a_sentence(fault: dict[str, Any], 
     assert "scheduler" in found.text
 
 
-@pytest.mark.parametrize(
-    ("fault", "text"),
-    [
-        (
-            {"kind": "lose-response", "times": 20, "on": STATUS},
-            (
-                "Each (at most 20) update of resourceclaims/status of scheduler is carried out, and its "
-                "answer is lost."
-            ),
-        ),
-        (
-            {"kind": "delay-events", "seconds": 0.5, "on": {"resource": "pods"}, "duration_s": 3},
-            "Each watch event of pods of scheduler arrives 0.5 s late, for 3 s.",
-        ),
-        (
-            {"kind": "drop-watch", "every": 22, "skip": 5, "times": 2, "probability": 0.5},
-            "Each 22nd (at most 2, after the first 5, with probability 0.5) watch event of any resource of scheduler is not sent; the watch's connection closes instead.",
-        ),
-        (
-            {"kind": "reject", "code": 429, "retry_after_s": 2, "every": 11},
-            "Each 11th call of any resource of scheduler is answered 429 with Retry-After 2 s and not carried out.",
-        ),
-        (
-            {"kind": "kill-process", "start_s": 2, "times": 3},
-            (
-                "Scheduler is killed and starts again 0.5 s later, 3 times, 2 s apart, from 2 s after the "
-                "start of the load."
-            ),
-        ),
-        (
-            {"kind": "drop-watch", "on": {"role": "recorder"}},
-            (
-                "Each watch event of any resource of recorder is not sent; the watch's connection closes "
-                "instead. The recorder's evidence is not complete then, so that the verdict is UNKNOWN."
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("fault", "text"), cases.read(__file__, "sentences"))
 def test_a_sentence_says_what_a_fault_does(fault: dict[str, Any], text: str) -> None:
     assert one(fault).text == text
 
@@ -243,132 +208,12 @@ KUBE = ({"kind": "kube-scheduler"},)
 OTHERS = ({"kind": "external", "scheduler_name": "volcano"},)
 
 
-@pytest.mark.parametrize(
-    ("fault", "settings", "words"),
-    [
-        (
-            {"kind": "drop-watch", "on": {"role": "claim-controller"}},
-            {"controller": "cluster"},
-            ["the cluster runs its own ResourceClaim controller", "remove the fault"],
-        ),
-        (
-            {"kind": "kill-process", "role": "claim-controller"},
-            {"controller": "cluster"},
-            ["the cluster runs its own ResourceClaim controller"],
-        ),
-        (
-            {"kind": "drop-watch"},
-            {"schedulers": ({"kind": "cluster"},)},
-            ["schedulers that the run starts, got subject 'cluster'", "--subject kube-scheduler"],
-        ),
-        ({"kind": "kill-process"}, {"schedulers": OTHERS}, ["got subject 'external'"]),
-        ({"kind": "take-over"}, {"schedulers": OTHERS}, ["got subject 'external'"]),
-        (
-            {"kind": "lose-response", "on": {"verbs": ["watch"]}},
-            {},
-            ["on.verbs among get, list, create", "for lose-response, got watch"],
-        ),
-        (
-            {"kind": "delay-events", "seconds": 1, "on": {"verbs": ["update"]}},
-            {},
-            ["on.verbs among watch for delay-events, got update"],
-        ),
-        (
-            {"kind": "stale-list", "seconds": 1, "on": {"verbs": ["update"]}},
-            {},
-            ["on.verbs among get, list for stale-list, got update"],
-        ),
-        (
-            {"kind": "truncate-response", "on": {"verbs": ["watch", "list"]}},
-            {},
-            ["without watch beside others", "two faults"],
-        ),
-        (
-            {"kind": "drop-watch", "on": {"resource": "pods", "subresource": "status"}},
-            {},
-            ["watches show whole objects, got 'status'"],
-        ),
-        (
-            {"kind": "starve-bookmarks", "on": {"name": "claim-*"}},
-            {},
-            ["bookmarks belong to no object, got 'claim-*'"],
-        ),
-        (
-            {"kind": "lose-response", "on": {"resource": "pods", "verbs": ["list"], "name": "a"}},
-            {},
-            ["list name no object, got 'a'"],
-        ),
-        (
-            {"kind": "lose-response", "on": {"subresource": "status"}},
-            {},
-            ["on.resource with on.subresource, got only 'status'"],
-        ),
-        (
-            {"kind": "lose-response", "on": {"resource": "resourceclaim"}},
-            {},
-            ["got 'resourceclaim'. Did you mean 'resourceclaims'?"],
-        ),
-        (
-            {"kind": "lose-response", "on": {"resource": "pods", "verbs": ["delete"]}},
-            {},
-            ["got delete of pods, and it never does that", "create pods/binding"],
-        ),
-        (
-            {"kind": "reject", "code": 500, "on": {"role": "load", "resource": "nodes"}},
-            {},
-            ["one that load uses (pods, resourceclaims, resourceclaimtemplates), got 'nodes'"],
-        ),
-        (
-            {"kind": "lose-response", "on": {**STATUS, "name": "job-*"}},
-            {"traffic": AT_ONCE},
-            ["resourceclaims of this run can have, such as 'claim-0000', got 'job-*'"],
-        ),
-        (
-            {"kind": "lose-response", "on": {**STATUS, "name": "claim-0010"}},
-            {"traffic": AT_ONCE},
-            ["got 'claim-0010'"],
-        ),
-        (
-            {"kind": "touch-objects", "resource": "nodes", "object_name": "node-*"},
-            {},
-            ["nodes of this run can have, such as 'worker-0', got 'node-*'"],
-        ),
-        (
-            {"kind": "touch-objects", "resource": "pods", "object_name": "pod-1"},
-            {},
-            ["such as 'traffic-0*', got 'pod-1'"],
-        ),
-        (
-            {"kind": "restart-api-server"},
-            {"on": EMBEDDED},
-            ["whose API server can be restarted on its data, got 'embedded'", "storage=disk"],
-        ),
-        (
-            {"kind": "restart-api-server"},
-            {"on": SHARED, "provider": "kubeconfig", "controller": "cluster"},
-            ["others would lose their API server", "--cluster embedded, local or kind"],
-        ),
-        (
-            {"kind": "pause-process", "seconds": 500},
-            {},
-            ["it takes 500 s from 0 s", "cannot be healed before"],
-        ),
-        (
-            {"kind": "restart-process", "times": 100, "interval_s": 5},
-            {},
-            ["it takes 495 s"],
-        ),
-        (
-            {"kind": "drop-watch", "start_s": 3000},
-            {},
-            ["start_s below 70", "got 3000"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("fault", "settings", "words"), cases.read(__file__, "refused"))
 def test_what_cannot_work(
     fault: dict[str, Any], settings: dict[str, Any], words: list[str]
 ) -> None:
-    text = refusal(fault, **settings)
+    on = CLUSTERS[settings.get("on", "on disk")]
+    text = refusal(fault, **settings | {"on": on})
     assert text.startswith(f"fault {fault['kind']}: expected ")
     assert "\n" not in text
     for word in words:

@@ -7,6 +7,7 @@ import pytest
 
 from harness.apiserver.patch import json_patches
 from harness.apiserver.scheme import resources
+from tests.support import cases
 
 R = resources
 
@@ -132,82 +133,11 @@ def test_results_of_an_allocation_are_one_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "document", "patch", "expected"),
-    [
-        (
-            R.PODS,
-            {"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b"}]}},
-            {"spec": {"containers": [{"name": "a", "image": "2"}]}},
-            {"spec": {"containers": [{"name": "a", "image": "2"}, {"name": "b"}]}},
-        ),
-        (
-            R.PODS,
-            {"spec": {"containers": [{"name": "a", "env": [{"name": "x", "value": "1"}]}]}},
-            {"spec": {"containers": [{"name": "a", "env": [{"name": "y", "value": "2"}]}]}},
-            {
-                "spec": {
-                    "containers": [
-                        {
-                            "name": "a",
-                            "env": [{"name": "y", "value": "2"}, {"name": "x", "value": "1"}],
-                        }
-                    ]
-                }
-            },
-        ),
-        (
-            R.PODS,
-            {"status": {"conditions": [{"type": "Ready", "status": "False"}]}},
-            {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
-            {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
-        ),
-        (
-            R.CONFIGMAPS,
-            {"metadata": {"finalizers": ["a", "b"]}},
-            {"metadata": {"finalizers": ["b", "c"]}},
-            {"metadata": {"finalizers": ["a", "b", "c"]}},
-        ),
-        (
-            R.CONFIGMAPS,
-            {"metadata": {"finalizers": ["a", "b"]}},
-            {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}},
-            {"metadata": {"finalizers": ["b"]}},
-        ),
-        (
-            R.CONFIGMAPS,
-            {"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2"}]}},
-            {"metadata": {"ownerReferences": [{"uid": "1", "$patch": "delete"}]}},
-            {"metadata": {"ownerReferences": [{"uid": "2"}]}},
-        ),
-        (R.CONFIGMAPS, {"data": {"a": "1", "b": "2"}}, {"data": {"a": None}}, {"data": {"b": "2"}}),
-        (
-            R.CONFIGMAPS,
-            {"data": {"a": "1"}},
-            {"data": {"$patch": "replace", "b": "2"}},
-            {"data": {"b": "2"}},
-        ),
-        (R.CONFIGMAPS, {"data": {"a": "1"}}, {"data": {"$patch": "delete"}}, {"data": {}}),
-        (
-            R.CONFIGMAPS,
-            {"data": {"a": "1", "b": "2"}},
-            {"data": {"$retainKeys": ["b", "c"], "c": "3"}},
-            {"data": {"b": "2", "c": "3"}},
-        ),
-        (
-            R.PODS,
-            {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}},
-            {
-                "spec": {
-                    "$setElementOrder/containers": [{"name": "c"}, {"name": "b"}, {"name": "a"}],
-                    "containers": [{"name": "c"}],
-                }
-            },
-            {"spec": {"containers": [{"name": "c"}, {"name": "b"}, {"name": "a"}]}},
-        ),
-    ],
+    ("resource", "document", "patch", "expected"), cases.read(__file__, "strategic")
 )
-def test_strategic_patch(resource: Any, document: Any, patch: Any, expected: Any) -> None:
-    assert json_patches.strategic_patch(resource, document, patch) == expected
+def test_strategic_patch(resource: str, document: Any, patch: Any, expected: Any) -> None:
+    found = getattr(R, resource.upper())
+    assert json_patches.strategic_patch(found, document, patch) == expected
 
 
 def test_items_without_their_key_are_refused(refuses: Any) -> None:

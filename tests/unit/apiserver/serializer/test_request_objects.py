@@ -7,6 +7,7 @@ import pytest
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
 from harness.apiserver.serializer import request_objects, request_patches
+from tests.support import cases
 
 CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 
@@ -76,44 +77,10 @@ def test_positions_in_lists_are_told():
     assert warnings == ['unknown field "spec.devices.requests[1].count"']
 
 
-@pytest.mark.parametrize(
-    ("resource", "document", "why"),
-    [
-        (
-            resources.PODS,
-            {"spec": {"containers": "x"}},
-            "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type list",
-        ),
-        (
-            resources.PODS,
-            {"spec": {"priority": 1.5}},
-            "json: cannot unmarshal number into Go struct field PodSpec.spec.priority of type int32",
-        ),
-        (
-            resources.CLAIMS,
-            {"spec": {"devices": {"requests": [{"name": 5}]}}},
-            "json: cannot unmarshal number into Go struct field DeviceRequest.spec.devices.requests.name of type string",
-        ),
-        (
-            resources.CONFIGMAPS,
-            {"metadata": {"labels": "x"}},
-            "json: cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map",
-        ),
-        (
-            resources.SLICES,
-            {"spec": {"pool": "x"}},
-            "json: cannot unmarshal string into Go struct field ResourceSliceSpec.spec.pool of type object",
-        ),
-        (resources.SECRETS, {"data": {"a": "1"}}, "illegal base64 data at input byte 0"),
-        (
-            resources.PODS,
-            {"spec": {"overhead": {"cpu": "lots"}}},
-            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("resource", "document", "why"), cases.read(__file__, "wrong_types"))
 @pytest.mark.parametrize("directive", ["", "Ignore", "Strict"])
 def test_wrong_types_are_always_refused(resource, document, why, directive):
+    resource = getattr(resources, resource.upper())
     kind = resource.kind
     message = f'{kind} in version "v1" cannot be handled as a {kind}: {why}'
     assert refusal(document, resource, directive) == message

@@ -14,6 +14,7 @@ import pytest
 
 from harness import clocks
 from harness.apiserver.server import http_parsing, server_limits, servers
+from tests.support import cases
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -297,36 +298,7 @@ def test_a_reader_reads(live: Any) -> None:
         assert live.call("GET", path, token="less-of-a-secret")[0] == 200
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "message"),
-    [
-        (
-            "POST",
-            CONFIGMAPS,
-            (
-                'configmaps is forbidden: User "flake-hunt-reader" cannot create resource "configmaps" in API group "" '
-                'in the namespace "default"'
-            ),
-        ),
-        (
-            "PUT",
-            "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status",
-            (
-                'resourceclaims.resource.k8s.io "c" is forbidden: User "flake-hunt-reader" cannot update resource '
-                '"resourceclaims/status" in API group "resource.k8s.io" in the namespace "default"'
-            ),
-        ),
-        (
-            "DELETE",
-            "/api/v1/nodes",
-            (
-                'nodes is forbidden: User "flake-hunt-reader" cannot deletecollection resource "nodes" in API group "" '
-                "at the cluster scope"
-            ),
-        ),
-        ("POST", "/nowhere", 'forbidden: User "flake-hunt-reader" cannot post path "/nowhere"'),
-    ],
-)
+@pytest.mark.parametrize(("method", "path", "message"), cases.read(__file__, "refused_writes"))
 def test_a_reader_does_not_write(live: Any, method: str, path: str, message: str) -> None:
     status, body = live.call(method, path, {"metadata": {"name": "c"}}, token="less-of-a-secret")
     assert (status, body["reason"], body["message"]) == (403, "Forbidden", message)

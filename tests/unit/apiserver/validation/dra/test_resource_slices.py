@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.validation.dra import resource_slices
+from tests.support import cases
 
 Document = dict[str, Any]
 TERM = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
@@ -25,42 +26,10 @@ def device(**fields: Any) -> Document:
     return {"name": "d0", **fields}
 
 
-SPECS = [
-    ({"nodeName": None, "nodeSelector": {"nodeSelectorTerms": [TERM]}}, []),
-    ({"nodeName": None, "allNodes": True}, []),
-    ({"nodeName": None, "perDeviceNodeSelection": True, "devices": [device(allNodes=True)]}, []),
-    ({"devices": None, "sharedCounters": [{"name": "c", "counters": {"a": {"value": "1"}}}]}, []),
-    ({"nodeName": "", "allNodes": True}, [("spec.nodeName", "Invalid")]),
-    ({"allNodes": False}, [("spec.allNodes", "Invalid")]),
-    ({"nodeName": None}, [("spec", "Required")]),
-    ({"allNodes": True}, [("spec", "Invalid")]),
-    (
-        {"nodeName": None, "nodeSelector": {"nodeSelectorTerms": [TERM, TERM]}},
-        [("spec.nodeSelector.nodeSelectorTerms", "Invalid")],
-    ),
-    ({"pool": {"name": "p"}}, [("spec.pool.resourceSliceCount", "Invalid")]),
-    ({"sharedCounters": [{"name": "c", "counters": {"a": {}}}]}, [("spec", "Invalid")]),
-    (
-        {"devices": None, "sharedCounters": [{"name": "C", "counters": {}}]},
-        [
-            ("spec.sharedCounters[0].name", "Invalid"),
-            ("spec.sharedCounters[0].counters", "Required"),
-        ],
-    ),
-    (
-        {"devices": None, "sharedCounters": [{"name": "c", "counters": {"A_": {}}}] * 2},
-        [
-            ("spec.sharedCounters[0].counters", "Invalid"),
-            ("spec.sharedCounters[1].counters", "Invalid"),
-            ("spec.sharedCounters[1]", "Duplicate"),
-        ],
-    ),
-]
-
-
-@pytest.mark.parametrize(("spec", "wrong"), SPECS)
+@pytest.mark.parametrize(("spec", "wrong"), cases.read(__file__, "slices"))
 def test_slices(fields: Any, spec: Document, wrong: list[Any]) -> None:
-    assert fields(resource_slices.device_slice(device_slice(**spec))) == wrong
+    found = fields(resource_slices.device_slice(device_slice(**spec)))
+    assert found == list(map(tuple, wrong))
 
 
 CONSUMED = {"counterSet": "c", "counters": {"a": {"value": "1"}}}
@@ -137,62 +106,11 @@ def test_long_names_are_cut_in_paths(fields: Any) -> None:
     assert found == [(at, "TooLong"), (f"{at}[{'x' * 47}...{'x' * 46}]", "Invalid")]
 
 
-def policy(value: str = "10Gi", **policy: Any) -> Document:
-    return device(
-        allowMultipleAllocations=True, capacity={"m": {"value": value, "requestPolicy": policy}}
-    )
-
-
-POLICIES = [
-    (policy(), []),
-    (policy(default="1Gi"), []),
-    (policy(default="1Gi", validValues=["1Gi", "2Gi"]), []),
-    (policy(default="1024Mi", validRange={"min": "1Gi", "max": "4Gi", "step": "1Gi"}), []),
-    (
-        policy(validValues=["1Gi"]),
-        [".default: Required value: required when validValues is defined"],
-    ),
-    (
-        policy(default="3Gi", validValues=["2Gi", "1Gi"]),
-        [
-            '.validValues[1]: Invalid value: "1Gi": values must be sorted in ascending order',
-            '.validValues: Invalid value: "3Gi": default value is not valid according to the requestPolicy',
-        ],
-    ),
-    (
-        policy(default="1Gi", validValues=["1Gi", "1024Mi"]),
-        ['.validValues[1]: Duplicate value: "1073741824"'],
-    ),
-    (
-        policy(default="1Gi", validRange={"max": "20Gi"}),
-        [".validRange.min: Required value: required when validRange is defined"],
-    ),
-    (
-        policy(default="1Gi", validRange={"min": "1Gi", "max": "20Gi"}),
-        ['.validRange.max: Invalid value: "20Gi": max is larger than capacity value: 10Gi'],
-    ),
-    (
-        policy(default="1Gi", validRange={"min": "1Gi", "max": "4Gi", "step": "2Gi"}),
-        [
-            '.validRange.step: Invalid value: "4Gi": value is not a multiple of a given step (2Gi) from (1Gi)'
-        ],
-    ),
-    (
-        policy(default="8Gi", validRange={"min": "8Gi", "step": "3Gi"}),
-        [
-            '.validRange.step: Invalid value: "3Gi": one step 11Gi is larger than capacity value: 10Gi'
-        ],
-    ),
-    (
-        policy(default="1Gi", validRange={"min": "1Gi", "step": "-1"}),
-        ['.validRange.step: Invalid value: "-1": must be greater than zero'],
-    ),
-]
-
-
-@pytest.mark.parametrize(("document", "wrong"), POLICIES)
-def test_request_policies(lines: Any, document: Document, wrong: list[str]) -> None:
-    found = lines(resource_slices.device_slice(device_slice(document)))
+@pytest.mark.parametrize(("policy", "wrong"), cases.read(__file__, "policies"))
+def test_request_policies(lines: Any, policy: Document, wrong: list[str]) -> None:
+    capacity = {"m": {"value": "10Gi", "requestPolicy": policy}}
+    shared = device(allowMultipleAllocations=True, capacity=capacity)
+    found = lines(resource_slices.device_slice(device_slice(shared)))
     assert found == [f"spec.devices[0].capacity[m].requestPolicy{line}" for line in wrong]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.validation.pod import pod_status
+from tests.support import cases
 
 Document = dict[str, Any]
 ENDED = {"name": "c", "state": {"terminated": {"exitCode": 1}}}
@@ -80,42 +81,15 @@ def test_success_is_not_tried_again(fields: Any) -> None:
 MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
 
 
-@pytest.mark.parametrize(
-    ("name", "mappings", "wrong"),
-    [
-        ("claim-1", [MAPPING], []),
-        ("claim-1", [MAPPING, MAPPING | {"requestName": "s"}], []),
-        ("", [MAPPING], [("resourceClaimName", "Required")]),
-        ("No_name", [MAPPING], [("resourceClaimName", "Invalid")]),
-        ("claim-1", [], [("requestMappings", "Required")]),
-        (
-            "claim-1",
-            [MAPPING | {"containerName": "d"}],
-            [("requestMappings[0].containerName", "Invalid")],
-        ),
-        (
-            "claim-1",
-            [MAPPING | {"resourceName": "cpu"}],
-            [("requestMappings[0].resourceName", "Invalid")],
-        ),
-        ("claim-1", [MAPPING | {"requestName": "R/1"}], [("requestName", "Invalid")]),
-        (
-            "claim-1",
-            [MAPPING, MAPPING],
-            [
-                (f"requestMappings[1].{key}", "Duplicate")
-                for key in ("containerName", "resourceName", "requestName")
-            ],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "mappings", "wrong"), cases.read(__file__, "mappings"))
 def test_the_claim_of_extended_resources(
-    name: str, mappings: list[Any], wrong: list[tuple[str, str]], fields: Any
+    name: str, mappings: list[Any], wrong: list[list[str]], fields: Any
 ) -> None:
     """Requests of init containers and containers alike can be mapped to requests of the claim."""
     container = {"name": "c", "resources": {"requests": {"example.com/gpu": "2"}}}
+    changed = [MAPPING | change for change in mappings]
     status = {
-        "extendedResourceClaimStatus": {"resourceClaimName": name, "requestMappings": mappings}
+        "extendedResourceClaimStatus": {"resourceClaimName": name, "requestMappings": changed}
     }
     for key in ("containers", "initContainers"):
         document = pod(status, **{key: [container]})
