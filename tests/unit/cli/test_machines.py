@@ -2,12 +2,13 @@
 
 import json
 import pathlib
+import shlex
 from typing import Any
 
 import pytest
 
 from harness.campaign.sharding import sharded_plans
-from tests.support import schemas, shards
+from tests.support import cases, schemas, shards
 
 
 @pytest.fixture(autouse=True)
@@ -41,35 +42,12 @@ def test_a_plan_of_a_test_has_its_scenarios_and_controls(flake_hunt: Any) -> Non
     assert {run.purpose for run in plan.runs} == {"subject", "control", "hazard", "remedy"}
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ["shards", "plan", "--shards", "900", "hunt", "pod-churn"],
-            "expected --shards to be at most",
-        ),
-        (["shards", "plan", "--shards", "0", "hunt"], "expected at least 1"),
-        (["shards", "plan", "run"], "got 'run': name one of them"),
-        (["shards", "plan", "hunt", "--jobs", "2"], "got --jobs too"),
-        (
-            ["shards", "plan", "hunt", "nonsense"],
-            "expected a scenario file or the name of a shipped one",
-        ),
-        (["hunt", "--shard", "1/2"], "expected --plan FILE with --shard 1/2"),
-        (["hunt", "--plan", "none.json"], "none.json, which cannot be read"),
-        (["hunt", "pod-churn", "--plan", "p.json", "--repeat", "2"], "scenario, --repeat too"),
-        (["hunt", "--plan", "p.json", "--seed", "1"], "--seed too: leave that out"),
-        (["hunt", "--plan", "p.json", "--shard", "4/3"], "expected --shard 1/3 to 3/3"),
-        (["hunt", "--plan", "p.json", "--shard", "1/3", "--jobs", "5000"], "expected --jobs"),
-        (["shards", "merge"], "SHARD"),
-        (["shards", "merge", "none"], "which is no folder"),
-    ],
-)
+@pytest.mark.parametrize(("command", "message"), cases.read(__file__, "bad"))
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    flake_hunt: Any, words: list[str], message: str
+    flake_hunt: Any, command: str, message: str
 ) -> None:
     sharded_plans.write(pathlib.Path("p.json"), shards.plan())
-    code, _, err = flake_hunt(*words)
+    code, _, err = flake_hunt(*shlex.split(command))
     assert code == 2
     assert message in err
     assert [path.name for path in pathlib.Path().iterdir()] == ["p.json"]

@@ -11,6 +11,7 @@ import pytest
 from harness.comparison import comments, comparing, documents
 from harness.comparison.documents import Answer
 from tests.histories import archives
+from tests.support import cases
 
 CONTROL = {"scenario": "churn", "subject": "gather-not-atomic", "purpose": "control"}
 CAUGHT, MISSED = CONTROL | {"caught": 1}, CONTROL | {"caught": 0}
@@ -46,25 +47,7 @@ def comment(tmp_path: pathlib.Path, base: str, change: str, **options: Any) -> s
     return comments.markdown(compare(first, second))
 
 
-@pytest.mark.parametrize(
-    ("base", "change", "begins"),
-    [
-        (
-            "V" * 9,
-            "I" * 9,
-            "worse than the base, by more than chance.** churn (correct): change is w",
-        ),
-        (
-            "I" * 9,
-            "V" * 9,
-            "better than the base, by more than chance.** churn (correct): change is",
-        ),
-        ("V" * 12, "V" * 12, "no difference found.** no difference found: INVALID in base 0 of 12"),
-        ("VI" * 15, "VI" * 15, "no difference found.** no difference found: INVALID in base 15 of"),
-        ("VVV", "VVV", "nothing found, with this change or without it.** cannot tell, fewer than"),
-        ("VVV", "VVI", "cannot tell whether this change is worse.** cannot tell, fewer than 4"),
-    ],
-)
+@pytest.mark.parametrize(("base", "change", "begins"), cases.read(__file__, "answers"))
 def test_it_begins_with_the_answer(
     tmp_path: pathlib.Path, base: str, change: str, begins: str
 ) -> None:

@@ -10,7 +10,7 @@ from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
 from harness.report.causes import deciding_writes, step_sentences, strip_pictures, strips
 from tests.histories import building
-from tests.support import page_markup
+from tests.support import cases, page_markup
 from tests.unit.report import races
 
 
@@ -78,29 +78,11 @@ def _step(thread: str, name: str, **fields: Any) -> records.Step:
     return records.Step(seq=0, ts_ns=1_500_000, thread=thread, name=name, fields=fields)
 
 
-STEPS = {
-    "-0.500 ms: the scheduler plans D1 for claim A": _step(
-        "scheduling", "in-flight.added", device="d/p/D1", claim="uid-a"
-    ),
-    "-0.500 ms: binder 2 removes claim A from the claims in flight": _step(
-        "binder-2", "in-flight.removed", claim="uid-a"
-    ),
-    "-0.500 ms: binder 2 of scheduler.2 removes claim A from the claims in flight": _step(
-        "scheduler.2/binder-2", "in-flight.removed", claim="uid-a"
-    ),
-    "-0.500 ms: the scheduler removes (no claim) from the claims in flight": _step(
-        "scheduling", "in-flight.removed"
-    ),
-    "-0.500 ms: main lists 2 pods from the newest state": _step(
-        "main", "remedy.listed", resource="pods", count=2
-    ),
-    "-0.500 ms: main lists 3 claims from the newest state": _step("main", "remedy.listed", count=3),
-}
-
-
-@pytest.mark.parametrize(("expected", "step"), STEPS.items(), ids=list(STEPS))
-def test_a_step_is_told_in_a_sentence(expected: str, step: records.Step) -> None:
-    assert step_sentences.tell([step], {"uid-a": "claim A"}, origin_ns=2_000_000) == [(1, expected)]
+@pytest.mark.parametrize(("expected", "step"), cases.read(__file__, "steps").items())
+def test_a_step_is_told_in_a_sentence(expected: str, step: tuple[str, str, Any]) -> None:
+    thread, name, fields = step
+    made = _step(thread, name, **fields)
+    assert step_sentences.tell([made], {"uid-a": "claim A"}, origin_ns=2_000_000) == [(1, expected)]
 
 
 def test_a_step_with_strange_fields_has_a_sentence() -> None:

@@ -14,7 +14,7 @@ from harness.cli.terminal import displaying, outputs
 from harness.history import directories, plans, records
 from harness.report import publishing, run_facts
 from tests.histories import building, damages, language
-from tests.support import page_markup
+from tests.support import cases, page_markup
 
 
 def _built(path: pathlib.Path, **changes: Any) -> directories.RunDirectory:
@@ -39,22 +39,7 @@ def test_the_page_tells_date_and_versions(tmp_path: pathlib.Path) -> None:
     assert "embedded, kube-apiserver v1.36.1" in page.texts
 
 
-PURPOSES: dict[str, tuple[dict[str, Any], str]] = {
-    "the subject": ({}, ""),
-    "a control": (
-        {"defects": ["gather-not-atomic"], "known_to_fail": "H1"},
-        "gather-not-atomic was switched on, to see whether the checks find it.",
-    ),
-    "a hazard": (
-        {"known_to_fail": "H1"},
-        "The scenario is known to fail without a remedy: H1 (The answer to an allocation is lost).",
-    ),
-    "a hazard without a page": (
-        {"known_to_fail": "mine"},
-        "The scenario is known to fail without a remedy: mine.",
-    ),
-    "a remedy": ({"known_to_fail": "H1", "remedies": ["keep-in-flight-until-known"]}, ""),
-}
+PURPOSES: dict[str, tuple[dict[str, Any], str]] = cases.read(__file__, "purposes")
 
 
 @pytest.mark.parametrize(("changes", "expected"), PURPOSES.values(), ids=PURPOSES)

@@ -8,6 +8,7 @@ from harness.apiserver.codec import json_codec
 from harness.apiserver.managedfields import apply_merge, server_side_apply
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.scheme import resources
+from tests.support import cases
 
 R = resources
 Document = dict[str, Any]
@@ -211,27 +212,7 @@ def test_bodies_that_are_no_configuration(body: bytes, message: str, refuses: An
         server_side_apply.read(R.CONFIGMAPS, body)
 
 
-@pytest.mark.parametrize(
-    ("document", "problem"),
-    [
-        ({"x": 1}, ".x: field not declared in schema"),
-        ({"data": 1}, ".data: expected map, got 1"),
-        (
-            {"data": {"a": True}},
-            ".data.a: expected string, got true",
-        ),
-        ({"immutable": "yes"}, ".immutable: expected boolean, got yes"),
-        (
-            {"metadata": {"finalizers": ["a", "a"]}},
-            '.metadata.finalizers: duplicate entries for key [="a"]',
-        ),
-        (
-            {"metadata": {"ownerReferences": [{"name": "x"}]}},
-            '.metadata.ownerReferences: element 0: associative list with keys has an element that omits all key fields ["uid"]',
-        ),
-        ({"x": 1, "y": 2}, "errors:\n  .x: field not declared in schema\n  .y: field not"),
-    ],
-)
+@pytest.mark.parametrize(("document", "problem"), cases.read(__file__, "misfits"))
 def test_configurations_that_do_not_fit_their_type(
     document: Document, problem: str, refuses: Any
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.scheme import resources
+from tests.support import cases
 
 R = resources
 Document = dict[str, Any]
@@ -151,31 +152,10 @@ def pod(**spec: Any) -> Document:
     return {"metadata": {"name": "p"}, "spec": {"containers": containers} | spec}
 
 
-@pytest.mark.parametrize(
-    ("document", "text"),
-    [
-        (pod(containers=[]), "spec.containers: Required value"),
-        (pod(containers=[{"name": "c"}]), "spec.containers[0].image: Required value"),
-        (pod(containers=[{"name": "c", "image": "i"}] * 2), "containers[1].name: Duplicate value"),
-        (pod(resourceClaims=[{"resourceClaimName": "x"}]), "resourceClaims[0].name: Required"),
-        (pod(resourceClaims=[{"name": "a"}]), "must specify one of"),
-        (
-            pod(
-                resourceClaims=[
-                    {"name": "a", "resourceClaimName": "x", "resourceClaimTemplateName": "y"}
-                ]
-            ),
-            "at most one of",
-        ),
-        (
-            pod(resourceClaims=[{"name": "a", "resourceClaimName": "x"}] * 2),
-            "resourceClaims[1].name: Duplicate value",
-        ),
-    ],
-)
-def test_pods_refuse(store: Any, refuses: Any, document: Document, text: str) -> None:
+@pytest.mark.parametrize(("spec", "text"), cases.read(__file__, "pods"))
+def test_pods_refuse(store: Any, refuses: Any, spec: Document, text: str) -> None:
     with refuses(422, "Invalid", text):
-        store.create(R.PODS, "default", document)
+        store.create(R.PODS, "default", pod(**spec))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from harness import errors
 from harness.cluster.doctor import diagnosis, requirements
 from tests.stand_ins import standing_in
+from tests.support import cases
 
 GOOD = {"MemTotal": 8 << 30}
 
@@ -57,26 +58,7 @@ def test_a_machine_that_has_everything(
 
 
 @pytest.mark.parametrize(
-    ("description", "part", "state", "remedy"),
-    [
-        ({"ApiVersion": "1.40"}, "container engine", "missing", "API 1.41 or newer (Docker 20.10)"),
-        ({"MemTotal": 1 << 30}, "engine's memory", "warning", "2048 MiB"),
-        (
-            {"CgroupVersion": "1"},
-            "cgroups",
-            "warning",
-            "failCgroupV1: false, which Flake Hunt sets",
-        ),
-        (
-            {
-                "CgroupVersion": "1",
-                "SecurityOptions": ["name=seccomp,profile=builtin", "name=rootless"],
-            },
-            "cgroups",
-            "missing",
-            "a rootless engine needs version 2: boot with systemd.unified_cgroup_hierarchy=1",
-        ),
-    ],
+    ("description", "part", "state", "remedy"), cases.read(__file__, "lacking")
 )
 def test_an_engine_that_lacks_something(
     monkeypatch: pytest.MonkeyPatch,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.validation.dra import resource_claims
+from tests.support import cases
 
 Document = dict[str, Any]
 EXACT = {"deviceClassName": "gpu.example", "allocationMode": "ExactCount", "count": 1}
@@ -18,42 +19,22 @@ def claim(*requests: Document, **devices: Any) -> Document:
     return {"spec": {"devices": {"requests": list(requests), **devices}}}
 
 
-AT = "spec.devices.requests[0].exactly"
-REQUESTS = [
-    (request(), []),
-    (request(allocationMode="All", count=0), []),
-    (request(tolerations=[{"operator": "Exists"}]), []),
-    (request(tolerations=[{}]), [(f"{AT}.tolerations[0].operator", "Required")]),
-    (
-        request(tolerations=[{"operator": "Exists", "value": "x"}]),
-        [(f"{AT}.tolerations[0].value", "Invalid")],
-    ),
-    (
-        request(tolerations=[{"operator": "Equal", "key": "a b", "effect": "Now"}]),
-        [
-            (f"{AT}.tolerations[0].key", "Invalid"),
-            (f"{AT}.tolerations[0].effect", "NotSupported"),
-        ],
-    ),
-    (request(selectors=[{}]), [(f"{AT}.selectors[0].cel", "Required")]),
-    (
-        request(deviceClassName="Bad_", count=0),
-        [(f"{AT}.deviceClassName", "Invalid"), (f"{AT}.count", "Invalid")],
-    ),
-    (
-        {"name": "r", "firstAvailable": [{"name": "a/b", **EXACT}]},
-        [("spec.devices.requests[0].firstAvailable[0].name", "Invalid")],
-    ),
-    (
-        {"name": "r", "firstAvailable": [{"name": "a", **EXACT}, {"name": "a", **EXACT}]},
-        [("spec.devices.requests[0].firstAvailable[1]", "Duplicate")],
-    ),
-]
+AT = "spec.devices.requests[0]"
 
 
-@pytest.mark.parametrize(("document", "wrong"), REQUESTS)
-def test_requests(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(resource_claims.claim(claim(document))) == wrong
+@pytest.mark.parametrize(("change", "wrong"), cases.read(__file__, "requests"))
+def test_requests(fields: Any, change: Document, wrong: list[Any]) -> None:
+    found = fields(resource_claims.claim(claim(request(**change))))
+    assert found == [(f"{AT}.exactly.{field}", reason) for field, reason in wrong]
+
+
+@pytest.mark.parametrize(
+    ("names", "wrong"), [(["a/b"], ("[0].name", "Invalid")), (["a", "a"], ("[1]", "Duplicate"))]
+)
+def test_names_of_alternatives(fields: Any, names: list[str], wrong: tuple[str, str]) -> None:
+    either = {"name": "r", "firstAvailable": [{"name": name, **EXACT} for name in names]}
+    (found,) = fields(resource_claims.claim(claim(either)))
+    assert found == (f"{AT}.firstAvailable{wrong[0]}", wrong[1])
 
 
 def config(driver: Any = "d", parameters: Any = None, **more: Any) -> Document:
