@@ -18,48 +18,12 @@ from harness.client import apis, transports
 from harness.cluster.dra import kubelet_defects
 from harness.cluster.kubelet_api import channels, preparations, services
 from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
+from tests.support import cases
 from tests.unit.cluster.driver import driving
 
 pytestmark = pytest.mark.e2e
 
 NAME, NODE = driving.NAME, driving.NODE
-CDI_SCHEMA = {
-    "type": "object",
-    "required": ["cdiVersion", "kind", "devices"],
-    "additionalProperties": False,
-    "properties": {
-        "cdiVersion": {"pattern": r"^\d+\.\d+\.\d+$"},
-        "kind": {
-            "pattern": r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$"
-        },
-        "annotations": {"type": "object"},
-        "containerEdits": {"$ref": "#/definitions/edits"},
-        "devices": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["name", "containerEdits"],
-                "additionalProperties": False,
-                "properties": {
-                    "name": {"pattern": r"^[A-Za-z0-9]([-_.:A-Za-z0-9]*[A-Za-z0-9])?$"},
-                    "annotations": {"type": "object"},
-                    "containerEdits": {"$ref": "#/definitions/edits"},
-                },
-            },
-        },
-    },
-    "definitions": {
-        "edits": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                "env": {"type": "array", "items": {"pattern": r"^[^=\x00]+=[^\x00]*$"}},
-            },
-        }
-    },
-}
-"""The parts of the CDI specification that our files use; nothing else may be in them."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,7 +85,7 @@ def test_a_kubelet_finds_it_and_has_claims_prepared(
             driving.uid(b): f"device {NAME}/{NODE}/d-0 is prepared for claim {driving.uid(a)}",
         }
         [document] = driver.documents()
-        jsonschema.validate(document, CDI_SCHEMA)
+        jsonschema.validate(document, cases.read(__file__, "cdi"))
         assert document["devices"][0]["containerEdits"]["env"] == [
             "claim_a_gpu=true",
             "user_mode=fast",
