@@ -11,36 +11,15 @@ import pytest
 
 import harness.conformance.drivers.driver_calls  # noqa: F401 - sets a variable of gRPC once
 from tests.e2e import running
+from tests.support import cases
 from tests.support.called_commands import FlakeHunt
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "dra-driver"
 ARGUMENTS = "{kubeconfig} {node} {driver} {plugins_dir} {registry_dir} {cdi_dir} {state_dir}"
-FILE = '(CDI / f"{DRIVER}-{claim.uid}.json")'
-SPOILT = {
-    "registration/type": ('type="DRAPlugin"', 'type="DevicePlugin"'),
-    "registration/known-version": ('"v1.DRAPlugin"', '"v2.DRAPlugin"'),
-    "registration/endpoint": ("endpoint=str(SERVICE)", "endpoint=SERVICE.name"),
-    "registration/removes-sockets": ("    SERVICE.unlink()\n", ""),
-    "slices/pool-complete": ('"resourceSliceCount": 1', '"resourceSliceCount": 2'),
-    "prepare/allocated-devices": ('pool_name=row["pool"]', "pool_name=DRIVER"),
-    "prepare/replaced-claim": ('found["metadata"]["uid"] != claim.uid', "False"),
-    "prepare/foreign-results": (' if row["driver"] == DRIVER]', "]"),
-    "unprepare/never-prepared": ("missing_ok=True", "missing_ok=False"),
-    "unprepare/frees-device": ("PREPARED.pop(claim.uid, None)", "PREPARED.get(claim.uid)"),
-    "several/one-bad": (
-        "            answer.claims[claim.uid].error = repr(error)",
-        "            raise",
-    ),
-    "cdi/qualified": ('append(f"{DRIVER}/device={name}")', "append(name)"),
-    "cdi/valid": ('"cdiVersion": "0.6.0", ', ""),
-    "cdi/gone": (f"    {FILE}.unlink(missing_ok=True)\n", ""),
-    "exclusivity/device-held": ("{*held} & {*alone}", "False"),
-    "exclusivity/held-after-restart": ("if CHECKPOINT.exists() else", "if False else"),
-    "exclusivity/admin-access": (' if not row.get("adminAccess")]', "]"),
-}
-"""Rule -> a part of the driver, and what stands there instead."""
+SPOILT = cases.read(__file__, "spoilt")
+FOUND = cases.read(__file__, "found")
 
 
 @pytest.fixture(scope="module")
@@ -102,125 +81,31 @@ def test_a_run_with_a_driver_that_publishes_its_devices(
     assert code == 0, output
 
 
-STATIC = """async def main():
-    devices = [
-        {"name": f"device-{number}", "containerEdits": {"env": [f"D={number}"]}} for number in range(4)
-    ]
-    static = {"cdiVersion": "0.6.0", "kind": f"{DRIVER}/device", "devices": devices}
-    write(CDI / f"{DRIVER}-static.json", static)
-"""
 ALTERNATIVE = {"name": "large", "deviceClassName": "any"}
 ALTERNATIVES = {
     "kind": "ResourceClaim",
     "spec": {"devices": {"requests": [{"name": "gpu", "firstAvailable": [ALTERNATIVE]}]}},
 }
-OWN = '(row["device"], row.get("shareID", ""))'
-SHARED = (
-    'devices = [{"name": f"device-{number}"} for number in range(4)]',
-    'devices = [{"name": "d", "allowMultipleAllocations": True, "capacity": {"m": {"value": "10Gi"}}}]',
-)
-EXCHANGE = """    uids = sorted(uid for uid in answer.claims if not answer.claims[uid].error)
-    if do is prepare:
-        given = [dra_pb2.Prepared.FromString(answer.claims[uid].SerializeToString()) for uid in uids]
-        for uid, other in zip(uids, given[1:] + given[:1]):
-            answer.claims[uid].CopyFrom(other)
-    await stream.send_message(answer)
-
-
-class Plugin"""
-FOUND: dict[str, tuple[list[tuple[str, str]], list[str], int, set[str]]] = {
-    "answers-mixed-up": (
-        [("    await stream.send_message(answer)\n\n\nclass Plugin", EXCHANGE)],
-        ["several", "concurrency", "load", "kubelet"],
-        10,
-        {"several/own-devices", "several/one-bad", "kubelet/own-devices"},
-    ),
-    "requests-mixed-up": (
-        [('row["request"].partition', 'rows[number - 1]["request"].partition')],
-        ["prepare", "several/own-devices", "concurrency", "load/all-answered", "kubelet"],
-        10,
-        {
-            "prepare/request-names",
-            "several/own-devices",
-            "concurrency/different-claims",
-            "load/all-answered",
-            "kubelet/own-devices",
-        },
-    ),
-    "shares": ([SHARED], ["shares", "several", "concurrency", "load", "kubelet"], 0, set()),
-    "shares-refused": (
-        [SHARED, (OWN, '(row["device"], "")')],
-        ["shares", "prepare", "load/all-answered"],
-        10,
-        {
-            "shares/side-by-side",
-            "shares/unprepared-apart",
-            "shares/same-after-restart",
-            "load/all-answered",
-        },
-    ),
-    "no-devices": (
-        [
-            (
-                'device = answer.devices.add(pool_name=row["pool"], device_name=row["device"])',
-                "continue",
-            )
-        ],
-        ["prepare", "several", "concurrency", "load", "kubelet"],
-        0,
-        set(),
-    ),
-    "subrequests": (
-        [('row["request"].partition("/")[0]', 'row["request"]')],
-        ["prepare/request-names", "kubelet"],
-        10,
-        {"prepare/request-names", "kubelet/own-devices"},
-    ),
-    "never-at-once": (
-        [
-            ("{*held} & {*alone}", "False"),
-            (
-                "PREPARED[claim.uid] = alone",
-                "PREPARED[claim.uid] = alone; __import__('time').sleep(0.05)",
-            ),
-        ],
-        ["load/exclusive"],
-        0,
-        {"load/exclusive"},
-    ),
-    "static-ids": (
-        [
-            ('name, edits = f"{claim.uid}-{number}"', 'name, edits = row["device"]'),
-            ('(CDI / f"{DRIVER}-{claim.uid}.json").unlink(missing_ok=True)', "pass"),
-            ('write(CDI / f"{DRIVER}-{claim.uid}.json", spec)', "spec"),
-            ("async def main():", STATIC),
-        ],
-        ["cdi"],
-        0,
-        set(),
-    ),
-}
-"""Name -> changes of the driver, rules, exit code, and the must and should that fail."""
 
 
 @pytest.mark.parametrize("name", FOUND)
 def test_drivers_that_users_have_found(
     flake_hunt: FlakeHunt, compiled: pathlib.Path, tmp_path: pathlib.Path, name: str
 ) -> None:
-    changes, rules, code, broken = FOUND[name]
+    found = FOUND[name]
     shutil.copytree(compiled, tmp_path / "changed")
     driver = tmp_path / "changed" / "driver.py"
-    for part, other in changes:
+    for part, other in found["changes"]:
         text = driver.read_text()
         assert text.count(part) == 1
         driver.write_text(text.replace(part, other))
-    options = [f"--rules={rule}" for rule in rules]
+    options = [f"--rules={rule}" for rule in found["rules"]]
     if name == "subrequests":
         (tmp_path / "claim.json").write_text(json.dumps(ALTERNATIVES))
         options += ["--claim", str(tmp_path / "claim.json")]
-    found, failed = checked(flake_hunt, f"{sys.executable} {driver}", *options)
-    assert {rule for rule, level in failed.items() if level != "note"} == broken
-    assert found == code
+    code, failed = checked(flake_hunt, f"{sys.executable} {driver}", *options)
+    assert sorted(rule for rule, level in failed.items() if level != "note") == found["fails"]
+    assert code == found["code"]
 
 
 def test_a_driver_takes_the_folder_of_the_kubelet(
