@@ -33,7 +33,7 @@ import time
 import urllib.parse
 from typing import Any
 
-API_VERSION, API_VERSION_MIN = "1.47", "1.24"
+API_VERSION = "1.47"
 MANIFEST = "etc/kubernetes/manifests/kube-apiserver.yaml"
 KUBELET_S = 0.1
 STARTUP_S = 30
@@ -119,8 +119,8 @@ class State:
         self.description: dict[str, Any] = json.loads(options.describe)
         self.faults: dict[str, str] = json.loads(options.faults)
         self.containers: dict[str, Container] = {}
-        self.networks: dict[str, dict[str, Any]] = {}
-        self.volumes: dict[str, dict[str, Any]] = {}
+        self.networks: list[dict[str, Any]] = []
+        self.volumes: set[str] = set()
         self.ports: set[int] = set()
         """Host ports that were given to a container."""
         self.runs: dict[str, dict[str, Any]] = {}
@@ -130,10 +130,8 @@ class State:
             self.add_network(name)
 
     def add_network(self, name: str) -> dict[str, Any]:
-        """A network; names are not unique, as in the real engine."""
-        made = {"Id": secrets.token_hex(32), "Name": name, "Driver": "bridge", "Scope": "local"}
-        self.networks[made["Id"]] = {**made, "Labels": {}, "Containers": {}, "Options": {}}
-        return self.networks[made["Id"]]
+        self.networks.append({"Id": secrets.token_hex(32), "Name": name, "Driver": "bridge"})
+        return self.networks[-1]
 
     def container(self, reference: str) -> Container:
         for item in self.containers.values():
@@ -156,18 +154,8 @@ class State:
 
 
 def version(state: State, **_: Any) -> Any:
-    return {
-        "Version": "27.5.1",
-        "ApiVersion": API_VERSION,
-        "MinAPIVersion": API_VERSION_MIN,
-        "Os": "linux",
-        "Arch": "amd64",
-        **{
-            key: state.description[key]
-            for key in ("Version", "ApiVersion")
-            if key in state.description
-        },
-    }
+    found = {"Version": "27.5.1", "ApiVersion": API_VERSION, "MinAPIVersion": "1.24"}
+    return {name: state.description.get(name, value) for name, value in found.items()}
 
 
 def info(state: State, **_: Any) -> Any:
@@ -180,9 +168,6 @@ def info(state: State, **_: Any) -> Any:
         "SecurityOptions": ["name=seccomp,profile=builtin", "name=cgroupns"],
         "DockerRootDir": str(state.folder),
         "OperatingSystem": "Debian GNU/Linux 12 (bookworm)",
-        "MemoryLimit": True,
-        "PidsLimit": True,
-        "CPUShares": True,
         **state.description,
     }
 
@@ -228,12 +213,7 @@ def create_container(state: State, *, query: dict[str, str], body: Any, **_: Any
             )
     state.image(body["Image"])
     item = Container(name, body, state.folder)
-    for volume in item.volumes.values():
-        state.volumes[volume] = {
-            "Name": volume,
-            "Driver": "local",
-            "Labels": {"com.docker.volume.anonymous": ""},
-        }
+    state.volumes |= set(item.volumes.values())
     state.containers[item.id] = item
     return 201, {"Id": item.id, "Warnings": []}
 
@@ -399,11 +379,8 @@ def drop(state: State, item: Container, *, volumes: bool) -> None:
     shutil.rmtree(item.folder, ignore_errors=True)
     state.containers.pop(item.id, None)
     state.ports -= {int(given["HostPort"]) for ports in item.ports.values() for given in ports}
-    for network in state.networks.values():
-        network["Containers"].pop(item.id, None)
     if volumes:
-        for name in item.volumes.values():
-            state.volumes.pop(name, None)
+        state.volumes -= set(item.volumes.values())
 
 
 def logs(state: State, *, target: str, **_: Any) -> Any:
@@ -419,14 +396,7 @@ def get_archive(state: State, *, target: str, query: dict[str, str], **_: Any) -
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(path, arcname=pathlib.PurePosixPath(inside).name)
-    size = path.stat().st_size
-    stat = {
-        "name": path.name,
-        "size": size,
-        "mode": path.stat().st_mode,
-        "mtime": "",
-        "linkTarget": "",
-    }
+    stat = {"name": path.name, "size": path.stat().st_size, "mode": path.stat().st_mode}
     header = base64.b64encode(json.dumps(stat).encode()).decode()
     return 200, packed.getvalue(), {"X-Docker-Container-Path-Stat": header}
 
@@ -441,30 +411,18 @@ def put_archive(state: State, *, target: str, query: dict[str, str], body: Any, 
 
 
 def list_networks(state: State, *, query: dict[str, str], **_: Any) -> Any:
-    names = wanted(query, "name")
-    return [
-        item
-        for item in state.networks.values()
-        if not names or any(re.search(name, item["Name"]) for name in names)
-    ]
+    """All of them, or those that one of the patterns finds."""
+    patterns = wanted(query, "name") or [""]
+    return [net for net in state.networks if any(re.search(it, net["Name"]) for it in patterns)]
 
 
 def create_network(state: State, *, body: Any, **_: Any) -> Any:
-    if any(item["Name"] == body["Name"] for item in state.networks.values()):
-        raise RefusalError(409, f"network with name {body['Name']} already exists")
+    """Names are not unique, as in the real engine."""
     return 201, {"Id": state.add_network(body["Name"])["Id"], "Warning": ""}
 
 
-def delete_network(state: State, *, target: str, **_: Any) -> Any:
-    for key, item in list(state.networks.items()):
-        if target in (key, item["Name"]):
-            del state.networks[key]
-            return 204, None
-    raise RefusalError(404, f"network {target} not found")
-
-
 def list_volumes(state: State, **_: Any) -> Any:
-    return {"Volumes": list(state.volumes.values()), "Warnings": None}
+    return {"Volumes": [{"Name": name} for name in state.volumes], "Warnings": None}
 
 
 def delete_volume(state: State, *, target: str, **_: Any) -> Any:
@@ -473,7 +431,7 @@ def delete_volume(state: State, *, target: str, **_: Any) -> Any:
     users = [item.id for item in state.containers.values() if target in item.volumes.values()]
     if users:
         raise RefusalError(409, f"remove {target}: volume is in use - [{', '.join(users)}]")
-    del state.volumes[target]
+    state.volumes.remove(target)
     return 204, None
 
 
@@ -490,43 +448,16 @@ def pull_image(state: State, *, query: dict[str, str], **_: Any) -> Any:
     )
 
 
-def save_image(state: State, *, target: str, **_: Any) -> Any:
-    image = state.image(target)
-    config = image["Id"].removeprefix("sha256:") + ".json"
-    tags = image["RepoTags"] if target in image["RepoTags"] else None
-    manifest = [{"Config": config, "RepoTags": tags, "Kubernetes": image.get("Kubernetes")}]
-    packed, content = io.BytesIO(), json.dumps(manifest).encode()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        member = tarfile.TarInfo("manifest.json")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
-    return 200, packed.getvalue()
-
-
 def load_images(state: State, *, body: Any, **_: Any) -> Any:
     """`docker load`: the tags come back, the digests do not."""
     with tarfile.open(fileobj=io.BytesIO(body)) as archive:
-        stream = archive.extractfile("manifest.json")
-        manifest = json.load(stream) if stream else []
-    told = ""
-    for item in manifest:
-        image = {
-            "Id": "sha256:" + item["Config"].removesuffix(".json"),
-            "RepoTags": item["RepoTags"] or [],
-            "RepoDigests": [],
-            "Kubernetes": item.get("Kubernetes"),
-        }
-        state.images.append(image)
-        for tag in image["RepoTags"]:
-            told += json.dumps({"stream": f"Loaded image: {tag}\n"}) + "\r\n"
-        if not image["RepoTags"]:
-            told += json.dumps({"stream": f"Loaded image ID: {image['Id']}\n"}) + "\r\n"
-    return 200, told.encode()
+        [item] = json.load(archive.extractfile("manifest.json"))  # type: ignore[arg-type]
+    image = {"Id": "sha256:" + item["Config"].removesuffix(".json"), "RepoDigests": []}
+    state.images.append({**image, **{name: item[name] for name in ("RepoTags", "Kubernetes")}})
+    return 200, json.dumps({"stream": f"Loaded image: {item['RepoTags'][0]}\n"}).encode()
 
 
 ROUTES: list[tuple[str, str, Any]] = [
-    ("GET", r"/_ping", lambda *_, **__: (200, b"OK")),
-    ("HEAD", r"/_ping", lambda *_, **__: (200, b"")),
     ("GET", r"/version", version),
     ("GET", r"/info", info),
     ("GET", r"/containers/json", list_containers),
@@ -542,10 +473,8 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("DELETE", r"/containers/([^/]+)", delete_container),
     ("GET", r"/networks", list_networks),
     ("POST", r"/networks/create", create_network),
-    ("DELETE", r"/networks/([^/]+)", delete_network),
     ("GET", r"/volumes", list_volumes),
     ("DELETE", r"/volumes/([^/]+)", delete_volume),
-    ("GET", r"/images/(.+)/get", save_image),
     ("POST", r"/images/create", pull_image),
     ("POST", r"/images/load", load_images),
     ("GET", r"/images/(.+)/json", inspect_image),
@@ -568,13 +497,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         body = self._body()
         try:
-            path = self._without_version(url.path)
+            path = re.sub(r"^/v[\d.]+", "", url.path)
             status, content, *headers = self._answer(path, url.query, body)
         except RefusalError as refusal:
             status, content, headers = refusal.status, {"message": str(refusal)}, []
         self._send(status, content, headers[0] if headers else {})
 
-    do_GET = do_POST = do_DELETE = do_PUT = do_HEAD = _serve  # noqa: N815
+    do_GET = do_POST = do_DELETE = do_PUT = _serve  # noqa: N815
 
     def _answer(self, path: str, query: str, body: bytes) -> Any:
         for method, pattern, function in ROUTES:
@@ -591,24 +520,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return answer if isinstance(answer, tuple) else (200, answer)
         raise RefusalError(404, "page not found")
 
-    def _without_version(self, path: str) -> str:
-        match = re.match(r"/v(\d+)\.(\d+)(/.*)", path)
-        if match is None:
-            return path
-        asked, newest = (int(match[1]), int(match[2])), version(self.state)["ApiVersion"]
-        if asked > numbers(newest):
-            raise RefusalError(
-                400,
-                f"client version {match[1]}.{match[2]} is too new. Maximum supported API version is {newest}",
-            )
-        if asked < numbers(API_VERSION_MIN):
-            raise RefusalError(
-                400,
-                f"client version {match[1]}.{match[2]} is too old. Minimum supported API version is "
-                f"{API_VERSION_MIN}, please upgrade your client to a newer version",
-            )
-        return match[3]
-
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding") == "chunked":
             parts = []
@@ -620,27 +531,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def _send(self, status: int, content: Any, headers: dict[str, str]) -> None:
-        raw = (
-            content
-            if isinstance(content, bytes)
-            else b""
-            if content is None
-            else json.dumps(content).encode()
-        )
+        is_raw = isinstance(content, bytes)
+        raw = content if is_raw else b"" if content is None else json.dumps(content).encode()
         self.send_response(status)
-        kind = "application/octet-stream" if isinstance(content, bytes) else "application/json"
+        kind = "application/octet-stream" if is_raw else "application/json"
         for name, value in {"Content-Type": kind, "Api-Version": API_VERSION, **headers}.items():
             self.send_header(name, value)
         if status != 204:
             self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
-        if self.command != "HEAD" and status != 204:
-            self.wfile.write(raw)
-
-
-def numbers(text: str) -> tuple[int, int]:
-    major, _, minor = text.partition(".")
-    return int(major), int(minor)
+        self.wfile.write(raw)
 
 
 class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):

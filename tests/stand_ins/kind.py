@@ -4,7 +4,8 @@ Subcommands, options, exit codes, order of steps, output and error texts are kin
 (cmd/kind/app/main.go, pkg/cmd/kind/*, pkg/cluster/internal/
 {create,delete,providers/docker,kubeconfig}): errors go to stderr as `ERROR: …` with exit code 1,
 with `Command Output: …` behind them when a docker command failed; a control plane that is not ready
-in time is a warning and exit code 0; nothing is undone on signals.
+in time is a warning and exit code 0; nothing is undone on signals. Only what Flake Hunt calls is
+here: `kind version`, `kind create cluster --retain` and `kind export logs`.
 """
 
 import argparse
@@ -28,7 +29,6 @@ import yaml
 from tests.stand_ins import kubeadm
 
 VERSION = os.environ.get("STAND_IN_KIND_VERSION", "0.33.0")
-PULLS = 5
 CLUSTER, ROLE = "io.x-k8s.kind.cluster", "io.x-k8s.kind.role"
 BOOTED = re.compile(r"Reached target .*Multi-User System.*|detected cgroup v1")
 SCHEMA = pathlib.Path(__file__).with_name("kind-config-v1alpha4.schema.json")
@@ -69,11 +69,6 @@ class Kind:
         filters = {"label": f"{CLUSTER}={cluster}"}
         return list(self.api.containers(all=True, filters=filters))
 
-    def names(self, cluster: str) -> list[str]:
-        return [item["Names"][0].removeprefix("/") for item in self.nodes(cluster)]
-
-    # ---------------------------------------------------------------------- create
-
     def create(self, options: argparse.Namespace) -> None:
         try:
             self._create(options)
@@ -81,8 +76,7 @@ class Kind:
             raise KindError(f"failed to create cluster: {failure}", failure.output) from failure
 
     def _create(self, options: argparse.Namespace) -> None:
-        config = load(options.config)
-        name = options.name or config.get("name") or "kind"
+        config, name = load(options.config), options.name
         if not re.fullmatch(r"[a-z0-9.-]+", name):
             raise KindError(
                 f"'{name}' is not a valid cluster name, cluster names must match `^[a-z0-9.-]+$`"
@@ -90,18 +84,13 @@ class Kind:
         if self.nodes(name):
             raise KindError(f'node(s) already exist for a cluster with the name "{name}"')
         say(f'Creating cluster "{name}" ...')
-        try:
-            self._provision(name, config, options)
-        except KindError:
-            if not options.retain:
-                self.delete(argparse.Namespace(name=name, kubeconfig=options.kubeconfig))
-            raise
+        self._provision(name, config, options)
         self._export_kubeconfig(name, options.kubeconfig)
         say(f'Set kubectl context to "kind-{name}"')
 
     def _provision(self, name: str, config: dict[str, Any], options: argparse.Namespace) -> None:
-        node = (config.get("nodes") or [{}])[0]
-        image = options.image or node.get("image") or "kindest/node:v1.37.0"
+        node = config["nodes"][0]
+        image = node["image"]
         self._ensure_image(image)
         self._ensure_network()
         self._run_node(name, image, node)
@@ -117,29 +106,18 @@ class Kind:
         try:
             self.api.inspect_image(image)
         except docker.errors.ImageNotFound:
-            for attempt in range(PULLS):
-                try:
-                    self.api.pull(image)
-                    break
-                except docker.errors.APIError as error:
-                    if attempt == PULLS - 1:
-                        say(f" ✗ Ensuring node image ({image.partition('@')[0]}) 🖼")
-                        failure = docker_failure(f"pull {image}", error)
-                        raise KindError(
-                            f'failed to pull image "{image}": {failure}', failure.output
-                        ) from error
-                    time.sleep(0.05 * (attempt + 1))
+            try:
+                self.api.pull(image)
+            except docker.errors.APIError as error:
+                failure = docker_failure(f"pull {image}", error)
+                message = f'failed to pull image "{image}": {failure}'
+                raise KindError(message, failure.output) from error
 
     def _ensure_network(self) -> None:
+        """Two that look at once make two networks."""
         if not self.api.networks(names=["^kind$"]):
-            try:
-                self.api.create_network("kind", driver="bridge")
-            except docker.errors.APIError as error:
-                if "already exists" not in str(error.explanation):
-                    failure = docker_failure("network create -d=bridge kind", error)
-                    raise KindError(
-                        f"failed to ensure docker network: {failure}", failure.output
-                    ) from error
+            time.sleep(0.5)
+            self.api.create_network("kind", driver="bridge")
 
     def _run_node(self, name: str, image: str, node: dict[str, Any]) -> None:
         binds = [
@@ -178,35 +156,13 @@ class Kind:
     def _kubeadm_init(self, container: str, config: dict[str, Any], node: dict[str, Any]) -> None:
         kubernetes = self._read(container, "/kind/version").decode()
         version = kubeadm.config_version(tuple(map(int, VERSION.split("."))), kubernetes)  # type: ignore[arg-type]
-        gates = ",".join(
-            f"{key}={str(on).lower()}"
-            for key, on in sorted((config.get("featureGates") or {}).items())
-        )
-        runtime = ",".join(
-            f"{key}={on}" for key, on in sorted((config.get("runtimeConfig") or {}).items())
-        )
-        patches = [
-            *(config.get("kubeadmConfigPatches") or []),
-            *(node.get("kubeadmConfigPatches") or []),
-        ]
-        made = kubeadm.patched(kubeadm.cluster_configuration(version, runtime, gates), patches)
-        error = kubeadm.decoding_error(made)
+        gates = {key: str(on).lower() for key, on in (config.get("featureGates") or {}).items()}
+        runtime = config.get("runtimeConfig") or {}
+        written = kubeadm.cluster_configuration(version, _flags(runtime), _flags(gates))
+        patches = node.get("kubeadmConfigPatches") or []
+        made = kubeadm.patched(written, patches)
         self._start_kubelet(container, kubernetes, patches)
-        arguments = made["apiServer"]["extraArgs"]
-        flags = (
-            arguments
-            if isinstance(arguments, dict)
-            else {item["name"]: item["value"] for item in arguments}
-        )
-        if error is None and "audit-policy-file" in flags:
-            error = self._start_auditing(container, flags)
-        if error is not None:
-            say(" ✗ Starting control-plane 🕹️")
-            command = f"exec --privileged {container} kubeadm init --config=/kind/kubeadm.conf --skip-token-print --v=6"
-            raise KindError(
-                f'failed to init node with kubeadm: command "docker {command}" failed with error: exit status 1',
-                error,
-            )
+        self._start_auditing(container, kubeadm.arguments(made, "apiServer"))
         for component in ("kube-apiserver", "kube-controller-manager"):
             pod = yaml.safe_dump(kubeadm.manifest(component, made)).encode()
             self._write(container, "/etc/kubernetes", f"manifests/{component}.yaml", pod)
@@ -217,39 +173,26 @@ class Kind:
         config = kubeadm.patched(kubeadm.kubelet_configuration(cgroups), patches)
         written = yaml.safe_dump(config).encode()
         self._write(container, "/", "var/lib/kubelet/config.yaml", written)
-        refusal = kubeadm.kubelet_refusal(config, kubernetes, cgroups)
-        if refusal is None:
-            return
-        self._write(container, "/", "kind/kubelet-journal", refusal.encode() + b"\n")
-        say(" ✗ Starting control-plane 🕹️")
-        raise KindError(
-            f'failed to init node with kubeadm: command "docker exec --privileged {container} kubeadm init '
-            '--config=/kind/kubeadm.conf --skip-token-print --v=6" failed with error: exit status 1',
-            "[kubelet-check] Waiting for a healthy kubelet at http://127.0.0.1:10248/healthz. This can take up to 4m0s\n"
-            "[kubelet-check] The kubelet is not healthy after 4m0.001s\n",
-        )
+        if refusal := kubeadm.kubelet_refusal(config, kubernetes, cgroups):
+            self._write(container, "/", "kind/kubelet-journal", refusal.encode() + b"\n")
+            waited = "The kubelet is not healthy after 4m0.001s"
+            raise kubeadm_failure(container, f"[kubelet-check] {waited}\n")
 
-    def _start_auditing(self, container: str, flags: dict[str, str]) -> str | None:
+    def _start_auditing(self, container: str, flags: dict[str, str]) -> None:
         """kube-apiserver does not start without its policy; with it, it writes from the first
         request on.
         """
+        if "audit-policy-file" not in flags:
+            return
         try:
             policy = yaml.safe_load(self._read(container, flags["audit-policy-file"]))
         except docker.errors.NotFound:
-            return f'"command failed" err="loading audit policy file: failed to read file path {flags["audit-policy-file"]}'
+            policy = {}
         if policy.get("kind") != "Policy" or not policy.get("rules"):
-            return '"command failed" err="loading audit policy file: loaded illegal policy with 0 rules from file"'
-        line = json.dumps(
-            {
-                "kind": "Event",
-                "apiVersion": "audit.k8s.io/v1",
-                "stage": "ResponseComplete",
-                "verb": "create",
-            }
-        )
-        path = pathlib.PurePosixPath(flags["audit-log-path"])
-        self._write(container, "/", str(path).lstrip("/"), line.encode() + b"\n")
-        return None
+            raise kubeadm_failure(container, '"command failed" err="loading audit policy file')
+        event = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete"}
+        line = json.dumps(event | {"verb": "create"}).encode() + b"\n"
+        self._write(container, "/", flags["audit-log-path"].lstrip("/"), line)
 
     def _wait_for_ready(self, container: str, wait: float) -> None:
         deadline = time.monotonic() + wait
@@ -278,56 +221,28 @@ class Kind:
         document["clusters"][0]["name"] = document["users"][0]["name"] = context
         document["contexts"] = [{"name": context, "context": {"cluster": context, "user": context}}]
         document["current-context"] = context
-        target = pathlib.Path(
-            path or os.environ.get("KUBECONFIG") or pathlib.Path.home() / ".kube" / "config"
-        )
-        lock = target.with_name(target.name + ".lock")
+        target = pathlib.Path(path or pathlib.Path.home() / ".kube" / "config")
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            raise KindError(f"failed to lock config file: open {lock}: file exists") from None
+        lock = target.with_name(target.name + ".lock")
+        lock.touch(exist_ok=False)  # an interrupted kind leaves it
         target.write_text(yaml.safe_dump(document))
         target.chmod(0o600)
         lock.unlink()
 
-    # ----------------------------------------------------------------- the others
-
-    def delete(self, options: argparse.Namespace) -> None:
-        say(f'Deleting cluster "{options.name}" ...')
-        names = self.names(options.name)
-        for item in self.nodes(options.name):
-            self.api.remove_container(item["Id"], v=True, force=True)
-        if names:
-            say(f"Deleted nodes: {json.dumps(names)}")
-
-    def get_clusters(self, options: argparse.Namespace) -> None:
-        found = {
-            item["Labels"][CLUSTER]
-            for item in self.api.containers(all=True, filters={"label": CLUSTER})
-        }
-        for name in sorted(found):
-            print(name)
-        if not found:
-            say("No kind clusters found.")
-
     def export_logs(self, options: argparse.Namespace) -> None:
-        names = self.names(options.name)
-        if not names:
+        nodes = self.nodes(options.name)
+        if not nodes:
             raise KindError(f'unknown cluster "{options.name}"')
-        folder = pathlib.Path(options.directory)
-        for name in names:
-            (folder / name).mkdir(parents=True, exist_ok=True)
-            (folder / name / "inspect.json").write_text(
-                json.dumps([self.api.inspect_container(name)])
-            )
-            (folder / name / "serial.log").write_bytes(self.api.logs(name))
+        for node in nodes:
+            name = node["Names"][0].removeprefix("/")
+            folder = pathlib.Path(options.directory) / name
+            folder.mkdir(parents=True, exist_ok=True)
+            described = json.dumps([self.api.inspect_container(name)])
+            (folder / "inspect.json").write_text(described)
+            (folder / "serial.log").write_bytes(self.api.logs(name))
             with contextlib.suppress(docker.errors.NotFound):
                 journal = self._read(name, "/kind/kubelet-journal")
-                (folder / name / "kubelet.log").write_bytes(journal)
-        (folder / "docker-info.txt").write_text(json.dumps(self.api.info()))
-        say(f'Exporting logs for cluster "{options.name}" to:')
-        print(folder)
+                (folder / "kubelet.log").write_bytes(journal)
 
     def _read(self, container: str, path: str) -> bytes:
         chunks, _ = self.api.get_archive(container, path)
@@ -344,47 +259,37 @@ class Kind:
         self.api.put_archive(container, folder, packed.getvalue())
 
 
-def load(path: str | None) -> dict[str, Any]:
-    if not path:
-        return {"kind": "Cluster", "apiVersion": "kind.x-k8s.io/v1alpha4"}
-    document = yaml.safe_load(pathlib.Path(path).read_text())
-    mistakes = list(
-        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(document)
-    )
-    if mistakes:
-        raise KindError(
-            f"unable to decode config: yaml: unmarshal errors:\n  {mistakes[0].message}"
-        )
-    return dict(document)
+def _flags(values: dict[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in sorted(values.items()))
 
 
-def duration(text: str) -> float:
-    match = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f'time: invalid duration "{text}"')
-    return int(match[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[match[2]]
+def kubeadm_failure(container: str, output: str) -> KindError:
+    say(" ✗ Starting control-plane 🕹️")
+    command = f"docker exec --privileged {container} kubeadm init --config=/kind/kubeadm.conf"
+    failed = f'command "{command}" failed with error: exit status 1'
+    return KindError(f"failed to init node with kubeadm: {failed}", output)
+
+
+def load(path: str) -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(pathlib.Path(path).read_text())
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+    for mistake in validator.iter_errors(document):
+        raise KindError(f"unable to decode config: yaml: unmarshal errors:\n  {mistake.message}")
+    return document
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="kind")
     verbs = made.add_subparsers(dest="verb", required=True)
     verbs.add_parser("version")
-    create = (
-        verbs.add_parser("create").add_subparsers(dest="noun", required=True).add_parser("cluster")
-    )
-    for name in ("--name", "--config", "--image", "--kubeconfig"):
-        create.add_argument(name, default="")
-    create.add_argument("--wait", type=duration, default=0.0)
-    create.add_argument("--retain", action="store_true")
-    delete = (
-        verbs.add_parser("delete").add_subparsers(dest="noun", required=True).add_parser("cluster")
-    )
-    delete.add_argument("--name", default="kind")
-    delete.add_argument("--kubeconfig", default="")
-    verbs.add_parser("get").add_subparsers(dest="noun", required=True).add_parser("clusters")
-    logs = verbs.add_parser("export").add_subparsers(dest="noun", required=True).add_parser("logs")
+    create = verbs.add_parser("create").add_subparsers(required=True).add_parser("cluster")
+    for name in ("--name", "--config", "--kubeconfig"):
+        create.add_argument(name, required=True)
+    create.add_argument("--wait", type=lambda text: float(text.removesuffix("s")), required=True)
+    create.add_argument("--retain", action="store_true", required=True)
+    logs = verbs.add_parser("export").add_subparsers(required=True).add_parser("logs")
     logs.add_argument("directory")
-    logs.add_argument("--name", default="kind")
+    logs.add_argument("--name", required=True)
     return made
 
 
@@ -396,12 +301,7 @@ def main() -> int:
         return 0
     try:
         kind = Kind()
-        {
-            "create": kind.create,
-            "delete": kind.delete,
-            "get": kind.get_clusters,
-            "export": kind.export_logs,
-        }[options.verb](options)
+        (kind.create if options.verb == "create" else kind.export_logs)(options)
     except KindError as failure:
         say(f"ERROR: {failure}")
         if failure.output is not None:
@@ -410,8 +310,7 @@ def main() -> int:
     except docker.errors.DockerException:
         address = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
         say(
-            'ERROR: failed to create cluster: failed to list nodes: command "docker ps -a" failed with error: exit status 1\n\n'
-            f"Command Output: Cannot connect to the Docker daemon at {address}. Is the docker daemon running?"
+            f"ERROR: Cannot connect to the Docker daemon at {address}. Is the docker daemon running?"
         )
         return 1
     return 0

@@ -61,16 +61,15 @@ def _merged(target: Any, patch: Any) -> Any:
 def cluster_configuration(version: str, runtime_config: str, gates: str) -> Document:
     """The configuration that kind writes before any patch."""
     gate = {"feature-gates": gates} if gates else {}
-    parts = {
-        "apiServer": {"runtime-config": runtime_config, **gate},
-        "controllerManager": {"enable-hostpath-provisioner": "true", **gate},
-        "scheduler": gate,
+    own = {"enable-hostpath-provisioner": "true"}
+    made = {
+        "apiVersion": version,
+        "kind": "ClusterConfiguration",
+        "apiServer": {"extraArgs": {"runtime-config": runtime_config, **gate}},
+        "controllerManager": {"extraArgs": {**own, **gate}},
+        "scheduler": {"extraArgs": gate},
     }
-    made: Document = {"apiVersion": version, "kind": "ClusterConfiguration"}
-    for part, arguments in parts.items():
-        items = [{"name": name, "value": value} for name, value in arguments.items()]
-        made[part] = {"extraArgs": items if version.endswith("v1beta4") else dict(arguments)}
-    return made
+    return _listed(made) if version.endswith("v1beta4") else made
 
 
 def kubelet_configuration(cgroup_version: str) -> Document:
@@ -98,55 +97,36 @@ def kubelet_refusal(config: Document, kubernetes: str, cgroup_version: str) -> s
     )
 
 
-def decoding_error(config: Document) -> str | None:
-    """kubeadm decodes strictly too: a map where a list belongs (or the other way round) is
-    refused.
-    """
-    wanted = list if config["apiVersion"].endswith("v1beta4") else dict
-    for part in ("apiServer", "controllerManager", "scheduler"):
-        arguments = (config.get(part) or {}).get("extraArgs")
-        if arguments is not None and not isinstance(arguments, wanted):
-            kind = "object" if isinstance(arguments, dict) else "array"
-            return (
-                f"error unmarshaling configuration schema.GroupVersionKind: json: cannot unmarshal {kind} "
-                f"into Go struct field ClusterConfiguration.{part}.extraArgs"
-            )
-    return None
+def arguments(config: Document, part: str) -> dict[str, str]:
+    """The extraArgs of a part: a list in v1beta4, a map before, and kubeadm takes no other."""
+    given = config[part]["extraArgs"]
+    if config["apiVersion"].endswith("v1beta4"):
+        return {item["name"]: item["value"] for item in given}
+    return dict(given.items())
+
+
+OWN = {
+    "apiServer": "advertise-address=172.18.0.2 allow-privileged=true authorization-mode=Node,RBAC "
+    "enable-admission-plugins=NodeRestriction",
+    "controllerManager": "allocate-node-cidrs=true controllers=*,bootstrapsigner,tokencleaner "
+    "leader-elect=true",
+}
+"""kubeadm's own flags."""
 
 
 def manifest(component: str, config: Document) -> Document:
     """The static pod: kubeadm's own flags, replaced by extraArgs of the same name."""
-    part = {"kube-apiserver": "apiServer", "kube-controller-manager": "controllerManager"}[
-        component
+    part = "apiServer" if component == "kube-apiserver" else "controllerManager"
+    own = dict(flag.split("=", 1) for flag in OWN[part].split())
+    flags = sorted((own | arguments(config, part)).items())
+    command = [component, *(f"--{name}={value}" for name, value in flags)]
+    volumes = [
+        {"name": item["name"], "hostPath": {"path": item["hostPath"], "type": item["pathType"]}}
+        for item in config[part].get("extraVolumes") or []
     ]
-    own = {
-        "kube-apiserver": {
-            "advertise-address": "172.18.0.2",
-            "allow-privileged": "true",
-            "authorization-mode": "Node,RBAC",
-            "enable-admission-plugins": "NodeRestriction",
-        },
-        "kube-controller-manager": {
-            "allocate-node-cidrs": "true",
-            "controllers": "*,bootstrapsigner,tokencleaner",
-            "leader-elect": "true",
-        },
-    }[component]
-    given = config[part]["extraArgs"]
-    extra = given if isinstance(given, dict) else {item["name"]: item["value"] for item in given}
-    flags = [f"--{name}={value}" for name, value in sorted({**own, **extra}.items())]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": component, "namespace": "kube-system"},
-        "spec": {
-            "containers": [{"name": component, "command": [component, *flags]}],
-            "volumes": [
-                {
-                    "name": item["name"],
-                    "hostPath": {"path": item["hostPath"], "type": item["pathType"]},
-                }
-                for item in config[part].get("extraVolumes") or []
-            ],
-        },
+        "spec": {"containers": [{"name": component, "command": command}], "volumes": volumes},
     }
