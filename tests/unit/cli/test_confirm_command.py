@@ -86,32 +86,3 @@ def test_the_last_calls_of_a_play_that_was_not_followed(
     plays(monkeypatch, answers.Answer.NOT_FOLLOWED, late=4)
     _, out, _ = flake_hunt("confirm", "H1", "--reports", str(tmp_path))
     assert "update resourceclaims/claim-1/status by kube-scheduler (200)" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["fh3-abc"], "got a token of `flake-hunt explore`: replay it"),
-        (["H99"], "expected the id of a finding, or a script"),
-        (["pod-churn"], 'expected a scenario with traffic.profile = "script", got pod-churn'),
-        (["H1", "--set", "pools.nodes=3"], "the script needs everything else as it is"),
-        (["H1", "--set", "traffic.steps=[]"], "the script needs everything else as it is"),
-        (
-            ["H3", "--write", "x.toml"],
-            "expected one script with --write, got h03-failover, h03-lost",
-        ),
-        (["H4"], "expected a finding with a script, got H4"),
-        (["H24"], "`flake-hunt run pod-groups --subject kube-scheduler=./kube-scheduler`"),
-        (["H23"], "run evictions --claim-controller kube-controller-manager="),
-        (["H6"], "Its page in docs/findings says how it was tried"),
-    ],
-)
-def test_refusals(arguments: list[str], sentence: str, flake_hunt: FlakeHunt) -> None:
-    code, _, err = flake_hunt("confirm", *arguments)
-    assert code == 2
-    assert sentence in " ".join(err.split())
-
-
-def test_nothing_is_printed_before_an_error_of_usage(flake_hunt: FlakeHunt) -> None:
-    code, out, complaint = flake_hunt("confirm", "H99")
-    assert (code, out, "H99" in complaint) == (2, "", True)

@@ -2,13 +2,12 @@
 
 import json
 import pathlib
-import shlex
 from typing import Any
 
 import pytest
 
 from harness.campaign.sharding import sharded_plans
-from tests.support import cases, schemas, shards
+from tests.support import schemas, shards
 
 
 @pytest.fixture(autouse=True)
@@ -40,17 +39,6 @@ def test_a_plan_of_a_test_has_its_scenarios_and_controls(flake_hunt: Any) -> Non
     plan = sharded_plans.read(pathlib.Path("plan.json"))
     assert plan.again[:-1] == [*words, "--seed"]
     assert {run.purpose for run in plan.runs} == {"subject", "control", "hazard", "remedy"}
-
-
-@pytest.mark.parametrize(("command", "message"), cases.read(__file__, "bad"))
-def test_bad_input_is_one_sentence_and_leaves_nothing(
-    flake_hunt: Any, command: str, message: str
-) -> None:
-    sharded_plans.write(pathlib.Path("p.json"), shards.plan())
-    code, _, err = flake_hunt(*shlex.split(command))
-    assert code == 2
-    assert message in err
-    assert [path.name for path in pathlib.Path().iterdir()] == ["p.json"]
 
 
 @pytest.mark.parametrize("variable", ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"])

@@ -89,29 +89,6 @@ def test_nothing_failed(flake_hunt: Any, here: pathlib.Path) -> None:
     assert (code, "nothing failed in 3 runs" in out) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--lf", "--all"], "expected --last-failed alone, because it takes all other options"),
-        (["--lf", "pod-churn"], "got scenario too"),
-        (["--lf", "--seed", 7], "got --seed too"),
-        (["--lf", "--subject", "python"], "got --subject too"),
-        (["--lf"], "expected a campaign in reports"),
-        (["--plan", "plan.json", "-x"], "got --exit-first too"),
-        (["--plan", "plan.json", "--lf"], "got --last-failed too"),
-        (["--plan", "plan.json", "--dry-run"], "got --dry-run too"),
-        (["--plan", "plan.json", "--minutes", 5], "got --minutes too"),
-    ],
-)
-def test_what_is_refused_says_one_sentence_and_leaves_nothing(
-    flake_hunt: Any, here: pathlib.Path, words: list[object], said: str
-) -> None:
-    code, out, complaint = flake_hunt("hunt", *words)
-    assert (code, out, complaint.count("\n")) == (2, "", 1)
-    assert said in complaint
-    assert [*here.iterdir()] == []
-
-
 def test_a_test_of_a_program_takes_the_same_options(flake_hunt: Any, here: pathlib.Path) -> None:
     code, out, _ = flake_hunt("test", "python", "--quick", "--dry-run", "-x")
     assert code == 0

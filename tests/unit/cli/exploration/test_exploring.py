@@ -16,29 +16,6 @@ TOKEN = re.compile(r"fh3-[\w-]+")
 FlakeHunt = Callable[..., tuple[int, str, str]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["explore", "nope"], "`flake-hunt explore --list`"),
-        (["explore", "--strategy", "dfs"], "Known: random, pct, exhaustive"),
-        (["explore", "--defect", "nope"], "Known defects: admin-access-charged"),
-        (["explore", "--set", "claims"], "expected --set name=number"),
-        (["explore", "--set", "claims=0"], "expected claims between 2 and 64"),
-        (["explore", "--set", "late_pods=1"], "expected one of claims, devices"),
-        (["replay", "fh2-abc"], "starts with 'fh3-'"),
-        (["replay", "fh3-abc"], "the token is damaged"),
-    ],
-)
-def test_a_mistake_has_one_clear_message(
-    flake_hunt: FlakeHunt, arguments: list[str], message: str
-) -> None:
-    code, out, err = flake_hunt(*arguments)
-    assert code == 2
-    assert out == ""
-    assert message in err
-    assert "Traceback" not in err
-
-
 def test_what_is_found_is_told_and_can_be_made_again(
     flake_hunt: FlakeHunt, tmp_path: pathlib.Path
 ) -> None:

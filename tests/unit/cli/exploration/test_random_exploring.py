@@ -49,28 +49,5 @@ def test_the_findings_as_json(flake_hunt: FlakeHunt) -> None:
     assert document["finding"] in document["story"][-1]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("two-claims-one-device",),
-        ("--strategy", "pct"),
-        ("--set", "claims=3"),
-    ],
-)
-def test_a_world_cannot_be_chosen_beside_random_ones(
-    flake_hunt: FlakeHunt, more: tuple[str, ...]
-) -> None:
-    code, out, err = flake_hunt(*QUICK, *more)
-    assert (code, out) == (2, "")
-    assert "expected --random-worlds without a world" in err
-
-
 def test_a_time_is_a_number_with_a_unit() -> None:
     assert [choosing.seconds(text) for text in ("90", "0.5s", "30m", "2h")] == [90, 0.5, 1800, 7200]
-
-
-@pytest.mark.parametrize("text", ["", "m", "3d", "nan", "1e3"])
-def test_another_time_is_a_mistake(flake_hunt: FlakeHunt, text: str) -> None:
-    code, _, err = flake_hunt("explore", "--time", text)
-    assert code == 2
-    assert "30m or 2h" in err

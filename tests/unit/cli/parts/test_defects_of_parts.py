@@ -58,15 +58,6 @@ def test_defects_of_the_kubelet_can_be_combined() -> None:
     known_defects.require_combinable(["kubelet-forgets-claims", "driver-stale-parameters"])
 
 
-@pytest.mark.parametrize("command", ["scheduler", "claim-controller", "kubelet"])
-def test_the_commands_refuse_it(tmp_path: pathlib.Path, command: str) -> None:
-    other = "gather-not-atomic" if command != "scheduler" else "kubelet-forgets-claims"
-    ended = flake_hunt(command, "--kubeconfig", "k", "--defect", other, folder=tmp_path)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(f"flake-hunt: expected a defect of the {command}, got")
-    assert ended.stderr.count("\n") == 1
-
-
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     """An API server with two fake nodes, and one that is not fake."""

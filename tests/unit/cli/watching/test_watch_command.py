@@ -45,26 +45,6 @@ def test_json_is_a_document_on_a_line(flake_hunt: Any, tmp_path: pathlib.Path) -
     assert document["api_calls"]["ok"] > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("nothing", "does not exist"),
-        ("empty", "has no plan.json: name the folder of one run"),
-        ("file", "is a file: name the folder of one run"),
-    ],
-)
-def test_a_folder_that_is_none_is_one_sentence(
-    flake_hunt: Any, tmp_path: pathlib.Path, name: str, said: str
-) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").touch()
-    code, out, err = flake_hunt("watch", str(tmp_path / name))
-    assert (code, out) == (2, "")
-    assert err.startswith("flake-hunt: expected a run directory, but ")
-    assert said in err
-    assert err.count("\n") == 1
-
-
 def test_a_run_that_was_killed_is_told_and_nothing_waits(
     flake_hunt: Any, tmp_path: pathlib.Path
 ) -> None:
