@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 
 from harness import clocks, errors
@@ -26,11 +25,9 @@ from tests.support import real_programs
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 """SIGKILL as often as the two together: it is the one that leaves something."""
 GRACE_S = 60
-LIFE_S_MAX = 12.0
-"""Of a longer command, the first seconds are drawn from: it has workers, clusters and load by then.
-"""
+LIFE_S_MAX = 8.0
+"""Moments are drawn from these first seconds: it has workers, clusters and load by then."""
 GONE_S = 3
-NOTHING = "Nothing to remove.\n"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,16 +125,6 @@ def _clusters(place: remains.Place) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def life_s(kind: Kind, place: remains.Place) -> float:
-    begun = time.monotonic()
-    with running.started(place.folder, *kind.arguments, env=place.environment()) as command:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            command.process.wait(LIFE_S_MAX)
-        lived_s = time.monotonic() - begun
-    _settle(kind, place)
-    return lived_s
-
-
 def kill(moment: Moment, place: remains.Place) -> Found:
     """Kill it, prune at once, and look."""
     kind = moment.kind
@@ -189,66 +176,28 @@ def _flake_hunt(place: remains.Place, *arguments: str) -> str:
     return done.stdout
 
 
-def kill_often(kind: Kind, place: remains.Place, *, count: int, stream: random.Random) -> str:
-    """The command's row of the table; every kill is a line meanwhile."""
-    lived_s, found = life_s(kind, place), list[Found]()
-    while sum(one.was_running for one in found) < count:
-        moment = Moment(
-            kind=kind, signal=stream.choice(SIGNALS), after_s=stream.uniform(0, lived_s)
-        )
-        found.append(one := kill(moment, place))
-        if not one.was_running:  # the machine was busier when the life was measured
-            lived_s = min(lived_s, moment.after_s)
-        _say(f"{len(found)} {moment}: {one}")
-    return _row(kind.name, f"{lived_s:.1f}", found)
-
-
-def _row(name: str, lived_s: str, found: Sequence[Found]) -> str:
-    cells = (
-        name,
-        lived_s,
-        sum(one.was_running for one in found),
-        sum(bool(one.before) for one in found),
-        sum(one.pruned != NOTHING for one in found),
-        sum(len(one.after) for one in found),
-    )
-    return _ROW.format(*cells)
-
-
-_ROW = "{:<22}{:>8}{:>8}{:>24}{:>20}{:>18}"
-_HEADING = _ROW.format(
-    "command", "life s", "kills", "left by the command", "prune removed", "left after prune"
-)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
 def main(arguments: Sequence[str]) -> int:
-    """The full one; exit code 1 when anything is left."""
+    """Kill each command at random moments; exit code 1 if anything is left."""
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.moments", description=__doc__)
     parser.add_argument("count", type=int, help="kills of each command")
     parser.add_argument("--only", nargs="+", default=[""], help="commands whose names begin so")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        with standing_in.started(folder / "engine") as engine:
-            place = remains.Place(folder=folder, engine=engine)
-            rows = [
-                kill_often(
-                    kind,
-                    place,
-                    count=asked.count,
-                    stream=random.Random(f"{asked.seed} {kind.name}"),
-                )
-                for kind in kinds(place)
-                if kind.name.startswith(tuple(asked.only))
-            ]
-    _say("\n".join([f"seed {asked.seed}", _HEADING, *rows]))
-    return int(not rows or any(row.split()[-1] != "0" for row in rows))
+    left = 0
+    with (
+        tempfile.TemporaryDirectory() as name,
+        standing_in.started(pathlib.Path(name, "e")) as engine,
+    ):
+        place = remains.Place(folder=pathlib.Path(name), engine=engine)
+        for kind in kinds(place):
+            stream = random.Random(f"{asked.seed} {kind.name}")
+            for _ in range(asked.count * kind.name.startswith(tuple(asked.only))):
+                after_s = stream.uniform(0, LIFE_S_MAX)
+                moment = Moment(kind=kind, signal=stream.choice(SIGNALS), after_s=after_s)
+                found = kill(moment, place)
+                sys.stdout.write(f"{moment}: {found}\n")
+                left += len(found.after)
+    return int(left > 0)
 
 
 if __name__ == "__main__":

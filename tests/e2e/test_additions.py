@@ -1,6 +1,6 @@
 """A new check, fault kind, known defect or hazard is one file, and at most a line that names it.
 
-All of them are added to one copy of the package; a check is a plug-in as well.
+All of them are added to one copy of the package.
 """
 
 import json
@@ -199,14 +199,6 @@ import catalogue_pages, findings_index, reference_pages
 print(catalogue_pages.checks(), catalogue_pages.defects(), catalogue_pages.fault_kinds())
 print(reference_pages.scenario_keys(), *findings_index.pages().values())
 """
-PLUGIN = """
-[project]
-name = "acme"
-version = "1.2.0"
-
-[project.entry-points."flake_hunt.checks"]
-claim_names = "acme:CHECK"
-"""
 
 
 @pytest.fixture
@@ -228,16 +220,6 @@ def package(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.
     return tmp_path
 
 
-@pytest.fixture
-def plugin(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A folder with the same check as a plug-in."""
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/acme.py").write_text(CHECK)
-    (tmp_path / "mine/pyproject.toml").write_text(PLUGIN)
-    monkeypatch.setenv("FLAKE_HUNT_PLUGINS", str(tmp_path / "mine"))
-    return tmp_path
-
-
 def printed(folder: pathlib.Path, *arguments: str, code: int = 0) -> str:
     found, text = running.run(folder, *arguments)
     assert found == code, text
@@ -254,12 +236,6 @@ def is_shown(directory: pathlib.Path) -> bool:
     return bool(found["verdict"] == "VALID")
 
 
-def require_found(folder: pathlib.Path, source: pathlib.Path, directory: pathlib.Path) -> None:
-    """The same check with a stricter promise makes the run INVALID when it is judged again."""
-    source.write_text(source.read_text().replace("MOST = 1", "MOST = 0"))
-    assert "claim_names" in printed(folder, "check", str(directory), code=10)
-
-
 def test_a_copy_of_the_package(package: pathlib.Path) -> None:
     printed(package, "run", "small.toml", "--seed", "7")
     run = running.run_directory(package)
@@ -273,7 +249,9 @@ def test_a_copy_of_the_package(package: pathlib.Path) -> None:
         assert shown in report
     require_catalogued(package)
     require_hunted(package)
-    require_found(package, package / "harness/checks/claims/claim_names.py", run)
+    source = package / "harness/checks/claims/claim_names.py"
+    source.write_text(source.read_text().replace("MOST = 1", "MOST = 0"))
+    assert "claim_names" in printed(package, "check", str(run), code=10), "the promise is stricter"
 
 
 def require_catalogued(package: pathlib.Path) -> None:
@@ -308,11 +286,3 @@ def require_hunted(package: pathlib.Path) -> None:
     }
     report = directories.existing(found["in-flight-forgotten"]).report.read_text()
     assert "in-flight-forgotten was switched on" in report
-
-
-def test_a_check_of_another_package(plugin: pathlib.Path) -> None:
-    path = running.scenario(plugin)
-    printed(plugin, "hunt", str(path), "--repeat", "1", "--repeat-controls", "0")
-    run = running.run_directory(plugin)
-    assert is_shown(run)
-    require_found(plugin, plugin / "mine/acme.py", run)
