@@ -1,13 +1,11 @@
 """The list of known defects is complete, and says of each what shows it."""
 
 import re
-import subprocess
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness import processes
 from harness.campaign import results
 from harness.campaign.purposes import Purpose
 from harness.checks import check_registry
@@ -16,6 +14,7 @@ from harness.extensions import replacements
 from harness.run.defects import defect_records, known_defects
 from harness.run.defects import track_record as records
 from harness.subject import releases
+from tests.support.called_commands import FlakeHunt
 from tools import track_record
 
 LISTED = {row.name: row for row in defect_records.listed()}
@@ -164,42 +163,31 @@ def test_a_control_that_was_missed_counts_as_an_attempt() -> None:
     assert (lag.place, lag.attempts, lag.found, lag.median_s) == ("watch-lag", 1, 0, None)
 
 
-def run(*options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        processes.command("defects", *options),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@pytest.fixture
+def flake_hunt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FlakeHunt:
+    return FlakeHunt(monkeypatch, capsys)
 
 
-def command(*options: str) -> str:
-    done = run(*options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_one_defect_is_told_with_the_command_that_shows_it() -> None:
-    told = command("gather-not-atomic", "template-annotated")
+def test_one_defect_is_told_with_the_command_that_shows_it(flake_hunt: FlakeHunt) -> None:
+    code, told, _ = flake_hunt("defects", "gather-not-atomic", "template-annotated")
+    assert code == 0
     assert "X device_exclusivity" in told
     assert "kubernetes#141104" in told
     assert f"flake-hunt {LISTED['gather-not-atomic'].command}\n" in told
     assert LISTED["template-annotated"].worlds[0] in told
 
 
-def test_an_unknown_defect_is_refused_with_the_nearest_name() -> None:
-    done = run("gather-not-atomi")
-    assert done.returncode == 2
-    assert "Did you mean 'gather-not-atomic'?" in done.stderr
-    assert done.stdout == ""
+def test_an_unknown_defect_is_refused_with_the_nearest_name(flake_hunt: FlakeHunt) -> None:
+    code, out, err = flake_hunt("defects", "gather-not-atomi")
+    assert (code, out) == (2, "")
+    assert "Did you mean 'gather-not-atomic'?" in err
 
 
-def test_the_command_prints_every_defect_as_a_table_and_as_json() -> None:
-    table = command()
+def test_the_command_prints_every_defect_as_a_table_and_as_json(flake_hunt: FlakeHunt) -> None:
+    table = flake_hunt("defects")[1]
     assert all(name in table for name in LISTED)
     assert f"\n{len(LISTED)} known defects.\n" in table
-    document = msgspec.json.decode(command("--output", "json"))
+    document = msgspec.json.decode(flake_hunt("defects", "--output", "json")[1])
     assert [row["name"] for row in document["defects"]] == list(LISTED)
     [row] = [row for row in document["defects"] if row["name"] == "assume-cache-shared-drain"]
     assert row["guarantee"] == "X"
