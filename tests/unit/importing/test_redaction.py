@@ -1,5 +1,6 @@
 """Redaction: nothing that tells whose cluster it is stays, and what refers to it follows."""
 
+import copy
 import pathlib
 import re
 from collections.abc import Iterator
@@ -14,136 +15,22 @@ from hypothesis import strategies as st
 from harness.importing import devices, imports, materials, redaction, workload_sets
 from harness.report.redaction import values
 from harness.subject.allocation import expressions
+from tests.support import cases
 
 UUID = "GPU-5d0e6a1c-0000-4c11-9d58-0f8e2b7a3100"
-PARAMETERS = {
-    "apiVersion": "maker.example/v1",
-    "kind": "Config",
-    "token": "hush-1",
-    "sharing": {
-        "interval": "hush-2",
-        "replicas": 4,
-        "on": True,
-        "list": ["hush-3", {"a": "hush-4"}],
-    },
-}
-
-
-def node() -> dict[str, Any]:
-    labels = {
-        "kubernetes.io/hostname": "hush-host",
-        "topology.kubernetes.io/zone": "hush-zone",
-        "hush.example/team": "hush-team",
-        "rack": "hush-host",
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "hush-host", "labels": labels},
-        "status": {"allocatable": {"cpu": "8"}},
-    }
+OBJECTS = cases.read(__file__, "objects")
+EVERYTHING = pathlib.Path(__file__).with_name("everything.yaml").read_text()
+"""Each text in it begins with `hush` or `kept`, but for words of the API."""
 
 
 def device(name: str, **attributes: Any) -> dict[str, Any]:
     return {"name": name, "attributes": attributes}
 
 
-def slices() -> list[dict[str, Any]]:
-    place = {
-        "nodeSelectorTerms": [
-            {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["hush-host"]}]}
-        ]
-    }
-    local = {
-        "driver": "gpu.maker.example",
-        "nodeName": "hush-host",
-        "pool": {"name": "hush-host", "generation": 1, "resourceSliceCount": 1},
-        "devices": [
-            device(
-                "hush-gpu",
-                uuid={"string": UUID},
-                model={"string": "M1"},
-                driverVersion={"version": "1.2.3"},
-            ),
-            device(
-                "hush-gpu-2",
-                **{
-                    "nic.example/ifName": {"string": "eth-hush"},
-                    "roots": {"strings": ["pci0000:1f"]},
-                },
-            ),
-        ],
-    }
-    network = {
-        "driver": "net.maker.example",
-        "nodeSelector": place,
-        "pool": {"name": "hush-fabric", "generation": 1, "resourceSliceCount": 1},
-        "devices": [device("hush-port", address={"string": "10.0.0.7"})],
-    }
-    kinds = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
-    return [
-        {**kinds, "metadata": {"name": f"hush-slice-{i}"}, "spec": spec}
-        for i, spec in enumerate((local, network))
-    ]
-
-
-def claim_spec() -> dict[str, Any]:
-    selector = f"device.driver == 'gpu.maker.example' && device.attributes['gpu.maker.example'].uuid in ['{UUID}']"
-    exactly = {"deviceClassName": "hush-class", "selectors": [{"cel": {"expression": selector}}]}
-    requests = [{"name": "gpu", "exactly": exactly}]
-    config = [{"opaque": {"driver": "gpu.maker.example", "parameters": PARAMETERS}}]
-    return {"devices": {"requests": requests, "config": config}}
-
-
-def objects() -> list[dict[str, Any]]:
-    v1 = {"apiVersion": "resource.k8s.io/v1"}
-    pod = {
-        "nodeSelector": {"rack": "hush-host"},
-        "containers": [
-            {
-                "name": "hush-main",
-                "image": "hush.example/image",
-                "command": ["hush-5"],
-                "env": [{"name": "A", "value": "hush-6"}],
-                "resources": {"claims": [{"name": "gpu"}]},
-            }
-        ],
-        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "hush-template"}],
-    }
-    template = {
-        "metadata": {"labels": {"app": "hush"}, "annotations": {"a": "hush-7"}},
-        "spec": pod,
-    }
-    return [
-        {
-            **v1,
-            "kind": "DeviceClass",
-            "metadata": {"name": "hush-class"},
-            "spec": {"config": claim_spec()["devices"]["config"]},
-        },
-        {
-            **v1,
-            "kind": "ResourceClaimTemplate",
-            "metadata": {"name": "hush-template", "namespace": "hush-ns"},
-            "spec": {"spec": claim_spec()},
-        },
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "hush-app", "namespace": "hush-ns"},
-            "spec": {
-                "replicas": 2,
-                "selector": {"matchLabels": {"app": "hush"}},
-                "template": template,
-            },
-        },
-    ]
-
-
 @pytest.fixture
 def found() -> materials.Materials:
     found = materials.Materials()
-    found.add([node(), *slices(), *objects()])
+    found.add(copy.deepcopy(OBJECTS))
     devices.complete(found)
     return found
 
@@ -200,7 +87,8 @@ def test_a_selector_still_matches_the_device_that_it_named(found: materials.Mate
 
 
 def test_parameters_keep_their_keys_and_lose_their_values() -> None:
-    assert values.without_values(PARAMETERS) == {
+    [config] = OBJECTS[3]["spec"]["config"]
+    assert values.without_values(config["opaque"]["parameters"]) == {
         "apiVersion": "maker.example/v1",
         "kind": "Config",
         "token": "redacted",
@@ -273,7 +161,7 @@ def test_every_selector_answers_as_before_on_every_device(
     selectors: list[str], attributes: list[dict[str, Any]]
 ) -> None:
     found = materials.Materials()
-    found.add([node(), slices()[0]])
+    found.add(copy.deepcopy(OBJECTS[:2]))
     found.slices[0]["spec"]["devices"] = [
         device(f"d-{number}", **each) for number, each in enumerate(attributes)
     ]
@@ -317,74 +205,6 @@ def test_what_no_selector_looks_at_is_redacted_beside_what_stays(
 
 
 # -------------------------------------------------------------------------- every text
-
-EVERYTHING = """
-apiVersion: v1
-kind: Node
-metadata: {name: hush-node, labels: {kubernetes.io/hostname: hush-node, kept.example/label: hush-1.a.example, hush.example/a: hush-b}, annotations: {hush-c: hush-d}}
-spec: {taints: [{key: hush-e, value: hush-f, effect: NoSchedule}], podCIDR: 10.9.8.0/24}
-status: {allocatable: {cpu: "8", memory: 32Gi}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: hush-slice, labels: {hush-g: hush-h}}
-spec:
-  driver: kept-driver.example
-  pool: {name: hush-pool, generation: 1, resourceSliceCount: 1}
-  nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: kept.example/label, operator: In, values: [hush-1.a.example]}]}]}
-  devices:
-  - name: hush-device
-    attributes: {uuid: {string: hush-i}, serials: {strings: [hush-j]}, keptModel: {string: kept-model}}
-    taints: [{key: kept.example/taint, value: hush-k, effect: NoSchedule, timeAdded: "2031-02-03T04:05:06Z"}]
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: hush-class, annotations: {hush-l: hush-m}}
-spec:
-  selectors: [{cel: {expression: "device.driver == 'kept-driver.example' // of hush-n@corp.example"}}]
-  config: [{opaque: {driver: kept-driver.example, parameters: {keptKey: hush-o}}}]
----
-apiVersion: resource.k8s.io/v1beta2
-kind: DeviceTaintRule
-metadata: {name: hush-rule}
-spec: {deviceSelector: {driver: kept-driver.example, pool: hush-pool, device: hush-device}, taint: {key: kept.example/taint, value: hush-k, effect: NoSchedule}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: hush-template, namespace: hush-ns, labels: {hush-p: hush-q}}
-spec:
-  metadata: {labels: {hush-r: hush-s}, annotations: {hush-mail: hush-t@corp.example}}
-  spec:
-    devices:
-      requests: [{name: kept-request, exactly: {deviceClassName: hush-class, tolerations: [{key: kept.example/taint, operator: Equal, value: hush-k, effect: NoSchedule}]}}]
-      config: [{requests: [kept-request], opaque: {driver: kept-driver.example, parameters: {keptKey: [hush-u]}}}]
----
-apiVersion: scheduling.k8s.io/v1alpha2
-kind: PodGroup
-metadata: {name: hush-group, namespace: hush-ns}
-spec: {schedulingPolicy: {gang: {minCount: 2}}, resourceClaims: [{name: hush-entry, resourceClaimTemplateName: hush-template}]}
----
-apiVersion: jobset.x-k8s.io/v1alpha2
-kind: JobSet
-metadata: {name: hush-set, namespace: hush-ns, annotations: {hush-v: hush-w}}
-spec:
-  replicatedJobs:
-  - name: hush-part
-    replicas: 2
-    template:
-      metadata: {labels: {hush-x: hush-y}}
-      spec:
-        template:
-          metadata: {labels: {hush-z: hush-aa}}
-          spec:
-            schedulingGroup: {podGroupName: hush-group}
-            serviceAccountName: hush-bb
-            nodeSelector: {kept.example/label: hush-1.a.example}
-            tolerations: [{key: hush-cc, operator: Exists}]
-            containers: [{name: hush-dd, image: hush.example/ee, command: [hush-ff], env: [{name: HUSH, value: hush-gg}], resources: {claims: [{name: hush-entry, request: kept-request}]}}]
-            resourceClaims: [{name: hush-entry, resourceClaimTemplateName: hush-template}]
-            volumes: [{name: hush-hh, configMap: {name: hush-ii}}]
-"""
 
 
 def texts(value: Any) -> Iterator[str]:

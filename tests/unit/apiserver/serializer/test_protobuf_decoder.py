@@ -1,6 +1,5 @@
 """Messages made by hand, and bytes that are no message."""
 
-import base64
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import decoding, protobuf, protobuf_encoder
+from tests.support import cases
 
 SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
@@ -44,147 +44,46 @@ def enveloped(api_version: str, kind: str, fields: Fields) -> bytes:
 
 YEAR_2026 = 1_767_225_600
 NAMED: Fields = [(1, "x")]
-DEPLOYMENT = (
-    [
-        (1, [(1, "x"), (2, "x-"), (3, "n"), (5, "u"), (6, "7"), (7, 2), (8, [(1, YEAR_2026)])]),
-        (2, [
-            (1, 0),
-            (2, [(1, [(1, "a"), (2, "b")]), (2, [(1, "k"), (2, "In"), (3, "v"), (3, "w")])]),
-            (3, [(1, [(11, [(1, "a"), (2, "b")])]), (2, [
-                (2, [(1, "c"), (2, "i"), (3, "sh"), (6, [(3, 80), (4, "TCP")]), (7, [(1, "E"), (2, "1")])]),
-                (3, "Always"), (4, 0), (19, "s"),
-                (22, [(1, "t"), (2, "Exists"), (4, "NoExecute"), (5, 0)]),
-            ])]),
-            (4, [(1, "RollingUpdate"), (2, [(1, [(1, 1), (3, "25%")]), (2, [(1, 0), (2, 0)])])]),
-            (7, 1), (9, 600),
-        ]),
-    ],
-    {
-        "metadata": {
-            "name": "x", "generateName": "x-", "namespace": "n", "uid": "u", "resourceVersion": "7",
-            "generation": 2, "creationTimestamp": "2026-01-01T00:00:00Z",
-        },
-        "spec": {
-            "replicas": 0,
-            "selector": {
-                "matchLabels": {"a": "b"},
-                "matchExpressions": [{"key": "k", "operator": "In", "values": ["v", "w"]}],
-            },
-            "template": {
-                "metadata": {"labels": {"a": "b"}},
-                "spec": {
-                    "containers": [{
-                        "name": "c", "image": "i", "command": ["sh"],
-                        "ports": [{"containerPort": 80, "protocol": "TCP"}],
-                        "env": [{"name": "E", "value": "1"}],
-                    }],
-                    "restartPolicy": "Always", "terminationGracePeriodSeconds": 0, "schedulerName": "s",
-                    "tolerations": [
-                        {"key": "t", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
-                    ],
-                },
-            },
-            "strategy": {
-                "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
-            },
-            "paused": True, "progressDeadlineSeconds": 600,
-        },
-    },
-)  # fmt: skip
-MESSAGES: dict[tuple[str, str], tuple[Fields, dict[str, Any]]] = {
+DEPLOYMENT: Fields = [
+    (1, [(1, "x"), (2, "x-"), (3, "n"), (5, "u"), (6, "7"), (7, 2), (8, [(1, YEAR_2026)])]),
+    (2, [
+        (1, 0),
+        (2, [(1, [(1, "a"), (2, "b")]), (2, [(1, "k"), (2, "In"), (3, "v"), (3, "w")])]),
+        (3, [(1, [(11, [(1, "a"), (2, "b")])]), (2, [
+            (2, [(1, "c"), (2, "i"), (3, "sh"), (6, [(3, 80), (4, "TCP")]), (7, [(1, "E"), (2, "1")])]),
+            (3, "Always"), (4, 0), (19, "s"),
+            (22, [(1, "t"), (2, "Exists"), (4, "NoExecute"), (5, 0)]),
+        ])]),
+        (4, [(1, "RollingUpdate"), (2, [(1, [(1, 1), (3, "25%")]), (2, [(1, 0), (2, 0)])])]),
+        (7, 1), (9, 600),
+    ]),
+]  # fmt: skip
+MESSAGES: dict[tuple[str, str], Fields] = {
     ("apps/v1", "Deployment"): DEPLOYMENT,
-    ("v1", "Secret"): (
-        [(1, NAMED), (2, [(1, "k"), (2, b"\0\xff")]), (3, "Opaque"), (5, 0)],
-        {
-            "metadata": {"name": "x"}, "data": {"k": base64.b64encode(b"\0\xff").decode()},
-            "type": "Opaque", "immutable": False,
-        },
-    ),
-    ("v1", "ConfigMap"): (
-        [
-            (1, [
-                (13, [(1, "ReplicaSet"), (3, "r"), (4, "u"), (5, "apps/v1"), (6, 0), (7, 1)]), (14, "f/g"),
-                (17, [(1, "m"), (2, "Apply"), (3, "v1"), (4, [(1, YEAR_2026)]), (6, "FieldsV1"), (7, [(1, '{"f:data":{}}')])]),
-            ]),
-            (2, [(1, "k"), (2, "")]),
-        ],
-        {
-            "metadata": {
-                "ownerReferences": [{
-                    "kind": "ReplicaSet", "name": "r", "uid": "u", "apiVersion": "apps/v1",
-                    "controller": False, "blockOwnerDeletion": True,
-                }],
-                "finalizers": ["f/g"],
-                "managedFields": [{
-                    "manager": "m", "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
-                    "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}},
-                }],
-            },
-            "data": {"k": ""},
-        },
-    ),
-    ("v1", "ResourceQuota"): (
-        [(2, [(1, [(1, "cpu"), (2, [(1, "500m")])]), (2, "Terminating")])],
-        {"spec": {"hard": {"cpu": "500m"}, "scopes": ["Terminating"]}},
-    ),
-    ("v1", "Service"): (
-        [(2, [(1, [(1, "p"), (2, "TCP"), (3, 80), (4, [(1, 1), (3, "web")])]), (2, [(1, "a"), (2, "b")]), (3, "None"), (4, "ClusterIP"), (7, "ClientIP")])],
-        {"spec": {
-            "ports": [{"name": "p", "protocol": "TCP", "port": 80, "targetPort": "web"}],
-            "selector": {"a": "b"}, "clusterIP": "None", "type": "ClusterIP", "sessionAffinity": "ClientIP",
-        }},
-    ),
-    ("v1", "Binding"): (
-        [(1, NAMED), (2, [(1, "Node"), (3, "worker-0")])],
-        {"metadata": {"name": "x"}, "target": {"kind": "Node", "name": "worker-0"}},
-    ),
-    ("policy/v1", "Eviction"): (
-        [(1, NAMED), (2, [(1, 0), (2, [(1, "u"), (2, "7")]), (4, "Orphan"), (5, "All")])],
-        {"metadata": {"name": "x"}, "deleteOptions": {
-            "gracePeriodSeconds": 0, "preconditions": {"uid": "u", "resourceVersion": "7"},
-            "propagationPolicy": "Orphan", "dryRun": ["All"],
-        }},
-    ),
-    ("policy/v1", "PodDisruptionBudget"): (
-        [(2, [(1, [(1, 0), (2, 0)]), (3, [(1, 0), (2, -1)])]), (3, [(2, [(1, "p"), (2, [(1, YEAR_2026)])]), (3, -1)])],
-        {
-            "spec": {"minAvailable": 0, "maxUnavailable": -1},
-            "status": {"disruptedPods": {"p": "2026-01-01T00:00:00Z"}, "disruptionsAllowed": -1},
-        },
-    ),
-    ("coordination.k8s.io/v1", "Lease"): (
-        [(2, [(1, ""), (2, 15), (4, [(1, YEAR_2026), (2, 1000)]), (5, 0)])],
-        {"spec": {
-            "holderIdentity": "", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000001Z",
-            "leaseTransitions": 0,
-        }},
-    ),
-    ("authentication.k8s.io/v1", "SelfSubjectReview"): (
-        [(2, [(1, [(1, "me"), (3, "g"), (4, [(1, "k"), (2, [(1, "a"), (1, "b")])])])])],
-        {"status": {"userInfo": {"username": "me", "groups": ["g"], "extra": {"k": ["a", "b"]}}}},
-    ),
-    ("authentication.k8s.io/v1", "TokenRequest"): (
-        [(2, [(1, "a"), (3, [(1, "Pod"), (2, "v1"), (3, "p"), (4, "u")]), (4, 600)])],
-        {"spec": {
-            "audiences": ["a"], "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p", "uid": "u"},
-            "expirationSeconds": 600,
-        }},
-    ),
-    ("batch/v1", "CronJob"): (
-        [(2, [(1, "* * * * *"), (3, "Forbid"), (4, 0), (5, [(2, [(1, 1), (7, 0), (9, "Indexed")])]), (8, "UTC")])],
-        {"spec": {
-            "schedule": "* * * * *", "concurrencyPolicy": "Forbid", "suspend": False,
-            "jobTemplate": {"spec": {"parallelism": 1, "backoffLimit": 0, "completionMode": "Indexed"}},
-            "timeZone": "UTC",
-        }},
-    ),
+    ("v1", "Secret"): [(1, NAMED), (2, [(1, "k"), (2, b"\0\xff")]), (3, "Opaque"), (5, 0)],
+    ("v1", "ConfigMap"): [
+        (1, [
+            (13, [(1, "ReplicaSet"), (3, "r"), (4, "u"), (5, "apps/v1"), (6, 0), (7, 1)]), (14, "f/g"),
+            (17, [(1, "m"), (2, "Apply"), (3, "v1"), (4, [(1, YEAR_2026)]), (6, "FieldsV1"), (7, [(1, '{"f:data":{}}')])]),
+        ]),
+        (2, [(1, "k"), (2, "")]),
+    ],
+    ("v1", "ResourceQuota"): [(2, [(1, [(1, "cpu"), (2, [(1, "500m")])]), (2, "Terminating")])],
+    ("v1", "Service"): [(2, [(1, [(1, "p"), (2, "TCP"), (3, 80), (4, [(1, 1), (3, "web")])]), (2, [(1, "a"), (2, "b")]), (3, "None"), (4, "ClusterIP"), (7, "ClientIP")])],
+    ("v1", "Binding"): [(1, NAMED), (2, [(1, "Node"), (3, "worker-0")])],
+    ("policy/v1", "Eviction"): [(1, NAMED), (2, [(1, 0), (2, [(1, "u"), (2, "7")]), (4, "Orphan"), (5, "All")])],
+    ("policy/v1", "PodDisruptionBudget"): [(2, [(1, [(1, 0), (2, 0)]), (3, [(1, 0), (2, -1)])]), (3, [(2, [(1, "p"), (2, [(1, YEAR_2026)])]), (3, -1)])],
+    ("coordination.k8s.io/v1", "Lease"): [(2, [(1, ""), (2, 15), (4, [(1, YEAR_2026), (2, 1000)]), (5, 0)])],
+    ("authentication.k8s.io/v1", "SelfSubjectReview"): [(2, [(1, [(1, "me"), (3, "g"), (4, [(1, "k"), (2, [(1, "a"), (1, "b")])])])])],
+    ("authentication.k8s.io/v1", "TokenRequest"): [(2, [(1, "a"), (3, [(1, "Pod"), (2, "v1"), (3, "p"), (4, "u")]), (4, 600)])],
+    ("batch/v1", "CronJob"): [(2, [(1, "* * * * *"), (3, "Forbid"), (4, 0), (5, [(2, [(1, 1), (7, 0), (9, "Indexed")])]), (8, "UTC")])],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("named", MESSAGES, ids=lambda named: str(named[1]))
 def test_messages_made_by_hand(named: tuple[str, str]) -> None:
-    (api_version, kind), (fields, expected) = named, MESSAGES[named]
-    assert decoded(enveloped(api_version, kind, fields)) == expected
+    expected = cases.read(__file__, "objects")[named[1]]
+    assert decoded(enveloped(*named, MESSAGES[named])) == expected
 
 
 def decoded(body: bytes) -> dict[str, Any]:
@@ -303,7 +202,7 @@ def refusal_or_none(kind: api_types.Type, body: bytes) -> str:
 def test_a_byte_that_changes_is_no_failure_of_the_server() -> None:
     """The result is an object or an error, for every changed byte and every cut."""
     refused = set()
-    for (api_version, name), (fields, _) in MESSAGES.items():
+    for (api_version, name), fields in MESSAGES.items():
         group, _, version = api_version.rpartition("/")
         kind, body = api_types.of_kind(group, version, name), message(fields)
         for at in range(len(body)):
@@ -315,7 +214,7 @@ def test_a_byte_that_changes_is_no_failure_of_the_server() -> None:
 
 SEEDS = [
     (api_types.of_kind(*named[0].rpartition("/")[::2], named[1]), message(fields))
-    for named, (fields, _) in MESSAGES.items()
+    for named, fields in MESSAGES.items()
 ]
 
 
