@@ -14,47 +14,7 @@ from tests.support import real_programs
 
 pytestmark = pytest.mark.e2e
 NAME, PROGRAM = "claim-controller", "kube-controller-manager"
-SCENARIO = """
-schema_version = 1
-name = "small"
-title = "claims from templates"
-description = "for tests"
-[pools]
-nodes = 2
-devices_per_node = 3
-[traffic]
-profile = "churn"
-processes = 1
-users = 8
-duration_s = 4.0
-hold_s = 0.1
-wait_s = 15.0
-[claim]
-parameters = { mode = "fast" }
-[subject]
-backoff_initial_s = 0.02
-backoff_max_s = 0.1
-[[faults]]
-kind = "lose-response"
-name = "answers-lost"
-times = 3
-on = { role = "claim-controller", resource = "resourceclaims", verbs = ["create"] }
-[[faults]]
-kind = "kill-process"
-role = "claim-controller"
-start_s = 1.0
-down_s = 0.2
-[[faults]]
-kind = "pause-process"
-role = "claim-controller"
-start_s = 2.5
-seconds = 0.3
-[limits]
-progress_s = 15
-[load]
-allocations_min = 10
-pods_running_min = 10
-"""
+SCENARIO = pathlib.Path(__file__).with_suffix(".toml").read_text()
 
 
 @pytest.fixture(params=["stand-in", "real"])

@@ -10,42 +10,7 @@ import pytest
 from tests.e2e import running
 
 pytestmark = pytest.mark.e2e
-ANSWER_LOST = """
-schema_version = 1
-name = "small"
-title = "answers lost, watch behind"
-description = "for tests"
-[[faults]]
-kind = "lose-response"
-name = "lost-answers"
-on = { resource = "resourceclaims", subresource = "status", verbs = ["update"] }
-times = 20
-[[faults]]
-kind = "delay-events"
-name = "lag"
-on = { resource = "resourceclaims" }
-seconds = 60  # until the faults are healed, however slow the machine is
-[[faults]]
-kind = "reject"
-name = "idle"
-on = { resource = "resourceclaims" }
-skip = 1_000_000
-code = 503
-[pools]
-nodes = 1
-devices_per_node = 20
-[traffic]
-profile = "all-at-once"
-processes = 1
-users = 4
-pods = 80
-overcommit = true
-[subject]
-start = "after-traffic"
-[load]
-allocations_min = 10
-pods_running_min = 5
-"""
+ANSWER_LOST = pathlib.Path(__file__).with_suffix(".toml").read_text()
 BEHIND = ("lost-answers", "lag")
 
 

@@ -38,72 +38,7 @@ backoff_max_s = 0.1
 allocations_min = 20
 pods_running_min = 20
 """
-TRAFFIC = """
-[[faults]]
-kind = "lose-request"
-times = 2
-on = { resource = "pods", subresource = "binding" }
-[[faults]]
-kind = "lose-response"
-times = 3
-on = { resource = "resourceclaims", subresource = "status" }
-[[faults]]
-kind = "delay-request"
-seconds = 0.2
-times = 2
-skip = 3
-on = { resource = "pods", subresource = "binding" }
-[[faults]]
-kind = "delay-response"
-seconds = 0.2
-times = 2
-on = { role = "kubelet", resource = "pods", subresource = "status" }
-[[faults]]
-kind = "reject"
-name = "throttled"
-code = 429
-retry_after_s = 1
-times = 2
-on = { role = "claim-controller", resource = "resourceclaims", verbs = ["create"] }
-[[faults]]
-kind = "reject"
-name = "conflict"
-code = 409
-times = 2
-start_after = { fault = "lose-response", applied = 3 }
-on = { resource = "resourceclaims", subresource = "status" }
-[[faults]]
-kind = "reject"
-name = "broken"
-code = 500
-times = 2
-on = { role = "load", resource = "pods", verbs = ["delete"] }
-[[faults]]
-kind = "delay-events"
-seconds = 0.1
-times = 10
-on = { resource = "resourceclaims" }
-[[faults]]
-kind = "drop-watch"
-times = 1
-on = { role = "claim-controller", resource = "pods" }
-[[faults]]
-kind = "expire-watch"
-times = 1
-on = { resource = "pods" }
-[[faults]]
-kind = "stale-list"
-seconds = 0.5
-times = 1
-start_after = { fault = "expire-watch" }
-on = { resource = "pods" }
-required = false
-[[faults]]
-kind = "truncate-response"
-times = 1
-skip = 10
-on = { role = "kubelet", resource = "pods", subresource = "status" }
-"""
+TRAFFIC = pathlib.Path(__file__).with_suffix(".toml").read_text()
 PROCESSES = """
 [[faults]]
 kind = "kill-process"

@@ -15,9 +15,10 @@ from harness import errors
 from harness.importing import imports
 from harness.run import run_plan
 from harness.scenario import loading
-from tests.unit.importing import examples, found_inputs
+from tests.unit.importing import found_inputs
 
-OBJECTS = list(examples.objects())
+OBJECTS = list(yaml.safe_load_all(pathlib.Path(__file__).with_suffix(".yaml").read_text()))
+"""Objects of every kind that an import takes, with every part that it reads."""
 FEW = hypothesis.settings(max_examples=40, deadline=None, database=None, derandomize=True)
 
 

@@ -10,38 +10,7 @@ from harness.scenario import loading, pool_specs
 from harness.scenario.imported import importing
 from tests.support import mig_objects
 
-MORE = """---
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: fabric}
-spec:
-  driver: fabric.example.com
-  perDeviceNodeSelection: true
-  pool: {name: fabric, generation: 7, resourceSliceCount: 2}
-  devices:
-  - {name: a, nodeName: n1}
-  - name: b
-    nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n2, n1]}]}]}
----
-apiVersion: resource.k8s.io/v1beta2
-kind: DeviceTaintRule
-metadata: {name: broken}
-spec: {deviceSelector: {pool: fabric, device: a}, taint: {key: k, effect: NoSchedule}}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: t, namespace: mine}
-spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: mig.example.com}}]}}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: n1, labels: {kubernetes.io/hostname: n1, zone: a, kubernetes.io/os: linux}}
-status: {allocatable: {cpu: "4", pods: "7"}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: n2}
-"""
+MORE = pathlib.Path(__file__).with_suffix(".yaml").read_text()
 
 
 @pytest.fixture
