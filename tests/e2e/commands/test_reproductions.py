@@ -11,32 +11,7 @@ pytestmark = pytest.mark.e2e
 TIMEOUT_S = 400
 """The test executes six runs."""
 
-SCENARIO = """
-schema_version = 1
-name = "small"
-title = "lost answers while the watch lags"
-description = "for tests"
-[pools]
-nodes = 1
-devices_per_node = 2
-[traffic]
-profile = "all-at-once"
-processes = 1
-users = 1
-pods = 4
-overcommit = true
-interval_s = 0.2
-[[faults]]
-kind = "lose-response"
-on = { resource = "resourceclaims", subresource = "status", verbs = ["update"] }
-[[faults]]
-kind = "delay-events"
-seconds = 1
-on = { resource = "resourceclaims" }
-[load]
-allocations_min = 1
-pods_running_min = 1
-"""
+SCENARIO = pathlib.Path(__file__).with_suffix(".toml").read_text()
 
 
 @pytest.mark.timeout(TIMEOUT_S)

@@ -12,30 +12,7 @@ from tests.e2e import running
 from tests.stand_ins import giving_up_scheduler
 
 pytestmark = pytest.mark.e2e
-SCENARIO = """
-schema_version = 1
-name = "small"
-title = "more pods than devices"
-description = "for tests"
-[pools]
-nodes = 2
-devices_per_node = 2
-[traffic]
-profile = "all-at-once"
-processes = 1
-users = 2
-pods = 6
-overcommit = true
-[subject]
-start = "after-traffic"
-backoff_initial_s = 0.02
-backoff_max_s = 0.1
-[load]
-allocations_min = 3
-pods_running_min = 3
-[limits]
-progress_s = 3
-"""
+SCENARIO = pathlib.Path(__file__).with_suffix(".toml").read_text()
 
 
 def run(folder: pathlib.Path, *options: str) -> tuple[int, str, pathlib.Path]:
