@@ -20,15 +20,11 @@ def without(loaded: loading.Loaded, number: int) -> loading.Loaded | None:
     kept = [
         step
         for step in script.steps
-        if step is not gone and not names & {getattr(step, "since", None), _request_of(step)}
+        if step is not gone
+        and not names & {getattr(step, key, None) for key in ("since", "request", "hold")}
     ]
     if isinstance(gone, _OF_USERS) or all(isinstance(step, _OF_USERS) for step in kept):
         return None
     shorter = script.model_copy(update={"steps": kept})
     scenario = loaded.scenario.model_copy(update={"traffic": shorter})
     return dataclasses.replace(loaded, scenario=scenario)
-
-
-def _request_of(step: script_specs.Step) -> str | None:
-    request: str | None = getattr(step, "request", None)
-    return request

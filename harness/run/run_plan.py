@@ -18,7 +18,7 @@ from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.model import naming
-from harness.run import fault_planning, pool_objects, selectors, subjects
+from harness.run import fault_planning, pool_objects, selectors, subjects, thread_plans
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands
 from harness.scenario import (
@@ -204,6 +204,7 @@ def plan(
     )
     scenario = scenario.model_copy(update={"subject": subject.spec})
     _require_understood_pods(scenario)
+    thread_plans.require_places(scenario)
     faults = fault_planning.plan(
         scenario,
         seed=seed,

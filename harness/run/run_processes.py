@@ -14,12 +14,13 @@ from harness import errors, processes, writing
 from harness.cluster import interfaces
 from harness.history import directories, last_words, plans
 from harness.model import naming
-from harness.run import driver_processes, run_plan, subjects, supervising
+from harness.run import driver_processes, run_plan, subjects, supervising, thread_plans
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands, driver_commands, scheduler_commands
 from harness.scenario import pool_changes, script_specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 from harness.subject import remedies as known_remedies
+from harness.threads import messages, tracer_session
 from harness.traffic import launching
 
 RECORDER, KUBELET, TRAFFIC = "recorder", "kubelet", "traffic"
@@ -296,7 +297,7 @@ class RunProcesses:
             protobuf=self._protobuf,
             evicts=self._scenario.pools.evicts,
         )
-        self._supervisor.start_foreign(name, argv, env={"KUBECONFIG": str(kubeconfig)})
+        self._start_program(name, argv, {"KUBECONFIG": str(kubeconfig)})
 
     def _start_scheduler(self, name: str, *, scheduler: subject_specs.AnyScheduler) -> None:
         """Start a scheduler, unless it runs outside the harness."""
@@ -323,7 +324,19 @@ class RunProcesses:
         if argv is not None:
             environment = {"KUBECONFIG": str(kubeconfig), **subjects.environment(self._scenario)}
             elected = self._is_elected and isinstance(scheduler, subject_specs.KubeScheduler)
-            self._supervisor.start_foreign(name, argv, env=environment, elected=elected)
+            self._start_program(name, argv, environment, elected=elected)
+
+    def _start_program(
+        self, name: str, argv: list[str], environment: Mapping[str, str], *, elected: bool = False
+    ) -> None:
+        """Start a program that is not ours, by a tracer if the run holds its threads."""
+        program = argv[0]
+        if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
+            socket = messages.socket_of(self._directory.logs.resolve(), name)
+            argv = tracer_session.command(socket, argv)
+        self._supervisor.start_foreign(
+            name, argv, env=environment, elected=elected, program=program
+        )
 
     @property
     def _is_elected(self) -> bool:

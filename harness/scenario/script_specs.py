@@ -2,7 +2,7 @@
 
 Whatever a step names is held at the API server, or in the fault proxy, until its turn has come;
 everything else passes freely. So the order of the events of a race is commanded from outside, on
-any program. The order of two locks inside one process cannot be commanded.
+any program. Threads of a program in Go are held at its functions, too.
 """
 
 import copy
@@ -13,6 +13,7 @@ import pydantic
 
 from harness import suggestions
 from harness.model import naming
+from harness.scenario import thread_places
 from harness.scenario.fields import CheckName, Count, Name, Seconds, Spec
 
 JOURNAL = "script"
@@ -376,6 +377,68 @@ class EndWatch(Events):
         return f"{self.client}'s watch of {self.events} is {end} instead of {place}"
 
 
+def _require_place(text: str) -> str:
+    thread_places.parse(text)
+    return text
+
+
+class OfThread(Step):
+    """Keys of steps about a thread of a program in Go, which comes to a place."""
+
+    client: str
+    """Process of the thread, as in `request`."""
+    at: Annotated[str, pydantic.AfterValidator(_require_place)]
+    """`entry of F [called by G]` or `return of F [to G]`; F and G are the ends of functions' names,
+    with `*` for any characters and `|` between alternatives."""
+    visit: Annotated[int, pydantic.Field(ge=1, le=100_000)] = 1
+    """Which visit of the place it is."""
+    since: Name | None = None
+    """Visits count from just before this step; left out: from the first step."""
+
+
+class HoldThread(OfThread):
+    """A thread has come to a place, and is held there until a step `release-thread`."""
+
+    do: Literal["hold-thread"]
+    """The kind of step."""
+    name: Name
+    """Name by which the step `release-thread` refers to it."""
+
+    @property
+    def text(self) -> str:
+        """The step, as a clause."""
+        return f"a thread of {self.client} is held at the {self.at}"
+
+
+class PassThread(OfThread):
+    """A thread has passed a place."""
+
+    do: Literal["pass-thread"]
+    """The kind of step."""
+    at_most_s: Deadline | None = None
+    """Go on after these seconds in any case, as when only a program with the defect gets so far."""
+
+    @property
+    def text(self) -> str:
+        """The step, as a clause."""
+        at_most = f", or {self.at_most_s:g} s pass" if self.at_most_s else ""
+        return f"a thread of {self.client} passes the {self.at}{at_most}"
+
+
+class ReleaseThread(Step):
+    """A thread that is held goes on."""
+
+    do: Literal["release-thread"]
+    """The kind of step."""
+    hold: Name
+    """Name of the step `hold-thread`."""
+
+    @property
+    def text(self) -> str:
+        """The step, as a clause."""
+        return f"the thread that is held since {self.hold} goes on"
+
+
 class ChangeProcess(Step):
     """A process is killed, stopped, paused or resumed."""
 
@@ -455,6 +518,9 @@ AnyStep: TypeAlias = Annotated[
     | Answer
     | Deliver
     | EndWatch
+    | HoldThread
+    | PassThread
+    | ReleaseThread
     | ChangeProcess
     | Start
     | Await
@@ -493,7 +559,7 @@ class ScriptTraffic(Spec):
     def time_of(self, step: Step) -> float:
         """Return the seconds in which a step has to happen."""
         own_s = step.within_s or self.deadline_s
-        if isinstance(step, Await):
+        if isinstance(step, Await | PassThread):
             return step.at_most_s or own_s
         return own_s + step.seconds if isinstance(step, Wait) else own_s
 
@@ -520,7 +586,13 @@ class ScriptTraffic(Spec):
     def named_processes(self) -> list[str]:
         """The processes that the script names, by the names under which they were started first."""
         changed = [step.process for step in self.steps if isinstance(step, ChangeProcess | Start)]
-        return list(dict.fromkeys(map(naming.first_incarnation, [*self.clients, *changed])))
+        named = [*self.clients, *(step.client for step in self.of_threads), *changed]
+        return list(dict.fromkeys(map(naming.first_incarnation, named)))
+
+    @property
+    def of_threads(self) -> list[OfThread]:
+        """The steps about threads."""
+        return [step for step in self.steps if isinstance(step, OfThread)]
 
     @pydantic.model_validator(mode="after")
     def _require_consistent(self) -> Self:
@@ -547,13 +619,16 @@ class ScriptTraffic(Spec):
         for number, step in enumerate(self.steps, start=1):
             where = f"steps: expected step {number} ({step.do})"
             since, request = getattr(step, "since", None), getattr(step, "request", None)
-            for name in filter(None, (since, request)):
+            held = getattr(step, "hold", None)
+            for name in filter(None, (since, request, held)):
                 if name not in seen:
                     yield f"{where} to refer to the name of an earlier step, got {name!r}"
             before = seen.get(request) if request else None
             is_late = isinstance(before, HeldRequest | SeveredRequest)
             if isinstance(step, Arrive) and before and not is_late:
                 yield f"{where} to name a step hold-request or sever-request, got {request!r}"
+            if held in seen and not isinstance(seen[held], HoldThread):
+                yield f"{where} to name a step hold-thread, got {held!r}"
             if isinstance(step, Late) and isinstance(before, Calls):
                 step.refer(before)
             if isinstance(step, Answer) and before and getattr(before, "answer", "") != "held":
@@ -572,7 +647,8 @@ class ScriptTraffic(Spec):
                 running.append(naming.incarnation(step.process, count))
             named = getattr(step, "client", "") or getattr(step, "process", "")
             is_later = naming.first_incarnation(named) != named
-            known = [*running, *self.started] if isinstance(step, OfClient) else running
+            is_client = isinstance(step, OfClient | OfThread)
+            known = [*running, *self.started] if is_client else running
             if is_later and named not in known:
                 yield (
                     f"steps: expected step {number} ({step.do}) to name a process that runs, got "

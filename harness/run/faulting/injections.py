@@ -25,7 +25,7 @@ from harness.run.faulting import (
     object_touching,
     process_faults,
 )
-from harness.run.faulting.scripted import holding, player, script_objects
+from harness.run.faulting.scripted import holding, player, script_objects, thread_holding
 from harness.scenario import profiles, script_specs
 
 PROXY = "fault-proxy"
@@ -255,6 +255,7 @@ class _Injections:
         return player.ScriptPlayer(
             scenario.traffic,
             holding.Holds(session, namespace=plan.namespace),
+            thread_holding.ThreadHolds(self._directory),
             objects,
             self._supervisor,
             self._journal,

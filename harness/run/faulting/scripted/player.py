@@ -10,7 +10,7 @@ from harness.client import transports
 from harness.history import journal_writer, records
 from harness.model import naming
 from harness.run.faulting import fault_journal, injecting
-from harness.run.faulting.scripted import holding, script_objects
+from harness.run.faulting.scripted import holding, script_objects, thread_holding
 from harness.scenario import script_specs
 
 START_S = 30.0
@@ -55,6 +55,7 @@ class ScriptPlayer:
         self,
         script: script_specs.ScriptTraffic,
         holds: holding.Holds,
+        threads: thread_holding.ThreadHolds,
         objects: script_objects.ScriptObjects,
         processes: Processes,
         faults: fault_journal.FaultJournal,
@@ -68,6 +69,7 @@ class ScriptPlayer:
         `subject`: the processes that have to be ready before the first step.
         """
         self._script, self._holds, self._objects = script, holds, objects
+        self._threads = threads
         self._processes, self._faults, self._journal = processes, faults, journal
         self._start_next, self._subject = start_next, subject
         self._numbers = {id(step): n for n, step in enumerate(script.steps, start=1)}
@@ -90,6 +92,7 @@ class ScriptPlayer:
             self._play(ending.over.is_set)
         finally:
             self._journal.close()
+            self._threads.close()
             self._objects.close()
 
     def heal(self, ending: injecting.Ending) -> None:
@@ -122,6 +125,7 @@ class ScriptPlayer:
             if number == 1:
                 self._patience = holding.Patience(is_over, seconds=START_S)
                 self._await_start(self._subject)
+                self._arm_threads(None)
             self._patience = holding.Patience(is_over, seconds=self._script.time_of(step))
             if step.name:
                 self._arm_since(step.name)
@@ -142,6 +146,14 @@ class ScriptPlayer:
                 continue
             if name is not None or not isinstance(step, script_specs.EndWatch):
                 self._holds.arm(number, step)
+        if name is not None:
+            self._arm_threads(name)
+
+    def _arm_threads(self, name: str | None) -> None:
+        """Begin to count visits from the step of this name on; None: from the first step."""
+        for number, step in enumerate(self._script.steps, start=1):
+            if isinstance(step, script_specs.OfThread) and step.since == name:
+                self._threads.arm(number, step, self._patience)
 
     # ----------------------------------------------------------------------- the steps
 
@@ -215,6 +227,23 @@ class ScriptPlayer:
         else:
             self._await(number, f"an event of {step.events} for {step.client}")
             self._holds.let_go(number)
+
+    @_do.register
+    def _(self, step: script_specs.HoldThread) -> None:
+        number = self._numbers[id(step)]
+        self._seen = self._threads.await_visit(number, step, self._patience)
+
+    @_do.register
+    def _(self, step: script_specs.PassThread) -> None:
+        with contextlib.suppress(*([holding.StepLateError] if step.at_most_s else [])):
+            number = self._numbers[id(step)]
+            self._seen = self._threads.await_visit(number, step, self._patience)
+
+    @_do.register
+    def _(self, step: script_specs.ReleaseThread) -> None:
+        held = self._named[step.hold]
+        assert isinstance(held, script_specs.HoldThread)  # noqa: S101 - as loading has checked
+        self._threads.release(self._numbers[id(held)], held)
 
     @_do.register
     def _(self, step: script_specs.ChangeProcess) -> None:

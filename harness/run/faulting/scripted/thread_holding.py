@@ -1,0 +1,86 @@
+"""The threads that a script holds, by the tracers of their programs."""
+
+from collections.abc import Callable
+
+from harness import errors
+from harness.history import directories
+from harness.run.faulting.scripted import holding
+from harness.scenario import script_specs, thread_places
+from harness.threads import messages, tracer_session
+
+DEADLINE_S = 60.0
+"""A held thread goes on by itself after this time."""
+
+
+class ThreadHolds:
+    """The places of one script."""
+
+    def __init__(self, directory: directories.RunDirectory) -> None:
+        self._directory = directory
+        self._sessions: dict[str, tracer_session.TracerSession] = {}
+
+    def arm(
+        self, number: int, step: script_specs.OfThread, patience: holding.Patience
+    ) -> None:
+        """Begin to count the visits of a step's place; they count when this returns."""
+        holds = isinstance(step, script_specs.HoldThread)
+        session = self._session(step.client)
+        session.tell(
+            messages.Watch(
+                name=str(number),
+                place=step.at,
+                holds=holds,
+                visit=step.visit,
+                hold_max_s=DEADLINE_S,
+            )
+        )
+        _until(patience, lambda: session.find(str(number), "watched"), f"the tracer of {step.client}")
+
+    def await_visit(
+        self, number: int, step: script_specs.OfThread, patience: holding.Patience
+    ) -> str:
+        """Wait until a thread has come; return where it is.
+
+        Raises StepLateError if none comes, and FaultError for a place that the program has not.
+        """
+        session, what = self._session(step.client), f"a thread of {step.client} at the {step.at}"
+        return told(_until(patience, lambda: session.find(str(number), "held", "passed"), what))
+
+    def release(self, number: int, step: script_specs.HoldThread) -> None:
+        """Let a thread go on. Raises FaultError if it went on before, because its time was up."""
+        session = self._session(step.client)
+        if session.find(str(number), "expired"):
+            raise errors.FaultError(f"the thread had gone on by itself after {DEADLINE_S:g} s")
+        session.tell(messages.Release(name=str(number)))
+
+    def close(self) -> None:
+        """Let all threads go on."""
+        for session in self._sessions.values():
+            session.close()
+
+    def _session(self, process: str) -> tracer_session.TracerSession:
+        if process not in self._sessions:
+            path = messages.socket_of(self._directory.logs, process)
+            self._sessions[process] = tracer_session.TracerSession(path)
+        return self._sessions[process]
+
+
+def _until(
+    patience: holding.Patience, look: Callable[[], messages.Happened | None], what: str
+) -> messages.Happened:
+    try:
+        return patience.until(look, what)
+    except errors.UsageError as error:  # the tracer has refused a place
+        raise errors.FaultError(str(error)) from error
+
+
+def told(came: messages.Happened) -> str:
+    """Return where a thread has come, with the functions that it is in."""
+    stack = " < ".join(map(thread_places.short, came.stack))
+    where = came.place or f"{came.function}"
+    return f"goroutine {came.goroutine} at the {_short(where)}" + f"; it is in {stack}" * bool(stack)
+
+
+def _short(place: str) -> str:
+    found = thread_places.parse(place)
+    return str(found._replace(function=thread_places.short(found.function), caller=thread_places.short(found.caller)))

@@ -1,0 +1,54 @@
+"""Places in a program at which a thread can be stopped, as text.
+
+`entry of F`, `entry of F called by G`, `return of F`, `return of F to G`. F and G are patterns: `*`
+matches any characters but a slash, `|` separates alternatives, and a pattern matches the end of a
+name from a dot or slash on: `(*claimTracker).Get` is
+`k8s.io/…/dynamicresources.(*claimTracker).Get`.
+"""
+
+import functools
+import re
+from typing import Literal, NamedTuple
+
+Point = Literal["entry", "return"]
+_PLACE = re.compile(r"(?:(entry) of (.+?)(?: called by (.+))?|(return) of (.+?)(?: to (.+))?)")
+FORMS = "`entry of F [called by G]` or `return of F [to G]`"
+
+
+class Place(NamedTuple):
+    """A place, as patterns of names of functions."""
+
+    point: Point
+    function: str
+    caller: str = ""
+    """The function that has called it; empty: any."""
+
+    def __str__(self) -> str:
+        between = {"entry": "called by", "return": "to"}[self.point]
+        return f"{self.point} of {self.function}" + f" {between} {self.caller}" * bool(self.caller)
+
+
+def parse(text: str) -> Place:
+    """Return the place of a text. Raises ValueError for one that has none of the forms."""
+    found = _PLACE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"expected a place as {FORMS}, got {text!r}")
+    point, function, caller = found.groups()[:3] if found[1] else found.groups()[3:]
+    return Place(point, function, caller or "")
+
+
+@functools.cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    alternatives = [re.escape(part.strip()) for part in pattern.split("|")]
+    one_of = "|".join(part.replace(r"\*", "[^/]*") for part in alternatives)
+    return re.compile(f"(?:.*[./])?(?:{one_of})")
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Return whether the pattern is the name of a function, or its end."""
+    return _expression(pattern).fullmatch(name) is not None
+
+
+def short(name: str) -> str:
+    """Return the name of a function without the path of its package."""
+    return name.rpartition("/")[2]

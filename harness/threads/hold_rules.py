@@ -1,0 +1,190 @@
+"""Which visits of places are held: those that a script names, and those of a search."""
+
+import collections
+import dataclasses
+import random
+from collections.abc import Callable, Iterator
+
+from harness import clocks
+from harness.scenario import thread_places
+from harness.threads import messages, traced_program
+
+BUSY_VISITS = 20000000
+"""Visits of one function in a try after which a search leaves it: it runs all the time."""
+Tell = Callable[[messages.Happened], None]
+
+
+@dataclasses.dataclass(slots=True)
+class Hold:
+    """A thread that stands at a place."""
+
+    thread: int
+    visit: traced_program.Visit
+    name: str
+    begun_ns: int
+    until_ns: float
+    quiet_ns: float
+    """It ends, too, when nothing has stopped for this time."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Watched:
+    """A place that a script looks at."""
+
+    asked: messages.Watch
+    place: thread_places.Place
+    left: int
+    """Visits before the one that it is about, with that one."""
+
+    def covers(self, visit: traced_program.Visit) -> bool:
+        return visit.point == self.place.point and self.is_between(visit.function, visit.caller)
+
+    def is_between(self, function: str, caller: str) -> bool:
+        if not thread_places.matches(self.place.function, function):
+            return False
+        return not self.place.caller or thread_places.matches(self.place.caller, caller)
+
+
+class HoldRules:
+    """Decides about each visit, and ends holds in time."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._watched: dict[str, _Watched] = {}
+        self._holds: dict[int, Hold] = {}
+        self._goroutines: dict[int, int] = {}
+        self._last_ns = 0
+        self._try: messages.Try | None = None
+        self._random = random.Random()
+        self._chosen: set[tuple[str, int]] = set()
+        self._counts: collections.Counter[str] = collections.Counter()
+        self.busy: set[str] = set()
+        """Functions that a search has to leave."""
+
+    def watch(self, asked: messages.Watch) -> None:
+        place = thread_places.parse(asked.place)
+        self._watched[asked.name] = _Watched(asked, place, asked.visit)
+
+    def begin(self, asked: messages.Try) -> None:
+        """Begin a try; the one before has ended."""
+        if self._try is not None:
+            self._say("ended", self._try.name, counts=dict(self._counts))
+        self._try, self._counts = asked, collections.Counter()
+        self._random.seed(asked.seed)
+        self._chosen = set(asked.chosen)
+
+    def released(self, name: str) -> list[int]:
+        """End a watch, and return the threads that it holds."""
+        self._watched.pop(name, None)
+        return [self._end(hold, "released") for hold in self._of(name)]
+
+    def over(self) -> list[int]:
+        """Return the threads whose time at their places is over."""
+        now = clocks.monotonic_ns()
+        over = [
+            hold
+            for hold in self._holds.values()
+            if now >= hold.until_ns or now - max(self._last_ns, hold.begun_ns) >= hold.quiet_ns
+        ]
+        return [self._end(hold, "expired") for hold in over]
+
+    def next_s(self) -> float:
+        """Return the time until a hold may be over, at most a second."""
+        now = clocks.monotonic_ns()
+        ends = [
+            min(hold.until_ns, max(self._last_ns, hold.begun_ns) + hold.quiet_ns)
+            for hold in self._holds.values()
+        ]
+        return min(1.0, max(0.0, (min(ends, default=now + 1e9) - now) / 1e9))
+
+    def wants_return(self, function: str, caller: str) -> bool:
+        """Return whether the return of a function to its caller is a place."""
+        if self._try is not None:
+            return True
+        return any(
+            item.place.point == "return" and item.is_between(function, caller)
+            for item in self._watched.values()
+        )
+
+    def decide(self, visit: traced_program.Visit) -> bool:
+        """Return whether the thread of a visit is held."""
+        self._last_ns = clocks.monotonic_ns()
+        for item in [item for item in self._watched.values() if item.covers(visit)]:
+            item.left -= 1
+            if item.left == 0:
+                del self._watched[item.asked.name]
+                if item.asked.holds:
+                    return self._hold(visit, item.asked.name, item.asked.hold_max_s)
+                self._say("passed", item.asked.name, visit)
+        return self._try is not None and self._drawn(visit, self._try)
+
+    def _drawn(self, visit: traced_program.Visit, tried: messages.Try) -> bool:
+        """Return whether a search holds the thread of a visit."""
+        place = place_of(visit)
+        self._counts[place] += 1
+        number = self._counts[place]
+        if number > BUSY_VISITS:
+            self.busy.add(visit.function)
+            return False
+        if (place, number) in self._chosen:
+            return self._hold(visit, tried.name, tried.quiet_max_s, tried.quiet_s, number)
+        if self._random.random() >= tried.probability:
+            return False
+        return self._hold(visit, tried.name, self._random.choice(tried.hold_s), number=number)
+
+    def _hold(
+        self,
+        visit: traced_program.Visit,
+        name: str,
+        most_s: float,
+        quiet_s: float = float("inf"),
+        number: int = 0,
+    ) -> bool:
+        now = clocks.monotonic_ns()
+        hold = Hold(visit.thread, visit, name, now, now + most_s * 1e9, quiet_s * 1e9)
+        self._holds[visit.thread] = hold
+        self._say("held", name, visit, number=number)
+        return True
+
+    def _end(self, hold: Hold, kind: str) -> int:
+        del self._holds[hold.thread]
+        self._say(kind, hold.name, hold.visit)
+        return hold.thread
+
+    def _of(self, name: str) -> Iterator[Hold]:
+        yield from [hold for hold in self._holds.values() if hold.name == name]
+
+    def _say(
+        self,
+        kind: str,
+        name: str,
+        visit: traced_program.Visit | None = None,
+        *,
+        number: int = 0,
+        counts: dict[str, int] | None = None,
+    ) -> None:
+        of_visit = {}
+        if visit is not None:
+            goroutine = self._goroutines.setdefault(visit.goroutine, len(self._goroutines) + 1)
+            of_visit = {
+                "place": place_of(visit),
+                "function": visit.function,
+                "caller": visit.caller,
+                "goroutine": goroutine,
+                "stack": visit.stack() if kind == "held" else [],
+            }
+        self._tell(
+            messages.Happened(
+                name=name,
+                kind=kind,
+                ts_ns=clocks.monotonic_ns(),
+                visit=number,
+                counts=counts or {},
+                **of_visit,  # type: ignore[arg-type]
+            )
+        )
+
+
+def place_of(visit: traced_program.Visit) -> str:
+    """Return the place of a visit as text, with the functions' names."""
+    return str(thread_places.Place(visit.point, visit.function, visit.caller))

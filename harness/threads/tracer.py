@@ -1,0 +1,181 @@
+"""The tracer: starts a program, holds its threads as it is told, and ends as the program ends.
+
+Its command line is SOCKET PROGRAM [ARGUMENT…]. Output and signals are the program's: SIGTERM and
+SIGINT are passed on, and the exit code or signal of the program becomes its own. If the tracer is
+killed, the kernel kills the program.
+"""
+
+import contextlib
+import os
+import pathlib
+import resource
+import select
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+
+from harness import clocks, errors, writing
+from harness.scenario import thread_places
+from harness.threads import hold_rules, messages, ptracing, traced_program
+
+_PIECE = 1 << 16
+_RETRY_S = 0.1
+"""Seconds until what the run did not take is sent again."""
+
+
+_ENVIRONMENT = {"GOGC": "off", "GOMEMLIMIT": "2GiB", "GOMAXPROCS": "16"}
+"""Unless the user says otherwise: Go's collector stops all threads, and would wait for one that is
+held; and a held thread keeps one of Go's processors, however few cores there are."""
+
+
+class Tracer:
+    """One program, and the run that commands it."""
+
+    def __init__(self, listener: socket.socket, argv: list[str]) -> None:
+        self._listener, self._run = listener, None
+        self._lines, self._told = messages.Lines(), bytearray()
+        self._rules = hold_rules.HoldRules(self._tell)
+        self._woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        self._signals: list[int] = []
+        environment = {**_ENVIRONMENT, **os.environ}
+        self._program = traced_program.TracedProgram(
+            argv, environment, decide=self._rules.decide, wants_return=self._rules.wants_return
+        )
+        self._entries: dict[str, list[int]] = {}
+        """Name of a function -> entries at which threads stop."""
+
+    def run(self) -> int:
+        """Let the program run to its end; return its wait status."""
+        self._program.start()
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.register(self._listener, select.POLLIN)
+        while self._program.exit_status is None:
+            while self._program.handle():
+                self._end_holds()
+                if self._program.exit_status is not None:
+                    return self._program.exit_status
+            self._send()
+            wait_s = _RETRY_S if self._told else self._rules.next_s()
+            for descriptor, _ in poll.poll(wait_s * 1000):
+                self._arrived(descriptor, poll)
+            self._end_holds()
+            self._pass_signals()
+        return self._program.exit_status
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        del frame
+        if number != signal.SIGCHLD:
+            self._signals.append(number)
+
+    def _pass_signals(self) -> None:
+        while self._signals:
+            self._program.leave_all()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._program.pid, self._signals.pop())
+
+    def _arrived(self, descriptor: int, poll: select.poll) -> None:
+        if descriptor == self._woken:
+            os.read(self._woken, _PIECE)
+        elif descriptor == self._listener.fileno():
+            self._run, _ = self._listener.accept()
+            self._send()
+            poll.register(self._run, select.POLLIN)
+        elif self._run is not None:
+            data = self._run.recv(_PIECE)
+            if not data:  # nobody commands any more
+                poll.unregister(self._run)
+                self._run = None
+                self._program.leave_all()
+            for line in self._lines.of(data):
+                self._do(messages.command(line))
+
+    def _end_holds(self) -> None:
+        for thread in self._rules.over():
+            self._program.release(thread)
+        for function in self._rules.busy:
+            for entry in self._entries.pop(function, ()):
+                self._program.leave(entry)
+        self._rules.busy.clear()
+
+    def _do(self, command: messages.Command) -> None:
+        try:
+            match command:
+                case messages.Watch():
+                    self._stop_at(thread_places.parse(command.place).function)
+                    self._rules.watch(command)
+                    self._say(command.name, "watched")
+                case messages.Release():
+                    for thread in self._rules.released(command.name):
+                        self._program.release(thread)
+                case messages.Try():
+                    for place in command.places:
+                        self._stop_at(place)
+                    self._rules.begin(command)
+        except (errors.UsageError, ValueError) as error:
+            self._say(command.name, "refused", str(error))
+
+    def _stop_at(self, pattern: str) -> None:
+        for name, entry in self._program.functions.matching(pattern):
+            self._entries.setdefault(name, []).append(entry)
+            self._program.stop_at(entry)
+
+    def _say(self, name: str, kind: str, text: str = "") -> None:
+        now_ns = clocks.monotonic_ns()
+        self._tell(messages.Happened(name=name, kind=kind, ts_ns=now_ns, text=text))
+
+    def _tell(self, happened: messages.Happened) -> None:
+        self._told += messages.encoded(happened)
+
+    def _send(self) -> None:
+        """Send what the run takes at once: a run that does not read must not hold the program."""
+        if self._run is None or not self._told:
+            return
+        try:
+            del self._told[: self._run.send(self._told, socket.MSG_DONTWAIT)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._told.clear()
+
+
+def main(argv: list[str]) -> int:
+    """Trace the program of a command line; return its exit code, or die by its signal."""
+    path = pathlib.Path(argv[0])
+    try:
+        ptracing.require_possible()
+        with listening(path) as listener:
+            status = Tracer(listener, argv[1:]).run()
+    except (errors.HarnessError, OSError) as error:
+        print(f"flake-hunt: {error}", file=sys.stderr, flush=True)  # noqa: T201 - its log
+        return 2
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    return os.waitstatus_to_exitcode(status)
+
+
+@contextlib.contextmanager
+def listening(path: pathlib.Path) -> Iterator[socket.socket]:
+    """Listen at a socket that only this user can use, however long the name of its folder is."""
+    folder = os.open(path.parent, os.O_PATH | os.O_CLOEXEC)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            before = os.umask(0o077)
+            listener.bind(f"/proc/self/fd/{folder}/{path.name}")
+            os.umask(before)
+            listener.listen(1)
+            yield listener
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        os.close(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
