@@ -15,9 +15,7 @@ def traced(scenario: specs.Scenario) -> list[str]:
     script = scenario.traffic
     if not isinstance(script, script_specs.ScriptTraffic):
         return []
-    return list(
-        dict.fromkeys(naming.first_incarnation(step.client) for step in script.of_threads)
-    )
+    return list(dict.fromkeys(naming.first_incarnation(step.client) for step in script.of_threads))
 
 
 def require_places(scenario: specs.Scenario) -> None:

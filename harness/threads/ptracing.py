@@ -45,9 +45,7 @@ class Machine:
 
 MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(b"\xcc", 1, words=27, pc=16, sp=19, frame=4, g=1, link=None),
-    "aarch64": Machine(
-        b"\x00\x00\x20\xd4", 0, words=34, pc=32, sp=31, frame=29, g=28, link=30
-    ),
+    "aarch64": Machine(b"\x00\x00\x20\xd4", 0, words=34, pc=32, sp=31, frame=29, g=28, link=30),
 }
 """By the name of the machine; numbers are those of words in its registers."""
 
@@ -84,7 +82,12 @@ class Traced:
         """
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._libc.ptrace.restype = ctypes.c_long
-        self._libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        self._libc.ptrace.argtypes = [
+            ctypes.c_long,
+            ctypes.c_long,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+        ]
         self.machine = MACHINES[platform.machine()]
         self.pid = self._start(argv, environment)
         self._ptrace(_SET_OPTIONS, self.pid, data=_OPTIONS)

@@ -248,9 +248,7 @@ class TracedProgram:
             signals += self._executed(thread, stop, registers)
         self._deliver(thread, [number for number in signals if number not in _OF_TRACER])
 
-    def _has_checked(
-        self, thread: int, stop: _Stop, registers: ptracing.Registers
-    ) -> bool:
+    def _has_checked(self, thread: int, stop: _Stop, registers: ptracing.Registers) -> bool:
         """Do the check of the stack at the beginning of a function; return False if it has none."""
         machine, size = self._machine, instructions.frame_size(stop.code)
         g, sp = registers[machine.g], registers[machine.sp]
@@ -265,9 +263,7 @@ class TracedProgram:
         self._traced.set_registers(thread, registers)
         return True
 
-    def _executed(
-        self, thread: int, stop: _Stop, registers: ptracing.Registers
-    ) -> list[int]:
+    def _executed(self, thread: int, stop: _Stop, registers: ptracing.Registers) -> list[int]:
         """Execute the instruction under a stop; return the signals that came meanwhile."""
         machine, code = self._machine, stop.code
         moved = None
@@ -294,4 +290,3 @@ class TracedProgram:
             return self._traced.step(thread)
         finally:
             self._traced.write(stop.address, self._machine.stop)
-

@@ -19,9 +19,7 @@ class ThreadHolds:
         self._directory = directory
         self._sessions: dict[str, tracer_session.TracerSession] = {}
 
-    def arm(
-        self, number: int, step: script_specs.OfThread, patience: holding.Patience
-    ) -> None:
+    def arm(self, number: int, step: script_specs.OfThread, patience: holding.Patience) -> None:
         """Begin to count the visits of a step's place; they count when this returns."""
         holds = isinstance(step, script_specs.HoldThread)
         session = self._session(step.client)
@@ -34,7 +32,9 @@ class ThreadHolds:
                 hold_max_s=DEADLINE_S,
             )
         )
-        _until(patience, lambda: session.find(str(number), "watched"), f"the tracer of {step.client}")
+        _until(
+            patience, lambda: session.find(str(number), "watched"), f"the tracer of {step.client}"
+        )
 
     def await_visit(
         self, number: int, step: script_specs.OfThread, patience: holding.Patience
@@ -78,9 +78,15 @@ def told(came: messages.Happened) -> str:
     """Return where a thread has come, with the functions that it is in."""
     stack = " < ".join(map(thread_places.short, came.stack))
     where = came.place or f"{came.function}"
-    return f"goroutine {came.goroutine} at the {_short(where)}" + f"; it is in {stack}" * bool(stack)
+    return f"goroutine {came.goroutine} at the {_short(where)}" + f"; it is in {stack}" * bool(
+        stack
+    )
 
 
 def _short(place: str) -> str:
     found = thread_places.parse(place)
-    return str(found._replace(function=thread_places.short(found.function), caller=thread_places.short(found.caller)))
+    return str(
+        found._replace(
+            function=thread_places.short(found.function), caller=thread_places.short(found.caller)
+        )
+    )
