@@ -13,6 +13,7 @@ pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenar
 observations.jsonl          commits that the API server published
 faults.jsonl                faults that took effect; only in runs with faults
 script.jsonl                steps of the script; only in runs that play one
+orders.jsonl                orders of threads that were tried; only in runs that search some
 steps-<process>.jsonl       named steps of the subject
 audit/                      the API server's audit log of the run, in one part or several
 logs/<process>.log          output of the processes
@@ -97,6 +98,8 @@ class RunDirectory:
     """FaultApplied and FaultWindow records; missing if the plan has no faults."""
     script = _File("script.jsonl", compressed=True)
     """ScriptStep records; missing if the run plays no script."""
+    orders = _File("orders.jsonl", compressed=True)
+    """OrderTried records; missing if the run searches no orders of threads."""
     traffic_workers = _File(TRAFFIC_WORKERS, compressed=True)
     """WorkerJoined, WorkerLeft and WorkerRefused records of the load on other hosts."""
     audit = _File("audit")
@@ -166,7 +169,7 @@ class RunDirectory:
 
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
-        alone = (self.processes, self.faults, self.script, self.traffic_workers)
+        alone = (self.processes, self.faults, self.script, self.orders, self.traffic_workers)
         single = [form for path in alone for form in forms(path)]
         by_kubelets = [*self.all_preparations(), *self.all_pool_changes()]
         by_clients = [*self.all_operations(), *by_kubelets, *self.all_steps()]

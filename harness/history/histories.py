@@ -213,6 +213,10 @@ class History:
         """Return a reader of the steps of the script, to iterate once; None if there is no file."""
         return self._reader(self.directory.script)
 
+    def orders(self) -> EvidenceReader | None:
+        """Return a reader of the orders that were tried, to iterate once; None if there is no file."""
+        return self._reader(self.directory.orders)
+
     @property
     def phases(self) -> Iterable[records.Phase]:
         journal = self.processes

@@ -280,6 +280,43 @@ class ScriptStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     ended_ns: Int62
 
 
+class ThreadHold(msgspec.Struct, frozen=True, kw_only=True):
+    """A thread was held at a place of its program."""
+
+    place: str
+    """`entry of F called by G`, or `return of F to G`."""
+    visit: int
+    """Which visit of the place in its try it was, counted from 1."""
+    goroutine: int
+    stack: list[str]
+    """Functions that it was in, the newest first."""
+    begun_ns: Int62
+    ended_ns: Int62
+    during: dict[str, int] = {}
+    """Place -> visits by other threads meanwhile."""
+
+
+class OrderTried(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="order-tried"):
+    """A search of orders of threads has tried one."""
+
+    number: int
+    """Counted from 1."""
+    chosen: list[tuple[str, int]]
+    """Places and visits at which threads were to be held."""
+    waits: str = ""
+    """What else waited: a kind of call or event; empty: nothing."""
+    holds: list[ThreadHold] = []
+    """The threads that were held."""
+    visits: dict[str, int] = {}
+    """Place -> visits by all threads."""
+    found: str = ""
+    """The devices that two claims had at once, with the claims; empty: none."""
+    is_done: bool = True
+    """All pods were bound; otherwise they were given up."""
+    begun_ns: Int62
+    ended_ns: Int62
+
+
 class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepared"):
     """The driver of a node has prepared a claim: from `ts_ns` on its devices are in use there."""
 
@@ -460,6 +497,7 @@ Body: TypeAlias = (
     | FaultApplied
     | FaultWindow
     | ScriptStep
+    | OrderTried
     | Prepared
     | Unprepared
     | PrepareFailed

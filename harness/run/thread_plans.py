@@ -15,7 +15,7 @@ def traced(scenario: specs.Scenario) -> list[str]:
     script = scenario.traffic
     if not isinstance(script, script_specs.ScriptTraffic):
         return []
-    return list(dict.fromkeys(naming.first_incarnation(step.client) for step in script.of_threads))
+    return list(dict.fromkeys(map(naming.first_incarnation, script.traced)))
 
 
 def require_places(scenario: specs.Scenario) -> None:
@@ -34,6 +34,9 @@ def require_places(scenario: specs.Scenario) -> None:
         program = programs[naming.first_incarnation(step.client)]
         for pattern in filter(None, (place.function, place.caller)):
             program.matching(pattern)
+    for search in (step for step in script.steps if isinstance(step, script_specs.TryOrders)):
+        for pattern in search.functions:
+            programs[naming.first_incarnation(search.client)].matching(pattern)
     for step in script.steps:
         if isinstance(step, script_specs.ChangeProcess) and step.do == "pause":
             if naming.first_incarnation(step.process) in names:

@@ -439,6 +439,49 @@ class ReleaseThread(Step):
         return f"the thread that is held since {self.hold} goes on"
 
 
+class HeldVisit(NamedTuple):
+    """A visit of a place in a try at which a thread is held."""
+
+    at: str
+    visit: int
+
+
+class TryOrders(Step):
+    """All objects of the script are created and deleted many times, each time in another order of
+    the program's threads.
+
+    A try ends when all pods are bound, or after `try_s`. Threads are held at visits of places until
+    nothing else happens.
+    """
+
+    do: Literal["try-orders"]
+    """The kind of step."""
+    client: str
+    """As in `hold-thread`."""
+    functions: list[str] = []
+    """Functions whose beginnings and returns are places, as in `hold-thread`; none: those of the
+    program's own module whose names speak of claims, devices, allocations, caches and the like."""
+    tries: Annotated[int, pydantic.Field(ge=1, le=100_000)] = 1000
+    """Most orders that are tried."""
+    seconds: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 60.0
+    """Time for all tries."""
+    try_s: Deadline = 2.5
+    """Time for one try."""
+    depth: Annotated[int, pydantic.Field(ge=0, le=20)] = 3
+    """Most threads that are held in a try; 0: none is."""
+    chosen: list[list[HeldVisit]] = []
+    """Hold threads at these visits, each list in its turn; none: they are drawn."""
+    waits: Literal["drawn", "", "request", "answer", "event"] = "drawn"
+    """Whether status writes of claims, their answers, or events of claims wait for a moment."""
+    stops: bool = True
+    """End at the first double allocation."""
+
+    @property
+    def text(self) -> str:
+        """The step, as a clause."""
+        return f"orders of threads of {self.client} are tried"
+
+
 class ChangeProcess(Step):
     """A process is killed, stopped, paused or resumed."""
 
@@ -521,6 +564,7 @@ AnyStep: TypeAlias = Annotated[
     | HoldThread
     | PassThread
     | ReleaseThread
+    | TryOrders
     | ChangeProcess
     | Start
     | Await
@@ -559,6 +603,8 @@ class ScriptTraffic(Spec):
     def time_of(self, step: Step) -> float:
         """Return the seconds in which a step has to happen."""
         own_s = step.within_s or self.deadline_s
+        if isinstance(step, TryOrders):
+            return step.seconds + own_s
         if isinstance(step, Await | PassThread):
             return step.at_most_s or own_s
         return own_s + step.seconds if isinstance(step, Wait) else own_s
@@ -571,7 +617,12 @@ class ScriptTraffic(Spec):
     def clients(self) -> list[str]:
         """The clients whose requests or events the script holds, and those that it starts."""
         named = [step.client for step in self.steps if isinstance(step, OfClient)]
-        return list(dict.fromkeys([*named, *self.started]))
+        return list(dict.fromkeys([*named, *self.searched, *self.started]))
+
+    @property
+    def searched(self) -> list[str]:
+        """The clients whose orders of threads are tried, some of whose calls wait, too."""
+        return [step.client for step in self.steps if isinstance(step, TryOrders)]
 
     @property
     def started(self) -> list[str]:
@@ -586,8 +637,14 @@ class ScriptTraffic(Spec):
     def named_processes(self) -> list[str]:
         """The processes that the script names, by the names under which they were started first."""
         changed = [step.process for step in self.steps if isinstance(step, ChangeProcess | Start)]
-        named = [*self.clients, *(step.client for step in self.of_threads), *changed]
+        named = [*self.clients, *self.traced, *changed]
         return list(dict.fromkeys(map(naming.first_incarnation, named)))
+
+    @property
+    def traced(self) -> list[str]:
+        """The processes whose threads the script holds."""
+        steps = [step for step in self.steps if isinstance(step, OfThread | TryOrders)]
+        return list(dict.fromkeys(step.client for step in steps))
 
     @property
     def of_threads(self) -> list[OfThread]:

@@ -7,6 +7,7 @@ runtime/symtab.go and internal/abi/symtab.go of Go.
 import bisect
 import mmap
 import pathlib
+import re
 import struct
 from collections.abc import Sequence
 
@@ -18,6 +19,11 @@ _MAGIC = (0xFFFFFFF0, 0xFFFFFFF1)
 """Of Go 1.18 and 1.20."""
 _TABLES = (".gopclntab", ".data.rel.ro.gopclntab")
 _PROLOGUES = (b"\x49\x3b\x66\x10", b"\x4c\x8d\x64\x24", b"\x4c\x8d\xa4\x24", b"\x55")
+_TELLING = re.compile(r"claim|device|alloc|assum|cache|in_?flight|reserv|pending", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"deferwrap|-fm$|-range|\.func\d|DeepCopy|\.String$|\.init(\.|$)|/apis?/|^type:"
+)
+"""Functions that a compiler or generator has made, and types of the API."""
 _LOOKED_AT, _USUAL = 2000, 0.3
 """Functions whose first bytes are looked at, and the least share of usual ones."""
 
@@ -35,6 +41,7 @@ class GoFunctions:
             machine, self.start = struct.unpack_from("<H4xQ", data, 18)
             self.machine = MACHINES.get(machine, f"machine {machine}")
             sections = _sections(data)
+            self.module = _module(data)
             table = next((sections[name] for name in _TABLES if name in sections), None)
             if table is None:
                 raise _unusable(path, "it has no table .gopclntab, as programs in Go have")
@@ -107,6 +114,17 @@ class GoFunctions:
                 )
         return found
 
+    def of_interest(self) -> list[tuple[str, int]]:
+        """Return the functions of the program's own module whose names speak of what may race."""
+        own = ("main.", f"{self.module}/", f"{self.module}.")
+        return [
+            (name, entry)
+            for name, entry in zip(self.names, self.entries, strict=True)
+            if name.startswith(own)
+            and not _OTHERS.search(name)
+            and _TELLING.search(thread_places.short(name))
+        ]
+
     def _like(self, word: str) -> Sequence[str]:
         """Return the ends of names that begin or end as a word does, for a suggestion."""
         key = word.strip("*").lower()
@@ -131,6 +149,12 @@ def _sections(data: mmap.mmap) -> dict[str, tuple[int, int, int]]:
         return {}
     names_at = headers[names_index][4]
     return {_text(data, names_at + item[0]): item[3:6] for item in headers}
+
+
+def _module(data: mmap.mmap) -> str:
+    """Return the module of the program, from what Go says about its build; empty: it says none."""
+    at = data.find(b"\nmod\t")
+    return data[at + 5 : at + 300].partition(b"\t")[0].decode(errors="replace") if at > 0 else ""
 
 
 def _text(data: mmap.mmap, at: int) -> str:

@@ -9,7 +9,7 @@ from harness import clocks
 from harness.scenario import thread_places
 from harness.threads import messages, traced_program
 
-BUSY_VISITS = 20000000
+BUSY_VISITS = 2000
 """Visits of one function in a try after which a search leaves it: it runs all the time."""
 Tell = Callable[[messages.Happened], None]
 
@@ -25,6 +25,8 @@ class Hold:
     until_ns: float
     quiet_ns: float
     """It ends, too, when nothing has stopped for this time."""
+    during: collections.Counter[str]
+    """Place -> visits by other threads meanwhile."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -58,6 +60,8 @@ class HoldRules:
         self._random = random.Random()
         self._chosen: set[tuple[str, int]] = set()
         self._counts: collections.Counter[str] = collections.Counter()
+        self._visitors: dict[str, set[int]] = {}
+        """Type or package of functions -> goroutines that came to them in this try."""
         self.busy: set[str] = set()
         """Functions that a search has to leave."""
 
@@ -68,10 +72,11 @@ class HoldRules:
     def begin(self, asked: messages.Try) -> None:
         """Begin a try; the one before has ended."""
         if self._try is not None:
-            self._say("ended", self._try.name, counts=dict(self._counts))
-        self._try, self._counts = asked, collections.Counter()
+            self._say("ended", self._try.name, counts=dict(self._counts), sharing=self._sharing())
+        self._try, self._counts, self._visitors = asked, collections.Counter(), {}
         self._random.seed(asked.seed)
         self._chosen = set(asked.chosen)
+        self._say("begun", asked.name)
 
     def released(self, name: str) -> list[int]:
         """End a watch, and return the threads that it holds."""
@@ -80,12 +85,18 @@ class HoldRules:
 
     def over(self) -> list[int]:
         """Return the threads whose time at their places is over."""
+        if not self._holds:
+            return []
         now = clocks.monotonic_ns()
-        over = [
+        over = [hold for hold in self._holds.values() if now >= hold.until_ns]
+        quiet = [
             hold
             for hold in self._holds.values()
-            if now >= hold.until_ns or now - max(self._last_ns, hold.begun_ns) >= hold.quiet_ns
+            if now - max(self._last_ns, hold.begun_ns) >= hold.quiet_ns and hold not in over
         ]
+        if quiet:  # one after the other, so that their order is not left to chance
+            over.append(quiet[0])
+            self._last_ns = now
         return [self._end(hold, "expired") for hold in over]
 
     def next_s(self) -> float:
@@ -122,6 +133,9 @@ class HoldRules:
         """Return whether a search holds the thread of a visit."""
         place = place_of(visit)
         self._counts[place] += 1
+        self._visitors.setdefault(_owner(visit.function), set()).add(visit.goroutine)
+        for hold in self._holds.values():
+            hold.during[place] += 1
         number = self._counts[place]
         if number > BUSY_VISITS:
             self.busy.add(visit.function)
@@ -132,6 +146,13 @@ class HoldRules:
             return False
         return self._hold(visit, tried.name, self._random.choice(tried.hold_s), number=number)
 
+    def _sharing(self) -> dict[str, int]:
+        """Return by how many goroutines what a place belongs to was used."""
+        return {
+            place: len(self._visitors[_owner(thread_places.parse(place).function)])
+            for place in self._counts
+        }
+
     def _hold(
         self,
         visit: traced_program.Visit,
@@ -141,14 +162,15 @@ class HoldRules:
         number: int = 0,
     ) -> bool:
         now = clocks.monotonic_ns()
-        hold = Hold(visit.thread, visit, name, now, now + most_s * 1e9, quiet_s * 1e9)
+        until_ns, during = now + most_s * 1e9, collections.Counter[str]()
+        hold = Hold(visit.thread, visit, name, now, until_ns, quiet_s * 1e9, during)
         self._holds[visit.thread] = hold
         self._say("held", name, visit, number=number)
         return True
 
     def _end(self, hold: Hold, kind: str) -> int:
         del self._holds[hold.thread]
-        self._say(kind, hold.name, hold.visit)
+        self._say(kind, hold.name, hold.visit, counts=dict(hold.during))
         return hold.thread
 
     def _of(self, name: str) -> Iterator[Hold]:
@@ -162,6 +184,7 @@ class HoldRules:
         *,
         number: int = 0,
         counts: dict[str, int] | None = None,
+        sharing: dict[str, int] | None = None,
     ) -> None:
         of_visit = {}
         if visit is not None:
@@ -180,9 +203,15 @@ class HoldRules:
                 ts_ns=clocks.monotonic_ns(),
                 visit=number,
                 counts=counts or {},
+                sharing=sharing or {},
                 **of_visit,  # type: ignore[arg-type]
             )
         )
+
+
+def _owner(function: str) -> str:
+    """Return the type of a method, or the package of a function."""
+    return function.rpartition(".")[0]
 
 
 def place_of(visit: traced_program.Visit) -> str:

@@ -32,8 +32,9 @@ class Try(msgspec.Struct, frozen=True, kw_only=True, tag="try"):
     """From now on hold threads as a search has chosen, and count visits anew."""
 
     name: str
-    places: list[str]
-    """Names of functions, whose entries and returns are places; only those of the first try count."""
+    functions: list[str] | None = []
+    """Those whose beginnings and returns are places from now on, beside those before; None: those
+    of interest, see `GoFunctions.of_interest`."""
     seed: int = 0
     probability: float = 0.0
     """That a visit is held."""
@@ -56,7 +57,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Name of the watch or try; empty: it is about the tracer itself."""
     kind: str
-    """watched, passed, held, released, expired, ended, refused."""
+    """watched, passed, held, released, expired, begun, ended, refused."""
     ts_ns: int
     place: str = ""
     function: str = ""
@@ -69,7 +70,9 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     """Why a command was refused."""
     counts: dict[str, int] = {}
-    """Place -> visits in a try that ended."""
+    """Place -> visits: in a try that ended, or by others during a hold that ended."""
+    sharing: dict[str, int] = {}
+    """Place -> goroutines that came to functions of the same type or package in that try."""
 
 
 _commands = msgspec.json.Decoder(Command)

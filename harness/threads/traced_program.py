@@ -169,7 +169,7 @@ class TracedProgram:
         if event == ptracing.EVENT_EXEC:
             raise errors.ProcessError(
                 "expected the program to stay the one whose threads are held, but it has executed "
-                f"another one: {os.readlink(f'/proc/{self.pid}/exe')}"
+                f"another one: {pathlib.Path(f'/proc/{self.pid}/exe').readlink()}"
             )
         if number == signal.SIGTRAP and not event and self._at_stop(thread):
             return

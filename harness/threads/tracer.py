@@ -13,9 +13,9 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from harness import clocks, errors, writing
+from harness import clocks, errors
 from harness.scenario import thread_places
 from harness.threads import hold_rules, messages, ptracing, traced_program
 
@@ -45,7 +45,7 @@ class Tracer:
         self._program = traced_program.TracedProgram(
             argv, environment, decide=self._rules.decide, wants_return=self._rules.wants_return
         )
-        self._entries: dict[str, list[int]] = {}
+        self._entries: dict[str, set[int]] = {}
         """Name of a function -> entries at which threads stop."""
 
     def run(self) -> int:
@@ -106,22 +106,25 @@ class Tracer:
         try:
             match command:
                 case messages.Watch():
-                    self._stop_at(thread_places.parse(command.place).function)
+                    pattern = thread_places.parse(command.place).function
+                    self._stop_at(self._program.functions.matching(pattern))
                     self._rules.watch(command)
                     self._say(command.name, "watched")
                 case messages.Release():
                     for thread in self._rules.released(command.name):
                         self._program.release(thread)
                 case messages.Try():
-                    for place in command.places:
-                        self._stop_at(place)
+                    if command.functions is None:
+                        self._stop_at(self._program.functions.of_interest())
+                    for pattern in command.functions or ():
+                        self._stop_at(self._program.functions.matching(pattern))
                     self._rules.begin(command)
         except (errors.UsageError, ValueError) as error:
             self._say(command.name, "refused", str(error))
 
-    def _stop_at(self, pattern: str) -> None:
-        for name, entry in self._program.functions.matching(pattern):
-            self._entries.setdefault(name, []).append(entry)
+    def _stop_at(self, functions: Sequence[tuple[str, int]]) -> None:
+        for name, entry in functions:
+            self._entries.setdefault(name, set()).add(entry)
             self._program.stop_at(entry)
 
     def _say(self, name: str, kind: str, text: str = "") -> None:

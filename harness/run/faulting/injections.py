@@ -1,6 +1,7 @@
 """Prepares the faults of a run: routes through a carrier, and an injection for each fault."""
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 
@@ -241,13 +242,13 @@ class _Injections:
         plan, scenario, session = self._plan, run_plan.scenario_of(self._plan), self._session
         if session is None or not isinstance(scenario.traffic, script_specs.ScriptTraffic):
             raise errors.FaultError(f"expected steps, and a carrier that holds them: {fault.name}")
-        calls, steps = (
-            journal_writer.Writer(path, process=script_specs.JOURNAL, run_id=plan.run_id)
-            for path in (self._directory.operations(script_specs.JOURNAL), self._directory.script)
+        journal = functools.partial(
+            journal_writer.Writer, process=script_specs.JOURNAL, run_id=plan.run_id
         )
+        is_searched = bool(scenario.traffic.searched)
         objects = script_objects.ScriptObjects(
             transports.connect(self._cluster.kubeconfig.resolve()),
-            calls,
+            journal(self._directory.operations(script_specs.JOURNAL)),
             scenario,
             namespace=plan.namespace,
             run_id=plan.run_id,
@@ -259,8 +260,10 @@ class _Injections:
             objects,
             self._supervisor,
             self._journal,
-            steps,
+            journal(self._directory.script),
             start_next=self._processes.start_next,
+            orders=journal(self._directory.orders) if is_searched else None,
+            seed=plan.seed,
             subject=[
                 *subjects.owned_schedulers(scenario.subject),
                 *subjects.owned_controllers(scenario.subject),

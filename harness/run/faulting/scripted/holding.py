@@ -24,6 +24,9 @@ _KINDS: Mapping[tuple[str, type[Any]], str] = {
     ("response", injection.Block): "delay-response",
     ("response", injection.Lose): "lose-response",
     ("response", injection.Truncate): "truncate-response",
+    ("request", injection.Delay): "delay-request",
+    ("response", injection.Delay): "delay-response",
+    ("event", injection.Delay): "delay-events",
     ("event", injection.Block): "delay-events",
     ("event", injection.Drop): "drop-watch",
     ("event", injection.Gone): "expire-watch",
@@ -39,7 +42,7 @@ class Patience:
     """Waits for things until a deadline, or until the script has to end."""
 
     def __init__(self, is_over: Callable[[], bool], *, seconds: float) -> None:
-        self._is_over, self._until_ns = is_over, clocks.monotonic_ns() + seconds * 1e9
+        self.is_over, self._until_ns = is_over, clocks.monotonic_ns() + seconds * 1e9
 
     def until(self, look: Callable[[], Found | None], what: str) -> Found:
         """Return what `look` returns as soon as it is true.
@@ -47,7 +50,7 @@ class Patience:
         Raises StepLateError when the time is up; `what` has not happened then.
         """
         while not (found := look()):
-            if self._is_over():
+            if self.is_over():
                 raise StepLateError(f"the run ended before {what} came")
             if clocks.monotonic_ns() > self._until_ns:
                 raise StepLateError(f"it still waited for {what}")
@@ -104,6 +107,29 @@ class Holds:
     def forget_start(self, client: str) -> None:
         """End `watch_start`."""
         self._remove(_start_name(client))
+
+    def slow(self, client: str, kind: str, seconds: float) -> None:
+        """Let status writes of claims, their answers, or events of claims wait for a time."""
+        is_event = kind == "event"
+        match = matching.Match(
+            clients=(client,),
+            verbs=() if is_event else script_specs.WRITES,
+            resource="resourceclaims",
+            subresource="" if is_event else "status",
+            namespace=self._namespace,
+        )
+        points: Mapping[str, injection.Point] = {
+            "request": "request",
+            "answer": "response",
+            "event": "event",
+        }
+        self._add(
+            _slow_name(client), points[kind], injection.Delay(seconds=seconds), match, count=None
+        )
+
+    def end_slow(self, client: str) -> None:
+        """End `slow`."""
+        self._remove(_slow_name(client))
 
     def applied(self, number: int, what: str = "") -> Applied | None:
         """Return the first thing that the rule of a step has held or hit; None: nothing yet."""
@@ -183,6 +209,10 @@ def _action(step: script_specs.Calls) -> injection.Action:
 def _rule_name(number: int, what: str = "") -> str:
     """Return the name of a rule: the fault of the plan, the step's number, and what it is for."""
     return carriers.rule_name(script_specs.JOURNAL, str(number), what)
+
+
+def _slow_name(client: str) -> str:
+    return carriers.rule_name(script_specs.JOURNAL, "slow", client)
 
 
 def _start_name(client: str) -> str:

@@ -10,7 +10,12 @@ from harness.client import transports
 from harness.history import journal_writer, records
 from harness.model import naming
 from harness.run.faulting import fault_journal, injecting
-from harness.run.faulting.scripted import holding, script_objects, thread_holding
+from harness.run.faulting.scripted import (
+    holding,
+    order_search,
+    script_objects,
+    thread_holding,
+)
 from harness.scenario import script_specs
 
 START_S = 30.0
@@ -63,6 +68,8 @@ class ScriptPlayer:
         *,
         start_next: Callable[[str], str],
         subject: list[str],
+        orders: journal_writer.Writer | None,
+        seed: int,
     ) -> None:
         """`start_next` starts another incarnation of a process, and returns its name.
 
@@ -72,6 +79,7 @@ class ScriptPlayer:
         self._threads = threads
         self._processes, self._faults, self._journal = processes, faults, journal
         self._start_next, self._subject = start_next, subject
+        self._orders, self._seed = orders, seed
         self._numbers = {id(step): n for n, step in enumerate(script.steps, start=1)}
         self._named = {step.name: step for step in script.steps if step.name}
         self._paused: list[str] = []
@@ -93,6 +101,8 @@ class ScriptPlayer:
         finally:
             self._journal.close()
             self._threads.close()
+            if self._orders is not None:
+                self._orders.close()
             self._objects.close()
 
     def heal(self, ending: injecting.Ending) -> None:
@@ -244,6 +254,20 @@ class ScriptPlayer:
         held = self._named[step.hold]
         assert isinstance(held, script_specs.HoldThread)  # noqa: S101 - as loading has checked
         self._threads.release(self._numbers[id(held)], held)
+
+    @_do.register
+    def _(self, step: script_specs.TryOrders) -> None:
+        search = order_search.OrderSearch(
+            step,
+            self._script,
+            self._objects,
+            self._threads,
+            self._holds,
+            seed=self._seed,
+            is_over=self._patience.is_over,
+        )
+        assert self._orders is not None  # noqa: S101 - the run has opened it for such a step
+        self._seen = search.run(self._orders)
 
     @_do.register
     def _(self, step: script_specs.ChangeProcess) -> None:

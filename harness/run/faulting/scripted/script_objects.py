@@ -1,5 +1,6 @@
 """The objects of a script: created, found, changed, and their states."""
 
+import contextlib
 import fnmatch
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -79,6 +80,17 @@ class ScriptObjects:
     def has_state(self, text: str, state: script_specs.State) -> bool:
         found = self._matching(text)
         return not found if state == "gone" else any(map(_STATES[state], found))
+
+    def all(self, resource: apis.Resource) -> list[Object]:
+        """Return all objects of a resource in the run's namespace."""
+        return list(self._api.list(resource, namespace=self._namespace).items)
+
+    def delete_all(self, resource: apis.Resource) -> None:
+        """Delete all objects of a resource in the run's namespace at once."""
+        for item in self.all(resource):
+            with contextlib.suppress(apis.ApiError):  # it has gone meanwhile
+                name = item["metadata"]["name"]
+                self._api.delete(resource, name, namespace=self._namespace, grace_period_s=0)
 
     def find(self, text: str) -> tuple[apis.Resource, str]:
         """Return the resource and the name of an object, or of the first one that matches."""

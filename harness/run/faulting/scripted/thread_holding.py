@@ -1,13 +1,14 @@
 """The threads that a script holds, by the tracers of their programs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from harness import errors
+from harness import clocks, errors
 from harness.history import directories
 from harness.run.faulting.scripted import holding
 from harness.scenario import script_specs, thread_places
 from harness.threads import messages, tracer_session
 
+ANSWER_S = 10.0
 DEADLINE_S = 60.0
 """A held thread goes on by itself after this time."""
 
@@ -52,6 +53,29 @@ class ThreadHolds:
         if session.find(str(number), "expired"):
             raise errors.FaultError(f"the thread had gone on by itself after {DEADLINE_S:g} s")
         session.tell(messages.Release(name=str(number)))
+
+    def begin_try(
+        self, step: script_specs.TryOrders, name: str, chosen: Sequence[tuple[str, int]]
+    ) -> None:
+        """Hold threads at these visits of places from now on, and count all visits anew."""
+        is_first = step.client not in self._sessions
+        session = self._session(step.client)
+        wanted = (step.functions or None) if is_first else []
+        session.tell(messages.Try(name=name, functions=wanted, chosen=list(chosen)))
+        clocks.wait_until(
+            lambda: session.find(name, "begun"), timeout_s=ANSWER_S, why="the tracer to answer"
+        )
+
+    def end_try(self, client: str, name: str) -> list[messages.Happened]:
+        """End a try, let its threads go on, and return what happened in it."""
+        session = self._session(client)
+        session.tell(messages.Release(name=name))
+        session.tell(messages.Try(name="", chosen=[]))
+        clocks.wait_until(
+            lambda: session.find(name, "ended"), timeout_s=ANSWER_S, why="the tracer to answer"
+        )
+        told, session.told = session.told, []
+        return told
 
     def close(self) -> None:
         """Let all threads go on."""

@@ -1,0 +1,189 @@
+"""Tries orders of a program's threads: the objects of a script, again and again.
+
+Which threads are held is drawn as in probabilistic concurrency testing: a few visits of places, of
+those that the tries before had, at which a thread waits until nothing else happens.
+"""
+
+import contextlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from harness import clocks
+from harness.client import apis
+from harness.history import journal_writer, records
+from harness.model.objects import Object
+from harness.run.faulting.scripted import holding, script_objects, thread_holding
+from harness.scenario import script_specs
+from harness.threads import messages
+
+_GONE_S = 10.0
+"""Time for the objects of a try to be gone."""
+_WEIGHT_ALONE = 0.1
+_WAIT_S = 0.05
+"""How long a call or event waits, in the tries in which some do."""
+_WAITS = ("", "", "request", "answer", "event")
+Chosen = Sequence[script_specs.HeldVisit]
+
+
+class OrderSearch:
+    """The tries of one step."""
+
+    def __init__(
+        self,
+        step: script_specs.TryOrders,
+        script: script_specs.ScriptTraffic,
+        objects: script_objects.ScriptObjects,
+        threads: thread_holding.ThreadHolds,
+        holds: holding.Holds,
+        *,
+        seed: int,
+        is_over: Callable[[], bool],
+    ) -> None:
+        self._step, self._script, self._objects = step, script, objects
+        self._threads, self._holds, self._is_over = threads, holds, is_over
+        self._random = random.Random(seed)
+        self._visits: dict[str, int] = {}
+        """Place -> most visits in a try so far."""
+        self._weights: dict[str, float] = {}
+        """Place -> how much more often it is drawn: what only one goroutine uses cannot race."""
+
+    def run(self, journal: journal_writer.Writer) -> str:
+        """Try orders until one gives a device to two claims, or the time is up; return a summary.
+
+        Raises StepLateError if the run ends before.
+        """
+        until_ns = clocks.monotonic_ns() + self._step.seconds * 1e9
+        number, found = 0, 0
+        while number < self._step.tries and clocks.monotonic_ns() < until_ns:
+            if self._is_over():
+                raise holding.StepLateError("the run ended before all orders were tried")
+            number += 1
+            tried = self._try(number)
+            journal.write(tried)
+            found += bool(tried.found)
+            if tried.found and self._step.stops:
+                break
+        return f"{number} orders were tried; {found} gave a device to two claims"
+
+    def _try(self, number: int) -> records.OrderTried:
+        begun_ns, chosen, waits = clocks.monotonic_ns(), self._draw(number), self._waiting()
+        name = f"try-{number}"
+        self._threads.begin_try(self._step, name, chosen)
+        with self._slowed(waits):
+            for item in self._script.objects:
+                self._objects.create(item)
+            is_done, found = self._outcome()
+        told = self._threads.end_try(self._step.client, name)
+        self._remove()
+        ended = next(item for item in told if item.kind == "ended")
+        visits = ended.counts
+        for place, count in visits.items():
+            self._visits[place] = max(count, self._visits.get(place, 0))
+            self._weights[place] = ended.sharing[place] - 1 + _WEIGHT_ALONE
+        return records.OrderTried(
+            number=number,
+            chosen=[tuple(item) for item in chosen],
+            waits=waits,
+            holds=list(_holds(told)),
+            visits=visits,
+            found=found,
+            is_done=is_done,
+            begun_ns=begun_ns,
+            ended_ns=clocks.monotonic_ns(),
+        )
+
+    # ------------------------------------------------------------------------------ choices
+
+    def _draw(self, number: int) -> Chosen:
+        """Return the visits of a try at which threads are held; the first try holds none."""
+        if self._step.chosen:
+            return self._step.chosen[(number - 1) % len(self._step.chosen)]
+        places = sorted(self._visits)
+        if not places or not self._step.depth:
+            return []
+        weights = [self._weights[place] for place in places]
+        count = self._random.randint(1, self._step.depth)
+        drawn = dict.fromkeys(self._random.choices(places, weights, k=count))
+        return [
+            script_specs.HeldVisit(place, self._random.randint(1, self._visits[place]))
+            for place in drawn
+        ]
+
+    def _waiting(self) -> str:
+        return self._random.choice(_WAITS) if self._step.waits == "drawn" else self._step.waits
+
+    @contextlib.contextmanager
+    def _slowed(self, kind: str) -> Iterator[None]:
+        """Let status writes, their answers, or events of claims wait for a moment meanwhile."""
+        if kind:
+            self._holds.slow(self._step.client, kind, _WAIT_S)
+        try:
+            yield
+        finally:
+            if kind:
+                self._holds.end_slow(self._step.client)
+
+    # ------------------------------------------------------------------------------ one try
+
+    def _outcome(self) -> tuple[bool, str]:
+        """Wait for the end of a try; return whether all pods are bound, and what was found."""
+        until_ns = clocks.monotonic_ns() + self._step.try_s * 1e9
+        while True:
+            found = _given_twice(self._objects.all(apis.CLAIMS))
+            pods = self._objects.all(apis.PODS)
+            is_done = all(pod["spec"].get("nodeName") for pod in pods)
+            if found or is_done or clocks.monotonic_ns() > until_ns:
+                return is_done, found
+            clocks.sleep(holding.POLL_S)
+
+    def _remove(self) -> None:
+        """Delete the objects of a try, and wait until they are gone."""
+        for resource in (apis.PODS, apis.CLAIMS, apis.CLAIM_TEMPLATES):
+            self._objects.delete_all(resource)
+        clocks.wait_until(
+            lambda: not any(map(self._objects.all, (apis.PODS, apis.CLAIMS))),
+            timeout_s=_GONE_S,
+            why="the objects of a try to be gone",
+        )
+
+
+def _given_twice(claims: Sequence[Object]) -> str:
+    """Return the devices that several claims have, with the claims; empty: none.
+
+    It decides when to stop; the verdict is that of the checks.
+    """
+    holders: dict[str, list[str]] = {}
+    for claim in claims:
+        allocation = claim.get("status", {}).get("allocation", {})
+        for result in allocation.get("devices", {}).get("results", ()):
+            if not result.get("adminAccess") and not result.get("shareID"):
+                device = "/".join(result[key] for key in ("driver", "pool", "device"))
+                holders.setdefault(device, []).append(claim["metadata"]["name"])
+    twice = {device: names for device, names in holders.items() if len(set(names)) > 1}
+    return "; ".join(f"{device}: {' and '.join(names)}" for device, names in twice.items())
+
+
+def _holds(told: Sequence[messages.Happened]) -> Iterator[records.ThreadHold]:
+    """Yield the holds of a try, in the order in which they began."""
+    ends = [item for item in told if item.kind in ("expired", "released")]
+    for item in told:
+        if item.kind != "held":
+            continue
+        end = next(
+            (
+                one
+                for one in ends
+                if (one.goroutine, one.place) == (item.goroutine, item.place)
+                and one.ts_ns > item.ts_ns
+            ),
+            item,
+        )
+        yield records.ThreadHold(
+            place=item.place,
+            visit=item.visit,
+            goroutine=item.goroutine,
+            stack=item.stack,
+            begun_ns=item.ts_ns,
+            ended_ns=end.ts_ns,
+            during=end.counts,
+        )
