@@ -214,7 +214,7 @@ class History:
         return self._reader(self.directory.script)
 
     def orders(self) -> EvidenceReader | None:
-        """Return a reader of the orders that were tried, to iterate once; None if there is no file."""
+        """Return a reader of the orders that were tried, to iterate once; None: no file."""
         return self._reader(self.directory.orders)
 
     @property

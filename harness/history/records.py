@@ -303,6 +303,8 @@ class OrderTried(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     """Counted from 1."""
     chosen: list[tuple[str, int]]
     """Places and visits at which threads were to be held."""
+    repeats: int = 0
+    """Number of the try whose order it repeats; 0: it has an order of its own."""
     waits: str = ""
     """What else waited: a kind of call or event; empty: nothing."""
     holds: list[ThreadHold] = []

@@ -1,6 +1,7 @@
 """The programs of a run whose threads a script holds, and whether they have the places."""
 
 import pathlib
+from collections.abc import Sequence
 
 from harness import errors
 from harness.cluster.local import binaries
@@ -37,13 +38,17 @@ def require_places(scenario: specs.Scenario) -> None:
     for search in (step for step in script.steps if isinstance(step, script_specs.TryOrders)):
         for pattern in search.functions:
             programs[naming.first_incarnation(search.client)].matching(pattern)
-    for step in script.steps:
-        if isinstance(step, script_specs.ChangeProcess) and step.do == "pause":
-            if naming.first_incarnation(step.process) in names:
-                raise errors.UsageError(
-                    f"expected no pause of {step.process}, because a script that holds its threads "
-                    "is the one that stops it: leave out the pause, or the places"
-                )
+    _require_no_pause(script, names)
+
+
+def _require_no_pause(script: script_specs.ScriptTraffic, names: Sequence[str]) -> None:
+    changes = [step for step in script.steps if isinstance(step, script_specs.ChangeProcess)]
+    for step in changes:
+        if step.do == "pause" and naming.first_incarnation(step.process) in names:
+            raise errors.UsageError(
+                f"expected no pause of {step.process}, because a script that holds its threads is "
+                "the one that stops it: leave out the pause, or the places"
+            )
 
 
 def _program(name: str, scenario: specs.Scenario) -> pathlib.Path:

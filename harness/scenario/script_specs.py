@@ -474,7 +474,8 @@ class TryOrders(Step):
     waits: Literal["drawn", "", "request", "answer", "event"] = "drawn"
     """Whether status writes of claims, their answers, or events of claims wait for a moment."""
     stops: bool = True
-    """End at the first double allocation."""
+    """Repeat an order that gave a device to two claims at once, and end if it does so in half of
+    its repetitions."""
 
     @property
     def text(self) -> str:

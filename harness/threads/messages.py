@@ -42,9 +42,9 @@ class Try(msgspec.Struct, frozen=True, kw_only=True, tag="try"):
     """Times to draw from."""
     chosen: list[tuple[str, int]] = []
     """Places and numbers of their visits in this try that are held, whatever the probability."""
-    quiet_s: float = 0.02
+    quiet_s: float = 0.08
     """A chosen hold ends when nothing has stopped for this time, or"""
-    quiet_max_s: float = 0.3
+    quiet_max_s: float = 0.6
     """after this time."""
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, playing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.confirmation import answers, confirming
-    from harness.scenario import loading
 
 _REPEAT_MAX = 1000
 
@@ -83,7 +82,7 @@ def confirm(
         options = {"defects": defect or (), "remedies": remedy or (), "release": release}
         out.note(f"seed {first_seed}")
         play = functools.partial(
-            _play,
+            playing.play,
             on=on,
             options=options,
             seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
@@ -100,41 +99,6 @@ def confirm(
             )
         _show(what, outcome, out)
     return outcome.answer.exit_code
-
-
-def _play(
-    loaded: "loading.Loaded",
-    *,
-    on: choosing.ClusterOptions,
-    options: dict[str, Any],
-    seeds: Any,
-    reports: pathlib.Path,
-    out: outputs.Output,
-) -> "answers.Played":
-    """Play a script once, judge it, and return its answer."""
-    from harness.cli.terminal import displaying
-    from harness.confirmation import answers
-    from harness.run import run_plan, runs
-
-    script = answers.script_of(loaded)
-    chosen = list(on.subject or ())
-    if len(chosen) == 1:
-        chosen *= len(loaded.scenario.subject.schedulers)
-    plan = run_plan.plan(
-        loaded,
-        seed=next(seeds),
-        cluster=on.profile(),
-        chosen_subjects=chosen,
-        claim_controller=on.claim_controller,
-        **options,
-    )
-    directory = runs.new_directory(plan, reports)
-    with (
-        displaying.keeping_evidence(directory.path),
-        displaying.run_progress(out) as progress,
-    ):
-        judgement = runs.run(loaded, plan, directory, progress=progress)
-    return answers.of_run(script, judgement, directory)
 
 
 def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -> None:

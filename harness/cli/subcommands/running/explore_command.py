@@ -1,6 +1,7 @@
 """`flake-hunt explore`: search for failing interleavings in one process."""
 
 import dataclasses
+import pathlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -67,14 +68,24 @@ def explore(
             "--random-worlds", help="Draw worlds from the seed, and search each for a while."
         ),
     ] = False,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROGRAM",
+            help="Search the threads of this scheduler, a program in Go: a path, or "
+            "'PROGRAM {kubeconfig} ...' as in --subject command.",
+        ),
+    ] = None,
     list_scenarios: Annotated[  # noqa: FBT002 - typer turns it into a flag
         bool, typer.Option("--list", help="Show the worlds and exit.")
     ] = False,
+    reports: choosing.Reports = pathlib.Path("reports"),
     output: outputs.Form = "text",
 ) -> int:
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
         flake-hunt explore --defect gather-not-atomic
+        flake-hunt explore --program ./kube-scheduler
 
     --strategy exhaustive searches the world whole: one of all interleavings that differ only in the
     order of independent steps. That ends for the smallest worlds only; --time and --schedules limit
@@ -87,7 +98,7 @@ def explore(
     it.
     """
     from harness import seeds
-    from harness.cli import random_exploring
+    from harness.cli import order_exploring, random_exploring
     from harness.explore.search import random_worlds as search_random_worlds
     from harness.explore.search import search_campaign
     from harness.explore.worlds import chosen_parts
@@ -96,8 +107,19 @@ def explore(
         return _list(output)
     _require_time(time_s)
     chosen_parts.of(defect or (), remedy or ())
+    if program is not None:
+        _require_alone(scenario, strategy, defect, remedy, schedules, what="--program")
+        wanted = order_exploring.Wanted(
+            program=program,
+            seed=seeds.fresh() if seed is None else seed,
+            time_s=order_exploring.TIME_S if time_s is None else time_s,
+            settings=override or (),
+            reports=reports,
+        )
+        with outputs.chosen(output) as out:
+            return order_exploring.explore(wanted, out)
     if random_worlds:
-        _require_alone(scenario, strategy, override)
+        _require_alone(scenario, strategy, override, what="--random-worlds")
         hunt_of_worlds = search_random_worlds.RandomHunt(
             seed=seeds.fresh() if seed is None else seed,
             defects=tuple(defect or ()),
@@ -150,14 +172,14 @@ def _about(world: str, defect: str) -> str:
     return f"world {world}" + f", while {best} shows {defect} best" * (world != best)
 
 
-def _require_alone(*others: object) -> None:
-    """Reject the choice of a world, or of how to search it, beside random worlds."""
+def _require_alone(*others: object, what: str) -> None:
+    """Reject the choice of a world, or of how to search it, beside what has none."""
     from harness import errors
 
     if any(other is not None and other != [] for other in others):
         raise errors.UsageError(
-            "expected --random-worlds without a world, --strategy and --set: each world is drawn, "
-            "and searched with pct or random"
+            f"expected {what} without a world, and without options about one or how to search it: "
+            "leave them out"
         )
 
 

@@ -8,6 +8,8 @@ import contextlib
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
+
 from harness import clocks
 from harness.client import apis
 from harness.history import journal_writer, records
@@ -16,6 +18,8 @@ from harness.run.faulting.scripted import holding, script_objects, thread_holdin
 from harness.scenario import script_specs
 from harness.threads import messages
 
+_REPEATS, GOOD = 4, 0.5
+"""Repetitions of an order that has failed, and the share of them that has to fail, too."""
 _GONE_S = 10.0
 """Time for the objects of a try to be gone."""
 _WEIGHT_ALONE = 0.1
@@ -55,19 +59,29 @@ class OrderSearch:
         until_ns = clocks.monotonic_ns() + self._step.seconds * 1e9
         number, found = 0, 0
         while number < self._step.tries and clocks.monotonic_ns() < until_ns:
-            if self._is_over():
-                raise holding.StepLateError("the run ended before all orders were tried")
             number += 1
-            tried = self._try(number)
+            tried = self._try(number, self._draw(number), self._waiting())
             journal.write(tried)
             found += bool(tried.found)
             if tried.found and self._step.stops:
-                break
+                again = list(self._again(tried))
+                journal.write_many(again)
+                number, found = number + len(again), found + sum(bool(one.found) for one in again)
+                if sum(bool(one.found) for one in again) >= GOOD * len(again):
+                    break
         return f"{number} orders were tried; {found} gave a device to two claims"
 
-    def _try(self, number: int) -> records.OrderTried:
-        begun_ns, chosen, waits = clocks.monotonic_ns(), self._draw(number), self._waiting()
-        name = f"try-{number}"
+    def _again(self, tried: records.OrderTried) -> Iterator[records.OrderTried]:
+        """Try the same order again, a few times."""
+        chosen = [script_specs.HeldVisit(hold.place, hold.visit) for hold in tried.holds]
+        for number in range(tried.number + 1, tried.number + 1 + _REPEATS):
+            one = self._try(number, chosen, tried.waits)
+            yield msgspec.structs.replace(one, repeats=tried.number)
+
+    def _try(self, number: int, chosen: Chosen, waits: str) -> records.OrderTried:
+        if self._is_over():
+            raise holding.StepLateError("the run ended before all orders were tried")
+        begun_ns, name = clocks.monotonic_ns(), f"try-{number}"
         self._threads.begin_try(self._step, name, chosen)
         with self._slowed(waits):
             for item in self._script.objects:
@@ -75,11 +89,7 @@ class OrderSearch:
             is_done, found = self._outcome()
         told = self._threads.end_try(self._step.client, name)
         self._remove()
-        ended = next(item for item in told if item.kind == "ended")
-        visits = ended.counts
-        for place, count in visits.items():
-            self._visits[place] = max(count, self._visits.get(place, 0))
-            self._weights[place] = ended.sharing[place] - 1 + _WEIGHT_ALONE
+        visits = self._learn(told)
         return records.OrderTried(
             number=number,
             chosen=[tuple(item) for item in chosen],
@@ -91,6 +101,14 @@ class OrderSearch:
             begun_ns=begun_ns,
             ended_ns=clocks.monotonic_ns(),
         )
+
+    def _learn(self, told: Sequence[messages.Happened]) -> dict[str, int]:
+        """Return the visits of a try, from which later tries draw."""
+        ended = next(item for item in told if item.kind == "ended")
+        for place, count in ended.counts.items():
+            self._visits[place] = max(count, self._visits.get(place, 0))
+            self._weights[place] = ended.sharing[place] - 1 + _WEIGHT_ALONE
+        return ended.counts
 
     # ------------------------------------------------------------------------------ choices
 

@@ -1,0 +1,198 @@
+"""`flake-hunt explore --program`: search the interleavings of a program's own threads."""
+
+import dataclasses
+import functools
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness import errors
+from harness.cli import choosing, playing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.confirmation import order_hunts
+    from harness.history import records
+
+TIME_S, CLAIMS = 120.0, 3
+"""Default time of a search, in seconds, and claims of each try."""
+_STACK_SHOWN = 6
+_SETTINGS = ("claims", "functions")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A search as it was asked for."""
+
+    program: str
+    seed: int
+    time_s: float
+    settings: Sequence[str]
+    """`claims=N` and `functions=PATTERN`, the second one as often as wanted."""
+    reports: pathlib.Path
+
+
+def explore(wanted: Wanted, out: outputs.Output) -> int:
+    """Search, shrink, repeat and write; return the exit code."""
+    from harness.cli.terminal import indexing
+    from harness.cluster.lifecycle import held_clusters
+    from harness.confirmation import order_hunts, order_scenarios
+
+    subject, world = _subject(wanted.program), _world(wanted.settings)
+    held_clusters.prepare()
+    out.note(f"seed {wanted.seed}")
+    play = functools.partial(
+        playing.play,
+        on=choosing.ClusterOptions(subject=[subject]),
+        options={"defects": (), "remedies": (), "release": ""},
+        seeds=iter(range(wanted.seed, wanted.seed + 10_000)),
+        reports=wanted.reports,
+        out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
+    )
+    name = order_scenarios.fresh_name(wanted.seed)
+    hunt = order_hunts.OrderHunt(world, play, folder=wanted.reports / "orders", name=name)
+    with indexing.refreshed(wanted.reports):
+        searched = hunt.search(wanted.time_s)
+        out.note(_searched(searched))
+        if searched.found is None:
+            return _nothing(searched, out)
+        out.note(f"found: {searched.found.found}  {searched.played.page}")
+        shrunk = hunt.shrink(searched.found)
+        for line in _told(shrunk):
+            out.note(line)
+        _show(searched, shrunk, hunt.write(shrunk), out)
+    return searched.played.answer.exit_code
+
+
+def _subject(program: str) -> str:
+    """Return the program as `--subject` takes it."""
+    from harness import placeholders
+    from harness.cluster.local import binaries
+    from harness.run import subjects
+
+    if program.partition("=")[0] in subjects.KINDS:
+        return program
+    path = binaries.program(placeholders.words(program)[0])
+    is_kubernetes = binaries.plain_name(path) == "kube-scheduler"
+    return f"kube-scheduler={program}" if is_kubernetes else f"command={program}"
+
+
+def _world(settings: Sequence[str]) -> Any:
+    from harness.confirmation import order_scenarios
+
+    claims, functions = CLAIMS, list[str]()
+    for text in settings:
+        key, _, value = text.partition("=")
+        if key == "functions" and value:
+            functions.append(value)
+        elif key == "claims" and value.isdecimal() and 2 <= int(value) <= 20:
+            claims = int(value)
+        else:
+            raise errors.UsageError(
+                f"expected --set claims=N (2 to 20) or --set functions=PATTERN, got {text!r}"
+            )
+    return order_scenarios.World(claims=claims, functions=functions)
+
+
+def _searched(searched: "order_hunts.Searched") -> str:
+    minutes = max(searched.seconds, 0.1) / 60
+    return (
+        f"{outputs.counted(searched.tries, 'order')} tried in {searched.seconds:.0f} s "
+        f"({searched.tries / minutes:.0f} a minute); threads came to "
+        f"{outputs.counted(searched.places, 'place')}; in "
+        f"{outputs.counted(searched.pairs, 'pair')} of places, one was passed while a thread was "
+        "held at the other"
+    )
+
+
+def _nothing(searched: "order_hunts.Searched", out: outputs.Output) -> int:
+    sentence = f"nothing found: {searched.played.sentence}  {searched.played.page}"
+    if out.is_json:
+        out.document(_document(searched))
+    else:
+        print(sentence)
+    return searched.played.answer.exit_code
+
+
+def _rate_of(shrunk: "order_hunts.Shrunk") -> str:
+    rate, quiet = shrunk.rate, shrunk.quiet
+    return (
+        f"shrunk to {outputs.counted(len(shrunk.holds), 'held thread')}, which fails in "
+        f"{rate.failed} of {rate.runs} tries; without, {quiet.failed} of {quiet.runs} fail"
+    )
+
+
+def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
+    """Yield what is left of an order, and what each thread was doing."""
+    yield _rate_of(shrunk)
+    for number, hold in enumerate(shrunk.holds, start=1):
+        yield f"{number}. goroutine {hold.goroutine} is held at the {_short(hold.place)}, visit {hold.visit}"
+        stack = " < ".join(_short_name(name) for name in hold.stack[:_STACK_SHOWN])
+        yield f"     it is in {stack}"
+        passed = list(hold.during)[-_STACK_SHOWN:]
+        if passed:
+            yield f"     meanwhile others pass, last: {'; '.join(map(_short, passed))}"
+
+
+def _short(place: str) -> str:
+    from harness.scenario import thread_places
+
+    found = thread_places.parse(place)
+    return str(
+        found._replace(function=_short_name(found.function), caller=_short_name(found.caller))
+    )
+
+
+def _short_name(name: str) -> str:
+    from harness.scenario import thread_places
+
+    return thread_places.short(name)
+
+
+def _show(
+    searched: "order_hunts.Searched",
+    shrunk: "order_hunts.Shrunk",
+    written: "order_hunts.Written",
+    out: outputs.Output,
+) -> None:
+    if out.is_json:
+        out.document(_document(searched, shrunk, written))
+        return
+    print(
+        f"{searched.played.sentence}\n"
+        f"script: {written.file}, {str(written.rate).replace('failed', 'confirmed', 1)}\n"
+        f"Play it: flake-hunt confirm {written.file} --subject PROGRAM --repeat 10"
+    )
+
+
+def _document(
+    searched: "order_hunts.Searched",
+    shrunk: "order_hunts.Shrunk | None" = None,
+    written: "order_hunts.Written | None" = None,
+) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "answer": searched.played.answer,
+        "exit_code": searched.played.answer.exit_code,
+        "sentence": searched.played.sentence,
+        "tries": searched.tries,
+        "seconds": searched.seconds,
+        "places": searched.places,
+        "pairs": searched.pairs,
+        "holds": [_hold(hold) for hold in shrunk.holds] if shrunk else [],
+        "rate": [shrunk.rate.failed, shrunk.rate.runs] if shrunk else None,
+        "quiet": [shrunk.quiet.failed, shrunk.quiet.runs] if shrunk else None,
+        "script": str(written.file) if written else None,
+        "confirmed": [written.rate.failed, written.rate.runs] if written else None,
+        "directory": str(searched.played.directory.resolve()),
+    }
+
+
+def _hold(hold: "records.ThreadHold") -> dict[str, object]:
+    return {
+        "place": hold.place,
+        "visit": hold.visit,
+        "goroutine": hold.goroutine,
+        "stack": hold.stack,
+        "passed": list(hold.during),
+    }
