@@ -59,7 +59,7 @@ class OrderHunt:
     """One search and what follows from it."""
 
     def __init__(self, world: World, play: Play, *, folder: pathlib.Path, name: str) -> None:
-        """Its scenarios are files in `folder`, whose names begin with `name`."""
+        """Its scenarios are files in `folder`, or in a folder of this name there."""
         self._world, self._play = world, play
         self._folder, self._name = folder, name
 
@@ -137,8 +137,9 @@ class OrderHunt:
         return found
 
     def _played(self, text: str, what: str) -> answers.Played:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        file = self._folder / f"{self._name}-{what}.toml"
+        folder = self._folder / self._name
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{what}.toml"
         writing.replace(file, text.encode())
         return self._play(loading.load(str(file)))
 

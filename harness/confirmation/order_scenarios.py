@@ -108,7 +108,7 @@ def _tries(settings: Mapping[str, Any]) -> Table:
 
 
 def _scenario(world: World, name: str, title: str, steps: Sequence[Table]) -> str:
-    return tomli_w.dumps(
+    text: str = tomli_w.dumps(
         {
             "schema_version": 1,
             "name": name,
@@ -122,6 +122,7 @@ def _scenario(world: World, name: str, title: str, steps: Sequence[Table]) -> st
             },
         }
     )
+    return text
 
 
 def fresh_name(seed: int) -> str:

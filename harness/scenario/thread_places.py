@@ -33,8 +33,9 @@ def parse(text: str) -> Place:
     found = _PLACE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"expected a place as {FORMS}, got {text!r}")
-    point, function, caller = found.groups()[:3] if found[1] else found.groups()[3:]
-    return Place(point, function, caller or "")
+    if found[1]:
+        return Place("entry", found[2], found[3] or "")
+    return Place("return", found[5], found[6] or "")
 
 
 @functools.cache

@@ -75,7 +75,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     """Place -> goroutines that came to functions of the same type or package in that try."""
 
 
-_commands = msgspec.json.Decoder(Command)
+_commands: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
 _happened = msgspec.json.Decoder(Happened)
 
 

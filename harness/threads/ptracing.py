@@ -97,7 +97,7 @@ class Traced:
         """Return the address of the program's first instruction; it is executed only once."""
         with open(f"/proc/{self.pid}/auxv", "rb") as file:  # noqa: PTH123 - not a regular file
             pairs = dict(struct.iter_unpack("<QQ", file.read()))
-        return pairs[_AT_ENTRY]
+        return int(pairs[_AT_ENTRY])
 
     def read(self, address: int, size: int) -> bytes:
         return os.pread(self._memory, size, address)
@@ -173,7 +173,7 @@ class Traced:
                 signal.signal(number, signal.SIG_DFL)
             self._ptrace(_TRACEME, 0)
             step = "exec"
-            os.execvpe(argv[0], argv, environment)  # noqa: S606
+            os.execvpe(argv[0], list(argv), environment)  # noqa: S606
         except OSError as error:
             os.write(tell, f"{step} {error.errno}".encode())
         finally:

@@ -33,7 +33,8 @@ class Tracer:
     """One program, and the run that commands it."""
 
     def __init__(self, listener: socket.socket, argv: list[str]) -> None:
-        self._listener, self._run = listener, None
+        self._listener = listener
+        self._run: socket.socket | None = None
         self._lines, self._told = messages.Lines(), bytearray()
         self._rules = hold_rules.HoldRules(self._tell)
         self._woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -54,18 +55,17 @@ class Tracer:
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         poll.register(self._listener, select.POLLIN)
-        while self._program.exit_status is None:
+        while True:
             while self._program.handle():
                 self._end_holds()
-                if self._program.exit_status is not None:
-                    return self._program.exit_status
+            if (status := self._program.exit_status) is not None:
+                return status
             self._send()
             wait_s = _RETRY_S if self._told else self._rules.next_s()
             for descriptor, _ in poll.poll(wait_s * 1000):
                 self._arrived(descriptor, poll)
             self._end_holds()
             self._pass_signals()
-        return self._program.exit_status
 
     def _on_signal(self, number: int, frame: object) -> None:
         del frame

@@ -92,7 +92,7 @@ class OrderSearch:
         visits = self._learn(told)
         return records.OrderTried(
             number=number,
-            chosen=[tuple(item) for item in chosen],
+            chosen=[(item.at, item.visit) for item in chosen],
             waits=waits,
             holds=list(_holds(told)),
             visits=visits,
