@@ -1,5 +1,6 @@
 """Rules of the carrier that hold what the steps of a script name, until their turn has come."""
 
+import collections
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -12,6 +13,8 @@ from harness.scenario import script_specs
 
 POLL_S = 0.02
 """Seconds between two looks at the carrier."""
+_POLLS = 3
+"""Lists of a resource after which a client is taken for one that lists instead of watching."""
 _OLD_S = 600.0
 """Age of the states that a deletion may be decided from, in seconds."""
 Applied = injection.Applied
@@ -97,12 +100,15 @@ class Holds:
         self._add(_rule_name(number, "answer"), "response", actions[answer], self._of_calls(step))
 
     def watch_start(self, client: str) -> None:
-        match = matching.Match(clients=(client,), verbs=("watch",))
+        match = matching.Match(clients=(client,), verbs=("watch", "list"))
         self._add(_start_name(client), "request", injection.Delay(seconds=0), match, count=None)
 
     def watched(self, client: str) -> set[str]:
-        """Return the resources that a client watches since `watch_start`."""
-        return {item.facts.resource for item in self._applied(_start_name(client))}
+        """Return the resources that a client watches since `watch_start`, or lists all the time."""
+        seen = [item.facts for item in self._applied(_start_name(client))]
+        listed = collections.Counter(facts.resource for facts in seen if facts.verb == "list")
+        polled = {resource for resource, count in listed.items() if count >= _POLLS}
+        return polled | {facts.resource for facts in seen if facts.verb == "watch"}
 
     def forget_start(self, client: str) -> None:
         """End `watch_start`."""
