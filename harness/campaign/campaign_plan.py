@@ -13,7 +13,7 @@ from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
 from harness.history import plans, subject_names
 from harness.model import naming
-from harness.run import run_plan
+from harness.run import run_plan, thread_plans
 from harness.run.defects import known_defects, track_record
 from harness.scenario import hazards, loading, profiles, specs, threshold_specs
 
@@ -23,6 +23,8 @@ PYTHON = subject_names.PYTHON
 AROUND_S = 6.0
 """Seconds of a run on the embedded cluster beside its load: its processes start, pods end, files
 are judged."""
+HOLD_EVERY, HOLD_SHARE = 3, 0.05
+"""In one of so many runs of a program in Go, threads are held at this share of visits of places."""
 PODS_PER_S = 100
 """Pods of a load without a duration that run in a second."""
 
@@ -54,6 +56,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the schedulers for tables, with their versions; empty: the Python subject."""
     thresholds: list[str] = []
     """Thresholds as options take them, in place of the scenario's own, with those per campaign."""
+    may_hold_threads: bool = False
+    """Threads of its schedulers are held at random if its seed says so."""
     repetition: int
     seed: int
     estimate_s: float = 1.0
@@ -73,6 +77,11 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
         if self.release:
             base = f"{PYTHON} as {self.release}"
         return " + ".join([", ".join(self.defects) or base, *self.remedies])
+
+    @property
+    def holds_threads(self) -> bool:
+        """True if threads of its schedulers are held at random, as in a third of such runs."""
+        return self.may_hold_threads and self.seed % HOLD_EVERY == 0
 
     @property
     def shows_otherwise(self) -> bool:
@@ -96,6 +105,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
             purpose=self.purpose,
             hypothesis=self.hypothesis,
             shows_otherwise=self.shows_otherwise,
+            held_threads=self.holds_threads,
             **said,
         )
 
@@ -204,6 +214,7 @@ def plan(
             left_out[loaded.scenario.name] = str(error)
             continue
         versions |= resolved.versions
+        may_hold = program is not None and thread_plans.can_be_held(run_plan.scenario_of(resolved))
         kinds = _kinds(
             name,
             loaded.scenario,
@@ -220,7 +231,9 @@ def plan(
         )
         for kind in kinds:
             times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
-            runs += _repeated(kind, times, random)
+            holds = may_hold and kind.purpose is Purpose.SUBJECT
+            held = msgspec.structs.replace(kind, may_hold_threads=holds)
+            runs += _repeated(held, times, random)
     if not runs:
         raise errors.UsageError("expected at least one run: raise --repeat or --repeat-controls")
     longest_first = sorted(runs, key=lambda run: (run.purpose.must_fail, run.repetition))
@@ -369,7 +382,8 @@ def resolve(
 
     Raises ScenarioError or UsageError for a run that cannot work on this machine.
     """
-    loaded = loading.load(run.scenario, given_thresholds=run.thresholds)
+    overrides = [f"subject.hold_threads={HOLD_SHARE}"] if run.holds_threads else []
+    loaded = loading.load(run.scenario, overrides=overrides, given_thresholds=run.thresholds)
     resolved = run_plan.plan(
         loaded,
         seed=seeds.Seeds(run.seed).derive(attempt) if attempt else run.seed,

@@ -61,6 +61,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why the run could not be executed; empty: it was."""
     is_usage_error: bool = False
     """The error is one of usage or configuration: a subject that ends at once, for example."""
+    held_threads: bool = False
+    """Threads of its schedulers were held at random."""
     missing: bool = False
     """A planned run without a result, in a campaign merged from shards; `reason` says why."""
     cut: bool = False

@@ -99,6 +99,8 @@ def _others(table: Sequence[results.Row]) -> Iterator[str]:
         if group := results.of_purpose(table, purpose):
             yield f"{sum(row.is_as_expected for row in group)} of {len(group)} {words}"
     tested = [run for row in results.of_purpose(table, Purpose.SUBJECT) for run in row.runs]
+    if held := sum(run.held_threads for run in tested):
+        yield f"threads held at random in {held} of {verdicts.counted(len(tested), 'run')}"
     if names := {name for run in tested for name in run.unexamined}:
         yield f"not examined in every run: {', '.join(sorted(names))}"
     if unknown := sum(run.verdict is verdicts.Verdict.UNKNOWN for run in tested):

@@ -333,7 +333,8 @@ class RunProcesses:
         program = argv[0]
         if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
             socket = messages.socket_of(self._directory.logs.resolve(), name)
-            argv = tracer_session.command(socket, argv)
+            first = thread_plans.at_random(self._scenario, self._plan.seed)
+            argv = tracer_session.command(socket, argv, first=first)
         self._supervisor.start_foreign(
             name, argv, env=environment, elected=elected, program=program
         )

@@ -8,15 +8,58 @@ from harness.cluster.local import binaries
 from harness.model import naming
 from harness.run import subjects
 from harness.scenario import script_specs, specs, subject_specs, thread_places
-from harness.threads import go_functions, ptracing
+from harness.threads import go_functions, messages, ptracing
+
+HOLD_S = [0.001, 0.005, 0.02]
+"""Times for which threads are held at random: much shorter than any deadline of a scheduler."""
+
+
+VISITS_A_SECOND = 5
+"""Visits of each function in a second at which threads stop, so that a load goes on."""
 
 
 def traced(scenario: specs.Scenario) -> list[str]:
-    """Return the processes whose threads the script of a scenario holds."""
+    """Return the processes whose threads are held: by the script of a scenario, or at random."""
     script = scenario.traffic
     if not isinstance(script, script_specs.ScriptTraffic):
-        return []
+        return subjects.owned_schedulers(scenario.subject) if _share(scenario) else []
     return list(dict.fromkeys(map(naming.first_incarnation, script.traced)))
+
+
+def _share(scenario: specs.Scenario) -> float:
+    return scenario.subject.hold_threads
+
+
+def at_random(scenario: specs.Scenario, seed: int) -> messages.Try | None:
+    """Return what a tracer begins with; None: it waits for the script."""
+    if not _share(scenario):
+        return None
+    return messages.Try(
+        name="random",
+        functions=None,
+        seed=seed,
+        probability=_share(scenario),
+        hold_s=HOLD_S,
+        busy_visits=VISITS_A_SECOND,
+        rest_s=1.0,
+    )
+
+
+def can_be_held(scenario: specs.Scenario) -> bool:
+    """Return whether the schedulers of a run are programs whose threads can be held at random.
+
+    A process that faults pause is none: its tracer would have to do that.
+    """
+    owned = subjects.owned_schedulers(scenario.subject)
+    pauses = any(fault.kind in ("pause-process", "nemesis") for fault in scenario.faults)
+    is_script = isinstance(scenario.traffic, script_specs.ScriptTraffic)
+    if pauses or is_script or not owned:
+        return False
+    try:
+        ptracing.require_possible()
+        return all(go_functions.GoFunctions(_program(name, scenario)).names for name in owned)
+    except errors.UsageError:
+        return False
 
 
 def require_places(scenario: specs.Scenario) -> None:
@@ -25,11 +68,13 @@ def require_places(scenario: specs.Scenario) -> None:
     The subject of the scenario is resolved.
     """
     names = traced(scenario)
-    script = scenario.traffic
-    if not names or not isinstance(script, script_specs.ScriptTraffic):
+    if not names:
         return
     ptracing.require_possible()
     programs = {name: go_functions.GoFunctions(_program(name, scenario)) for name in names}
+    script = scenario.traffic
+    if not isinstance(script, script_specs.ScriptTraffic):
+        return
     for step in script.of_threads:
         place = thread_places.parse(step.at)
         program = programs[naming.first_incarnation(step.client)]

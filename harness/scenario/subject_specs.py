@@ -207,6 +207,10 @@ class SubjectSpec(Spec):
     those of kube-scheduler do when the feature WatchListClient is off."""
     pauses: PausesSpec = PausesSpec()
     """Seeded pauses at named steps."""
+    hold_threads: Probability = 0.0
+    """Share of the visits of places in a scheduler, a program in Go, at which a thread is held for
+    up to 20 ms. Places are the functions of its own module whose names speak of claims, devices,
+    caches and the like; 0: its threads are left alone."""
     leader_election: LeaderElectionSpec | None = None
     """Leader election of Python schedulers and kube-schedulers: those with the same name share a
     Lease, one schedules, the others stand by. true: with kube-scheduler's durations; false or left

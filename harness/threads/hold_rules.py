@@ -9,8 +9,6 @@ from harness import clocks
 from harness.scenario import thread_places
 from harness.threads import messages, traced_program
 
-BUSY_VISITS = 2000
-"""Visits of one function in a try after which a search leaves it: it runs all the time."""
 Tell = Callable[[messages.Happened], None]
 
 
@@ -60,6 +58,9 @@ class HoldRules:
         self._random = random.Random()
         self._chosen: set[tuple[str, int]] = set()
         self._counts: collections.Counter[str] = collections.Counter()
+        self._since_rest: collections.Counter[str] = collections.Counter()
+        """Function -> visits since it became a place."""
+        self._rest_ns = 0
         self._visitors: dict[str, set[int]] = {}
         """Type or package of functions -> goroutines that came to them in this try."""
         self.busy: set[str] = set()
@@ -82,6 +83,17 @@ class HoldRules:
         """End a watch, and return the threads that it holds."""
         self._watched.pop(name, None)
         return [self._end(hold, "released") for hold in self._of(name)]
+
+    def has_rested(self) -> bool:
+        """Return whether the functions that were left are places again."""
+        if self._try is None or not self._try.rest_s:
+            return False
+        now = clocks.monotonic_ns()
+        if now - self._rest_ns < self._try.rest_s * 1e9:
+            return False
+        self._rest_ns = now
+        self._since_rest.clear()
+        return True
 
     def over(self) -> list[int]:
         """Return the threads whose time at their places is over."""
@@ -137,7 +149,8 @@ class HoldRules:
         for hold in self._holds.values():
             hold.during[place] += 1
         number = self._counts[place]
-        if number > BUSY_VISITS:
+        self._since_rest[visit.function] += 1
+        if self._since_rest[visit.function] > tried.busy_visits:
             self.busy.add(visit.function)
             return False
         if (place, number) in self._chosen:

@@ -40,6 +40,10 @@ class Try(msgspec.Struct, frozen=True, kw_only=True, tag="try"):
     """That a visit is held."""
     hold_s: list[float] = []
     """Times to draw from."""
+    busy_visits: int = 2000
+    """Visits of a function after which it is left: it runs all the time."""
+    rest_s: float = 0.0
+    """Time after which functions that were left are places again; 0: never."""
     chosen: list[tuple[str, int]] = []
     """Places and numbers of their visits in this try that are held, whatever the probability."""
     quiet_s: float = 0.08

@@ -1,8 +1,8 @@
 """The tracer: starts a program, holds its threads as it is told, and ends as the program ends.
 
-Its command line is SOCKET PROGRAM [ARGUMENT…]. Output and signals are the program's: SIGTERM and
-SIGINT are passed on, and the exit code or signal of the program becomes its own. If the tracer is
-killed, the kernel kills the program.
+Its command line is SOCKET TRY PROGRAM [ARGUMENT…]; TRY is a command, or empty. Output and signals
+are the program's: SIGTERM and SIGINT are passed on, and the exit code or signal of the program
+becomes its own. If the tracer is killed, the kernel kills the program.
 """
 
 import contextlib
@@ -24,16 +24,18 @@ _RETRY_S = 0.1
 """Seconds until what the run did not take is sent again."""
 
 
-_ENVIRONMENT = {"GOGC": "off", "GOMEMLIMIT": "2GiB", "GOMAXPROCS": "16"}
-"""Unless the user says otherwise: Go's collector stops all threads, and would wait for one that is
-held; and a held thread keeps one of Go's processors, however few cores there are."""
+_PROCESSORS = {"GOMAXPROCS": "16"}
+_NO_COLLECTOR = {"GOGC": "off", "GOMEMLIMIT": "2GiB"}
+"""Unless the user says otherwise: a held thread keeps one of Go's processors, however few cores
+there are; and Go's collector stops all threads, and would wait long for one that a script holds."""
 
 
 class Tracer:
     """One program, and the run that commands it."""
 
-    def __init__(self, listener: socket.socket, argv: list[str]) -> None:
-        self._listener = listener
+    def __init__(self, listener: socket.socket, argv: list[str], *, commanded: bool) -> None:
+        """`commanded`: a script says where threads are held, and for how long."""
+        self._listener, self._commanded = listener, commanded
         self._run: socket.socket | None = None
         self._lines, self._told = messages.Lines(), bytearray()
         self._rules = hold_rules.HoldRules(self._tell)
@@ -42,7 +44,8 @@ class Tracer:
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         self._signals: list[int] = []
-        environment = {**_ENVIRONMENT, **os.environ}
+        collector = _NO_COLLECTOR if commanded else {}
+        environment = {**_PROCESSORS, **collector, **os.environ}
         self._program = traced_program.TracedProgram(
             argv, environment, decide=self._rules.decide, wants_return=self._rules.wants_return
         )
@@ -65,6 +68,7 @@ class Tracer:
             for descriptor, _ in poll.poll(wait_s * 1000):
                 self._arrived(descriptor, poll)
             self._end_holds()
+            self._come_back()
             self._pass_signals()
 
     def _on_signal(self, number: int, frame: object) -> None:
@@ -74,6 +78,7 @@ class Tracer:
 
     def _pass_signals(self) -> None:
         while self._signals:
+            self._entries.clear()
             self._program.leave_all()
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._program.pid, self._signals.pop())
@@ -90,19 +95,28 @@ class Tracer:
             if not data:  # nobody commands any more
                 poll.unregister(self._run)
                 self._run = None
+                self._entries.clear()
                 self._program.leave_all()
             for line in self._lines.of(data):
-                self._do(messages.command(line))
+                self.do(messages.command(line))
 
     def _end_holds(self) -> None:
         for thread in self._rules.over():
             self._program.release(thread)
         for function in self._rules.busy:
-            for entry in self._entries.pop(function, ()):
+            for entry in self._entries[function]:
                 self._program.leave(entry)
         self._rules.busy.clear()
 
-    def _do(self, command: messages.Command) -> None:
+    def _come_back(self) -> None:
+        """Let threads stop again at functions that were left because they are busy."""
+        if self._rules.has_rested():
+            for entries in self._entries.values():
+                for entry in entries:
+                    self._program.stop_at(entry)
+
+    def do(self, command: messages.Command) -> None:
+        """Do what a run wants, or say why not."""
         try:
             match command:
                 case messages.Watch():
@@ -132,7 +146,8 @@ class Tracer:
         self._tell(messages.Happened(name=name, kind=kind, ts_ns=now_ns, text=text))
 
     def _tell(self, happened: messages.Happened) -> None:
-        self._told += messages.encoded(happened)
+        if self._commanded:
+            self._told += messages.encoded(happened)
 
     def _send(self) -> None:
         """Send what the run takes at once: a run that does not read must not hold the program."""
@@ -152,7 +167,10 @@ def main(argv: list[str]) -> int:
     try:
         ptracing.require_possible()
         with listening(path) as listener:
-            status = Tracer(listener, argv[1:]).run()
+            tracer = Tracer(listener, argv[2:], commanded=not argv[1])
+            if argv[1]:
+                tracer.do(messages.command(argv[1].encode()))
+            status = tracer.run()
     except (errors.HarnessError, OSError) as error:
         print(f"flake-hunt: {error}", file=sys.stderr, flush=True)  # noqa: T201 - its log
         return 2

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import socket
+from collections.abc import Sequence
 
 from harness import clocks, errors, processes
 from harness.threads import messages
@@ -72,6 +73,9 @@ class TracerSession:
         return True
 
 
-def command(socket_path: pathlib.Path, argv: list[str]) -> list[str]:
-    """Return the command line of a tracer that starts a program."""
-    return [*processes.python("harness.threads.tracer"), str(socket_path), *argv]
+def command(
+    socket_path: pathlib.Path, argv: Sequence[str], *, first: messages.Try | None = None
+) -> list[str]:
+    """Return the command line of a tracer that starts a program, and begins with a try."""
+    begun = messages.encoded(first).decode().strip() if first else ""
+    return [*processes.python("harness.threads.tracer"), str(socket_path), begun, *argv]
