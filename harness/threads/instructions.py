@@ -6,17 +6,25 @@ most functions of Go are done by the tracer; most others are executed as a copy.
 """
 
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 CHECK = b"\x49\x3b\x66\x10"
 """`cmp 0x10(%r14),%rsp`: is there room on the stack of this goroutine?"""
 _LARGE_CHECK = b"\x4d\x3b\x66\x10"
 """The same with %r12, which the instruction before has loaded."""
-_LEA_8, _LEA_32 = b"\x4c\x8d\x64\x24", b"\x4c\x8d\xa4\x24"
-"""`lea -n(%rsp),%r12`."""
+_FRAMES = (
+    (b"\x4c\x8d\x64\x24", "<b", b"", -1),
+    (b"\x4c\x8d\xa4\x24", "<i", b"", -1),
+    (b"\x49\x89\xe4\x49\x81\xec", "<i", b"\x72", 1),
+    (b"\x49\x89\xe4\x49\x81\xec", "<i", b"\x0f\x82", 1),
+)
+"""How %r12 is loaded: `lea -n(%rsp),%r12`, or `mov %rsp,%r12`, `sub n,%r12` and a jump that is not
+taken. Each with the form of n, the jump's opcode, and the sign of n."""
+_JUMP_LENGTHS = {b"": 0, b"\x72": 2, b"\x0f\x82": 6}
 _R12, _EFLAGS, _WORD = 3, 18, (1 << 64) - 1
 """Numbers of registers, see `ptracing`, and the largest word."""
 _PREFIXES = frozenset(b"\x66\xf2\xf3\x2e\x36\x3e\x26\x64\x65")
+_CALL = 0xE8
 _BYTE, _LONG = 1, 4
 _PLAIN = {**dict.fromkeys([*range(0x50, 0x60), *range(0x90, 0x9A)], 0), 0x68: _LONG, 0x6A: _BYTE}
 _PLAIN |= {0xA8: _BYTE, 0xA9: _LONG, **dict.fromkeys(range(0xB0, 0xB8), _BYTE)}
@@ -33,14 +41,27 @@ _MODRM_0F |= dict.fromkeys([0x70, 0xBA, 0xC2, 0xC6], _BYTE)
 """Opcodes with a ModRM byte -> bytes of their immediate operand; those behind a byte 0x0f apart."""
 
 
-def frame_size(code: bytes) -> int | None:
-    """Return the bytes that the function that begins so asks room for; None: it does not ask."""
+class StackCheck(NamedTuple):
+    """The beginning of a function that asks for room on the stack."""
+
+    frame: int
+    """Bytes that it asks for."""
+    length: int
+    """Of its instructions, with the comparison."""
+
+
+def stack_check(code: bytes) -> StackCheck | None:
+    """Return the check that a function begins with; None: it has none."""
     if code.startswith(CHECK):
-        return 0
-    for begin, form in ((_LEA_8, "<b"), (_LEA_32, "<i")):
-        size = len(begin) + struct.calcsize(form)
-        if code.startswith(begin) and code[size:].startswith(_LARGE_CHECK):
-            return -int(struct.unpack_from(form, code, len(begin))[0])
+        return StackCheck(0, len(CHECK))
+    for begin, form, jump, sign in _FRAMES:
+        end = len(begin) + struct.calcsize(form)
+        if not code.startswith(begin) or not code[end:].startswith(jump):
+            continue
+        end += _JUMP_LENGTHS[jump]
+        if code[end:].startswith(_LARGE_CHECK):
+            frame = sign * int(struct.unpack_from(form, code, len(begin))[0])
+            return StackCheck(frame, end + len(_LARGE_CHECK))
     return None
 
 
@@ -48,15 +69,11 @@ _FLAGS = 0x8D5
 """Bits of eflags that a comparison sets: carry, parity, adjust, zero, sign, overflow."""
 
 
-def check(registers: Any, sp: int, size: int, guard: int) -> int:
-    """Do the check of a frame of this size; return the length of its instructions."""
-    if not size:
-        _compare(registers, sp, guard)
-        return len(CHECK)
-    registers[_R12] = sp - size
-    _compare(registers, sp - size, guard)
-    is_short = size <= 0x80
-    return len(_LEA_8) + (1 if is_short else 4) + len(_LARGE_CHECK)
+def check(registers: Any, sp: int, asked: StackCheck, guard: int) -> None:
+    """Do what the instructions of a check do, but for the program counter."""
+    if asked.length > len(CHECK):
+        registers[_R12] = sp - asked.frame
+    _compare(registers, sp - asked.frame, guard)
 
 
 def _compare(registers: Any, left: int, right: int) -> None:
@@ -68,26 +85,45 @@ def _compare(registers: Any, left: int, right: int) -> None:
     registers[_EFLAGS] = registers[_EFLAGS] & ~_FLAGS | flags
 
 
+class Jump(NamedTuple):
+    """An instruction that goes elsewhere in any case."""
+
+    length: int
+    distance: int
+    """From its end."""
+    is_call: bool = False
+
+
+def jump(code: bytes) -> Jump | None:
+    """Return the first instruction as a jump or call; None: it is none, or depends on registers."""
+    form = {0xE8: "<i", 0xE9: "<i", 0xEB: "<b"}.get(code[0])
+    if form is None:
+        return None
+    (distance,) = struct.unpack_from(form, code, 1)
+    return Jump(1 + struct.calcsize(form), distance, is_call=code[0] == _CALL)
+
+
 def relocated(code: bytes, *, by: int) -> bytes | None:
     """Return the first instruction as it has to read `by` bytes further on; None: it cannot."""
     at = 0
     while code[at] in _PREFIXES:
         at += 1
+    long = 2 if b"\x66" in code[:at] else 4
     is_wide = has_rex = 0x40 <= code[at] < 0x50
     if has_rex:
         is_wide, at = bool(code[at] & 8), at + 1
     opcode, at = code[at], at + 1
     if 0xB8 <= opcode < 0xC0:
-        return code[: at + (8 if is_wide else 4)]
+        return code[: at + (8 if is_wide else long)]
     operands = _MODRM
     if opcode == 0x0F:
         operands, opcode, at = _MODRM_0F, code[at], at + 1
     elif opcode in _PLAIN:
-        return code[: at + _immediate(_PLAIN[opcode], code)]
+        return code[: at + _immediate(_PLAIN[opcode], long)]
     immediate = _of_group(opcode, code[at]) if operands is _MODRM else operands.get(opcode)
     if immediate is None:
         return None
-    return _with_operand(code, at, _immediate(immediate, code), by)
+    return _with_operand(code, at, _immediate(immediate, long), by)
 
 
 def _of_group(opcode: int, modrm: int) -> int | None:
@@ -100,9 +136,8 @@ def _of_group(opcode: int, modrm: int) -> int | None:
     return _MODRM.get(opcode)
 
 
-def _immediate(size: int, code: bytes) -> int:
-    has_short_operands = b"\x66" in code[:2]
-    return 2 if size == _LONG and has_short_operands else size
+def _immediate(size: int, long: int) -> int:
+    return long if size == _LONG else size
 
 
 def _with_operand(code: bytes, at: int, immediate: int, by: int) -> bytes | None:

@@ -1,6 +1,5 @@
 """A Go program whose threads stop at places, and are held there."""
 
-import collections
 import dataclasses
 import functools
 import os
@@ -41,8 +40,8 @@ class _Stop:
     address: int
     code: bytes
     """What stood there."""
-    returns: str = ""
-    """Name of the function from which threads return to here; empty: a function begins here."""
+    returns: set[str] = dataclasses.field(default_factory=set)
+    """Names of the functions from which threads return to here; empty: a function begins here."""
 
 
 Decide = Callable[[Visit], bool]
@@ -73,8 +72,11 @@ class TracedProgram:
         self._machine, self._start = self._traced.machine, self._traced.entry_point()
         self._moved = self._start - self.functions.start
         self._stops: dict[int, _Stop] = {}
-        self._returning: collections.Counter[_Key] = collections.Counter()
-        """Goroutine and address of return -> calls under way that return there."""
+        self._left: set[int] = set()
+        """Addresses that were stops before: threads may have come to them meanwhile."""
+        self._returning: dict[_Key, list[str]] = {}
+        """Goroutine and address of return -> functions that are to return there, the newest last.
+        """
         self._again: set[_Key] = set()
         """Goroutine and entry at which it comes once more without a new call."""
         self.held: dict[int, list[int]] = {}
@@ -89,13 +91,15 @@ class TracedProgram:
 
     def stop_at(self, entry: int) -> None:
         """Let threads stop where a function begins."""
-        self._set(entry + self._moved, "")
+        self._set(entry + self._moved)
 
     def leave(self, entry: int) -> None:
         """Let no more threads stop at a function, nor where it returns to."""
         name = self.functions.at(entry)
         for stop in list(self._stops.values()):
-            if stop.address == entry + self._moved or stop.returns == name:
+            is_return = name in stop.returns
+            stop.returns.discard(name)
+            if stop.address == entry + self._moved or (is_return and not stop.returns):
                 self._unset(stop)
 
     def leave_all(self) -> None:
@@ -105,14 +109,16 @@ class TracedProgram:
         for thread in list(self.held):
             self.release(thread)
 
-    def _set(self, address: int, returns: str) -> None:
+    def _set(self, address: int) -> _Stop:
         if address not in self._stops:
             code = self._traced.read(address, 32)
-            self._stops[address] = _Stop(address, code, returns)
+            self._stops[address] = _Stop(address, code)
             self._traced.write(address, self._machine.stop)
+        return self._stops[address]
 
     def _unset(self, stop: _Stop) -> None:
         del self._stops[stop.address]
+        self._left.add(stop.address)
         self._traced.write(stop.address, stop.code[: len(self._machine.stop)])
 
     # ----------------------------------------------------------------------------- threads
@@ -182,7 +188,7 @@ class TracedProgram:
         address = registers[self._machine.pc] - self._machine.behind
         stop = self._stops.get(address)
         if stop is None:
-            if self._traced.read(address, len(self._machine.stop)) == self._machine.stop:
+            if address not in self._left:
                 return False  # the program's own
             registers[self._machine.pc] = address  # the stop was removed meanwhile
             self._traced.set_registers(thread, registers)
@@ -202,22 +208,28 @@ class TracedProgram:
         g = registers[self._machine.g]
         key = g, stop.address
         if stop.returns:
-            if not self._returning[key]:
-                return False
-            self._returning[key] -= 1
-            here = self._name(stop.address)
+            function, here = self._returned(key), self._name(stop.address)
             stack = functools.partial(self._stack, registers, (here, ""))
-            return self._decide(Visit(thread, g, "return", stop.returns, here, stack))
+            visit = Visit(thread, g, "return", function, here, stack)
+            return function in stop.returns and self._decide(visit)
         if key in self._again:
             self._again.discard(key)
             return False
         back = self._return_address(registers)
         function, caller = self._name(stop.address), self._name(back)
         if caller and self._wants_return(function, caller):
-            self._set(back, function)
-            self._returning[g, back] += 1
+            self._set(back).returns.add(function)
+            self._returning.setdefault((g, back), []).append(function)
         stack = functools.partial(self._stack, registers, (function, caller))
         return self._decide(Visit(thread, g, "entry", function, caller, stack))
+
+    def _returned(self, key: _Key) -> str:
+        """Return the function that has returned; empty: its call was not seen."""
+        calls = self._returning.get(key, [])
+        function = calls.pop() if calls else ""
+        if not calls:
+            self._returning.pop(key, None)
+        return function
 
     # ------------------------------------------------------------------ over the instruction
 
@@ -250,16 +262,17 @@ class TracedProgram:
 
     def _has_checked(self, thread: int, stop: _Stop, registers: ptracing.Registers) -> bool:
         """Do the check of the stack at the beginning of a function; return False if it has none."""
-        machine, size = self._machine, instructions.frame_size(stop.code)
+        machine, asked = self._machine, instructions.stack_check(stop.code)
         g, sp = registers[machine.g], registers[machine.sp]
-        if size is None and machine.link is None:
+        if asked is None and machine.link is None:
             return False
         guard = self._traced.word(g + _GUARD)
-        if sp - (size or 0) <= guard:
+        if sp - (asked.frame if asked else 0) <= guard:
             self._again.add((g, stop.address))
-        if size is None:
+        if asked is None:
             return False
-        registers[machine.pc] += instructions.check(registers, sp, size, guard)
+        instructions.check(registers, sp, asked, guard)
+        registers[machine.pc] += asked.length
         self._traced.set_registers(thread, registers)
         return True
 
@@ -268,6 +281,9 @@ class TracedProgram:
         machine, code = self._machine, stop.code
         moved = None
         if machine.link is None:
+            if jump := instructions.jump(code):
+                self._jump(thread, stop, registers, jump)
+                return []
             moved = instructions.relocated(code, by=self._start - stop.address)
         if moved is None:
             return self._executed_in_place(thread, stop, registers)
@@ -279,6 +295,20 @@ class TracedProgram:
         after[machine.pc] += stop.address - self._start
         self._traced.set_registers(thread, after)
         return came
+
+    def _jump(
+        self,
+        thread: int,
+        stop: _Stop,
+        registers: ptracing.Registers,
+        jump: instructions.Jump,
+    ) -> None:
+        machine, after = self._machine, stop.address + jump.length
+        if jump.is_call:
+            registers[machine.sp] -= 8
+            self._traced.write(registers[machine.sp], after.to_bytes(8, "little"))
+        registers[machine.pc] = after + jump.distance
+        self._traced.set_registers(thread, registers)
 
     def _executed_in_place(
         self, thread: int, stop: _Stop, registers: ptracing.Registers
