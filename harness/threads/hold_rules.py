@@ -132,16 +132,20 @@ class HoldRules:
     def decide(self, visit: traced_program.Visit) -> bool:
         """Return whether the thread of a visit is held."""
         self._last_ns = clocks.monotonic_ns()
+        holding = None
         for item in [item for item in self._watched.values() if item.covers(visit)]:
             item.left -= 1
-            if item.left == 0:
-                del self._watched[item.asked.name]
-                if item.asked.holds:
-                    return self._hold(visit, item.asked.name, item.asked.hold_max_s)
+            if item.left > 0 or (item.asked.holds and holding):  # it is held once: the next one is
+                continue
+            del self._watched[item.asked.name]
+            if item.asked.holds:
+                holding = item.asked
+            else:
                 self._say("passed", item.asked.name, visit)
-        return self._try is not None and self._drawn(visit, self._try)
+        is_drawn = self._try is not None and self._drawn(visit, self._try, may_hold=not holding)
+        return self._hold(visit, holding.name, holding.hold_max_s) if holding else is_drawn
 
-    def _drawn(self, visit: traced_program.Visit, tried: messages.Try) -> bool:
+    def _drawn(self, visit: traced_program.Visit, tried: messages.Try, *, may_hold: bool) -> bool:
         """Return whether a search holds the thread of a visit."""
         place = place_of(visit)
         self._counts[place] += 1
@@ -152,6 +156,8 @@ class HoldRules:
         self._since_rest[visit.function] += 1
         if self._since_rest[visit.function] > tried.busy_visits:
             self.busy.add(visit.function)
+            return False
+        if not may_hold:
             return False
         if (place, number) in self._chosen:
             return self._hold(visit, tried.name, tried.quiet_max_s, tried.quiet_s, number)

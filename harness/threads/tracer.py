@@ -22,6 +22,8 @@ from harness.threads import hold_rules, messages, ptracing, traced_program
 _PIECE = 1 << 16
 _RETRY_S = 0.1
 """Seconds until what the run did not take is sent again."""
+_AT_ONCE = 50
+"""Things that happen in the program before commands and signals are looked at again."""
 
 
 _PROCESSORS = {"GOMAXPROCS": "16"}
@@ -59,17 +61,29 @@ class Tracer:
         poll.register(self._woken, select.POLLIN)
         poll.register(self._listener, select.POLLIN)
         while True:
-            while self._program.handle():
-                self._end_holds()
+            is_calm = self._handle_some()
             if (status := self._program.exit_status) is not None:
                 return status
             self._send()
-            wait_s = _RETRY_S if self._told else self._rules.next_s()
-            for descriptor, _ in poll.poll(wait_s * 1000):
+            for descriptor, _ in poll.poll(self._wait_s() * 1000 if is_calm else 0):
                 self._arrived(descriptor, poll)
             self._end_holds()
             self._come_back()
             self._pass_signals()
+
+    def _handle_some(self) -> bool:
+        """Handle what has happened in the program; return False if there may be more.
+
+        Where all threads stop all the time, there always is.
+        """
+        for _ in range(_AT_ONCE):
+            if self._program.exit_status is not None or not self._program.handle():
+                return True
+            self._end_holds()
+        return False
+
+    def _wait_s(self) -> float:
+        return min(self._rules.next_s(), _RETRY_S if self._told else 1.0)
 
     def _on_signal(self, number: int, frame: object) -> None:
         del frame
@@ -88,10 +102,14 @@ class Tracer:
             os.read(self._woken, _PIECE)
         elif descriptor == self._listener.fileno():
             self._run, _ = self._listener.accept()
+            poll.unregister(self._listener)
+            pathlib.Path(self._listener.getsockname()).unlink()  # it is not left if this is killed
             self._send()
             poll.register(self._run, select.POLLIN)
         elif self._run is not None:
-            data = self._run.recv(_PIECE)
+            data = b""
+            with contextlib.suppress(ConnectionResetError):  # it had not read everything
+                data = self._run.recv(_PIECE)
             if not data:  # nobody commands any more
                 poll.unregister(self._run)
                 self._run = None
@@ -176,7 +194,8 @@ def main(argv: list[str]) -> int:
         return 2
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     return os.waitstatus_to_exitcode(status)
 
@@ -191,10 +210,11 @@ def listening(path: pathlib.Path) -> Iterator[socket.socket]:
             listener.bind(f"/proc/self/fd/{folder}/{path.name}")
             os.umask(before)
             listener.listen(1)
-            yield listener
+            try:
+                yield listener
+            finally:
+                path.unlink(missing_ok=True)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
         os.close(folder)
 
 
