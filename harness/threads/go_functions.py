@@ -38,14 +38,20 @@ class GoFunctions:
                 raise _unusable(path, "it is no ELF file, as scripts are not: name the program")
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         with data:
-            machine, self.start = struct.unpack_from("<H4xQ", data, 18)
-            self.machine = MACHINES.get(machine, f"machine {machine}")
-            sections = _sections(data)
-            self.module = _module(data)
-            table = next((sections[name] for name in _TABLES if name in sections), None)
-            if table is None:
-                raise _unusable(path, "it has no table .gopclntab, as programs in Go have")
-            self._read(path, data, table[1], sections[".text"])
+            try:
+                self._look(path, data)
+            except (struct.error, LookupError, ValueError, OverflowError) as error:
+                raise _unusable(path, "its tables are cut off, or are none") from error
+
+    def _look(self, path: pathlib.Path, data: mmap.mmap) -> None:
+        machine, self.start = struct.unpack_from("<H4xQ", data, 18)
+        self.machine = MACHINES.get(machine, f"machine {machine}")
+        sections = _sections(data)
+        self.module = _module(data)
+        table = next((sections[name] for name in _TABLES if name in sections), None)
+        if table is None:
+            raise _unusable(path, "it has no table .gopclntab, as programs in Go have")
+        self._read(path, data, table[1], sections[".text"])
 
     def _read(
         self, path: pathlib.Path, data: mmap.mmap, base: int, code: tuple[int, int, int]
