@@ -78,8 +78,7 @@ static void *ask(void *argument) {
 }
 
 static void count(int number) {
-    if (number == SIGTRAP) trapped++;
-    else counted++;
+    __sync_fetch_and_add(number == SIGTRAP ? &trapped : &counted, 1);
 }
 
 static void end(int number) { _exit(number == SIGTERM ? 7 : 8); }

@@ -114,7 +114,7 @@ class Traced:
 
     def counted(self, tried: messages.Try) -> dict[str, int]:
         """Return the visits of a try, which ends now."""
-        self.session.tell(messages.Try(name=f"after {tried.name}", places=[]))
+        self.session.tell(messages.Try(name=f"after {tried.name}", functions=[]))
         return self.told(tried.name, "ended").counts
 
     def ended(self) -> tuple[int, str]:
