@@ -134,9 +134,9 @@ class Traced:
             number = os.WSTOPSIG(status)
             if number == signal.SIGTRAP:
                 return came
+            if number in _FAULTS:  # first, as the kernel then tells the program what it was
+                return [number, *came]
             came.append(number)
-            if number in _FAULTS:
-                return came
 
     def _exchange(self, request: int, thread: int, registers: Registers) -> None:
         vector = _Vector(ctypes.addressof(registers), ctypes.sizeof(registers))

@@ -55,8 +55,7 @@ def build_loops(folder: pathlib.Path) -> pathlib.Path:
 def build_go(folder: pathlib.Path, tool: str, *options: str) -> pathlib.Path:
     """Build `loops.go`, stripped."""
     program = folder / "loops"
-    environment = {**os.environ, "GOFLAGS": "-mod=mod", "GO111MODULE": "off", "CGO_ENABLED": "0"}
-    environment["GOCACHE"] = str(folder / "cache")
+    environment = {**os.environ, "GO111MODULE": "off", "CGO_ENABLED": "0"}
     command = [tool, "build", "-ldflags", "-s -w", *options, "-o", program, SOURCES / "loops.go"]
     subprocess.run(command, check=True, env=environment)
     return program
