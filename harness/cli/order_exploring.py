@@ -135,7 +135,7 @@ def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
 
 
 def _short(place: str) -> str:
-    from harness.scenario import thread_places
+    from harness.model import thread_places
 
     found = thread_places.parse(place)
     return str(
@@ -144,7 +144,7 @@ def _short(place: str) -> str:
 
 
 def _short_name(name: str) -> str:
-    from harness.scenario import thread_places
+    from harness.model import thread_places
 
     return thread_places.short(name)
 

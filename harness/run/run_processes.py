@@ -332,12 +332,15 @@ class RunProcesses:
         """Start a program that is not ours, by a tracer if the run holds its threads."""
         program = argv[0]
         if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
-            socket = messages.socket_of(self._directory.logs.resolve(), name)
+            socket = self._socket_of(name)
             first = thread_plans.at_random(self._scenario, self._plan.seed)
             argv = tracer_session.command(socket, argv, first=first)
         self._supervisor.start_foreign(
             name, argv, env=environment, elected=elected, program=program
         )
+
+    def _socket_of(self, name: str) -> pathlib.Path:
+        return messages.socket_of(self._directory.logs.resolve(), name)
 
     @property
     def _is_elected(self) -> bool:
@@ -356,6 +359,8 @@ class RunProcesses:
             steps=self._directory.steps(name).resolve(),
             operations=self._directory.operations(name).resolve(),
         )
+        if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
+            common += processes.changed(threads=self._socket_of(name))
         self._supervisor.start_part(name, part, *common, *arguments, elected=elected)
 
     def _defects_of(self, part: known_defects.Part) -> list[str]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.cluster.local import binaries
-from harness.model import naming
+from harness.model import naming, thread_places
 from harness.run import subjects
-from harness.scenario import script_specs, specs, subject_specs, thread_places
+from harness.scenario import script_specs, specs, subject_specs
 from harness.threads import go_functions, messages, ptracing
 
 HOLD_S = [0.001, 0.005, 0.02]
@@ -70,20 +70,39 @@ def require_places(scenario: specs.Scenario) -> None:
     names = traced(scenario)
     if not names:
         return
-    ptracing.require_possible()
-    programs = {name: go_functions.GoFunctions(_program(name, scenario)) for name in names}
+    python = subjects.python_parts(scenario.subject)
+    if others := [name for name in names if name not in python]:
+        ptracing.require_possible()
+    programs = {name: go_functions.GoFunctions(_program(name, scenario)) for name in others}
     script = scenario.traffic
     if not isinstance(script, script_specs.ScriptTraffic):
         return
     for step in script.of_threads:
+        if naming.first_incarnation(step.client) in python:
+            _require_step(step)
+            continue
         place = thread_places.parse(step.at)
         program = programs[naming.first_incarnation(step.client)]
         for pattern in filter(None, (place.function, place.caller)):
             program.matching(pattern)
     for search in (step for step in script.steps if isinstance(step, script_specs.TryOrders)):
+        if search.client in python:
+            raise errors.UsageError(
+                f"expected a {search.client} in Go, whose orders of threads can be tried: those of the "
+                "Python scheduler are searched by `flake-hunt explore`, without --program"
+            )
         for pattern in search.functions:
             programs[naming.first_incarnation(search.client)].matching(pattern)
     _require_no_pause(script, names)
+
+
+def _require_step(step: script_specs.OfThread) -> None:
+    if not step.step:
+        raise errors.UsageError(
+            f"expected a key `step` beside `at` ({step.at}) for the Python {step.client}, which has "
+            "named steps instead of functions of Go: choose a program in Go, as --subject "
+            "kube-scheduler=PATH, or name a step, which steps-scheduler.jsonl of any run has"
+        )
 
 
 def _require_no_pause(script: script_specs.ScriptTraffic, names: Sequence[str]) -> None:

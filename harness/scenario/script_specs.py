@@ -12,8 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlia
 import pydantic
 
 from harness import suggestions
-from harness.model import naming
-from harness.scenario import thread_places
+from harness.model import naming, thread_places
 from harness.scenario.fields import CheckName, Count, Name, Seconds, Spec
 
 JOURNAL = "script"
@@ -390,6 +389,9 @@ class OfThread(Step):
     at: Annotated[str, pydantic.AfterValidator(_require_place)]
     """`entry of F [called by G]` or `return of F [to G]`; F and G are the ends of functions' names,
     with `*` for any characters and `|` between alternatives."""
+    step: str = ""
+    """What takes the place of `at` in the Python scheduler: a named step, such as
+    `gather.devices.cloned`; empty: the script is none for it."""
     visit: Annotated[int, pydantic.Field(ge=1, le=100_000)] = 1
     """Which visit of the place it is."""
     since: Name | None = None

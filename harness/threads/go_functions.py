@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 
 from harness import errors, suggestions
-from harness.scenario import thread_places
+from harness.model import thread_places
 
 MACHINES = {62: "x86_64", 183: "aarch64"}
 _MAGIC = (0xFFFFFFF0, 0xFFFFFFF1)

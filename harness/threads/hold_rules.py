@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from harness import clocks
-from harness.scenario import thread_places
+from harness.model import thread_places
 from harness.threads import messages, traced_program
 
 Tell = Callable[[messages.Happened], None]
@@ -69,6 +69,7 @@ class HoldRules:
     def watch(self, asked: messages.Watch) -> None:
         place = thread_places.parse(asked.place)
         self._watched[asked.name] = _Watched(asked, place, asked.visit)
+        self._say("watched", asked.name)
 
     def begin(self, asked: messages.Try) -> None:
         """Begin a try; the one before has ended."""

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import errors
-from harness.scenario import thread_places
+from harness.model import thread_places
 from harness.threads import go_functions, instructions, ptracing
 
 STACK_MAX = 16

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from harness import clocks, errors
-from harness.scenario import thread_places
+from harness.model import thread_places
 from harness.threads import hold_rules, messages, ptracing, traced_program
 
 _PIECE = 1 << 16
@@ -141,7 +141,6 @@ class Tracer:
                     pattern = thread_places.parse(command.place).function
                     self._stop_at(self._program.functions.matching(pattern))
                     self._rules.watch(command)
-                    self._say(command.name, "watched")
                 case messages.Release():
                     for thread in self._rules.released(command.name):
                         self._program.release(thread)

@@ -256,7 +256,9 @@ class _Injections:
         return player.ScriptPlayer(
             scenario.traffic,
             holding.Holds(session, namespace=plan.namespace),
-            thread_holding.ThreadHolds(self._directory),
+            thread_holding.ThreadHolds(
+                self._directory, with_steps=subjects.python_parts(scenario.subject)
+            ),
             objects,
             self._supervisor,
             self._journal,

@@ -20,6 +20,7 @@ from harness.subject.plugin import binding_conditions, claim_binding
 from harness.subject.process import elected_runs, recording, write_journal
 from harness.subject.scheduling import node_search, schedulers
 from harness.subject.telemetry import klog, klog_lines, pod_reports
+from harness.threads import step_holding
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
@@ -78,6 +79,8 @@ class SubjectOptions:
     """The settings file; None: the defaults."""
     steps: pathlib.Path | None = None
     """The steps file to write; None: steps are not recorded."""
+    threads: pathlib.Path | None = None
+    """A socket at which threads can be held at named steps; None: they are not."""
     operations: pathlib.Path | None = None
     """The journal of the writes to make; None: they are not journaled."""
     ready_file: pathlib.Path | None = None
@@ -258,6 +261,8 @@ def _listening(
     if options.steps is not None:
         recorder = recording.StepRecorder(options.steps, process=process, run_id=settings.run_id)
         listeners.append(recorder)
+    if options.threads is not None:
+        listeners.append(step_holding.StepHolder(options.threads))
     if settings.pauses.probability:
         listeners.append(_pausing(process, settings))
     concurrency.listen(concurrency.fan_out(*listeners) if listeners else None)

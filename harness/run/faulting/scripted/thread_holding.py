@@ -1,11 +1,12 @@
 """The threads that a script holds, by the tracers of their programs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from harness import clocks, errors
 from harness.history import directories
+from harness.model import naming, thread_places
 from harness.run.faulting.scripted import holding
-from harness.scenario import script_specs, thread_places
+from harness.scenario import script_specs
 from harness.threads import messages, tracer_session
 
 ANSWER_S = 10.0
@@ -16,8 +17,11 @@ DEADLINE_S = 60.0
 class ThreadHolds:
     """The places of one script."""
 
-    def __init__(self, directory: directories.RunDirectory) -> None:
-        self._directory = directory
+    def __init__(
+        self, directory: directories.RunDirectory, *, with_steps: Collection[str] = ()
+    ) -> None:
+        """`with_steps`: the processes that have named steps instead of functions of Go."""
+        self._directory, self._with_steps = directory, with_steps
         self._sessions: dict[str, tracer_session.TracerSession] = {}
 
     def arm(self, number: int, step: script_specs.OfThread, patience: holding.Patience) -> None:
@@ -27,7 +31,7 @@ class ThreadHolds:
         session.tell(
             messages.Watch(
                 name=str(number),
-                place=step.at,
+                place=f"step {step.step}" if self._is_python(step) else step.at,
                 holds=holds,
                 visit=step.visit,
                 hold_max_s=DEADLINE_S,
@@ -76,6 +80,9 @@ class ThreadHolds:
         )
         told, session.told = session.told, []
         return told
+
+    def _is_python(self, step: script_specs.OfThread) -> bool:
+        return naming.first_incarnation(step.client) in self._with_steps
 
     def close(self) -> None:
         """Let all threads go on."""

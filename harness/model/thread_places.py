@@ -1,17 +1,19 @@
 """Places in a program at which a thread can be stopped, as text.
 
-`entry of F`, `entry of F called by G`, `return of F`, `return of F to G`. F and G are patterns: `*`
-matches any characters but a slash, `|` separates alternatives, and a pattern matches the end of a
-name from a dot or slash on: `(*claimTracker).Get` is
-`k8s.io/…/dynamicresources.(*claimTracker).Get`.
+`entry of F`, `entry of F called by G`, `return of F`, `return of F to G`, and for programs in
+Python with named steps `step S`. F, G and S are patterns: `*` matches any characters but a slash,
+`|` separates alternatives, and a pattern matches the end of a name from a dot or slash on:
+`(*claimTracker).Get` is `k8s.io/…/dynamicresources.(*claimTracker).Get`.
 """
 
 import functools
 import re
 from typing import Literal, NamedTuple
 
-Point = Literal["entry", "return"]
-_PLACE = re.compile(r"(?:(entry) of (.+?)(?: called by (.+))?|(return) of (.+?)(?: to (.+))?)")
+Point = Literal["entry", "return", "step"]
+_PLACE = re.compile(
+    r"(?:(entry) of (.+?)(?: called by (.+))?|(return) of (.+?)(?: to (.+))?|step (.+))"
+)
 FORMS = "`entry of F [called by G]` or `return of F [to G]`"
 
 
@@ -24,6 +26,8 @@ class Place(NamedTuple):
     """The function that has called it; empty: any."""
 
     def __str__(self) -> str:
+        if self.point == "step":
+            return f"step {self.function}"
         between = {"entry": "called by", "return": "to"}[self.point]
         return f"{self.point} of {self.function}" + f" {between} {self.caller}" * bool(self.caller)
 
@@ -35,7 +39,9 @@ def parse(text: str) -> Place:
         raise ValueError(f"expected a place as {FORMS}, got {text!r}")
     if found[1]:
         return Place("entry", found[2], found[3] or "")
-    return Place("return", found[5], found[6] or "")
+    if found[4]:
+        return Place("return", found[5], found[6] or "")
+    return Place("step", found[7])
 
 
 @functools.cache
