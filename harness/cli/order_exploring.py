@@ -4,20 +4,20 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness import errors
 from harness.cli import choosing, playing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.confirmation import order_hunts
+    from harness.confirmation import order_hunts, order_scenarios
     from harness.history import records
 
-TIME_S, CLAIMS = 120.0, 3
-"""Default time of a search, in seconds, and claims of each try."""
+TIME_S, CLAIMS, DEPTH, MOST = 120.0, 3, 3, 20
+"""Default time of a search, in seconds, claims of each try, and threads that are held at most; and
+the largest numbers of both."""
 _STACK_SHOWN = 6
-_SETTINGS = ("claims", "functions")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,7 @@ class Wanted:
     seed: int
     time_s: float
     settings: Sequence[str]
-    """`claims=N` and `functions=PATTERN`, the second one as often as wanted."""
-    reports: pathlib.Path
+    """`claims=N`, `depth=N`, `reports=FOLDER`, and as often as wanted `functions=PATTERN`."""
 
 
 def explore(wanted: Wanted, out: outputs.Output) -> int:
@@ -38,7 +37,7 @@ def explore(wanted: Wanted, out: outputs.Output) -> int:
     from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import order_hunts, order_scenarios
 
-    subject, world = _subject(wanted.program), _world(wanted.settings)
+    subject, (world, reports) = _subject(wanted.program), _chosen(wanted.settings)
     held_clusters.prepare()
     out.note(f"seed {wanted.seed}")
     play = functools.partial(
@@ -46,12 +45,12 @@ def explore(wanted: Wanted, out: outputs.Output) -> int:
         on=choosing.ClusterOptions(subject=[subject]),
         options={"defects": (), "remedies": (), "release": ""},
         seeds=iter(range(wanted.seed, wanted.seed + 10_000)),
-        reports=wanted.reports,
+        reports=reports,
         out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
     )
     name = order_scenarios.fresh_name(wanted.seed)
-    hunt = order_hunts.OrderHunt(world, play, folder=wanted.reports / "orders", name=name)
-    with indexing.refreshed(wanted.reports):
+    hunt = order_hunts.OrderHunt(world, play, folder=reports / "orders", name=name)
+    with indexing.refreshed(reports):
         searched = hunt.search(wanted.time_s)
         out.note(_searched(searched))
         if searched.found is None:
@@ -77,21 +76,34 @@ def _subject(program: str) -> str:
     return f"kube-scheduler={program}" if is_kubernetes else f"command={program}"
 
 
-def _world(settings: Sequence[str]) -> Any:
+def _chosen(settings: Sequence[str]) -> tuple["order_scenarios.World", pathlib.Path]:
+    """Return the objects of each try, and the folder of the run directories."""
     from harness.confirmation import order_scenarios
 
-    claims, functions = CLAIMS, list[str]()
+    numbers, functions, reports = (
+        {"claims": CLAIMS, "depth": DEPTH},
+        list[str](),
+        pathlib.Path("reports"),
+    )
     for text in settings:
         key, _, value = text.partition("=")
         if key == "functions" and value:
             functions.append(value)
-        elif key == "claims" and value.isdecimal() and 2 <= int(value) <= 20:
-            claims = int(value)
+        elif key == "reports" and value:
+            reports = pathlib.Path(value)
+        elif (
+            key in numbers
+            and value.isdecimal()
+            and int(value) <= MOST
+            and (value != "0" or key == "depth")
+        ):
+            numbers[key] = int(value)
         else:
             raise errors.UsageError(
-                f"expected --set claims=N (2 to 20) or --set functions=PATTERN, got {text!r}"
+                f"expected --set claims=N or depth=N (at most {MOST}), functions=PATTERN or "
+                f"reports=FOLDER, got {text!r}"
             )
-    return order_scenarios.World(claims=claims, functions=functions)
+    return order_scenarios.World(functions=functions, **numbers), reports
 
 
 def _searched(searched: "order_hunts.Searched") -> str:

@@ -45,6 +45,7 @@ OPTIONS = {
     "compare --same-machine": "use `flake-hunt compare` without it: throughputs are shown and not tested",
     "compare --seed": "use `flake-hunt compare` without it: its tests draw nothing at random",
     "replay --html": "use `--save FOLDER`, whose report has the steps",
+    "explore --list": "use `flake-hunt scenarios worlds`",
     "explore --jobs": "use `explore --seed N` in several processes, each with a seed of its own",
     "--preemptions": "use `--strategy pct`, or `--strategy exhaustive` for a whole search",
     "--resume": "use `--time` for a longer search, or `--set` for a smaller world",

@@ -22,6 +22,8 @@ class World:
     """The objects of each try: as many claims, pods and devices."""
 
     claims: int
+    depth: int = 3
+    """Most threads that are held in a try; 0: none, and none stops."""
     functions: Sequence[str] = ()
     """Patterns of the functions that are places; none: those of interest."""
 
@@ -37,6 +39,7 @@ class World:
 def search(world: World, *, name: str, seconds: float) -> str:
     """Return the scenario of a search, as TOML."""
     step = {"seconds": seconds, "functions": list(world.functions), "tries": 100_000}
+    step |= {"depth": world.depth}
     return _scenario(world, name, "orders of a program's threads", [_tries(step)])
 
 

@@ -259,7 +259,7 @@ def require_catalogued(package: pathlib.Path) -> None:
     assert "kubernetes#99999" in text
     assert "--as 1.34.2, 1.34.9, 1.35.6, 1.36.2" in " ".join(text.split())
     assert "One more way to give a device away twice." in printed(package, "defects", "h99")
-    listed = printed(package, "explore", "--list")
+    listed = printed(package, "scenarios", "worlds")
     assert "(known to fail even without a defect: H99)" in listed
     pages = subprocess.run(
         [sys.executable, "-c", PAGES], cwd=package, capture_output=True, text=True, check=True

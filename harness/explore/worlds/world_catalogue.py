@@ -35,7 +35,7 @@ def sized(name: str, sizes: Sizes) -> world_specs.WorldSpec:
     if spec is None:
         raise errors.ScenarioError(
             f"expected a world to explore, or random-NUMBER for a number below 10^19, got {name!r}."
-            f"{suggestions.listed(name, [*WORLDS], title='Known', where='`flake-hunt explore --list`')}"
+            f"{suggestions.listed(name, [*WORLDS], title='Known', where='`flake-hunt scenarios worlds`')}"
         )
     for key, value in sizes.items():
         _require_size(name, spec.sizes, key, value)

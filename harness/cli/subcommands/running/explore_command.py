@@ -1,7 +1,5 @@
 """`flake-hunt explore`: search for failing interleavings in one process."""
 
-import dataclasses
-import pathlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +11,6 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.explore.search import search_campaign, search_progress
-    from harness.explore.worlds import world_specs
 
 _PROGRESS_S = 0.2
 _SCHEDULES = 2000
@@ -26,7 +23,7 @@ def explore(
     scenario: Annotated[
         str | None,
         typer.Argument(
-            help="Name of a small world; see --list (default: the one that shows the --defect best, else "
+            help="Name of a small world; see `flake-hunt scenarios worlds` (default: the one that shows the --defect best, else "
             f"{_WORLD}).",
             show_default=False,
         ),
@@ -58,8 +55,9 @@ def explore(
         list[str] | None,
         typer.Option(
             "--set",
-            metavar="NAME=N",
-            help="Change a size of the world: --set claims=3 (may be repeated).",
+            metavar="NAME=VALUE",
+            help="Change a size of the world: --set claims=3 (may be repeated). With --program also "
+            "functions=PATTERN, whose threads are held, depth=N and reports=FOLDER.",
         ),
     ] = None,
     random_worlds: Annotated[  # noqa: FBT002 - typer turns it into a flag
@@ -76,10 +74,6 @@ def explore(
             "'PROGRAM {kubeconfig} ...' as in --subject command.",
         ),
     ] = None,
-    list_scenarios: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--list", help="Show the worlds and exit.")
-    ] = False,
-    reports: choosing.Reports = pathlib.Path("reports"),
     output: outputs.Form = "text",
 ) -> int:
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
@@ -103,8 +97,6 @@ def explore(
     from harness.explore.search import search_campaign
     from harness.explore.worlds import chosen_parts
 
-    if list_scenarios:
-        return _list(output)
     _require_time(time_s)
     chosen_parts.of(defect or (), remedy or ())
     if program is not None:
@@ -114,7 +106,6 @@ def explore(
             seed=seeds.fresh() if seed is None else seed,
             time_s=order_exploring.TIME_S if time_s is None else time_s,
             settings=override or (),
-            reports=reports,
         )
         with outputs.chosen(output) as out:
             return order_exploring.explore(wanted, out)
@@ -188,49 +179,6 @@ def _require_time(seconds: float | None) -> None:
 
     if seconds is not None and seconds <= 0:
         raise errors.UsageError(f"expected --time of more than 0 seconds, got {seconds:g}")
-
-
-def _list(output: str) -> int:
-    from harness.explore.worlds import world_catalogue
-
-    with outputs.chosen(output) as out:
-        if out.is_json:
-            listed = [_listed(*item) for item in world_catalogue.WORLDS.items()]
-            out.document({"schema": 1, "scenarios": listed})
-            return 0
-        width = max(map(len, world_catalogue.WORLDS)) + 2
-        for name, spec in world_catalogue.WORLDS.items():
-            print(f"{name:<{width}}{spec.title}{_note(spec)}")
-    return 0
-
-
-def _listed(name: str, spec: "world_specs.WorldSpec") -> dict[str, object]:
-    hazard = None if spec.hazard is None else dataclasses.asdict(spec.hazard)
-    return {
-        "name": name,
-        "title": spec.title,
-        "faults": spec.faults,
-        "is_known_to_fail": hazard is not None,
-        "hazard": hazard,
-    }
-
-
-def _note(spec: "world_specs.WorldSpec") -> str:
-    if spec.hazard is None:
-        return ""
-    known = "known to fail even without a defect"
-    confirm = _confirm(spec.hazard.hypothesis)
-    if spec.hazard.remedy is None:
-        return f" ({known}: {spec.hazard.hypothesis}{confirm})"
-    return f" ({known}, but not with --remedy {spec.hazard.remedy}{confirm})"
-
-
-def _confirm(name: str) -> str:
-    """Return the command that shows a hazard on real programs; empty: it has no script."""
-    from harness.scenario import hazards
-
-    has_script = hazards.scripts(hazards.pages()[name].hazard)
-    return f"; flake-hunt confirm {name}" if has_script else ""
 
 
 def _size(text: str) -> tuple[str, int]:

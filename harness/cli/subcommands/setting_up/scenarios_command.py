@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli import choosing
+from harness.cli import choosing, world_listing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def scenarios(
         typer.Argument(
             metavar="NAME",
             autocompletion=choosing.scenario_names,
-            help="Scenarios or files to tell about, or `regress` or `confirm` for a table of those "
-            "(default: a table of what `hunt --all` runs).",
+            help="Scenarios or files to tell about, or `regress` or `confirm` for a table of those, or "
+            "`worlds` for those of `explore` (default: a table of what `hunt --all` runs).",
         ),
     ] = None,
     schema: Annotated[
@@ -43,6 +43,8 @@ def scenarios(
     if schema:
         print(_schema(schema), end="")
         return 0
+    if names == ["worlds"]:
+        return world_listing.show(output)
     groups = {loading.REGRESS, loading.CONFIRM}
     is_table = not names or groups >= {*names}
     chosen = loading.expanded(names) if names else loading.shipped_names()

@@ -64,7 +64,7 @@ class ThreadHolds:
         """Hold threads at these visits of places from now on, and count all visits anew."""
         is_first = step.client not in self._sessions
         session = self._session(step.client)
-        wanted = (step.functions or None) if is_first else []
+        wanted = (step.functions or None) if is_first and step.depth else []
         session.tell(messages.Try(name=name, functions=wanted, chosen=list(chosen)))
         clocks.wait_until(
             lambda: session.find(name, "begun"), timeout_s=ANSWER_S, why="the tracer to answer"

@@ -70,7 +70,7 @@ def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> N
 
 
 def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("explore", "--list")
+    code, out, _ = flake_hunt("scenarios", "worlds")
     assert code == 0
     assert (
         "will be later (known to fail even without a defect, but not with --remedy "

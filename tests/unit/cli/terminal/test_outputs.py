@@ -53,7 +53,7 @@ def test_without_arguments_there_is_the_help_and_no_empty_complaint(flake_hunt: 
         assert err == ""
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["explore", "--list"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["scenarios", "worlds"]])
 def test_an_ascii_terminal_gets_everything_else(arguments: list[str]) -> None:
     ended = command(*arguments, PYTHONIOENCODING="ascii")
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -238,9 +238,9 @@ def test_explorations_as_json(flake_hunt: FlakeHunt) -> None:
 
 
 def test_the_worlds_as_json(flake_hunt: FlakeHunt) -> None:
-    _, out, _ = flake_hunt("explore", "--list", "--output", "json")
+    _, out, _ = flake_hunt("scenarios", "worlds", "--output", "json")
     document = json.loads(out)
-    assert set(document) == documented("explore --list")
+    assert set(document) == documented("scenarios worlds")
     names = {item["name"]: item["hazard"] for item in document["scenarios"]}
     assert names["two-claims-one-device"] is None
     assert names["answer-lost"] == {"hypothesis": "H1", "remedy": "keep-in-flight-until-known"}
