@@ -136,29 +136,16 @@ def _rate_of(shrunk: "order_hunts.Shrunk") -> str:
 
 def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
     """Yield what is left of an order, and what each thread was doing."""
+    from harness.model import thread_places
+
     yield _rate_of(shrunk)
     for number, hold in enumerate(shrunk.holds, start=1):
-        yield f"{number}. goroutine {hold.goroutine} is held at the {_short(hold.place)}, visit {hold.visit}"
-        stack = " < ".join(_short_name(name) for name in hold.stack[:_STACK_SHOWN])
+        yield f"{number}. goroutine {hold.goroutine} is held at the {thread_places.shortened(hold.place)}, visit {hold.visit}"
+        stack = " < ".join(thread_places.short(name) for name in hold.stack[:_STACK_SHOWN])
         yield f"     it is in {stack}"
         passed = list(hold.during)[-_STACK_SHOWN:]
         if passed:
-            yield f"     meanwhile others pass, last: {'; '.join(map(_short, passed))}"
-
-
-def _short(place: str) -> str:
-    from harness.model import thread_places
-
-    found = thread_places.parse(place)
-    return str(
-        found._replace(function=_short_name(found.function), caller=_short_name(found.caller))
-    )
-
-
-def _short_name(name: str) -> str:
-    from harness.model import thread_places
-
-    return thread_places.short(name)
+            yield f"     meanwhile others pass, last: {'; '.join(map(thread_places.shortened, passed))}"
 
 
 def _show(

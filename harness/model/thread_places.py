@@ -56,6 +56,12 @@ def matches(pattern: str, name: str) -> bool:
     return _expression(pattern).fullmatch(name) is not None
 
 
+def shortened(place: str) -> str:
+    """Return a place with the names of its functions without the paths of their packages."""
+    found = parse(place)
+    return str(found._replace(function=short(found.function), caller=short(found.caller)))
+
+
 def short(name: str) -> str:
     """Return the name of a function without the path of its package."""
     return name.rpartition("/")[2]

@@ -286,6 +286,7 @@ class _Races:
             {**source.received, **sent}, source.faults.applications
         )
         self._script = script_items.steps(source.history) if found else []
+        self._holds = list(_holds(source.history)) if found else []
 
     def card(
         self,
@@ -326,6 +327,7 @@ class _Races:
             positions=self._positions,
             processes=journal.records if journal else (),
             script=self._script,
+            holds=self._holds,
             authors=source.authors,
             reads=source.reads,
             names=self.names,
@@ -344,6 +346,13 @@ def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, st
     played = script_items.steps(history)
     for step in played:
         yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
+
+
+def _holds(history: histories.History) -> Iterator[records.ThreadHold]:
+    """Yield the threads that were held in tries of orders that have found something."""
+    for tried in history.orders() or ():
+        if isinstance(tried, records.OrderTried) and tried.found:
+            yield from tried.holds
 
 
 def commands(source: evidence.Evidence) -> list[str]:

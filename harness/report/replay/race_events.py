@@ -13,6 +13,7 @@ import msgspec
 from harness.checks import verdicts
 from harness.checks.witness import audit_history, program_reads
 from harness.history import records
+from harness.model import thread_places
 from harness.report.causes import deciding_writes, explaining, step_sentences
 from harness.report.replay import race_states, status_writes, watch_positions
 from harness.scenario import fault_kinds
@@ -52,6 +53,8 @@ class Race:
     processes: Sequence[records.Body]
     """The starts, ends and pauses of processes."""
     script: Sequence[records.ScriptStep]
+    holds: Sequence[records.ThreadHold]
+    """The threads that a search of orders has held in its try."""
     authors: Mapping[int, audit_history.Author]
     """Version -> who wrote it, according to the audit log; empty: there is none."""
     reads: program_reads.ProgramReads
@@ -72,7 +75,7 @@ def events(race: Race) -> list[Event]:
     """Return all that is known to have happened to both claims and the device, in order."""
     commits = list(_commits(race))
     found = [*_placed(race, commits), *_steps(race), *_calls(race), *_arrivals(race)]
-    found += [*_faults(race), *_processes(race), *_script(race)]
+    found += [*_faults(race), *_processes(race), *_script(race), *_holds(race)]
     return sorted(found, key=lambda event: (event.ts_ns, event.order))
 
 
@@ -334,4 +337,13 @@ def _ending(process: str) -> Change:
 def _script(race: Race) -> Iterator[Event]:
     for step in race.script:
         if not step.late:
-            yield Event(step.ended_ns, _ANSWER, 2, f"step {step.step} of the script: {step.text}")
+            where = step.seen.partition(";")[0] if step.seen.startswith("goroutine") else ""
+            text = f"step {step.step} of the script: {step.text}" + f" ({where})" * bool(where)
+            yield Event(step.ended_ns, _ANSWER, 2, text)
+
+
+def _holds(race: Race) -> Iterator[Event]:
+    for hold in race.holds:
+        who = f"goroutine {hold.goroutine} at the {thread_places.shortened(hold.place)}"
+        yield Event(hold.begun_ns, _STEP, 1, f"{who} is held; it is in {' < '.join(hold.stack)}")
+        yield Event(hold.ended_ns, _ANSWER, 1, f"{who} goes on")

@@ -108,16 +108,7 @@ def _until(
 def told(came: messages.Happened) -> str:
     """Return where a thread has come, with the functions that it is in."""
     stack = " < ".join(map(thread_places.short, came.stack))
-    where = came.place or f"{came.function}"
-    return f"goroutine {came.goroutine} at the {_short(where)}" + f"; it is in {stack}" * bool(
-        stack
-    )
-
-
-def _short(place: str) -> str:
-    found = thread_places.parse(place)
-    return str(
-        found._replace(
-            function=thread_places.short(found.function), caller=thread_places.short(found.caller)
-        )
+    return (
+        f"goroutine {came.goroutine} at the {thread_places.shortened(came.place)}"
+        + f"; it is in {stack}" * bool(stack)
     )
