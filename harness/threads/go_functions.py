@@ -104,10 +104,8 @@ class GoFunctions:
             if any(part in name for part in parts) and thread_places.matches(pattern, name)
         ]
         if not found:
-            near = suggestions.did_you_mean(
-                pattern.partition("|")[0].strip().replace("*", ""),
-                self._like(pattern.rpartition(".")[2]),
-            )
+            wanted = pattern.partition("|")[0].strip().replace("*", "")
+            near = suggestions.did_you_mean(wanted, self._like(wanted))
             raise errors.UsageError(
                 f"expected a function of the program, got {pattern!r}: none is called so, or it is "
                 f"inlined everywhere.{near}"
@@ -131,13 +129,15 @@ class GoFunctions:
             and _TELLING.search(thread_places.short(name))
         ]
 
-    def _like(self, word: str) -> Sequence[str]:
-        """Return the ends of names that begin or end as a word does, for a suggestion."""
-        key = word.strip("*").lower()
+    def _like(self, wanted: str) -> Sequence[str]:
+        """Return the ends of names that begin or end as a name does, for a suggestion."""
+        key = wanted.rpartition(".")[2].lower()
         ends = {thread_places.short(name).partition(".")[2] for name in self.names}
+        if "." not in wanted:
+            ends = {end.rpartition(".")[2] for end in ends}
         lasts = {end: end.rpartition(".")[2].lower() for end in ends}
-        near = (key[:4], key[-4:])
-        return [end for end, last in lasts.items() if near[0] == last[:4] or near[1] == last[-4:]]
+        near = (key[:3], key[-3:])
+        return [end for end, last in lasts.items() if near[0] == last[:3] or near[1] == last[-3:]]
 
 
 def is_of_runtime(name: str) -> bool:
