@@ -128,3 +128,56 @@ def test_a_step_is_told_by_its_request_and_not_by_the_name_of_a_step(name: str) 
             assert isinstance(earlier, script_specs.Calls)
             assert earlier.what in step.text
             assert f" {step.request} is" not in step.text
+
+
+HOLD = {"do": "hold-thread", "name": "held", "client": "scheduler", "at": "entry of (*T).Get"}
+PASS = {"do": "pass-thread", "client": "scheduler", "at": "return of Get to Run", "at_most_s": 2}
+RELEASE = {"do": "release-thread", "hold": "held"}
+
+
+def test_steps_about_threads_say_what_happens() -> None:
+    found = script(HOLD, PASS, {**PASS, "at_most_s": None}, RELEASE)
+    assert [step.text for step in found.steps] == [
+        "a thread of scheduler is held at the entry of (*T).Get",
+        "a thread of scheduler passes the return of Get to Run, or 2 s pass",
+        "a thread of scheduler passes the return of Get to Run",
+        "the thread that is held since held goes on",
+    ]
+    assert found.of_threads == found.steps[:3]
+    assert found.named_processes == ["scheduler"]
+    assert found.clients == []
+
+
+def test_a_step_that_may_be_passed_over_takes_its_own_time() -> None:
+    found = script(HOLD, PASS, {**HOLD, "name": "other", "within_s": 1}, deadline_s=5)
+    assert [found.time_of(step) for step in found.steps] == [5, 2, 1]
+
+
+def test_a_thread_of_a_process_that_a_step_starts_is_known() -> None:
+    later = {**HOLD, "client": "scheduler.2"}
+    assert script(CREATE, START, later, RELEASE).named_processes == ["scheduler"]
+    assert "which no earlier step starts" in mistake(CREATE, later, RELEASE)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([{**HOLD, "at": "(*T).Get"}], "expected a place as `entry of F"),
+        ([{**HOLD, "at": "exit of Get"}], "got 'exit of Get'"),
+        ([{**PASS, "at": "entry of "}], "expected a place as `entry of F"),
+        ([{**HOLD, "visit": 0}], "greater than or equal to 1"),
+        ([{**HOLD, "visit": 100_001}], "less than or equal to 100000"),
+        ([{key: HOLD[key] for key in ("do", "client", "at")}], "name"),
+        ([{**HOLD, "object": "claim-1"}], "object"),
+        ([RELEASE], "name of an earlier step, got 'held'"),
+        ([RELEASE, HOLD], "name of an earlier step, got 'held'"),
+        ([{**CREATE, "name": "held"}, RELEASE], "to name a step hold-thread, got 'held'"),
+        ([{**PASS, "name": "held"}, RELEASE], "to name a step hold-thread, got 'held'"),
+        ([{**HOLD, "since": "later"}, {**CREATE, "name": "later"}], "name of an earlier step"),
+        ([HOLD, HOLD], "expected different names"),
+    ],
+)
+def test_a_step_about_threads_that_cannot_be_played_is_refused(
+    steps: list[dict[str, Any]], words: str
+) -> None:
+    assert words in mistake(*steps)

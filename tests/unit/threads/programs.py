@@ -14,7 +14,7 @@ import psutil
 
 from harness import clocks
 from harness.threads import messages, tracer_session
-from tests.unit.threads import go_tables
+from tests.support import go_tables
 
 SOURCES = pathlib.Path(__file__).parent
 CALLS = ("checked", "small", "large", "huge", "indirect", "twice")

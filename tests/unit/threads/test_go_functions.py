@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.threads import go_functions
-from tests.unit.threads import go_tables
+from tests.support import go_tables
 
 TEXT = 0x401000
 NAMES = [
@@ -90,6 +90,8 @@ def test_a_pattern_finds_functions(tmp_path: pathlib.Path, pattern: str, names: 
     [
         ("(*Book).Asume", r"Did you mean '\(\*Book\).Assume'"),
         ("(*Book).AssumeLocked", r"Did you mean '\(\*Book\).assumeLocked'"),
+        ("Asume", "Did you mean 'Assume'"),
+        ("(*Book).Asume | (*Shelf).Nothing", r"Did you mean '\(\*Book\).Assume'"),
         ("Nothing", "none is called so, or it is inlined everywhere"),
         ("(*Mutex).Lock", r"which is sync.\(\*Mutex\).Lock: a thread that stands there"),
         ("mallocgc", "outside Go's runtime"),

@@ -12,7 +12,9 @@ from harness.threads import messages
 from tests.unit.threads import programs
 
 TURNS = 80
-FUNCTIONS = [f"main.{name}" for name in ("leaf", "large", "huge", "deep", "through", "nothing", "read")]
+FUNCTIONS = [
+    f"main.{name}" for name in ("leaf", "large", "huge", "deep", "through", "nothing", "read")
+]
 FUNCTIONS += ["main.(*book).add", "main.(*counter).add"]
 
 

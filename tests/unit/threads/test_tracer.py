@@ -27,7 +27,8 @@ def untraced(program: pathlib.Path, turns: int) -> str:
 
 
 def everywhere(**keys: object) -> messages.Try:
-    return messages.Try(name="all", functions=programs.FUNCTIONS, **keys)
+    never_busy = {"busy_visits": 1_000_000_000}
+    return messages.Try(name="all", functions=programs.FUNCTIONS, **{**never_busy, **keys})
 
 
 def begin(traced: programs.Traced, tried: messages.Try) -> None:
@@ -180,6 +181,30 @@ def test_a_place_that_is_none_is_refused_and_the_program_runs_on(
     assert words in answer.text
     traced.type()
     assert traced.line() == untraced(loops, 3)
+
+
+def test_a_function_that_runs_all_the_time_is_left(start: Start, loops: pathlib.Path) -> None:
+    traced = start(loops, 20_000, "exit", 0)
+    tried = everywhere(busy_visits=50, seed=1, probability=0.1, hold_s=[0.001])
+    begin(traced, tried)
+    traced.type()
+    assert traced.line() == untraced(loops, 20_000)
+    counts = traced.counted(tried)
+    assert sum(count for place, count in counts.items() if "main.checked" in place) == 51
+    assert set(counts) <= set(programs.loops_counts(20_000))
+    assert not traced.is_stopped()
+
+
+def test_a_function_that_was_left_comes_again_after_a_rest(
+    start: Start, loops: pathlib.Path
+) -> None:
+    traced = start(loops, 10_000_000, "exit", 0)
+    tried = everywhere(busy_visits=20, rest_s=0.05)
+    begin(traced, tried)
+    traced.type()
+    time.sleep(1)
+    counts = traced.counted(tried)
+    assert counts["entry of main.checked called by main.work"] > 60
 
 
 # ------------------------------------------------------------------------ signals and ends
