@@ -137,7 +137,7 @@ class Traced:
 
 
 def is_gone(pid: int) -> bool:
-    """Return whether a process has ended; one that waits to be collected by the init process has."""
+    """Return whether a process has ended, if it is not one that this process has to collect."""
     try:
         process = psutil.Process(pid)
         return process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid()

@@ -4,10 +4,10 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
 
+from harness import clocks
 from harness.threads import messages
 from tests.unit.threads import programs
 
@@ -83,7 +83,7 @@ def test_holds_at_random_change_nothing(start: programs.Start, go_loops: pathlib
     traced.type()
     for _ in range(20):
         os.kill(traced.pid, signal.SIGUSR1)
-        time.sleep(0.01)
+        clocks.sleep(0.01)
     assert traced.line() == untraced(go_loops)[0]
     assert traced.counted(tried) == counts(TURNS)
     traced.type()

@@ -1,5 +1,6 @@
 """Instructions under stops: what they do, how long they are, and how a copy has to read."""
 
+import pathlib
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ EFLAGS, R12, RSP = 18, 3, 19
 WORD = (1 << 64) - 1
 words = st.integers(0, WORD) | st.integers(0, 300) | st.integers(WORD - 300, WORD)
 PADDING = bytes.fromhex("0f0b") * 12
-"""What follows is no part of an instruction."""
+"""Bytes behind an instruction that do not belong to it."""
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_what_depends_on_where_it_is_has_no_copy(code: str) -> None:
     assert instructions.relocated(bytes.fromhex(code) + PADDING, by=0x100) is None
 
 
-def disassembled(program: str) -> Iterator[tuple[bytes, str]]:
+def disassembled(program: pathlib.Path) -> Iterator[tuple[bytes, str]]:
     """Yield the instructions of a program, as bytes and text."""
     assert OBJDUMP
     command = [OBJDUMP, "-d", "-w", "--insn-width=16", "--section=.text", program]
@@ -178,8 +179,8 @@ def disassembled(program: str) -> Iterator[tuple[bytes, str]]:
 
 @pytest.mark.skipif(OBJDUMP is None, reason="objdump is not on PATH")
 def test_lengths_are_those_of_a_disassembler() -> None:
-    path = shutil.which("gcc") or sys.executable
-    with open(path, "rb") as file:
+    path = pathlib.Path(shutil.which("gcc") or sys.executable)
+    with path.open("rb") as file:
         if file.read(20)[18] != 62:
             pytest.skip(f"{path} is no program for x86-64")
     copied = 0

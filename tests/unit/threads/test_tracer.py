@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -101,7 +100,7 @@ def test_a_thread_is_held_until_it_is_released(start: Start, loops: pathlib.Path
     assert (held.function, held.caller) == ("main.large", "main.work")
     passed = traced.told("deep", "passed")
     assert passed.place == "return of main.deep to main.deep"
-    time.sleep(0.05)
+    clocks.sleep(0.05)
     assert traced.is_stopped()
     traced.release("first")
     assert traced.line() == untraced(loops, 3)
@@ -199,12 +198,15 @@ def test_a_function_that_was_left_comes_again_after_a_rest(
     start: Start, loops: pathlib.Path
 ) -> None:
     traced = start(loops, 10_000_000, "exit", 0)
-    tried = everywhere(busy_visits=20, rest_s=0.05)
-    begin(traced, tried)
+    begin(traced, everywhere(busy_visits=20, rest_s=0.05, probability=1.0, hold_s=[0.0]))
     traced.type()
-    time.sleep(1)
-    counts = traced.counted(tried)
-    assert counts["entry of main.checked called by main.work"] > 60
+
+    def holds() -> int:
+        traced.session.read()
+        return sum(item.kind == "held" for item in traced.session.told)
+
+    most = len(programs.FUNCTIONS) * (20 + 1)
+    clocks.wait_until(lambda: holds() > 2 * most, timeout_s=programs.LIMIT_S, why="holds")
 
 
 # ------------------------------------------------------------------------ signals and ends
@@ -217,7 +219,7 @@ def test_signals_all_arrive(start: Start, loops: pathlib.Path) -> None:
     traced.type()
     for _ in range(300):
         os.kill(traced.pid, QUEUED)
-        time.sleep(0.001)
+        clocks.sleep(0.001)
     assert traced.line() == untraced(loops, 60)
     assert traced.counted(everywhere()) == programs.loops_counts(60)
     traced.type()
@@ -294,7 +296,7 @@ def test_all_threads_go_on_when_nobody_commands_any_more(
     traced.type()
     traced.told("held", "held")
     if not has_read:
-        time.sleep(0.1)
+        clocks.sleep(0.1)
     traced.session.close()
     assert traced.line() == untraced(loops, 50)
     assert not traced.is_stopped()
