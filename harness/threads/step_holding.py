@@ -8,6 +8,7 @@ import threading
 import traceback
 from typing import Any
 
+from harness import clocks
 from harness.threads import hold_rules, messages, traced_program, tracer
 
 _LOOK_S = 0.02
@@ -36,13 +37,18 @@ class StepHolder:
         released.wait()
 
     def _serve(self, path: pathlib.Path) -> None:
-        with tracer.listening(path) as listener:
-            connection, _ = listener.accept()
-            with connection, contextlib.suppress(OSError):
+        try:
+            with (
+                tracer.listening(path) as listener,
+                tracer.accepted(listener) as connection,
+                contextlib.suppress(OSError),
+            ):
                 self._obey(connection)
-        with self._guard:  # nobody commands any more
-            for released in self._held.values():
-                released.set()
+        finally:
+            with self._guard:  # nobody commands any more
+                self._rules = hold_rules.HoldRules(self._tell)
+                for released in self._held.values():
+                    released.set()
 
     def _obey(self, connection: socket.socket) -> None:
         lines = messages.Lines()
@@ -53,10 +59,19 @@ class StepHolder:
                 return
             with self._guard:
                 for line in lines.of(data or b""):
-                    self._do(messages.command(line))
+                    self._do_or_refuse(messages.command(line))
                 self._release(self._rules.over())
                 told, self._told = self._told, bytearray()
             connection.sendall(told)
+
+    def _do_or_refuse(self, command: messages.Command) -> None:
+        try:
+            self._do(command)
+        except ValueError as error:
+            now_ns, text = clocks.monotonic_ns(), str(error)
+            self._tell(
+                messages.Happened(name=command.name, kind="refused", ts_ns=now_ns, text=text)
+            )
 
     def _do(self, command: messages.Command) -> None:
         match command:

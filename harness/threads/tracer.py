@@ -101,9 +101,8 @@ class Tracer:
         if descriptor == self._woken:
             os.read(self._woken, _PIECE)
         elif descriptor == self._listener.fileno():
-            self._run, _ = self._listener.accept()
             poll.unregister(self._listener)
-            pathlib.Path(self._listener.getsockname()).unlink()  # it is not left if this is killed
+            self._run = accepted(self._listener)
             self._send()
             poll.register(self._run, select.POLLIN)
         elif self._run is not None:
@@ -215,6 +214,16 @@ def listening(path: pathlib.Path) -> Iterator[socket.socket]:
                 path.unlink(missing_ok=True)
     finally:
         os.close(folder)
+
+
+def accepted(listener: socket.socket) -> socket.socket:
+    """Return the connection of the one run that commands; the socket is removed then.
+
+    So it is not left if this process is killed.
+    """
+    connection, _ = listener.accept()
+    pathlib.Path(listener.getsockname()).unlink(missing_ok=True)
+    return connection
 
 
 if __name__ == "__main__":
