@@ -377,7 +377,10 @@ class EndWatch(Events):
 
 
 def _require_place(text: str) -> str:
-    thread_places.parse(text)
+    if thread_places.parse(text).point == "step":
+        raise ValueError(
+            f"expected a place as {thread_places.FORMS}, got {text!r}: steps have a key"
+        )
     return text
 
 
