@@ -35,7 +35,7 @@ steps = [
     ("at", "subject", "words"),
     [
         ("exit of Assume", "python", "expected a place as `entry of F"),
-        ("entry of Assume", "python", "expected a scheduler that is a program in Go"),
+        ("entry of Assume", "python", "expected a key `step` beside `at`"),
         ("entry of Assume", "command=SCRIPT {kubeconfig}", "no ELF file, as scripts are not"),
     ],
 )

@@ -74,9 +74,12 @@ def test_a_place_that_cannot_be_is_refused(
     assert words in str(caught.value)
 
 
-def test_our_scheduler_in_python_is_refused() -> None:
-    with pytest.raises(errors.UsageError, match="expected a scheduler that is a program in Go"):
+def test_our_scheduler_in_python_has_named_steps_instead() -> None:
+    with pytest.raises(errors.UsageError, match="expected a key `step` beside `at`"):
         thread_plans.require_places(scenario(HOLD))
+    thread_plans.require_places(scenario({**HOLD, "step": "gather.devices.cloned"}))
+    with pytest.raises(errors.UsageError, match="expected a scheduler in Go, whose orders"):
+        thread_plans.require_places(scenario(TRY))
 
 
 def test_a_program_that_is_no_program_in_go_is_refused(tmp_path: pathlib.Path) -> None:

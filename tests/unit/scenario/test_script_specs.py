@@ -164,6 +164,7 @@ def test_a_thread_of_a_process_that_a_step_starts_is_known() -> None:
     [
         ([{**HOLD, "at": "(*T).Get"}], "expected a place as `entry of F"),
         ([{**HOLD, "at": "exit of Get"}], "got 'exit of Get'"),
+        ([{**HOLD, "at": "step gather.devices.cloned"}], "expected a place as `entry of F"),
         ([{**PASS, "at": "entry of "}], "expected a place as `entry of F"),
         ([{**HOLD, "visit": 0}], "greater than or equal to 1"),
         ([{**HOLD, "visit": 100_001}], "less than or equal to 100000"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.scenario import thread_places
+from harness.model import thread_places
 
 PACKAGE = "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 
@@ -19,6 +19,7 @@ PACKAGE = "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
         ),
         ("entry of A | B called by C | D", ("entry", "A | B", "C | D")),
         ("  return of Map[...]  ", ("return", "Map[...]", "")),
+        ("step gather.devices.*", ("step", "gather.devices.*", "")),
         ("entry of x.y/z.(*T).Close.func1", ("entry", "x.y/z.(*T).Close.func1", "")),
     ],
 )
@@ -90,3 +91,7 @@ def test_other_names_do_not_match(pattern: str, name: str) -> None:
 def test_a_name_is_told_without_the_path_of_its_package() -> None:
     assert thread_places.short(f"{PACKAGE}.(*T).Get") == "dynamicresources.(*T).Get"
     assert thread_places.short("main.main") == "main.main"
+    assert thread_places.shortened(f"entry of {PACKAGE}.Get called by a/b.Run") == (
+        "entry of dynamicresources.Get called by b.Run"
+    )
+    assert thread_places.shortened("step gather.devices.cloned") == "step gather.devices.cloned"

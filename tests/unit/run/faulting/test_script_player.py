@@ -88,6 +88,31 @@ class Objects:
         self.done.append("close")
 
 
+class Threads:
+    """Threads that come to their places as the tests say."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.came: set[int] = set()
+
+    def arm(self, number: int, step: script_specs.OfThread, patience: holding.Patience) -> None:
+        del patience
+        self.done.append(f"arm {number}: {step.at}")
+
+    def await_visit(
+        self, number: int, step: script_specs.OfThread, patience: holding.Patience
+    ) -> str:
+        patience.until(lambda: number in self.came, f"a thread at the {step.at}")
+        self.done.append(f"came {number}")
+        return f"goroutine {number} at the {step.at}"
+
+    def release(self, number: int, step: script_specs.HoldThread) -> None:
+        self.done.append(f"release {number}: {step.name}")
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
 class Ending:
     """A run that goes on until it is told to end."""
 
@@ -105,6 +130,7 @@ class Stage:
 
     def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]]) -> None:
         self.session, self.processes, self.objects = Session(), Processes(), Objects()
+        self.threads = Threads()
         self.path, self.ending = folder / "script.jsonl", Ending()
         script = script_specs.ScriptTraffic.model_validate(
             {
@@ -118,12 +144,15 @@ class Stage:
         self.player = player.ScriptPlayer(
             script,
             holding.Holds(self.session, namespace=NAMESPACE),  # type: ignore[arg-type]
+            self.threads,  # type: ignore[arg-type]
             self.objects,  # type: ignore[arg-type]
             self.processes,
             self.faults,
             journal_writer.Writer(self.path, process="script", run_id="r"),
             start_next=self.processes.start_next,
             subject=["scheduler"],
+            orders=None,
+            seed=1,
         )
         self.player.begin()
         for resource in player.WATCHED:
@@ -332,3 +361,32 @@ def test_a_state_that_only_a_defect_reaches_is_no_condition(stage: Callable[...,
     play = stage({**READY, "at_most_s": 0.1}, CREATE)
     assert [step.late for step in play.ended()] == ["", ""]
     assert "create claim-1" in play.objects.done
+
+
+HOLD = {"do": "hold-thread", "name": "held", "client": "scheduler", "at": "entry of Get"}
+PASS = {"do": "pass-thread", "client": "scheduler", "at": "return of Get"}
+
+
+def test_a_thread_is_held_until_the_step_that_releases_it(stage: Callable[..., Stage]) -> None:
+    made = {**CREATE, "name": "made"}
+    late = {**PASS, "since": "made"}
+    play = stage(HOLD, made, late, {"do": "release-thread", "hold": "held"})
+    play.wait_for(lambda: play.threads.done == ["arm 1: entry of Get"])
+    assert play.objects.done == []
+    play.threads.came.add(1)
+    play.wait_for(lambda: "arm 3: return of Get" in play.threads.done)
+    play.wait_for(lambda: play.objects.done == ["create claim-1"])
+    play.threads.came.add(3)
+    steps = play.ended()
+    assert play.threads.done[-3:] == ["came 3", "release 1: held", "close"]
+    assert [step.late for step in steps] == [""] * 4
+    assert steps[0].seen == "goroutine 1 at the entry of Get"
+
+
+def test_a_thread_that_never_comes_is_late_or_passed_over(stage: Callable[..., Stage]) -> None:
+    play = stage({**PASS, "at_most_s": 0.1}, HOLD, CREATE)
+    first, second = play.ended()
+    assert first.late == ""
+    assert "it still waited for a thread at the entry of Get" in second.late
+    assert play.objects.done == ["close"]
+    assert play.threads.done[-1] == "close"
