@@ -23,7 +23,7 @@ PLAYS = 3
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """What a search has done."""
+    """The result of a search."""
 
     played: answers.Played
     tries: int

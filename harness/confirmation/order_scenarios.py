@@ -58,8 +58,8 @@ def repeated(world: World, *, name: str, orders: Sequence[Order], waits: str, ti
 
 Form = Literal["free", "request", "answer"]
 FORMS: tuple[Form, ...] = ("free", "request", "answer")
-"""What waits until the threads are held: nothing; the write of the first claim's allocation, while
-the other pods are created; its answer, before they are."""
+"""The request that waits until the threads are held: none; the write of the first claim's
+allocation, while the other pods are created; its answer, before they are."""
 
 
 def script(

@@ -306,7 +306,7 @@ class OrderTried(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     repeats: int = 0
     """Number of the try whose order it repeats; 0: it has an order of its own."""
     waits: str = ""
-    """What else waited: a kind of call or event; empty: nothing."""
+    """The kind of call or event that waited, too; empty: none."""
     holds: list[ThreadHold] = []
     """The threads that were held."""
     visits: dict[str, int] = {}

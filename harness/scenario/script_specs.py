@@ -477,7 +477,8 @@ class TryOrders(Step):
     chosen: list[list[HeldVisit]] = []
     """Hold threads at these visits, each list in its turn; none: they are drawn."""
     waits: Literal["drawn", "", "request", "answer", "event"] = "drawn"
-    """Whether status writes of claims, their answers, or events of claims wait for a moment."""
+    """The calls or events that wait for a moment: status writes of claims, their answers, or events
+    of claims."""
     stops: bool = True
     """Repeat an order that gave a device to two claims at once, and end if it does so in half of
     its repetitions."""

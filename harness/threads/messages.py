@@ -1,4 +1,4 @@
-"""What a run and the tracer of a program tell each other: one JSON document a line."""
+"""Messages between a run and the tracer of a program: one JSON document a line."""
 
 import pathlib
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, tag="release"):
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True, tag="try"):
-    """From now on hold threads as a search has chosen, and count visits anew."""
+    """From now on hold threads as a search has chosen, and count visits from 1."""
 
     name: str
     functions: list[str] | None = []

@@ -27,7 +27,7 @@ _FAULTS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Machine:
-    """What differs between kinds of processors."""
+    """The differences between kinds of processors."""
 
     stop: bytes
     """The instruction at which a thread stops."""

@@ -39,7 +39,7 @@ class _Stop:
 
     address: int
     code: bytes
-    """What stood there."""
+    """The instructions that stood there."""
     returns: set[str] = dataclasses.field(default_factory=set)
     """Names of the functions from which threads return to here; empty: a function begins here."""
 

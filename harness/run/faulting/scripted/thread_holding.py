@@ -61,7 +61,7 @@ class ThreadHolds:
     def begin_try(
         self, step: script_specs.TryOrders, name: str, chosen: Sequence[tuple[str, int]]
     ) -> None:
-        """Hold threads at these visits of places from now on, and count all visits anew."""
+        """Hold threads at these visits of places from now on, and count all visits from 1."""
         is_first = step.client not in self._sessions
         session = self._session(step.client)
         wanted = (step.functions or None) if is_first and step.depth else []
