@@ -79,6 +79,7 @@ def explore(
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
         flake-hunt explore --defect gather-not-atomic
+
         flake-hunt explore --program ./kube-scheduler
 
     --strategy exhaustive searches the world whole: one of all interleavings that differ only in the
@@ -86,6 +87,9 @@ def explore(
     it. Exit code 20 if it did not finish.
 
     A finding is shrunk, explained step by step, and comes with a token for `flake-hunt replay`.
+
+    --program searches a real scheduler in Go: its threads are held at functions. A finding becomes
+    a script for `flake-hunt confirm`. --set claims=3 and --set functions=PATTERN change the search.
 
     --random-worlds draws one world after the other, with remedies against the known hazards that
     it has, until the time is over. Each of them has a name, as random-1234, and can be explored by
