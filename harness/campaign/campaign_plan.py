@@ -24,7 +24,7 @@ AROUND_S = 6.0
 """Seconds of a run on the embedded cluster beside its load: its processes start, pods end, files
 are judged."""
 HOLD_EVERY, HOLD_SHARE = 3, 0.05
-"""In one of so many runs of a program in Go, threads are held at this share of visits of places."""
+"""Every third run of a program in Go holds threads, at this share of the visits of places."""
 PODS_PER_S = 100
 """Pods of a load without a duration that run in a second."""
 
