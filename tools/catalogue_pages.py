@@ -19,8 +19,8 @@ _SCENARIOS = """Each is a file in `scenarios/`. `flake-hunt run NAME` makes one 
 `flake-hunt hunt NAME` repeats it with its controls."""
 _REGRESSIONS = """`flake-hunt hunt regress` runs these, and neither the plain hunt nor `hunt --all`
 does. Each is INVALID with its defect and VALID without it."""
-_SCRIPTS = """A script makes no load: it commands the order of a few API events, and so shows one of the
-[findings](../findings/README.md) on any program that has it."""
+_SCRIPTS = """A script makes no load: it commands the order of a few API events, or of threads of a program
+in Go, and so shows one of the [findings](../findings/README.md) on any program that has it."""
 
 _DRIVER_RULES = """`flake-hunt driver-test` checks them. A `must` that is broken makes the result INVALID,
 a `should` or a `note` is told. Of the sources, `kubelet/` is pkg/kubelet/ of kubernetes/kubernetes,
