@@ -393,7 +393,7 @@ class OfThread(Step):
     """`entry of F [called by G]` or `return of F [to G]`; F and G are the ends of functions' names,
     with `*` for any characters and `|` between alternatives."""
     step: str = ""
-    """What takes the place of `at` in the Python scheduler: a named step, such as
+    """The place in the Python scheduler, instead of `at`: a named step, such as
     `gather.devices.cloned`; empty: the script is none for it."""
     visit: Annotated[int, pydantic.Field(ge=1, le=100_000)] = 1
     """Which visit of the place it is."""

@@ -89,7 +89,7 @@ def explore(
     A finding is shrunk, explained step by step, and comes with a token for `flake-hunt replay`.
 
     --program searches a real scheduler in Go: its threads are held at functions. A finding becomes
-    a script for `flake-hunt confirm`. --set claims=3 and --set functions=PATTERN change the search.
+    a script for `flake-hunt confirm`.
 
     --random-worlds draws one world after the other, with remedies against the known hazards that
     it has, until the time is over. Each of them has a name, as random-1234, and can be explored by
