@@ -6,6 +6,7 @@ Tests that want them run where they are, and skip elsewhere with the reason.
 import functools
 import os
 import pathlib
+import shutil
 
 import pytest
 
@@ -39,3 +40,8 @@ def versions(name: str) -> list[str]:
     folder = pathlib.Path(os.environ.get(binaries.BINARIES_VARIABLE, "/nowhere"))
     found = (path.name.removeprefix(f"{name}-") for path in folder.glob(f"{name}-*"))
     return sorted(found, key=lambda text: [int(part) for part in text.split(".")])
+
+
+def go() -> str | None:
+    """Return the tool of Go, from FLAKE_HUNT_GO or PATH."""
+    return shutil.which(os.environ.get("FLAKE_HUNT_GO") or "go")

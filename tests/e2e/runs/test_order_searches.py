@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import processes
-from tests.unit.threads import programs
+from tests.support import real_programs
 
 pytestmark = pytest.mark.e2e
 SOURCES = pathlib.Path(__file__).parent / "go_programs"
@@ -18,7 +18,7 @@ EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "scheduler.go"
 
 def build(folder: pathlib.Path, *options: str) -> pathlib.Path:
     """Build the scheduler with a cache, stripped, from its file and the example's functions."""
-    tool = programs.go()
+    tool = real_programs.go()
     if tool is None:
         pytest.skip("no Go here: name the tool in FLAKE_HUNT_GO, or put it on PATH")
     (folder / "caching.go").write_text((SOURCES / "caching.go").read_text())

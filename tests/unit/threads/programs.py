@@ -32,11 +32,6 @@ def without_c() -> str:
     return f"not on PATH: {', '.join(missing)}" if missing else ""
 
 
-def go() -> str | None:
-    """Return the tool of Go, from FLAKE_HUNT_GO or PATH."""
-    return shutil.which(os.environ.get("FLAKE_HUNT_GO") or "go")
-
-
 def build_loops(folder: pathlib.Path) -> pathlib.Path:
     """Build `loops.c` with a table of its functions, as `main.NAME`."""
     program = folder / "loops"

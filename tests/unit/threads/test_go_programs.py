@@ -9,6 +9,7 @@ import pytest
 
 from harness import clocks
 from harness.threads import messages
+from tests.support import real_programs
 from tests.unit.threads import programs
 
 TURNS = 80
@@ -23,7 +24,7 @@ def go_loops(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> pathlib.Path:
     """A stripped program, without and with a load address that is drawn at its start."""
-    tool = programs.go()
+    tool = real_programs.go()
     if tool is None:
         pytest.skip("there is no Go: set FLAKE_HUNT_GO or PATH")
     folder = tmp_path_factory.mktemp(request.param)
