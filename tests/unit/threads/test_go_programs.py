@@ -13,6 +13,8 @@ from tests.support import real_programs
 from tests.unit.threads import programs
 
 TURNS = 80
+NEVER = 1_000_000_000
+"""Visits after which a function is left."""
 FUNCTIONS = [
     f"main.{name}" for name in ("leaf", "large", "huge", "deep", "through", "nothing", "read")
 ]
@@ -62,7 +64,7 @@ def test_each_visit_counts_once_in_spite_of_preemption(
     start: programs.Start, go_loops: pathlib.Path, collector: str
 ) -> None:
     traced = start(go_loops, TURNS, "exit", GOGC=collector)
-    tried = messages.Try(name="all", functions=FUNCTIONS)
+    tried = messages.Try(name="all", functions=FUNCTIONS, busy_visits=NEVER)
     traced.session.tell(tried)
     traced.told("all", "begun")
     traced.type()
@@ -77,7 +79,12 @@ def test_each_visit_counts_once_in_spite_of_preemption(
 def test_holds_at_random_change_nothing(start: programs.Start, go_loops: pathlib.Path) -> None:
     traced = start(go_loops, TURNS, "exit")
     tried = messages.Try(
-        name="all", functions=FUNCTIONS, seed=3, probability=0.02, hold_s=[0.0005, 0.002, 0.01]
+        name="all",
+        functions=FUNCTIONS,
+        busy_visits=NEVER,
+        seed=3,
+        probability=0.02,
+        hold_s=[0.0005, 0.002, 0.01],
     )
     traced.session.tell(tried)
     traced.told("all", "begun")
@@ -112,7 +119,7 @@ def test_a_goroutine_is_held_and_the_others_run_on(
 
 def test_a_panic_ends_the_program_as_ever(start: programs.Start, go_loops: pathlib.Path) -> None:
     traced = start(go_loops, TURNS, "panic")
-    traced.session.tell(messages.Try(name="all", functions=FUNCTIONS))
+    traced.session.tell(messages.Try(name="all", functions=FUNCTIONS, busy_visits=NEVER))
     traced.type("\n\n")
     code, errors = traced.ended()
     assert code == 2
