@@ -33,7 +33,7 @@ class Wanted:
 
 def explore(wanted: Wanted, out: outputs.Output) -> int:
     """Search, shrink, repeat and write; return the exit code."""
-    from harness.cli.terminal import indexing
+    from harness.cli.terminal import displaying, indexing
     from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import order_hunts, order_scenarios
 
@@ -51,15 +51,19 @@ def explore(wanted: Wanted, out: outputs.Output) -> int:
     name = order_scenarios.fresh_name(wanted.seed)
     hunt = order_hunts.OrderHunt(world, play, folder=reports / "orders", name=name)
     with indexing.refreshed(reports):
-        searched = hunt.search(wanted.time_s)
+        with displaying.status(f"trying orders of threads, {wanted.time_s:g} s at most", out):
+            searched = hunt.search(wanted.time_s)
         out.note(_searched(searched))
         if searched.found is None:
             return _nothing(searched, out)
         out.note(f"found: {searched.found.found}  {searched.played.page}")
-        shrunk = hunt.shrink(searched.found)
+        with displaying.status("shrinking", out):
+            shrunk = hunt.shrink(searched.found)
         for line in _told(shrunk):
             out.note(line)
-        _show(searched, shrunk, hunt.write(shrunk), out)
+        with displaying.status("playing scripts of it", out):
+            written = hunt.write(shrunk)
+        _show(searched, shrunk, written, out)
     return searched.played.answer.exit_code
 
 
