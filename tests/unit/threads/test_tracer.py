@@ -57,9 +57,10 @@ def test_every_visit_is_counted_once_and_the_output_is_unchanged(
     assert require_every_visit(start, loops, 100) > 20_000
 
 
-@pytest.mark.timeout(900)
-def test_a_million_visits_are_counted(start: Start, loops: pathlib.Path) -> None:
-    assert sum(require_every_visit(start, loops, 100) for _ in range(50)) > 1_000_000
+@pytest.mark.parametrize("part", range(50))
+def test_a_million_visits_are_counted(start: Start, loops: pathlib.Path, part: int) -> None:
+    del part
+    assert require_every_visit(start, loops, 100) > 20_000
 
 
 def test_holds_at_random_lose_nothing(start: Start, loops: pathlib.Path) -> None:
