@@ -17,7 +17,9 @@ REPEATS = 8
 """Tries of each order when it is shrunk."""
 KEPT = 0.7
 """An order without one of its holds takes its place if it fails this much as often."""
-PLAYS = 3
+TRIES = 40
+"""Most tries of an order in a script that repeats it."""
+PLAYS = 4
 """Plays of each form of the script, of which the one that is confirmed most often is written."""
 
 
@@ -102,6 +104,18 @@ class OrderHunt:
             for visit in visits
             for form in order_scenarios.FORMS
         ]
+        # What needs the program's own pace is tried again and again, as the search did.
+        order: Order = tuple((hold.place, hold.visit) for hold in shrunk.holds)
+        texts.append(
+            order_scenarios.repeated(
+                self._world,
+                name=self._name,
+                orders=[order],
+                waits=shrunk.waits,
+                times=TRIES,
+                stops=True,
+            )
+        )
         best: tuple[rates.Rate, str, answers.Played] | None = None
         for text in dict.fromkeys(texts):
             played, confirmed = self._plays(text)

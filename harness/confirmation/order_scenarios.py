@@ -43,15 +43,26 @@ def search(world: World, *, name: str, seconds: float) -> str:
     return _scenario(world, name, "orders of a program's threads", [_tries(step)])
 
 
-def repeated(world: World, *, name: str, orders: Sequence[Order], waits: str, times: int) -> str:
-    """Return the scenario that tries some orders, each as often as asked."""
+def repeated(
+    world: World,
+    *,
+    name: str,
+    orders: Sequence[Order],
+    waits: str,
+    times: int,
+    stops: bool = False,
+) -> str:
+    """Return the scenario that tries some orders, each as often as asked.
+
+    `stops`: it ends at the first one that fails, and again in half of its repetitions.
+    """
     step = {
         "functions": list(world.functions),
         "chosen": [[list(visit) for visit in order] for order in orders],
         "waits": waits,
         "tries": times * len(orders),
         "seconds": 60.0 + 10.0 * times * len(orders),
-        "stops": False,
+        "stops": stops,
     }
     return _scenario(world, name, "some orders of a program's threads", [_tries(step)])
 

@@ -83,6 +83,7 @@ class CampaignOptions(choosing.ClusterOptions):
         Raises UsageError or ScenarioError for a campaign that cannot work.
         """
         from harness.campaign import campaign_plan
+        from harness.scenario import loading
 
         profile = self.profile()
         names = _names(self.scenario, is_whole=self.is_whole)
@@ -101,7 +102,7 @@ class CampaignOptions(choosing.ClusterOptions):
             defects=self.defect or None,
             again=again,
             thresholds=self.threshold or (),
-            leaves_out=not self.scenario,
+            leaves_out=not self.scenario or loading.CONFIRM in self.scenario,
         )
 
 
