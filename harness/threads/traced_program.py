@@ -79,9 +79,8 @@ class TracedProgram:
         """
         self._again: set[_Key] = set()
         """Goroutine and entry at which it comes once more without a new call."""
-        self.held: dict[int, list[int]] = {}
-        """Thread -> signals that wait for its release."""
-        self.stop_count = 0
+        self.held: set[int] = set()
+        """The threads that stand at places."""
         self.exit_status: int | None = None
 
     def start(self) -> None:
@@ -134,14 +133,14 @@ class TracedProgram:
         try:
             self._happened(thread, status)
         except ProcessLookupError:
-            self.held.pop(thread, None)  # it was killed where it stood
+            self.held.discard(thread)  # it was killed where it stood
         return True
 
     def release(self, thread: int) -> None:
         """Let a thread that is held go on."""
-        signals = self.held.pop(thread, None)
-        if signals is not None:
-            self._go_on(thread, signals)
+        if thread in self.held:
+            self.held.discard(thread)
+            self._go_on(thread, [])
 
     def _stack(self, registers: ptracing.Registers, visited: tuple[str, str]) -> list[str]:
         """Return the functions that a thread is in; it has not pushed its frame pointer yet if a
@@ -167,7 +166,7 @@ class TracedProgram:
 
     def _happened(self, thread: int, status: int) -> None:
         if os.WIFEXITED(status) or os.WIFSIGNALED(status):
-            self.held.pop(thread, None)
+            self.held.discard(thread)
             if thread == self.pid:
                 self.exit_status = status
             return
@@ -194,11 +193,10 @@ class TracedProgram:
             self._traced.set_registers(thread, registers)
             self._go_on(thread, [], is_at_stop=False)
             return True
-        self.stop_count += 1
         registers[self._machine.pc] = address
         if self._visit(thread, stop, registers):
             self._traced.set_registers(thread, registers)
-            self.held[thread] = []
+            self.held.add(thread)
         else:
             self._over(thread, stop, registers, [])
         return True
