@@ -107,3 +107,14 @@ def write_private(path: pathlib.Path, content: bytes, *, is_durable: bool = Fals
     except BaseException:
         pathlib.Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_all(descriptor: int, content: bytes, *, path: pathlib.Path) -> None:
+    """Write all of it to an open file. Raises OSError with the file's name."""
+    view = memoryview(content)
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except OSError as error:
+        error.filename = str(path)
+        raise

@@ -23,8 +23,8 @@ Words = Annotated[
 def fields(kind: type[T], words: Sequence[str] | None, **given: Any) -> T:
     """Return the dataclass with the fields that are given, and those of the words.
 
-    A key of a list may be repeated; `journal.sync=never` sets a field of a field. Raises UsageError
-    for a key that is not there, and for a value of another type.
+    A key of a list may be repeated; `limits.watches_max=9` sets a field of a field. Raises
+    UsageError for a key that is not there, and for a value of another type.
     """
     hints = typing.get_type_hints(kind, include_extras=True)
     values: dict[str, list[str]] = {}

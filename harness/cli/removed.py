@@ -26,7 +26,7 @@ _SETTINGS = {
     for command, names in {
         "driver-test": "driver-name node cdi-dir socket deadline:deadline_s start:start_s seed defect",
         "part apiserver": "plain-kubeconfig read-only-kubeconfig host i-know-it-is-open:is_open port tls-port "
-        "watch-history fsync:journal.sync audit-log audit-writes-of runtime-config feature-gates "
+        "watch-history audit-log audit-writes-of runtime-config feature-gates "
         "no-empty-namespaces:empties_namespaces faults:serves_faults "
         "connections-max:limits.connections_max watches-max:limits.watches_max",
         "part scheduler": "namespace remedy:remedies as:release logging-format settings steps leader-elect "
@@ -89,6 +89,7 @@ OPTIONS = {
     "cluster logs --to": "use `flake-hunt cluster logs NAME FOLDER`",
     "driver-test --driver": "use `flake-hunt driver-test 'PROGRAM …'`",
     "driver-test --env": "use `flake-hunt driver-test 'env NAME=VALUE PROGRAM …'`",
+    "part apiserver --fsync": "use `--data-dir DIR` alone: its file is not synchronised to the disk",
     "part driver --slices": "use `--devices FILE`",
     **_SETTINGS,
 }

@@ -22,8 +22,7 @@ from harness import bound_processes, prepared_processes, processes
 from harness.cli import main as command
 
 MODULES = (
-    "harness.apiserver.persistence.commit_log",
-    "harness.apiserver.persistence.store_journals",
+    "harness.apiserver.persistence",
     "harness.apiserver.server.process",
     "harness.cli.commands",
     "harness.cli.subcommands.parts.part_command",

@@ -269,7 +269,7 @@ def boot(item: Container, image: dict[str, Any]) -> None:
     etc.mkdir(parents=True, exist_ok=True)
     port = item.ports["6443/tcp"][0]["HostPort"]
     admin = str(etc / "admin.conf")
-    data = ("--data-dir", str(item.root / "var/lib/etcd"), "--set", "journal.sync=never")
+    data = ("--data-dir", str(item.root / "var/lib/etcd"))
     item.api_server = (
         *("-m", "harness.cli.main", "part", "apiserver", "--kubeconfig", admin),
         *("--set", f"tls_port={port}", *data),

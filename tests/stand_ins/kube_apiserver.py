@@ -132,8 +132,6 @@ class Backend:
             f"plain_kubeconfig={kubeconfig}",
             "--data-dir",
             str(folder / "data"),
-            "--set",
-            "journal.sync=never",
         ]
         if audit_log is not None:
             argv += ["--set", f"audit_log={audit_log}"]

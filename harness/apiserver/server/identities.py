@@ -12,8 +12,8 @@ import ssl
 import msgspec
 
 from harness import errors, tls_authorities, writing
-from harness.apiserver.persistence import data_directories
 
+_FILE = "identity.json"
 _CERTIFICATE_DAYS = 365
 """Validity of a new certificate in days."""
 
@@ -75,7 +75,7 @@ def move(identity: ServerIdentity, host: str) -> ServerIdentity:
 
 def load(directory: pathlib.Path) -> ServerIdentity | None:
     """Read the identity in a data directory; None if there is none. Raises DataDirectoryError."""
-    path = directory / data_directories.IDENTITY
+    path = directory / _FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=ServerIdentity)
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def save(directory: pathlib.Path, identity: ServerIdentity) -> None:
 
     Raises StorageError or UnwritableError.
     """
-    path = directory / data_directories.IDENTITY
+    path = directory / _FILE
     with writing.explained(path):
         writing.write_private(path, msgspec.json.encode(identity), is_durable=True)
 

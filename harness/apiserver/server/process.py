@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from harness import clocks, errors, processes, writing
-from harness.apiserver.persistence import data_directories, store_journals
+from harness.apiserver import persistence
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.server import identities, listeners, server_limits, servers
@@ -53,9 +53,6 @@ class ServerOptions:
     """Number of commits of each resource that a watch can resume from."""
     data_dir: pathlib.Path | None = None
     """Directory to keep commits in; None: in memory only."""
-    journal: store_journals.JournalOptions = dataclasses.field(
-        default_factory=store_journals.JournalOptions
-    )
     audit_log: pathlib.Path | None = None
     audit_writes_of: tuple[str, ...] = ()
     """Plural names of resources whose successful writes are logged only; empty: every request."""
@@ -112,7 +109,7 @@ class _Process:
         self._options, self._note = options, note
         self._stopped = asyncio.Event()
         self._failure: OSError | None = None
-        self._journal: store_journals.Journal | None = None
+        self._journal: persistence.Journal | None = None
         self._audit: audit_log.AuditLog | None = None
 
     async def run(self) -> None:
@@ -143,14 +140,14 @@ class _Process:
         for listener in listeners:
             listener.close()
         await server.stop(timeout_s=STOP_TIMEOUT_S)
-        await self._close()
+        self._close()
 
     # -------------------------------------------------------------- storage
 
     def _identity(self) -> identities.ServerIdentity:
         options, known = self._options, None
         if options.data_dir is not None:
-            self._directory = data_directories.claim(options.data_dir)
+            persistence.claim(options.data_dir)
             known = identities.load(options.data_dir)
         if known is None:
             return identities.make(options.host)
@@ -159,36 +156,31 @@ class _Process:
     def _open_store(self) -> stores.Store:
         if self._options.data_dir is None:
             return self._make_store(None)
-        opened = store_journals.open_journal(
-            self._directory, self._make_store, self._options.journal
-        )
+        opened = persistence.open_journal(self._options.data_dir, self._make_store)
         self._journal = opened.journal
         if opened.cut_bytes:
             self._note(
-                f"{self._options.data_dir}: removed an incomplete last record ({opened.cut_bytes} "
+                f"{self._options.data_dir}: removed an incomplete last line ({opened.cut_bytes} "
                 "bytes); it was never acknowledged"
             )
         return opened.store
 
-    def _make_store(
-        self, past: watch_cache.Past | None, *listeners: stores.Listener
-    ) -> stores.Store:
+    def _make_store(self, past: watch_cache.Past | None) -> stores.Store:
         return stores.Store(
             now=clocks.wall_text,
             stream=random.Random(secrets.randbits(64)),
             watch_history=self._options.watch_history,
             empties_namespaces=self._options.empties_namespaces,
             past=past,
-            listeners=listeners,
         )
 
-    async def _close(self) -> None:
+    def _close(self) -> None:
         if self._failure is not None:
-            raise store_journals.unwritable(self._failure)
+            raise persistence.unwritable(self._failure)
         if self._audit is not None:
             self._audit.close()
         if self._journal is not None:
-            await self._journal.close()
+            self._journal.close()
 
     # -------------------------------------------------------------- serving
 
@@ -196,7 +188,7 @@ class _Process:
         self, store: stores.Store, identity: identities.ServerIdentity
     ) -> servers.Server:
         options = self._options
-        server = servers.Server(
+        return servers.Server(
             store,
             token=identity.token,
             read_only_token=identity.read_only_token if options.read_only_kubeconfig else "",
@@ -210,9 +202,6 @@ class _Process:
                 on_failure=self._on_failure,
             ),
         )
-        if self._journal is not None:
-            self._journal.start(store, on_failure=server.fail)
-        return server
 
     def _on_failure(self, error: OSError) -> None:
         self._failure = error

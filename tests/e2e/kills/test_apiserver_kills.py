@@ -26,7 +26,6 @@ NAMES = 12
 TIMEOUT_S = 30
 NAMESPACE = "default"
 CONFIGMAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
-LOG_BYTES_MAX = 200_000  # so small that compaction is hit as well
 
 _log = logging.getLogger(__name__)
 pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(60 + 10 * KILLS)]
@@ -54,7 +53,6 @@ class Server:
                 "--data-dir",
                 str(self._folder / "data"),
             ),
-            *("--set", "journal.sync=never", "--set", f"journal.log_bytes_max={LOG_BYTES_MAX}"),
         )
         ready = self._folder / f"ready-{self._count}"
         self._process = processes.start_ready(

@@ -151,10 +151,10 @@ def test_a_port_that_another_program_took_is_named(cluster: Cluster) -> None:
 def test_damaged_data_are_named(cluster: Cluster, folder: pathlib.Path) -> None:
     create(cluster, "one")
     cluster.process.kill()
-    (log,) = (folder / "apiserver-data").glob("log-*")
+    log = folder / "apiserver-data" / "commits.jsonl"
     log.write_bytes(b"x" + log.read_bytes()[1:])
     with pytest.raises(
-        errors.ClusterError, match=r"(?s)start again on its data .* is damaged at byte"
+        errors.ClusterError, match=r"(?s)start again on its data .* is damaged in line 1"
     ):
         cluster.restart_api_server(kill=False, down_s=0.0)
 

@@ -18,10 +18,9 @@ from typing import Any
 
 import msgspec
 
-from harness import errors
+from harness import errors, writing
 from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import request_info
-from harness.apiserver.persistence import commit_log
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.storage import watch_cache
 
@@ -130,7 +129,7 @@ class AuditLog:
         if self._lines:
             data = b"".join(self._lines)
             self._lines.clear()
-            commit_log.write_all(self._descriptor, data, path=self._path)
+            writing.write_all(self._descriptor, data, path=self._path)
 
     def close(self) -> None:
         """Write the buffered events and close the file."""
