@@ -9,7 +9,7 @@ A request: `server.connections` receives bytes, `server.http_parsing` parses the
 `endpoints.handlers` does it (for watches `server.watch_streams`), and `server.servers` sends
 responses and events once the log (`persistence`) and the audit log (`server.audit_log`) are
 written. `harness.faults` says which requests, responses and events are delayed, rejected or dropped
-on demand; `server.server_limits` limits the clients.
+on demand; `server.servers` limits the clients.
 
 JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
 type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.

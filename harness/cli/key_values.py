@@ -23,7 +23,7 @@ Words = Annotated[
 def fields(kind: type[T], words: Sequence[str] | None, **given: Any) -> T:
     """Return the dataclass with the fields that are given, and those of the words.
 
-    A key of a list may be repeated; `limits.watches_max=9` sets a field of a field. Raises
+    A key of a list may be repeated; `limits.roles_late_s=1` sets a field of a field. Raises
     UsageError for a key that is not there, and for a value of another type.
     """
     hints = typing.get_type_hints(kind, include_extras=True)

@@ -27,8 +27,7 @@ _SETTINGS = {
         "driver-test": "driver-name node cdi-dir socket deadline:deadline_s start:start_s seed defect",
         "part apiserver": "plain-kubeconfig read-only-kubeconfig host i-know-it-is-open:is_open port tls-port "
         "watch-history audit-log audit-writes-of runtime-config feature-gates "
-        "no-empty-namespaces:empties_namespaces faults:serves_faults "
-        "connections-max:limits.connections_max watches-max:limits.watches_max",
+        "no-empty-namespaces:empties_namespaces faults:serves_faults",
         "part scheduler": "namespace remedy:remedies as:release logging-format settings steps leader-elect "
         "reserve-by filter-timeout:filter_timeout_s binding-timeout:binding_timeout_s",
         "part claim-controller": "namespace remedy:remedies as:release logging-format settings steps "
@@ -90,6 +89,10 @@ OPTIONS = {
     "driver-test --driver": "use `flake-hunt driver-test 'PROGRAM …'`",
     "driver-test --env": "use `flake-hunt driver-test 'env NAME=VALUE PROGRAM …'`",
     "part apiserver --fsync": "use `--data-dir DIR` alone: its file is not synchronised to the disk",
+    **{
+        f"part apiserver --{name}-max": "use `flake-hunt part apiserver` without it: connections and watches have no limit"
+        for name in ("connections", "watches")
+    },
     "part driver --slices": "use `--devices FILE`",
     **_SETTINGS,
 }

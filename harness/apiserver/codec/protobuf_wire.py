@@ -5,8 +5,6 @@ message is the concatenation of its fields, and a nested message is `data`. Erro
 Go's generated code.
 """
 
-import contextlib
-import math
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,29 +19,6 @@ class MalformedError(ValueError):
     """The bytes are not a valid message."""
 
 
-class TooManyError(Exception):
-    """A message has more fields than `at_most` allows."""
-
-
-class _Budget:
-    """The number of fields that may still be read; unlimited outside `at_most`."""
-
-    left: float = math.inf
-
-
-@contextlib.contextmanager
-def at_most(fields: int) -> Iterator[None]:
-    """Limit the number of fields that are read, including those of nested messages.
-
-    Beyond the limit, which is approximate, `read` raises TooManyError.
-    """
-    _Budget.left = fields
-    try:
-        yield
-    finally:
-        _Budget.left = math.inf
-
-
 class Skipped(NamedTuple):
     """A value of a wire type that Kubernetes does not use."""
 
@@ -56,11 +31,7 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
     Raises MalformedError if the message is malformed; its text contains `name`, the message's type.
     """
     at, end = 0, len(message)
-    count, left = 0, _Budget.left
     while at < end:
-        count += 1
-        if count > left:
-            raise TooManyError
         key, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         number, wire_type = key >> 3, key & 7
         if wire_type == _GROUP_END:
@@ -76,7 +47,6 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
         else:
             value, at = _value(message, at, wire_type)
             yield number, value
-    _Budget.left -= count
 
 
 def integer(number: int, value: int) -> bytes:
@@ -151,9 +121,6 @@ def _part(message: bytes, at: int, length: int) -> bytes:
 def _after_group(message: bytes, at: int) -> int:
     depth = 1
     while depth:
-        _Budget.left -= 1
-        if _Budget.left < 0:
-            raise TooManyError
         key, at = _varint(message, at)
         if key & 7 == _GROUP:
             depth += 1

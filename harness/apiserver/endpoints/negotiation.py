@@ -4,9 +4,9 @@ A view is a Table or PartialObjectMetadata in place of the object, or aggregated
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 
-from harness.apiserver.codec import memoization
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 from harness.apiserver.printers import printed_tables
@@ -54,10 +54,6 @@ class _Clause:
     quality: float
 
 
-CLAUSES_MAX = 100
-"""Maximum number of clauses in an Accept header, and of parameters of each; others are ignored."""
-
-
 def of(request: request_info.Request, *, is_list: bool = False) -> Form:
     """Return the form of the response to a request for a resource.
 
@@ -94,10 +90,10 @@ def form(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> F
     return forms(accept, is_list=is_list, is_discovery=is_discovery)[0]
 
 
-@memoization.small_texts(512)
+@functools.lru_cache(512)
 def forms(accept: str, *, is_list: bool = False, is_discovery: bool = False) -> tuple[Form, ...]:
     """Return all forms that the client accepts, by preference. Raises 406 if it accepts none."""
-    clauses = [_clause(part) for part in accept.split(",")[:CLAUSES_MAX]] if accept.strip() else []
+    clauses = [_clause(part) for part in accept.split(",")] if accept.strip() else []
     if not clauses:
         return (PLAIN,)
     if not any(clause.media in ("*/*", *MEDIA_TYPES) for clause in clauses):
@@ -136,7 +132,7 @@ def _no_route(media_types: tuple[str, ...]) -> status_errors.StatusError:
 
 
 def _clause(text: str) -> _Clause:
-    media, *rest = (part.strip() for part in text.split(";")[:CLAUSES_MAX])
+    media, *rest = (part.strip() for part in text.split(";"))
     parameters = dict(part.partition("=")[::2] for part in rest)
     try:
         quality = float(parameters.get("q", "1"))

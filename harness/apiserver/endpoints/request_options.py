@@ -1,10 +1,11 @@
 """Options of writes in query and body, and the bodies of requests in any content type."""
 
+import functools
 from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec, memoization
+from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import negotiation, request_info
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.errors.field_errors import Cause
@@ -13,7 +14,6 @@ from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import (
     decoding,
-    json_bodies,
     protobuf,
     request_objects,
     strict_decoding,
@@ -75,7 +75,7 @@ def manager(request: request_info.Request) -> str:
     return request.query.get("fieldManager") or _manager_of(request.headers.get("user-agent", ""))
 
 
-@memoization.small_text(1024)
+@functools.lru_cache(1024)
 def _manager_of(user_agent: str) -> str:
     name = "".join(filter(str.isprintable, user_agent.partition("/")[0]))
     return name.encode()[:MANAGER_BYTES_MAX].decode(errors="ignore")
@@ -165,7 +165,7 @@ def _deletion_causes(given: Document) -> list[Cause]:
 
 def _decode(body: bytes) -> Document:
     try:
-        given = json_bodies.decode(body)
+        given = json_codec.decode(body)
     except (ValueError, RecursionError) as error:
         why = f"couldn't get version/kind; json parse error: {error}"
         raise status_errors.bad_request(why) from error
@@ -213,4 +213,4 @@ def in_json(request: request_info.Request, target: request_info.Target) -> reque
 def _read_protobuf(request: request_info.Request, target: request_info.Target) -> Document:
     expected = target.body_type
     kind = "DeleteOptions" if request.method == "DELETE" else expected.kind
-    return protobuf.read_body(request.body, api_version=expected.api_version, kind=kind)
+    return protobuf.read_body(request.body, api_version=expected.api_version, expected=kind)

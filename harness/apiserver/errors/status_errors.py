@@ -167,11 +167,6 @@ def unsupported_patch_type() -> StatusError:
     return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
-def too_busy(code: int, reason: str, why: str, retry_after_s: int) -> StatusError:
-    """429 or 503: the client should retry after `retry_after_s` seconds."""
-    return StatusError(code, reason, why, {"retryAfterSeconds": retry_after_s})
-
-
 def too_large(limit: int) -> StatusError:
     """413: the body is larger than `limit` bytes."""
     message = f"Request entity too large: limit is {limit}"

@@ -6,16 +6,10 @@ After sigs.k8s.io/structured-merge-diff/merge/update.go.
 import dataclasses
 import functools
 
-from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import field_managers, field_sets, typed_values
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 
-FIELDS_MAX = 3_000
-"""Maximum number of nodes in the field set of one configuration.
-
-An atomic list, such as the devices of a ResourceSlice, counts as one.
-"""
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
 
@@ -33,8 +27,7 @@ def after_apply(
 ) -> tuple[Document, list[field_managers.Entry]]:
     """Return the live document with a configuration applied, and its managedFields entries.
 
-    Raises ConflictsError if other managers own fields that change, unless `force` is set, and
-    StatusError 413 if the configuration has more than FIELDS_MAX fields.
+    Raises ConflictsError if other managers own fields that change, unless `force` is set.
     """
     kind = api_types.of(writer.resource)
     entries = live["metadata"].get("managedFields") or _before_first_apply(live, writer)
@@ -42,13 +35,7 @@ def after_apply(
     others = [entry for entry in entries if field_managers.identity(entry) != mine]
     last = next((entry for entry in entries if field_managers.identity(entry) == mine), None)
     ignored = writer.reset_fields
-    fields = typed_values.fields_of(kind, applied)
-    if field_sets.size(fields) > FIELDS_MAX:
-        why = f"a configuration may have at most {FIELDS_MAX} fields"
-        raise status_errors.StatusError(
-            413, "RequestEntityTooLarge", f"Request entity too large: {why}"
-        )
-    fields = field_sets.without(fields, ignored)
+    fields = field_sets.without(typed_values.fields_of(kind, applied), ignored)
     base = field_managers.unmanaged(live)
     result = typed_values.merge(kind, base, applied)
     if last is not None:

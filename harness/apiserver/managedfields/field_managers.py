@@ -21,8 +21,6 @@ from harness.apiserver.scheme.json_document import Document
 
 Entry = dict[str, Any]
 Identity = tuple[str, ...]
-CLIENTS_ENTRIES_MAX = 200
-"""Maximum number of managedFields entries that a client may send; longer lists are ignored."""
 UPDATE_ENTRIES_MAX = 10
 """Maximum number of `Update` entries of one object; beyond it the oldest are put together."""
 _ANCIENT = "ancient-changes"
@@ -215,7 +213,7 @@ def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
     """Return the entries that the client sent, or the stored ones if these are malformed."""
     if not after or (len(after) == 1 and not any(after[0].values())):
         return []  # an empty list, or one empty entry, resets managedFields
-    if len(after) > CLIENTS_ENTRIES_MAX or not understood(after):
+    if not understood(after):
         return before or []
     return [{"fieldsV1": {}, **entry} for entry in after]
 

@@ -32,11 +32,6 @@ def node(children: Tree, *, member: bool) -> Tree | None:
     return {SELF: LEAF, **children} if children else LEAF
 
 
-def size(tree: Tree) -> int:
-    """Return the number of nodes below the root."""
-    return len(tree) + sum(size(below) for below in tree.values() if below)
-
-
 def union(one: Tree, other: Tree) -> Tree:
     """Return the paths that are in either set."""
     result = dict(one)

@@ -14,7 +14,7 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import apply_merge, field_managers, field_sets, typed_values
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import decoding, json_bodies, strict_decoding, yaml_bodies
+from harness.apiserver.serializer import decoding, strict_decoding, yaml_bodies
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def read(resource: resources.ResourceType, body: bytes) -> Document:
 
 def _decode(body: bytes) -> Any:
     try:
-        return json_bodies.decode(body, values_max=json_bodies.MERGED_VALUES_MAX)
+        return json_codec.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:

@@ -149,10 +149,6 @@ class CommitPipeline:
         return self._objects.put(resource, old, document)
 
 
-CAUSES_MAX = 1000
-"""Maximum number of causes in a response."""
-
-
 def check_create(
     strategy: generic.Strategy,
     document: Document,
@@ -203,4 +199,4 @@ def _invalid(
 ) -> status_errors.StatusError:
     meta = document["metadata"]
     name = meta.get("name") or meta.get("generateName", "")
-    return status_errors.invalid(resource, name, causes[:CAUSES_MAX])
+    return status_errors.invalid(resource, name, causes)

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver.codec import memoization
 from harness.apiserver.scheme import api_types, quantities, timestamps
 from harness.apiserver.scheme.json_document import Document
 
@@ -227,7 +226,6 @@ def _read_bytes(value: Any, _: Tally) -> Any:
         raise MismatchError(f"illegal base64 data at input byte {_first_wrong(value)}") from error
 
 
-@memoization.small_text(1024)
 def _canonical_base64(text: str) -> str:
     decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
     return binascii.b2a_base64(decoded, newline=False).decode()

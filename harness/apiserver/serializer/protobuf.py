@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from harness.apiserver.codec import json_codec, protobuf_wire
-from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import (
@@ -168,29 +167,12 @@ def _partial_list(document: Document) -> bytes:
     return b"".join([*(protobuf_wire.data(1, item) for item in items), protobuf_wire.data(2, meta)])
 
 
-FIELDS_MAX = 30_000
-"""Maximum number of fields in all messages of one body together, approximately.
-
-A full ResourceSlice has about 25,000.
-"""
-
-
-def read_body(body: bytes, *, api_version: str, kind: str) -> Document:
+def read_body(body: bytes, *, api_version: str, expected: str) -> Document:
     """Return the object in a protobuf envelope as it is in JSON.
 
-    Type fields that the envelope leaves empty default to `api_version` and `kind`. Raises 400 if
-    the body cannot be decoded, 413 if it has too many fields.
+    Type fields that the envelope leaves empty default to `api_version` and `expected`. Raises 400
+    if the body cannot be decoded.
     """
-    try:
-        with protobuf_wire.at_most(FIELDS_MAX):
-            return _read(body, api_version, kind)
-    except protobuf_wire.TooManyError as error:
-        why = f"a body may have at most {FIELDS_MAX} fields"
-        message = f"Request entity too large: {why}"
-        raise status_errors.StatusError(413, "RequestEntityTooLarge", message) from error
-
-
-def _read(body: bytes, api_version: str, expected: str) -> Document:
     try:
         envelope = open_envelope(body)
     except protobuf_wire.MalformedError as error:

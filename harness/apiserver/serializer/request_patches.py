@@ -24,8 +24,7 @@ def decode(
     """
     prefix = "error decoding patch: " if is_text else ""
     try:
-        limit = json_bodies.VALUES_MAX if is_text else json_bodies.MERGED_VALUES_MAX
-        patch = json_bodies.decode_as_go(body, limit)
+        patch = json_bodies.decode_as_go(body)
         return _strict_patch(patch, body) if validation.is_on else (patch, [])
     except RecursionError as error:
         raise status_errors.bad_request(f"{prefix}{json_codec.TOO_DEEP}") from error

@@ -50,25 +50,19 @@ class Connection(asyncio.Protocol):
         self._out: list[bytes] = []
         """Responses to send once their commits are written."""
         self._out_bytes = 0
-        self._has_unread = False
-        """True if the server counts unread bytes of this client."""
         self._closes_after_out = False
         self._resets = False
         """True if the connection is reset, not closed, when everything is sent."""
         self._lingering: asyncio.TimerHandle | None = None
         self._reading_since_s: float | None = None
-        self._progress_s, self._unread_bytes = 0.0, 0
 
     # -------------------------------------------------------------- asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; with too many connections the first response is 503."""
         self._transport = transport  # type: ignore[assignment]
         self._outgoing.open(transport)  # type: ignore[arg-type]
         self.source = str((transport.get_extra_info("peername") or ("",))[0])
-        refusal = self._server.admit(self)
-        if refusal is not None:
-            self._refuse(refusal)
+        self._server.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Release everything: nothing can be sent any more."""
@@ -101,13 +95,11 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Stop writing: the client does not read fast enough."""
         self._outgoing.is_full = True
-        self._progress_s, self._unread_bytes = self._server.time_s(), self._outgoing.unread_bytes
 
     def resume_writing(self) -> None:
         """Go on writing: the client has caught up."""
         self._outgoing.is_full = False
         self._outgoing.go_on()
-        self._note_unread()
         if self._outgoing.is_full:
             return
         if self._closes_after_out and not self._out:
@@ -201,8 +193,7 @@ class Connection(asyncio.Protocol):
             return
         if out:
             self._outgoing.send(out)
-            if self._outgoing.unread_bytes or self._has_unread:
-                self._note_unread()
+            self._require_reader()
         if self._closes_after_out and not self._outgoing.is_waiting:
             self._close()
         elif self._waiting or self._refusal or self._owes_continue:
@@ -220,7 +211,7 @@ class Connection(asyncio.Protocol):
             self.write(chunk)
         elif self._transport is not None:
             self._outgoing.send([chunk])
-            self._note_unread()
+            self._require_reader()
 
     def when_writable(self, call: Callable[[], None]) -> None:
         """Call `call` soon, once the client has read most of what it was sent.
@@ -245,25 +236,13 @@ class Connection(asyncio.Protocol):
     # -------------------------------------------------------------- ends
 
     def check(self, now_s: float) -> None:
-        """Enforce the time limits: refuse a slow request, drop a client that stopped reading.
-
-        Watches may be slow, within the limits on unread bytes.
-        """
-        limits = self._server.limits
+        """Refuse a slow request."""
         since_s = self._reading_since_s
-        if since_s is not None and now_s - since_s > limits.request_timeout_s:
+        if since_s is not None and now_s - since_s > self._server.limits.request_timeout_s:
             self._reading_since_s = None
             self._refuse(
                 status_errors.StatusError(408, "Timeout", "the request did not come in time")
             )
-        elif self._outgoing.is_full and self._watch is None and self._has_stalled(now_s):
-            self.abort()
-
-    def _has_stalled(self, now_s: float) -> bool:
-        unread = self._outgoing.unread_bytes
-        if unread < self._unread_bytes:
-            self._progress_s, self._unread_bytes = now_s, unread
-        return now_s - self._progress_s > self._server.limits.stall_timeout_s
 
     def finish(self) -> None:
         """End the connection after the current request or watch: the server stops."""
@@ -299,7 +278,8 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.close()
 
-    def _note_unread(self) -> None:
-        unread = self._outgoing.unread_bytes
-        self._has_unread = unread > 0
-        self._server.unread.note(self, unread, watches=self._watch is not None)
+    def _require_reader(self) -> None:
+        """Drop the client of a watch that leaves too much unread."""
+        limit = self._server.limits.watch_unread_bytes_max
+        if self._watch is not None and self._outgoing.unread_bytes > limit:
+            self.abort()

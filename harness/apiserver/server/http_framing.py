@@ -29,7 +29,8 @@ _REASONS = {
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-_WARNINGS_CHARACTERS_MAX, _WARNING_CHARACTERS_MAX = 4096, 256
+_WARNINGS_MAX = 16
+"""Maximum number of warnings of a response; some clients accept few headers."""
 _KEPT_BYTES_MAX = 1024 * 1024
 
 
@@ -55,15 +56,8 @@ def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
 
 
 def shortened(warnings: Sequence[str]) -> list[str]:
-    """Return each warning once; if they are too long together, cut each and keep what fits.
-
-    After k8s.io/apiserver/pkg/endpoints/filters/warning.go.
-    """
-    texts = list(dict.fromkeys(warnings))
-    if sum(map(len, texts)) <= _WARNINGS_CHARACTERS_MAX:
-        return texts
-    count = _WARNINGS_CHARACTERS_MAX // _WARNING_CHARACTERS_MAX
-    return [text[:_WARNING_CHARACTERS_MAX] for text in texts[:count]]
+    """Return each of the first warnings once."""
+    return list(dict.fromkeys(warnings))[:_WARNINGS_MAX]
 
 
 def warning(text: str) -> bytes:

@@ -2,12 +2,10 @@
 
 import dataclasses
 import functools
-import re
 from collections.abc import Callable
 
 import httptools
 
-from harness.apiserver.codec import memoization
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
 
@@ -15,12 +13,8 @@ BODY_BYTES_MAX = 3 * 1024 * 1024
 """Maximum size of a body; 413 when exceeded."""
 HEADER_BYTES_MAX = 64 * 1024
 """Maximum size of the URL and all headers together; 431 when exceeded."""
-_SINGLE = frozenset({"authorization", "content-type", "host", "transfer-encoding"})
-"""Headers that may be sent only once, else 400. Of others the first value counts, as in Go."""
 _IGNORED_UPGRADES = frozenset({"h2c"})
 """Upgrades to ignore: Java's HttpClient offers h2c with its first request and accepts HTTP/1.1."""
-_host = re.compile(r"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
-"""The bytes that Go allows in a Host header."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -110,13 +104,10 @@ class RequestParser:
         if self._has_head:
             return
         key = _key(name)
-        if key in self._headers or (key == "authorization" and self._authorization is not None):
-            if key in _SINGLE:
-                raise status_errors.bad_request(f"expected one {key} header, got more")
-        elif key == "authorization":
+        if key == "authorization":
             self._authorization = value
         else:
-            self._headers[key] = value.decode("latin-1")
+            self._headers.setdefault(key, value.decode("latin-1"))
 
     def on_headers_complete(self) -> None:
         """Reject a request that cannot be served before its body is read."""
@@ -125,8 +116,8 @@ class RequestParser:
         if self._is_upgrade:
             _require_ignored(self._headers.get("upgrade", ""))
             return
-        version, headers = self._parser.get_http_version(), self._headers
-        self._is_newest = _judge(version, headers.get("host"), headers.get("transfer-encoding"))
+        headers = self._headers
+        self._is_newest = self._parser.get_http_version() == "1.1"
         if int(headers.get("content-length") or 0) > BODY_BYTES_MAX:
             raise status_errors.too_large(BODY_BYTES_MAX)
         if self._is_newest and headers.get("expect", "").lower() == "100-continue":
@@ -167,7 +158,7 @@ class RequestParser:
             raise status_errors.StatusError(431, "", "the request's headers are too large")
 
 
-@memoization.small_text(1024)
+@functools.lru_cache(1024)
 def _key(name: bytes) -> str:
     """Return a header's name in lower case, cached because clients use few names."""
     return name.decode("latin-1").lower()
@@ -178,34 +169,3 @@ def _require_ignored(upgrade: str) -> None:
     wanted = {token.strip().lower() for token in upgrade.split(",")}
     if not wanted <= _IGNORED_UPGRADES:
         raise status_errors.bad_request("upgrades are not served")
-
-
-@functools.lru_cache(maxsize=1024)
-def _judge(version: str, host: str | None, encoding: str | None) -> bool:
-    """Return whether this is HTTP/1.1, from its version, Host and Transfer-Encoding.
-
-    Cached because clients send the same values. Raises StatusError 400, 501 or 505.
-    """
-    if version not in ("1.0", "1.1"):
-        raise status_errors.StatusError(
-            505, "", f"expected HTTP/1.1 or HTTP/1.0, got HTTP/{version}"
-        )
-    is_newest = version == "1.1"
-    if host is None and is_newest:  # RFC 9112, 3.2
-        raise status_errors.bad_request("missing required Host header")
-    if host is not None and not _host.fullmatch(host):
-        raise status_errors.bad_request("malformed Host header")
-    if encoding is not None:
-        _require_chunked(encoding, is_known=is_newest)
-    return is_newest
-
-
-def _require_chunked(encoding: str, *, is_known: bool) -> None:
-    """Raise StatusError 501 for any transfer encoding but `chunked`; 400 for any with HTTP/1.0.
-
-    See RFC 9112, 6.1.
-    """
-    if not is_known:
-        raise status_errors.bad_request("expected no Transfer-Encoding header with HTTP/1.0")
-    if encoding.strip().lower() != "chunked":
-        raise status_errors.StatusError(501, "", f'unsupported transfer encoding: "{encoding}"')

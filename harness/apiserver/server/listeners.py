@@ -17,8 +17,6 @@ from harness.apiserver.server import connections, identities, servers
 BACKLOG = 1024
 TLS_HANDSHAKE_TIMEOUT_S = 10.0
 LOOPBACK = "127.0.0.1"
-_FILES_SPARE = 64
-"""File descriptors reserved for everything but connections."""
 
 
 def check_host(host: str, *, is_open: bool) -> None:
@@ -34,21 +32,10 @@ def check_host(host: str, *, is_open: bool) -> None:
         )
 
 
-def allow_connections(wanted: int, *, note: Callable[[str], None]) -> int:
-    """Raise the limit on open files and return how many connections it allows.
-
-    `note` gets a line if that is fewer than wanted.
-    """
-    files = wanted + _FILES_SPARE
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < files:
-        note(
-            f"the limit of {hard} open files allows {hard - _FILES_SPARE} connections, not {wanted}"
-        )
-        files = hard
-    if soft != resource.RLIM_INFINITY and soft < files:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
-    return files - _FILES_SPARE
+def allow_many_files() -> None:
+    """Raise the limit on open files, and so on connections, as far as this process may."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def listen(

@@ -1,10 +1,10 @@
 """The embedded API server as a process: start, serve until a signal, stop in order."""
 
 import asyncio
+import contextlib
 import dataclasses
 import functools
 import gc
-import os
 import pathlib
 import random
 import secrets
@@ -18,7 +18,7 @@ from harness import clocks, errors, processes, writing
 from harness.apiserver import persistence
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import feature_gates, resources
-from harness.apiserver.server import identities, listeners, server_limits, servers
+from harness.apiserver.server import identities, listeners, servers
 from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
@@ -64,7 +64,7 @@ class ServerOptions:
     """Gates of `feature_gates` to switch, as in kube-apiserver: `DRAListTypeAttributes=true`."""
     serves_faults: bool = False
     """True if the fault API is served."""
-    limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
+    limits: servers.Limits = dataclasses.field(default_factory=servers.Limits)
 
 
 def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
@@ -73,21 +73,11 @@ def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
     `note` gets lines for the user. Raises HarnessError if the server cannot start or go on.
     """
     listeners.check_host(options.host, is_open=options.is_open)
-    _require_outputs(options)
     _enable(options.runtime_config)
     feature_gates.choose(feature_gates.parse(options.feature_gates))
-    connections = listeners.allow_connections(options.limits.connections_max, note=note)
-    limits = dataclasses.replace(options.limits, connections_max=connections)
-    asyncio.run(_Process(dataclasses.replace(options, limits=limits), note).run())
+    listeners.allow_many_files()
+    asyncio.run(_Process(options, note).run())
     return 0
-
-
-def _require_outputs(options: ServerOptions) -> None:
-    require("kubeconfig", options.kubeconfig)
-    require("plain_kubeconfig", options.plain_kubeconfig)
-    require("read_only_kubeconfig", options.read_only_kubeconfig)
-    require("audit_log", options.audit_log)
-    require("ready_file", options.ready_file)
 
 
 def _enable(runtime_config: tuple[str, ...]) -> None:
@@ -127,18 +117,11 @@ class _Process:
             if self._options.data_dir is not None:
                 self._audit.begin_again(store.resource_version)
         server = self._make_server(store, identity)
-        listeners = await self._listen(server, identity)
-        _tame_garbage_collection()
-        if self._options.ready_file is not None:
-            with writing.explained(self._options.ready_file):
-                self._options.ready_file.parent.mkdir(parents=True, exist_ok=True)
-                processes.touch_ready(self._options.ready_file)
-        else:
-            path = self._options.kubeconfig
-            self._note(f"ready: kubectl --kubeconfig {path} get nodes; Ctrl-C ends the server")
-        await self._stopped.wait()
-        for listener in listeners:
-            listener.close()
+        plain, tls = await self._listen(server, identity)
+        with contextlib.closing(plain), contextlib.closing(tls):
+            self._publish(identity, plain, tls)
+            _tame_garbage_collection()
+            await self._stopped.wait()
         await server.stop(timeout_s=STOP_TIMEOUT_S)
         self._close()
 
@@ -220,25 +203,30 @@ class _Process:
             last_port=identity.tls_port,
             identity=identity.certificates,
         )
+        return plain, tls
+
+    def _publish(
+        self, identity: identities.ServerIdentity, plain: asyncio.Server, tls: asyncio.Server
+    ) -> None:
+        """Keep the ports, write the kubeconfigs, and say that the server is ready."""
+        options = self._options
         if options.data_dir is not None:
             ports = {"port": listeners.port_of(plain), "tls_port": listeners.port_of(tls)}
             identities.save(options.data_dir, msgspec.structs.replace(identity, **ports))
-        self._write_kubeconfigs(
-            identity, plain=listeners.address_of(plain), tls=listeners.address_of(tls)
-        )
-        return plain, tls
-
-    def _write_kubeconfigs(
-        self, identity: identities.ServerIdentity, *, plain: str, tls: str
-    ) -> None:
-        options = self._options
-        secure = identities.secure_cluster(tls, identity.authority)
+        secure = identities.secure_cluster(listeners.address_of(tls), identity.authority)
         identities.write(options.kubeconfig, secure, identity.token)
         if options.plain_kubeconfig is not None:
-            cluster = identities.plain_cluster(plain)
+            cluster = identities.plain_cluster(listeners.address_of(plain))
             identities.write(options.plain_kubeconfig, cluster, identity.token)
         if options.read_only_kubeconfig is not None:
             identities.write(options.read_only_kubeconfig, secure, identity.read_only_token)
+        if options.ready_file is not None:
+            with writing.explained(options.ready_file):
+                options.ready_file.parent.mkdir(parents=True, exist_ok=True)
+                processes.touch_ready(options.ready_file)
+        else:
+            path = options.kubeconfig
+            self._note(f"ready: kubectl --kubeconfig {path} get nodes; Ctrl-C ends the server")
 
 
 def _make_faults() -> injection.Faults:
@@ -252,29 +240,3 @@ def _tame_garbage_collection() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
-
-
-def require(option: str, path: pathlib.Path | None) -> None:
-    """Raise UnwritableError for a path at which no file can be written; `option` is its option."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise errors.UnwritableError(
-            f"expected a file for {option}, but {path} is a folder: name a file in it"
-        )
-    folder = _nearest(path.parent)
-    if not folder.is_dir():
-        raise errors.UnwritableError(
-            f"expected a file for {option}, got {path}, but {folder} is a file"
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise errors.UnwritableError(
-            f"expected to write {option} to {path}, but the folder {folder} cannot be written: "
-            "name another file, or change the mode of the folder"
-        )
-
-
-def _nearest(folder: pathlib.Path) -> pathlib.Path:
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return folder

@@ -153,7 +153,6 @@ class RequestLifecycle:
     def _watch(self, target: request_info.Target) -> None:
         if not self._incoming.takes_chunks:
             raise status_errors.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
-        self._server.require_room_for_watch()
         if self._may_be_hit("response"):
             self._inject("response", functools.partial(self._start_watch, target))
         else:

@@ -9,13 +9,14 @@ import asyncio
 import dataclasses
 import random
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Annotated, Protocol, cast
+
+import msgspec
 
 from harness.apiserver.endpoints import authentication, handlers
-from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_framing, server_limits, stale_reads
+from harness.apiserver.server import http_framing, stale_reads
 from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
@@ -95,6 +96,32 @@ CHECK_INTERVAL_S = 1.0
 """Time between two checks of the time limits of all connections."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits besides those on the size of a request, which are in `http_parsing`."""
+
+    request_timeout_s: float = 30.0
+    """Time limit for reading one request; 408 when exceeded."""
+    watch_unread_bytes_max: int = 32 * 1024 * 1024
+    """Maximum unread bytes of one watch; its connection is dropped when exceeded."""
+    roles_late_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Time after its start in which the server answers 403 to everyone, as kube-apiserver does
+    until its authorizer has read the roles."""
+
+
+class Client(Protocol):
+    """A connection, as the server uses it."""
+
+    def check(self, now_s: float) -> None:
+        """Enforce the time limit; `now_s` is the loop's clock."""
+
+    def finish(self) -> None:
+        """End the connection after the current request: the server stops."""
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+
+
 class Follower(Protocol):
     """A receiver of the commits of one resource."""
 
@@ -119,7 +146,7 @@ class ServerParts:
     audit: audit_log.AuditLog | None = None
     faults: injection.Faults | None = None
     """The faults; None: the fault API is not served."""
-    limits: server_limits.Limits = dataclasses.field(default_factory=server_limits.Limits)
+    limits: Limits = dataclasses.field(default_factory=Limits)
     on_failure: Callable[[OSError], None] | None = None
     """Called once if the journal or audit log cannot be written; no response is sent after that."""
 
@@ -146,7 +173,6 @@ class Server:
         self.turn = GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
         self.framer = http_framing.EventFramer()
-        self.unread = server_limits.Unread(parts.limits)
         self._parts = parts
         self._coin = coin
         self._loop = asyncio.get_running_loop()
@@ -154,8 +180,7 @@ class Server:
         self._is_controlling = False
         """True while the garbage collector works."""
         self._watches: dict[resources.ResourceType, set[Follower]] = {}
-        self._watch_count = 0
-        self._connections: set[server_limits.Client] = set()
+        self._connections: set[Client] = set()
         self._is_collecting = False
         self._has_failed = False
         self._gone = asyncio.Event()
@@ -190,18 +215,12 @@ class Server:
 
     # -------------------------------------------------------------- connections
 
-    def admit(self, client: server_limits.Client) -> status_errors.StatusError | None:
-        """Add a connection; return the 503 to refuse it with if there are too many."""
+    def admit(self, client: Client) -> None:
         self._connections.add(client)
-        if len(self._connections) > self.limits.connections_max:
-            why = f"the server serves at most {self.limits.connections_max} connections"
-            return status_errors.too_busy(503, "ServiceUnavailable", why, self.limits.retry_after_s)
-        return None
 
-    def leave(self, client: server_limits.Client) -> None:
+    def leave(self, client: Client) -> None:
         """Remove a connection that has ended."""
         self._connections.discard(client)
-        self.unread.note(client, 0, watches=False)
         if not self._connections:
             self._gone.set()
 
@@ -234,19 +253,10 @@ class Server:
     def add_watch(self, watch: Follower) -> None:
         """Offer every commit of its resource to the watch from now on."""
         self._watches.setdefault(watch.resource_key, set()).add(watch)
-        self._watch_count += 1
 
     def remove_watch(self, watch: Follower) -> None:
         """Stop offering commits to the watch."""
-        followers = self._watches.get(watch.resource_key, set())
-        self._watch_count -= watch in followers
-        followers.discard(watch)
-
-    def require_room_for_watch(self) -> None:
-        """Raise StatusError 429 if there are too many watches."""
-        if self._watch_count >= self.limits.watches_max:
-            why = "Too many requests, please try again later."
-            raise status_errors.too_busy(429, "TooManyRequests", why, self.limits.retry_after_s)
+        self._watches.get(watch.resource_key, set()).discard(watch)
 
     # -------------------------------------------------------------- commits
 

@@ -5,7 +5,6 @@ of the server.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
@@ -16,28 +15,6 @@ SELECTORS_MAX = 32
 """Selectors of one request or class."""
 BYTES_MAX = 10 * 1024
 """Size of one expression, in bytes."""
-TOTAL_CHARACTERS_MAX = 24 * 1024
-"""Total length of the expressions of one claim or class; kube-apiserver has no such limit."""
-
-
-def total_length(spec: Document, at: str) -> Iterator[Cause]:
-    """Limit the total length of the expressions of a claim or class, which bounds compile time."""
-    size = sum(len(text) for text in _expressions(spec))
-    if size > TOTAL_CHARACTERS_MAX:
-        why = f"the CEL expressions have {size} characters, at most {TOTAL_CHARACTERS_MAX} are compiled"
-        yield field_errors.forbidden(at, why)
-
-
-def _expressions(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, list):
-            waiting.extend(here)
-        elif isinstance(here, dict):
-            waiting.extend(here.values())
-            if isinstance(text := here.get("expression"), str):
-                yield text
 
 
 def selector_list(documents: list[Document], at: str, *, stored: bool = False) -> Iterator[Cause]:

@@ -27,9 +27,6 @@ def device_class(document: Document, old: Document | None = None) -> Iterator[Ca
     same_selectors = old is not None and field_rules.semantically_equal(
         selectors, before.get("selectors") or []
     )
-    if too_long := list(cel_selectors.total_length(spec, "spec")):
-        yield from too_long
-        return
     yield from cel_selectors.selector_list(selectors, "spec.selectors", stored=same_selectors)
     same_configs = old is not None and field_rules.semantically_equal(
         configs, before.get("config") or []

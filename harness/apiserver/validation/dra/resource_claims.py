@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from harness.apiserver.codec import memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.cel import cel_selectors
 from harness.apiserver.validation.dra import device_classes, device_requests, dra_names
 from harness.apiserver.validation.field import field_rules, object_meta
 
@@ -76,9 +74,6 @@ def _results(document: Document) -> list[Document]:
 
 
 def _spec(spec: Document, at: str) -> Iterator[Cause]:
-    if too_long := list(cel_selectors.total_length(spec, at)):
-        yield from too_long
-        return
     devices, at = spec.get("devices") or {}, f"{at}.devices"
     requests = devices.get("requests") or []
     yield from field_rules.unique_items(
@@ -125,5 +120,5 @@ def _same_spec(document: Document, old: Document) -> Iterator[Cause]:
         yield field_errors.immutable("spec", document.get("spec"))
 
 
-_claim_spec = memoization.small_documents(lambda spec: _spec(spec, "spec"))
-_template_spec = memoization.small_documents(lambda spec: _spec(spec, "spec.spec"))
+_claim_spec = field_rules.cached(lambda spec: _spec(spec, "spec"))
+_template_spec = field_rules.cached(lambda spec: _spec(spec, "spec.spec"))

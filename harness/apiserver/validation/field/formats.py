@@ -3,11 +3,11 @@
 Functions of the type `Problems` return error messages for a string, none if it is valid.
 """
 
+import functools
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.apiserver.codec import memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import object_names
@@ -85,19 +85,19 @@ def check_required(at: str, value: str | None, problems: Problems) -> list[Cause
     return check(at, value, problems) if value else [field_errors.required(at)]
 
 
-@memoization.small_text(CACHE_SIZE)
+@functools.lru_cache(CACHE_SIZE)
 def subdomain(value: str) -> tuple[str, ...]:
     """Validate an RFC 1123 subdomain."""
     return tuple(object_names.subdomain_problems(value))
 
 
-@memoization.small_text(CACHE_SIZE)
+@functools.lru_cache(CACHE_SIZE)
 def label(value: str) -> tuple[str, ...]:
     """Validate an RFC 1123 label."""
     return tuple(object_names.label_problems(value))
 
 
-@memoization.small_text(CACHE_SIZE)
+@functools.lru_cache(CACHE_SIZE)
 def qualified_name(value: str) -> tuple[str, ...]:
     """Validate a qualified name, such as a label key: a name with an optional `domain/` prefix."""
     prefix, slash, name = value.rpartition("/")
@@ -116,7 +116,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-@memoization.small_text(CACHE_SIZE)
+@functools.lru_cache(CACHE_SIZE)
 def label_value(value: str) -> tuple[str, ...]:
     problems = []
     if len(value) > _NAME_MAX:

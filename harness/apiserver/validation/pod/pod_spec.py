@@ -7,7 +7,6 @@ DNS, readiness gates, namespaces of the host.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from harness.apiserver.codec import memoization
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -233,7 +232,7 @@ _NAMES: dict[str, formats.Problems] = {
     "priorityClassName": formats.subdomain,
     "runtimeClassName": formats.subdomain,
 }
-_pod_spec = memoization.small_documents(_spec)
+_pod_spec = field_rules.cached(_spec)
 
 
 _ENUMS = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.codec import json_codec
-from harness.apiserver.managedfields import apply_merge, server_side_apply
+from harness.apiserver.managedfields import server_side_apply
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.scheme import resources
 from tests.support import cases
@@ -220,10 +220,3 @@ def test_configurations_that_do_not_fit_their_type(
     text = f"failed to create typed patch object (/; /v1, Kind=ConfigMap): {problem}"
     with refuses(500, "", text):
         server_side_apply.read(R.CONFIGMAPS, body)
-
-
-def test_a_configuration_may_have_a_few_thousand_fields(apply: Applier, refuses: Any) -> None:
-    data = {f"k{number}": "v" for number in range(apply_merge.FIELDS_MAX - 10)}
-    assert len(apply(config(**data), "one")["data"]) == len(data)
-    with refuses(413, "RequestEntityTooLarge", "at most 3000 fields"):
-        apply(config(**data, **{f"x{number}": "v" for number in range(10)}), "one")

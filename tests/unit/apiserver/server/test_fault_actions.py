@@ -17,7 +17,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.server import (
     connections,
     identities,
-    server_limits,
+    servers,
     stale_reads,
     watch_streams,
 )
@@ -425,7 +425,7 @@ def test_initial_objects_are_not_hit(faulty: Any) -> None:
 def test_a_watch_that_is_too_far_behind_is_dropped(
     serve: Callable[..., Any], clock: faulty_servers.Clock
 ) -> None:
-    limits = server_limits.Limits(watch_unread_bytes_max=2_000)
+    limits = servers.Limits(watch_unread_bytes_max=2_000)
     live = serve(make_parts=lambda: dataclasses.replace(clock.parts(), limits=limits))
     lag(live)
     with RawWatch(live) as watch:
