@@ -31,8 +31,8 @@ _RESOURCES = {
     materials.TEMPLATE: apis.CLAIM_TEMPLATES,
     materials.POD_GROUP: apis.POD_GROUPS,
 }
-_UNDECODED = " cannot be handled as "
-"""Words of the API server about fields that are unknown, or have another type."""
+_UNDECODED = "not a "
+"""How the API server begins about fields that are unknown, or have another type."""
 _METADATA = ("labels", "annotations")
 
 
@@ -102,7 +102,7 @@ def _problem_of_pods(server: pool_objects.Server, manifest: sources.Manifest) ->
     obj, place = manifest.obj, workload_kinds.TEMPLATES[manifest.kind]
     resource = materials.WORKLOADS[manifest.kind]
     why = _asked(server, resource, {**obj, "apiVersion": resource.api_version})
-    if _UNDECODED in why:
+    if why.startswith(_UNDECODED):
         return why
     if not workload_kinds.value(obj, f"{place}.spec.containers".lstrip(".")):
         raise manifest.error("expected pods with containers, got none", field=f"{place}.spec")

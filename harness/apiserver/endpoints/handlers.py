@@ -125,7 +125,7 @@ class Handler:
         target, options, document = request.target, request.options, request.document
         preconditions.require_name(document, target.name)
         if self._is_created_by_update(target):
-            preconditions.require_none(target.resource, target.namespace, target.name, document)
+            preconditions.require_none(target.resource, target.name, document)
             return self._create(request)
         stored = self._store.update(
             target.resource,

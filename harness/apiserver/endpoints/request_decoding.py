@@ -19,10 +19,9 @@ from harness.apiserver.managedfields import server_side_apply
 from harness.apiserver.patch import json_patches
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import request_objects, request_patches
+from harness.apiserver.serializer import request_objects
 
 _APPLY = "application/apply-patch+yaml"
-_STRATEGIC = "application/strategic-merge-patch+json"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": lambda _, document, patch: json_patches.json_patch(
         document, patch
@@ -30,7 +29,11 @@ _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]]
     "application/merge-patch+json": lambda _, document, patch: json_patches.merge_patch(
         document, patch
     ),
-    _STRATEGIC: json_patches.strategic_patch,
+    "application/strategic-merge-patch+json": lambda resource, document, patch: {
+        **json_patches.strategic_patch(resource, document, patch),
+        "apiVersion": resource.api_version,  # it does not change the kind, whatever it names
+        "kind": resource.kind,
+    },
 }
 _SERVED = ("binding", "eviction")
 """The subresources that are served, besides those whose bodies carry the whole object."""
@@ -108,12 +111,11 @@ def _change(
 ) -> resource_requests.Change:
     """Return the change that a patch makes. Raises 400 if the patch cannot be decoded."""
     resource, apply = target.body_type, _PATCHES[content_type]
-    is_text = content_type != _STRATEGIC
-    patch, problems = request_patches.decode(body, validation, is_text=is_text)
+    patch = request_objects.parse(body)
 
     def change(document: Document) -> Document:
         changed = apply(resource, document, patch)
-        return request_patches.patched(changed, resource, validation, problems, is_text=is_text)
+        return request_objects.patched(changed, resource, validation)
 
     return change
 

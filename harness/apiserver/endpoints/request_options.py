@@ -16,7 +16,6 @@ from harness.apiserver.serializer import (
     decoding,
     protobuf,
     request_objects,
-    strict_decoding,
     yaml_bodies,
 )
 
@@ -164,19 +163,11 @@ def _deletion_causes(given: Document) -> list[Cause]:
 
 
 def _decode(body: bytes) -> Document:
-    try:
-        given = json_codec.decode(body)
-    except (ValueError, RecursionError) as error:
-        why = f"couldn't get version/kind; json parse error: {error}"
-        raise status_errors.bad_request(why) from error
     kind = api_types.of_kind("", "v1", "DeleteOptions")
-    if not isinstance(given, dict):
-        what = strict_decoding.JSON_NAMES.get(type(given), "null")
-        raise status_errors.bad_request(f"expected DeleteOptions, got {what}")
     try:
-        options: Document = decoding.read(kind, given, decoding.Tally())
-    except decoding.MismatchError:
-        raise status_errors.bad_request(strict_decoding.mismatch(kind, given)) from None
+        options: Document = decoding.read(kind, request_objects.parse(body), decoding.Tally())
+    except decoding.MismatchError as error:
+        raise status_errors.bad_request(f"not DeleteOptions: {error}") from error
     return options
 
 

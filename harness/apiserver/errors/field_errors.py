@@ -1,12 +1,12 @@
-"""Field errors, with the texts of Kubernetes.
+"""Field errors; `at` is the path of the field.
 
-After k8s.io/apimachinery/pkg/util/validation/field/errors.go. `at` is the path of the field.
+After k8s.io/apimachinery/pkg/util/validation/field/errors.go.
 """
 
 import dataclasses
 from collections.abc import Sequence
 
-from harness.apiserver.codec import go_values
+from harness.apiserver.codec import json_codec
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,12 +26,16 @@ class Cause:
         return {"reason": self.reason, "message": self.message, "field": self.field}
 
 
+def _shown(value: object) -> str:
+    return json_codec.encode(value).decode()
+
+
 _OMITTED = '"<value omitted>"'
 
 
 def invalid(at: str, value: object, why: str) -> Cause:
     """Report a malformed or forbidden value."""
-    return invalid_value(at, go_values.shown(value), why)
+    return invalid_value(at, _shown(value), why)
 
 
 def invalid_value(at: str, text: str, why: str) -> Cause:
@@ -51,17 +55,17 @@ def immutable(at: str, value: object) -> Cause:
 
 def duplicate(at: str, value: object) -> Cause:
     """Report a value that occurs more than once."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {go_values.shown(value)}", at)
+    return Cause("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at)
 
 
 def duplicate_because(at: str, value: object, why: str) -> Cause:
     """Report a value that occurs more than once, and why it counts as equal."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {go_values.shown(value)}: {why}", at)
+    return Cause("FieldValueDuplicate", f"Duplicate value: {_shown(value)}: {why}", at)
 
 
 def not_found(at: str, value: object, why: str = "") -> Cause:
     """Report a reference to something that does not exist."""
-    text = f"Not found: {go_values.shown(value)}"
+    text = f"Not found: {_shown(value)}"
     return Cause("FieldValueNotFound", f"{text}: {why}" if why else text, at)
 
 
@@ -77,8 +81,8 @@ def too_long(at: str, bytes_max: int) -> Cause:
 
 def unsupported(at: str, value: object, known: Sequence[str]) -> Cause:
     """Report a value outside an enumeration."""
-    names = ", ".join(go_values.quoted(name) for name in known)
-    message = f"Unsupported value: {go_values.shown(value)}: supported values: {names}"
+    names = ", ".join(map(_shown, known))
+    message = f"Unsupported value: {_shown(value)}: supported values: {names}"
     return Cause("FieldValueNotSupported", message, at)
 
 

@@ -13,7 +13,6 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.patch import strategic_merge
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import strict_decoding
 
 OPERATIONS_MAX = 10_000
 """Maximum number of operations in a patch."""
@@ -28,25 +27,11 @@ class InapplicableError(Exception):
 
 def require_operations(patch: Any) -> None:
     """Raise 400 if the patch is not a list of objects, 413 if it has too many operations."""
-    if not isinstance(patch, list):
-        raise undecodable(patch, "[]handlers.jsonPatchOp")
-    for item in patch:
-        if not isinstance(item, dict):
-            raise undecodable(item, "handlers.jsonPatchOp")
+    if not isinstance(patch, list) or not all(isinstance(item, dict) for item in patch):
+        raise status_errors.bad_request("expected a JSON patch, which is a list of objects")
     if len(patch) > OPERATIONS_MAX:
-        why = (
-            f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(patch)}"
-        )
-        raise status_errors.StatusError(
-            413, "RequestEntityTooLarge", f"Request entity too large: {why}"
-        )
-
-
-def undecodable(value: Any, go_type: str) -> status_errors.StatusError:
-    """Return 400 for a patch whose JSON does not fit Go's type."""
-    what = strict_decoding.JSON_NAMES.get(type(value), "null")
-    why = f"json: cannot unmarshal {what} into Go value of type {go_type}"
-    return status_errors.bad_request(f"error decoding patch: {why}")
+        why = f"a JSON patch may have at most {OPERATIONS_MAX} operations"
+        raise status_errors.StatusError(413, "RequestEntityTooLarge", why)
 
 
 def apply(document: Any, patch: Sequence[dict[str, Any]]) -> Any:
@@ -86,10 +71,7 @@ class _Application:
         data = json_codec.encode(self._get(_pointer(operation, "from")))
         self._copied_bytes += len(data)
         if self._copied_bytes > COPIED_BYTES_MAX:
-            raise InapplicableError(
-                "Unable to complete the copy, the accumulated size increase of copy is "
-                f"{self._copied_bytes}, exceeding the limit {COPIED_BYTES_MAX}"
-            )
+            raise InapplicableError(f"more than {COPIED_BYTES_MAX} bytes would be copied")
         self._add(_pointer(operation, "path"), json_codec.decode(data))
 
     def _do_move(self, operation: dict[str, Any]) -> None:
@@ -211,18 +193,12 @@ def json_patch(document: Document, patch: Any) -> Document:
     try:
         return _object(apply(document, patch))
     except InapplicableError as error:
-        # The message is that of kube-apiserver, which does not return the reason either.
-        message = "the server rejected our request due to an error in our request"
-        raise status_errors.StatusError(422, "Invalid", message, {}) from error
+        raise status_errors.StatusError(422, "Invalid", f"the patch fails: {error}", {}) from error
 
 
 def merge_patch(document: Document, patch: Any) -> Document:
     """Return the document with a JSON merge patch (RFC 7386) applied. Raises 400."""
-    if patch is None:
-        raise status_errors.bad_request("Invalid JSON Patch")
-    if not isinstance(patch, dict):
-        raise undecodable(patch, "map[string]interface {}")
-    return _object(_merge(document, patch))
+    return _object(_merge(document, _object(patch)))
 
 
 def strategic_patch(resource: resources.ResourceType, document: Document, patch: Any) -> Document:

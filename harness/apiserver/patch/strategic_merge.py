@@ -15,7 +15,7 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver.codec import go_values, json_codec
+from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
@@ -41,7 +41,7 @@ def _object(kind: api_types.Type, old: Any, change: Document) -> Document:
         case "delete":
             return {}
         case other:
-            raise _broken(f"unknown patch type: {other} in map: {go_values.plain(change)}")
+            raise _broken(f"unknown patch type: {other}")
     merged = dict(old) if isinstance(old, dict) else {}
     if isinstance(names := change.get("$retainKeys"), list):
         retained = {name for name in names if isinstance(name, str)}
@@ -132,9 +132,7 @@ def _identity(field: api_types.Field) -> Identity:
 
     def of(item: Any) -> Any:
         if not isinstance(item, dict) or key not in item:
-            raise _broken(
-                f"map: {go_values.plain(item)} does not contain declared merge key: {key}"
-            )
+            raise _broken(f"an item of the patch does not have its merge key: {key}")
         return _hashable(item[key])
 
     return of
@@ -172,10 +170,7 @@ def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> No
     keys = [identity(item) for item in items]
     rest = iter(ordered_keys)
     if not all(key in rest for key in keys):
-        raise _broken(
-            f"The order in patch list:\n{go_values.plain(items)}\n "
-            f"doesn't match $setElementOrder list:\n{go_values.plain(order)}\n"
-        )
+        raise _broken("the order in the patch does not match its $setElementOrder")
 
 
 def _ordered(

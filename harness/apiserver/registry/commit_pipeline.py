@@ -179,14 +179,12 @@ def check_update(
 ) -> None:
     """Raise StatusError 422 if a changed object, in its stored form, is invalid."""
     meta = document["metadata"]
-    changed = list(object_meta.changed(meta, old["metadata"]))
     causes = [
         *object_meta.finalizers_of(meta),
-        *changed,
         *strategy.authorize_update(
             document, old, subresource=subresource, namespace_labels=namespace_labels
         ),
-        *changed,
+        *object_meta.changed(meta, old["metadata"]),
         *object_meta.known_finalizers(strategy.resource, meta),
         *strategy.validate_update(document, old, subresource=subresource),
     ]

@@ -59,8 +59,8 @@ def require_patchable(
     require_name(document, old.name)
     meta = require_same(resource, old, document)
     if meta.get("uid") not in (None, "", old.uid):
-        causes = [field_errors.immutable("metadata.uid", meta["uid"])] * 2
-        raise status_errors.invalid(resource, old.name, causes)
+        cause = field_errors.immutable("metadata.uid", meta["uid"])
+        raise status_errors.invalid(resource, old.name, [cause])
     if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
         raise status_errors.stale(resource, old.name)
 
@@ -85,7 +85,7 @@ def require_uid(
 ) -> None:
     """Raise StatusError 409 if the metadata has the uid of another object."""
     if meta.get("uid") not in (None, "", old.uid):
-        raise _mismatch(resource, (old.namespace, old.name), "UID", meta["uid"], old.uid)
+        raise _mismatch(resource, old.name, "UID", meta["uid"], old.uid)
 
 
 def require_version(
@@ -114,9 +114,7 @@ def require(resource: resources.ResourceType, old: stored_objects.Stored, meta: 
     require_uid(resource, old, meta)
     version = meta.get("resourceVersion")
     if version not in (None, "", str(old.resource_version)):
-        raise _mismatch(
-            resource, (old.namespace, old.name), "ResourceVersion", version, old.resource_version
-        )
+        raise _mismatch(resource, old.name, "ResourceVersion", version, old.resource_version)
 
 
 def require_for_deletion(
@@ -125,24 +123,16 @@ def require_for_deletion(
     """Raise StatusError 409 if the object has another uid or resourceVersion than expected."""
     uid, version = expected.get("uid"), expected.get("resourceVersion")
     if uid is not None and uid != old.uid:
-        why = (
-            f"the UID in the precondition ({uid}) does not match the UID in record "
-            f"({old.uid}). The object might have been deleted and then recreated"
-        )
+        why = f"expected an object of uid {uid}, which it does not have: it has {old.uid}"
     elif version is not None and version != str(old.resource_version):
-        why = (
-            f"the ResourceVersion in the precondition ({version}) does not match the "
-            f"ResourceVersion in record ({old.resource_version}). The object might have been modified"
-        )
+        why = f"expected resourceVersion {version}, but it has {old.resource_version}"
     else:
         return
     named = dataclasses.replace(resource, plural=resource.kind)  # as upstream names it here
     raise status_errors.conflict(named, old.name, why)
 
 
-def require_none(
-    resource: resources.ResourceType, namespace: str, name: str, document: Document
-) -> None:
+def require_none(resource: resources.ResourceType, name: str, document: Document) -> None:
     """Turn an update of an object that does not exist into its creation, in place.
 
     Raises StatusError 400 if it has another name, 409 if it has a uid.
@@ -150,7 +140,7 @@ def require_none(
     meta = document["metadata"]
     _require_same_name(meta, name)
     if uid := meta.get("uid"):
-        raise _mismatch(resource, (namespace, name), "UID", uid, "")
+        raise _mismatch(resource, name, "UID", uid, "")
     meta.pop("resourceVersion", None)
 
 
@@ -169,13 +159,9 @@ def _require_same_name(meta: Document, name: str) -> None:
 
 
 def _mismatch(
-    resource: resources.ResourceType, key: tuple[str, str], what: str, expected: Any, actual: Any
+    resource: resources.ResourceType, name: str, what: str, expected: Any, actual: Any
 ) -> status_errors.StatusError:
-    folder = "minions" if resource is resources.NODES else resource.plural
-    path = "/".join(part for part in ("/registry", folder, *key) if part)
     why = (
-        f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {expected}, "
-        f"{what} in object meta: {actual}"
+        f"Precondition failed: {what} in precondition: {expected}, {what} in object meta: {actual}"
     )
-    return status_errors.conflict(resource, key[1], why)
+    return status_errors.conflict(resource, name, why)

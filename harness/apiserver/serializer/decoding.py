@@ -2,38 +2,43 @@
 
 Unknown fields are dropped, `null` means unset, empty fields with `omitempty` are left out and other
 unset fields are written with their zero value; times, quantities and bytes get their canonical
-form. Each type is compiled once, into a function that walks a value without tracking paths. If the
-value has problems, `strict_decoding` walks it again to describe them.
+form. Each type is compiled once, into a function that walks a value without tracking paths.
+`unknown_fields` walks a document again to name what the first walk has counted.
 """
 
 import binascii
 import dataclasses
 import functools
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.apiserver.scheme import api_types, quantities, timestamps
 from harness.apiserver.scheme.json_document import Document
 
-_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=\r\n]")
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 
 
 class MismatchError(ValueError):
-    """A value does not fit its type.
+    """A value does not fit its type."""
 
-    The message is that of Go's parser of the type if it has one (quantities, times), else empty.
-    """
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self._why = why
+        self._path: list[str] = []
+
+    def add(self, name: str) -> None:
+        """Add the name of the field that the value, or what contains it, is in."""
+        self._path.append(name)
+
+    def __str__(self) -> str:
+        return f"{'.'.join(reversed(self._path))}: {self._why}" if self._path else self._why
 
 
 @dataclasses.dataclass(slots=True)
 class Tally:
     """Counts of a walk through a document."""
 
-    keys: int = 0
-    """Number of keys in all objects; a duplicate key counts once."""
     unknown: int = 0
     """Number of fields that the types do not have."""
 
@@ -92,20 +97,23 @@ def _object_reader(kind: api_types.Type) -> Reader:
     def read_object(value: Any, tally: Tally) -> Any:
         nonlocal layout
         if not isinstance(value, dict):
-            raise MismatchError
-        if layout is None:
-            layout = _Layout(kind)  # compiled on first use, because types may be recursive
+            raise _mismatch("an object", value)
+        layout = layout or _Layout(kind)  # compiled on first use, because types may be recursive
         plans = layout.plans
-        tally.keys += len(value)
         normalized = layout.constants.copy()
-        for name, child in value.items():
-            if (plan := plans.get(name)) is None:
-                tally.unknown += 1
-            elif child is not None:
-                plain, read_child, keep_zero = plan
-                result = child if type(child) is plain else read_child(child, tally)
-                if result or keep_zero:
-                    normalized[name] = result
+        name = ""
+        try:
+            for name, child in value.items():
+                if (plan := plans.get(name)) is None:
+                    tally.unknown += 1
+                elif child is not None:
+                    plain, read_child, keep_zero = plan
+                    result = child if type(child) is plain else read_child(child, tally)
+                    if result or keep_zero:
+                        normalized[name] = result
+        except MismatchError as error:
+            error.add(name)
+            raise
         for name, zero in layout.structs:
             if name not in normalized:
                 normalized[name] = zero()
@@ -120,7 +128,7 @@ def _list_reader(kind: api_types.Type) -> Reader:
 
     def read_list(value: Any, tally: Tally) -> Any:
         if not isinstance(value, list):
-            raise MismatchError
+            raise _mismatch("a list", value)
         return [
             child if type(child) is plain else zero() if child is None else read_item(child, tally)
             for child in value
@@ -135,8 +143,7 @@ def _map_reader(kind: api_types.Type) -> Reader:
 
     def read_map(value: Any, tally: Tally) -> Any:
         if not isinstance(value, dict):
-            raise MismatchError
-        tally.keys += len(value)
+            raise _mismatch("an object", value)
         return {
             key: child
             if type(child) is plain
@@ -158,28 +165,14 @@ def _item(kind: api_types.Type) -> api_types.Type:
 # ------------------------------------------------------------------ values
 
 
-def _read_any(value: Any, tally: Tally) -> Any:
-    tally.keys += count_keys(value)
-    return value
-
-
-def count_keys(value: Any) -> int:
-    """Return the number of keys of all objects in a decoded document, at any depth."""
-    count, waiting = 0, [value]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, dict):
-            count += len(here)
-            waiting.extend(here.values())
-        elif isinstance(here, list):
-            waiting.extend(here)
-    return count
+def _mismatch(expected: str, value: Any) -> MismatchError:
+    return MismatchError(f"expected {expected}, got {type(value).__name__}")
 
 
 def _scalar_reader(expected: type) -> Reader:
     def read_scalar(value: Any, _: Tally) -> Any:
         if type(value) is not expected:
-            raise MismatchError
+            raise _mismatch(f"a {expected.__name__}", value)
         return value
 
     return read_scalar
@@ -190,7 +183,7 @@ def _integer_reader(kind: api_types.Type) -> Reader:
 
     def read_integer(value: Any, _: Tally) -> Any:
         if type(value) is not int or value not in allowed:
-            raise MismatchError
+            raise _mismatch(f"an {kind.format or 'int64'}", value)
         return value
 
     return read_integer
@@ -198,14 +191,14 @@ def _integer_reader(kind: api_types.Type) -> Reader:
 
 def _read_number(value: Any, _: Tally) -> Any:
     if type(value) not in (int, float):
-        raise MismatchError
+        raise _mismatch("a number", value)
     return value
 
 
 def _read_int_or_string(value: Any, _: Tally) -> Any:
     if type(value) is str or (type(value) is int and value in _INT32):
         return value
-    raise MismatchError
+    raise _mismatch("a string or an int32", value)
 
 
 def _read_quantity(value: Any, _: Tally) -> Any:
@@ -219,31 +212,18 @@ def _read_quantity(value: Any, _: Tally) -> Any:
 
 def _read_bytes(value: Any, _: Tally) -> Any:
     if type(value) is not str:
-        raise MismatchError
+        raise _mismatch("base64", value)
     try:
-        return _canonical_base64(value)
+        decoded = binascii.a2b_base64(value.replace("\n", "").replace("\r", ""), strict_mode=True)
     except ValueError as error:
-        raise MismatchError(f"illegal base64 data at input byte {_first_wrong(value)}") from error
-
-
-def _canonical_base64(text: str) -> str:
-    decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
+        raise MismatchError(f"expected base64: {error}") from error
     return binascii.b2a_base64(decoded, newline=False).decode()
-
-
-def _first_wrong(text: str) -> int:
-    """Return the offset at which Go's decoder stops.
-
-    It is that of the first character outside the alphabet, else of the last group of four.
-    """
-    match = _NOT_BASE64.search(text)
-    return match.start() if match else len(text) // 4 * 4
 
 
 def _time_reader(canonical: Callable[[str], str]) -> Reader:
     def read_time(value: Any, _: Tally) -> Any:
         if type(value) is not str:
-            raise MismatchError
+            raise _mismatch("a time", value)
         try:
             return canonical(value)
         except ValueError as error:
@@ -260,7 +240,7 @@ _MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
     "list": _list_reader,
     "map": _map_reader,
     "integer": _integer_reader,
-    "any": lambda _: _read_any,
+    "any": lambda _: lambda value, _: value,
     "string": lambda _: _scalar_reader(str),
     "boolean": lambda _: _scalar_reader(bool),
     "number": lambda _: _read_number,
@@ -270,3 +250,24 @@ _MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
     "time": lambda _: _time_reader(timestamps.canonical),
     "micro_time": lambda _: _time_reader(timestamps.canonical_micro),
 }
+
+
+# ------------------------------------------------------------------ unknown fields
+
+_ANY = api_types.Type(kind="any")
+
+
+def unknown_fields(kind: api_types.Type, value: Any, at: str = "") -> Iterator[str]:
+    """Yield the paths of the fields that the type does not have."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from unknown_fields(kind.item or _ANY, item, f"{at}[{index}]")
+    elif isinstance(value, dict):
+        for name, child in value.items():
+            path = f"{at}.{name}" if at else name
+            if (field := kind.fields.get(name)) is not None:
+                yield from unknown_fields(field.type, child, path)
+            elif kind.kind == "object":
+                yield path
+            else:
+                yield from unknown_fields(kind.item or _ANY, child, path)

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import (
     decoding,
     protobuf_decoder,
     protobuf_encoder,
-    request_objects,
 )
 
 MAGIC = b"k8s\x00"
@@ -175,15 +175,9 @@ def read_body(body: bytes, *, api_version: str, expected: str) -> Document:
     """
     try:
         envelope = open_envelope(body)
-    except protobuf_wire.MalformedError as error:
-        raise request_objects.unrecognized(expected, str(error), body) from error
-    kind = envelope.kind or expected
-    group, _, version = (envelope.api_version or api_version).rpartition("/")
-    try:
+        kind = envelope.kind or expected
+        group, _, version = (envelope.api_version or api_version).rpartition("/")
         document = read(api_types.of_kind(group, version, kind), envelope.message)
-    except protobuf_wire.MalformedError as error:
-        raise request_objects.unfit(kind, version, expected, str(error)) from error
-    except KeyError as error:
-        why = request_objects.unregistered(group, version, kind)
-        raise request_objects.unfit(kind, version, expected, why) from error
+    except (protobuf_wire.MalformedError, KeyError) as error:
+        raise status_errors.bad_request(f"the body is not a {expected}: {error}") from error
     return {"kind": kind, "apiVersion": envelope.api_version or api_version, **document}

@@ -95,10 +95,9 @@ def node(document: Document) -> Iterator[Cause]:
 
 
 def node_change(document: Document, old: Document) -> Iterator[Cause]:
-    """Validate an updated node. Like kube-apiserver, report wrong taints twice."""
+    """Validate an updated node."""
     spec, before = document.get("spec") or {}, old.get("spec") or {}
     yield from node(document)
-    yield from _taints(spec.get("taints") or [], "metadata.taints")
     known = before.get("podCIDRs") or []
     if known and (spec.get("podCIDRs") or []) != known:
         why = 'node updates may not change podCIDR except from "" to valid'

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.apiserver.codec import go_values
+from harness.apiserver.codec import json_codec
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -57,7 +57,7 @@ def raw(value: object, at: str, *, stored: bool = False) -> Iterator[Cause]:
     """Require a JSON object (`runtime.RawExtension`) of limited size."""
     if value is None:
         yield field_errors.required(at)
-    elif not stored and len(go_values.json(value)) > OPAQUE_BYTES_MAX:
+    elif not stored and len(json_codec.encode(value)) > OPAQUE_BYTES_MAX:
         yield field_errors.too_long(at, OPAQUE_BYTES_MAX)
     elif not isinstance(value, dict):
         yield field_errors.omitted(at, "must be a valid JSON object")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme.json_document import Document
@@ -47,8 +46,7 @@ def warnings(document: Document) -> Iterator[str]:
     """Yield the warnings of kube-apiserver about a valid slice."""
     driver = document["spec"]["driver"]
     if driver != driver.lower():
-        name = go_values.quoted(driver)
-        yield f"spec.driver: driver names should be lowercase; {name} contains uppercase characters"
+        yield f"spec.driver: driver names should be lowercase, got {driver}"
 
 
 def _pool(pool: Document) -> Iterator[Cause]:

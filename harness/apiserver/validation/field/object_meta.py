@@ -5,7 +5,6 @@ After k8s.io/apimachinery/pkg/api/validation/objectmeta.go.
 
 from collections.abc import Callable, Iterator
 
-from harness.apiserver.codec import go_values
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import object_names, resources
@@ -161,11 +160,7 @@ def _shown_owner(owner: Document) -> Document:
 def _no_new_finalizers(names: list[str], before: list[str]) -> Iterator[Cause]:
     added = sorted(set(names) - set(before))
     if added:
-        shown = ", ".join(go_values.quoted(name) for name in added)
-        why = (
-            "no new finalizers can be added if the object is being deleted, found new finalizers "
-            f"[]string{{{shown}}}"
-        )
+        why = f"no new finalizers can be added if the object is being deleted: {', '.join(added)}"
         yield field_errors.forbidden("metadata.finalizers", why)
 
 

@@ -40,35 +40,20 @@ NAMED_CONFIGMAP = b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap"
 
 
 @pytest.mark.parametrize(
-    ("body", "why"),
+    "body",
     [
-        (
-            b"",
-            "the object provided is unrecognized (must be of type ConfigMap): empty data (<empty>)",
-        ),
-        (
-            b"k8s\0",
-            "the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)",
-        ),
-        (b"k8s\0\x0a\x7f", "must be of type ConfigMap): unexpected EOF (6b3873000a7f)"),
-        (
-            b"k8s\0\x0a\x0e\x0a\x02v1\x12\x08Nonsense",
-            'Nonsense in version "v1" cannot be handled as a ConfigMap: no kind "Nonsense" is registered',
-        ),
-        (
-            b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07Service\x12\0",
-            'Service in version "v1" cannot be handled as a ConfigMap: converting',
-        ),
-        (
-            NAMED_CONFIGMAP + b"\x12\x02\x0a\x7f",
-            'ConfigMap in version "v1" cannot be handled as a ConfigMap: unexpected EOF',
-        ),
+        b"",
+        b"k8s\0",
+        b"k8s\0\x0a\x7f",
+        b"k8s\0\x0a\x0e\x0a\x02v1\x12\x08Nonsense",
+        b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07Service\x12\0",
+        NAMED_CONFIGMAP + b"\x12\x02\x0a\x7f",
     ],
 )
-def test_what_is_no_protobuf(live: Any, body: bytes, why: str) -> None:
+def test_what_is_no_protobuf(live: Any, body: bytes) -> None:
     status, answer = live.call("POST", CONFIGMAPS, body, headers=IN_PROTOBUF)
     assert (status, answer["reason"]) == (400, "BadRequest")
-    assert why in answer["message"]
+    assert "not a ConfigMap: " in answer["message"]
 
 
 def test_a_kind_that_is_not_said_is_the_expected_one(live: Any) -> None:
@@ -136,7 +121,7 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
 def test_options_of_a_deletion_that_are_no_protobuf(live: Any) -> None:
     status, answer = live.call("DELETE", f"{CONFIGMAPS}/x", b"k8s\0\x0a\x7f", headers=IN_PROTOBUF)
     assert status == 400
-    assert "must be of type DeleteOptions" in answer["message"]
+    assert "not a DeleteOptions" in answer["message"]
 
 
 def test_yaml(live: Any) -> None:

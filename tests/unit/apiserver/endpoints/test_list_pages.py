@@ -93,7 +93,7 @@ def test_a_limit_does_not_count_what_is_not_selected(live: Any) -> None:
     ("query", "status", "why"),
     [
         ("resourceVersion=x", 400, "invalid resource version"),
-        ("limit=x", 400, "ParseInt"),
+        ("limit=x", 400, "an integer"),
         ("continue=x", 400, "continue key is not valid"),
         ("resourceVersionMatch=Exact", 422, "forbidden unless resourceVersion is provided"),
         ("resourceVersionMatch=No&resourceVersion=1", 422, "Unsupported value"),

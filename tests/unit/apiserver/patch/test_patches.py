@@ -79,17 +79,9 @@ def test_merge_patch(document: Any, patch: Any, expected: Any) -> None:
     assert document == before
 
 
-@pytest.mark.parametrize(
-    ("patch", "message"),
-    [
-        ([], "json: cannot unmarshal array into Go value of type map[string]interface {}"),
-        ("text", "json: cannot unmarshal string into Go value of type map[string]interface {}"),
-        (1, "json: cannot unmarshal number into Go value of type map[string]interface {}"),
-        (None, "Invalid JSON Patch"),
-    ],
-)
-def test_what_is_no_object_is_no_merge_patch(refuses: Any, patch: Any, message: str) -> None:
-    with refuses(400, "BadRequest", message):
+@pytest.mark.parametrize("patch", [[], "text", 1, None])
+def test_what_is_no_object_is_no_merge_patch(refuses: Any, patch: Any) -> None:
+    with refuses(400, "BadRequest", "expected a JSON object"):
         json_patches.merge_patch({}, patch)
     with refuses(400, "BadRequest", "expected a JSON object"):
         json_patches.strategic_patch(R.PODS, {}, patch)
@@ -141,7 +133,7 @@ def test_strategic_patch(resource: str, document: Any, patch: Any, expected: Any
 
 
 def test_items_without_their_key_are_refused(refuses: Any) -> None:
-    with refuses(500, "", "map: map[name:a] does not contain declared merge key: uid"):
+    with refuses(500, "", "merge key: uid"):
         old = {"status": {"reservedFor": [{"uid": "u"}]}}
         json_patches.strategic_patch(R.CLAIMS, old, {"status": {"reservedFor": [{"name": "a"}]}})
 
@@ -153,10 +145,10 @@ def test_a_list_that_was_not_there_is_taken_as_it_is_but_for_directives() -> Non
 
 
 def test_directives_that_make_no_sense_are_refused(refuses: Any) -> None:
-    with refuses(500, "", "unknown patch type: nonsense in map: map[$patch:nonsense]"):
+    with refuses(500, "", "unknown patch type: nonsense"):
         json_patches.strategic_patch(R.CONFIGMAPS, {}, {"data": {"$patch": "nonsense"}})
     order = {"$setElementOrder/finalizers": ["b"], "finalizers": ["a"]}
-    with refuses(500, "", "doesn't match $setElementOrder list"):
+    with refuses(500, "", "does not match its $setElementOrder"):
         json_patches.strategic_patch(R.CONFIGMAPS, {}, {"metadata": order})
 
 

@@ -98,15 +98,3 @@ for body, code in ((b"[" * 20_000, 400), (b"a: 1\\n" * 10_000, 413)):
         raise AssertionError(body[:10])
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
-
-
-def test_a_client_is_told(live: Any) -> None:
-    yaml_type = {"Content-Type": "application/yaml"}
-    status, answer = live.call("POST", CONFIGMAPS, b"a: 1\n" * 60_000, headers=yaml_type)
-    assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
-    path = f"{CONFIGMAPS}/a?fieldManager=m"
-    apply_type = {"Content-Type": "application/apply-patch+yaml"}
-    status, answer = live.call("PATCH", path, b"a: 1\n" * 60_000, headers=apply_type)
-    assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
-    status, answer = live.call("PATCH", path, b"[" * 20_000, headers=apply_type)
-    assert (status, answer["reason"]) == (400, "BadRequest")

@@ -137,6 +137,4 @@ def test_what_is_stored_already_is_not_questioned(fields: Any) -> None:
 def test_drivers_in_upper_case_are_warned_of() -> None:
     assert list(resource_slices.warnings(device_slice())) == []
     (text,) = resource_slices.warnings(device_slice(driver="D.example.com"))
-    assert text == (
-        'spec.driver: driver names should be lowercase; "D.example.com" contains uppercase characters'
-    )
+    assert "D.example.com" in text

@@ -83,7 +83,7 @@ def test_finalizers_of_what_is_being_deleted(lines: Any) -> None:
     assert lines(object_meta.changed(more, old)) == [
         (
             "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being "
-            'deleted, found new finalizers []string{"x/c"}'
+            "deleted: x/c"
         )
     ]
 
@@ -95,16 +95,14 @@ def test_finalizers_that_are_added_need_a_domain(store: Any, refuses: Any) -> No
         store.update(R.CONFIGMAPS, "default", "c", finalized)
 
 
-def test_a_mistake_in_changed_metadata_has_two_causes_and_one_message(
-    store: Any, refuses: Any
-) -> None:
+def test_a_mistake_in_changed_metadata_has_one_cause(store: Any, refuses: Any) -> None:
     store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
     labels = {"metadata": {"name": "c", "labels": {"a": "x y"}}}
     with refuses(
         422, "Invalid", 'ConfigMap "c" is invalid: metadata.labels: Invalid value'
     ) as caught:
         store.update(R.CONFIGMAPS, "default", "c", labels)
-    assert len(caught.value.details["causes"]) == 2
+    assert len(caught.value.details["causes"]) == 1
     assert caught.value.message.count("metadata.labels") == 1
 
 
