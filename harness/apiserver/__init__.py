@@ -11,8 +11,8 @@ responses and events once the log (`persistence`) and the audit log (`server.aud
 written. `harness.faults` says which requests, responses and events are delayed, rejected or dropped
 on demand; `server.servers` limits the clients.
 
-JSON, YAML and protobuf are read and written for every kind, so client-go needs no special content
-type. Objects are stored as JSON; the protobuf messages of the last few thousand objects are cached.
+JSON and protobuf bodies are read for every kind, so client-go needs no special content type; every
+response is JSON. A list is always whole, and its options `limit` and `continue` are ignored.
 
 Two things check that it behaves like Kubernetes: recorded conversations with kube-apiserver
 (`tests/corpus`; its `differences.toml` lists the cases that do not always match), and a simple
@@ -23,17 +23,13 @@ Not in here: scheduling, kubelets, and anything that only a test needs.
 Known differences from kube-apiserver:
 
 - The server is also the garbage collector and the namespace controller.
-- Discovery is JSON only.
+- YAML bodies are not read; OpenAPI has paths without schemas, so `kubectl explain` shows nothing.
+- `kubectl get` has few columns. There is one user, who may do everything.
+- Messages of errors are free text; their codes, reasons and fields are those of kube-apiserver.
 - Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 501, as do
   the subresources scale, ephemeralcontainers and resize.
 - Pods are checked as far as schedulers need it (docs/reference/embedded-api-server.md).
-- JSON may be nested about a thousand levels deep; bodies are limited to 20,000 values, server-side
-  apply and strategic merge patches to 10,000, applied configurations to 3,000 fields, protobuf to
-  30,000 fields and YAML to 1 MiB and 10,000 values. Larger ones get 413.
+- A body may have 3 MiB, and be nested about a thousand levels deep.
 - LimitRange and ResourceQuota objects have no effect; services get no addresses, jobs no selector.
-- Ambiguous requests are rejected: repeated Authorization, Content-Type or Host headers (Go takes
-  the first), bare LF, folded headers. Unknown HTTP methods get 400, not 405. An upgrade to h2c is
-  ignored; any other upgrade gets 400.
-- Of the 870 recorded conversations four do not always match (`tests/corpus/differences.toml`). Some
-  match except for the text of a message.
+- Unknown HTTP methods get 400, not 405. An upgrade to h2c is ignored; any other upgrade gets 400.
 """

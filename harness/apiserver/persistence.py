@@ -2,7 +2,7 @@
 
 The first line names a version. The lines up to that version are the objects as they were then, the
 lines after it are the commits since. A start reads the file, cuts off a last line that a kill left
-half written, moves the oldest commits into the objects, and writes the file anew.
+half written, moves the oldest commits into the objects, and writes the file again.
 
 A response or a watch event is sent only after the lines of its commits are with the operating
 system, so that the death of the process loses nothing that was acknowledged. Nothing is

@@ -25,7 +25,7 @@ _SETTINGS = {
     f"{command} --{name.partition(':')[0]}": f"use `--set {name.rpartition(':')[2].replace('-', '_')}=…`"
     for command, names in {
         "driver-test": "driver-name node cdi-dir socket deadline:deadline_s start:start_s seed defect",
-        "part apiserver": "plain-kubeconfig read-only-kubeconfig host i-know-it-is-open:is_open port tls-port "
+        "part apiserver": "plain-kubeconfig host i-know-it-is-open:is_open port tls-port "
         "watch-history audit-log audit-writes-of runtime-config feature-gates "
         "no-empty-namespaces:empties_namespaces faults:serves_faults",
         "part scheduler": "namespace remedy:remedies as:release logging-format settings steps leader-elect "
@@ -88,6 +88,7 @@ OPTIONS = {
     "cluster logs --to": "use `flake-hunt cluster logs NAME FOLDER`",
     "driver-test --driver": "use `flake-hunt driver-test 'PROGRAM …'`",
     "driver-test --env": "use `flake-hunt driver-test 'env NAME=VALUE PROGRAM …'`",
+    "part apiserver --read-only-kubeconfig": "use `--kubeconfig FILE`: the server has one user",
     "part apiserver --fsync": "use `--data-dir DIR` alone: its file is not synchronised to the disk",
     **{
         f"part apiserver --{name}-max": "use `flake-hunt part apiserver` without it: connections and watches have no limit"

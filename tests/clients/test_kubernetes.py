@@ -92,20 +92,6 @@ def test_selectors(core: Any, namespace: str) -> None:
     assert listed(label_selector="color=red", field_selector="spec.nodeName!=n1") == ["a"]
 
 
-def test_pages(core: Any, namespace: str) -> None:
-    for number in range(5):
-        core.create_namespaced_config_map(namespace, objects.config(f"c{number}"))
-    first = core.list_namespaced_config_map(namespace, limit=2)
-    assert (names(first), first.metadata.remaining_item_count) == (["c0", "c1"], 3)
-    core.create_namespaced_config_map(namespace, objects.config("c9"))
-    found, page = names(first), first
-    while token := page.metadata._continue:
-        page = core.list_namespaced_config_map(namespace, limit=2, _continue=token)
-        assert page.metadata.resource_version == first.metadata.resource_version
-        found += names(page)
-    assert found == [f"c{number}" for number in range(5)]
-
-
 @pytest.mark.parametrize(
     ("content_type", "patch", "data"),
     [

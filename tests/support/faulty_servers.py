@@ -9,8 +9,6 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Self
 
-from harness.apiserver.endpoints import negotiation
-from harness.apiserver.serializer import protobuf
 from harness.apiserver.server import servers
 from harness.faults import api_calls, injection
 
@@ -62,11 +60,6 @@ def impersonating(client: str) -> dict[str, str]:
     return {"Impersonate-User": api_calls.user_of(client)}
 
 
-def accepting(media: str) -> dict[str, str]:
-    """The header of a client that reads JSON or protobuf."""
-    return {"Accept": negotiation.PROTOBUF if media == "protobuf" else negotiation.JSON}
-
-
 class RawConnection:
     """A connection of the victim that reads the bytes as they come."""
 
@@ -105,14 +98,11 @@ class RawConnection:
 
 
 class RawWatch(RawConnection):
-    """A watch of the victim, in either framing."""
+    """A watch of the victim."""
 
-    def __init__(self, live: Any, query: str = "", *, media: str = "json", **headers: str) -> None:
+    def __init__(self, live: Any, query: str = "", **headers: str) -> None:
         super().__init__(live)
-        self._is_protobuf = media == "protobuf"
-        stream = ";stream=watch" if self._is_protobuf else ""
-        accept = accepting(media)["Accept"] + stream
-        self.ask(f"{CONFIGMAPS}?watch=1{query}", Accept=accept, **headers)
+        self.ask(f"{CONFIGMAPS}?watch=1{query}", **headers)
         self._text = b""
         while b"\r\n\r\n" not in self._text:
             self._text += self.socket.recv(1 << 20)
@@ -172,25 +162,7 @@ class RawWatch(RawConnection):
             self._data, self._text = self._data + rest[:size], rest[size + 2 :]
 
     def _parse(self) -> None:
-        while self._is_protobuf and len(self._data) >= 4:
-            size = int.from_bytes(self._data[:4], "big")
-            if len(self._data) < 4 + size:
-                return
-            event, self._data = self._data[4 : 4 + size], self._data[4 + size :]
-            self._events.append(_protobuf_event(event))
-        while not self._is_protobuf and b"\n" in self._data:
+        while b"\n" in self._data:
             line, _, self._data = self._data.partition(b"\n")
             event = json.loads(line)
             self._events.append((event["type"], event["object"]))
-
-
-def _protobuf_event(event: bytes) -> tuple[str, dict[str, Any]]:
-    """The type and object of a WatchEvent message; its fields are type = 1 and object.raw = 2.1."""
-    length = event[1]
-    kind, envelope = event[2 : 2 + length].decode(), event[event.index(protobuf.MAGIC) :]
-    return kind, protobuf.document(envelope)
-
-
-def decoded(body: bytes, media: str) -> Any:
-    """The document in a body."""
-    return protobuf.document(body) if media == "protobuf" else json.loads(body)

@@ -1,8 +1,6 @@
 """The wire format of protobuf: numbered fields, without their meaning.
 
-`read` yields the fields of a message. `integer`, `real`, `text` and `data` encode one field each; a
-message is the concatenation of its fields, and a nested message is `data`. Errors have the texts of
-Go's generated code.
+`read` yields the fields of a message.
 """
 
 import struct
@@ -47,26 +45,6 @@ def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
         else:
             value, at = _value(message, at, wire_type)
             yield number, value
-
-
-def integer(number: int, value: int) -> bytes:
-    """Encode an integer or boolean field."""
-    return varint(number << 3 | _VARINT) + varint(int(value) % _UINT64)
-
-
-def real(number: int, value: float) -> bytes:
-    """Encode a `double` field."""
-    return varint(number << 3 | _FIXED_64) + _DOUBLE.pack(value)
-
-
-def text(number: int, value: str) -> bytes:
-    """Encode a string field."""
-    return data(number, value.encode())
-
-
-def data(number: int, value: bytes) -> bytes:
-    """Encode a field of bytes or of a nested message."""
-    return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
 def packed(values: bytes) -> Iterator[int]:
@@ -140,15 +118,3 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
             return value % _UINT64, at
         shift += 7
     raise MalformedError("proto: integer overflow" if shift == 70 else "unexpected EOF")
-
-
-def varint(value: int) -> bytes:
-    """Encode a non-negative integer as a varint."""
-    if value < 0x80:
-        return bytes((value,))
-    parts = bytearray()
-    while value >= 0x80:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)

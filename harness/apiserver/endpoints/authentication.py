@@ -1,4 +1,4 @@
-"""Bearer-token authentication, and the permissions of the server's two users."""
+"""Bearer-token authentication; who has the token may do everything."""
 
 import dataclasses
 import hmac
@@ -13,57 +13,28 @@ class User:
 
     name: str
     groups: tuple[str, ...]
-    may_write: bool
-    """True if all verbs are allowed, false if only those that read."""
 
 
-ADMINISTRATOR = User("flake-hunt", ("system:masters", "system:authenticated"), may_write=True)
-READER = User("flake-hunt-reader", ("system:authenticated",), may_write=False)
+ADMINISTRATOR = User("flake-hunt", ("system:masters", "system:authenticated"))
 
 
 class Authenticator:
     """Checks bearer tokens, in constant time."""
 
-    def __init__(self, token: str, read_only_token: str = "") -> None:
-        self._tokens = [(token.encode(), ADMINISTRATOR)]
-        if read_only_token:
-            self._tokens.append((read_only_token.encode(), READER))
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
 
     def user(self, authorization: bytes) -> User:
         """Return the user of an `Authorization` header. Raises 401 if the token is unknown."""
-        authenticated = None
         scheme, *rest = authorization.strip().split(b" ", 2)
-        for token, user in self._tokens if scheme.lower() == b"bearer" and rest else ():
-            if hmac.compare_digest(rest[0], token):
-                authenticated = user
-        if authenticated is None:
+        if scheme.lower() != b"bearer" or not rest or not hmac.compare_digest(rest[0], self._token):
             raise status_errors.unauthorized()
-        return authenticated
-
-
-def require_permission(user: User, asked: request_info.Attributes) -> None:
-    """Raise 403 if the user may only read and the request writes."""
-    if not user.may_write and not asked.is_read:
-        raise forbidden(user, asked)
+        return ADMINISTRATOR
 
 
 def forbidden(user: User, asked: request_info.Attributes) -> status_errors.StatusError:
-    """Return 403 in the words of Kubernetes' RBAC authorizer."""
+    """Return 403 for a request for a resource, as if the user had no role yet."""
+    message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
     target = asked.target
-    if target is None:
-        message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
-        return status_errors.StatusError(403, "Forbidden", message)
-    resource = target.resource
-    what = f"{resource.plural}/{target.subresource}" if target.subresource else resource.plural
-    where = (
-        f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
-    )
-    name = f' "{target.name}"' if target.name else ""
-    message = (
-        f"{resource.qualified}{name} is forbidden: "
-        f'User "{user.name}" cannot {asked.verb} resource "{what}" '
-        f'in API group "{resource.group}"{where}'
-    )
-    return status_errors.StatusError(
-        403, "Forbidden", message, status_errors.about(resource, target.name)
-    )
+    details = status_errors.about(target.resource, target.name) if target else None
+    return status_errors.StatusError(403, "Forbidden", message, details)

@@ -1,13 +1,12 @@
 """The handler of each kind of request for resources; `server.watch_streams` serves watches."""
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from harness.apiserver.endpoints import (
     access_reviews,
-    authentication,
-    list_pages,
+    list_options,
     request_info,
     request_options,
     resource_requests,
@@ -18,7 +17,6 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import object_deletion, preconditions, resource_strategies
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 
 _LONG_LIST = 100
@@ -63,47 +61,39 @@ class Handler:
         }
         """The steps for subresources whose bodies do not carry the object."""
 
-    def answer(
-        self,
-        request: resource_requests.AnyRequest,
-        user: authentication.User = authentication.ADMINISTRATOR,
-    ) -> responses.Response:
+    def answer(self, request: resource_requests.AnyRequest) -> responses.Response:
         """Return the response to a request for a resource. Raises StatusError if it fails."""
         target = request.target
         if not target.resource.is_stored:
-            return self._answer_unstored(request, user)
+            return self._answer_unstored(request)
         step = self._subresources.get(target.subresource) or self._steps[type(request)]
         return step(request)
 
-    def _answer_unstored(
-        self, request: resource_requests.AnyRequest, user: authentication.User
-    ) -> responses.Response:
+    def _answer_unstored(self, request: resource_requests.AnyRequest) -> responses.Response:
         """Respond for a resource without objects: a review, a binding, or an empty list."""
         resource = request.target.resource
         match request:
             case resource_requests.Create() if resource.kind == "Binding":
                 return self._bind(request)
             case resource_requests.Create():
-                return _document(request, access_reviews.review(request, user), 201)
+                return responses.of_document(access_reviews.review(request), 201)
             case resource_requests.List():
-                return self._page(request, list_pages.Page([], {}))
+                return self._page(request, list_options.Page([], {}))
         raise status_errors.not_found(resource, request.target.name)
 
     # -------------------------------------------------------------- reading
 
     def _get(self, request: resource_requests.Get) -> responses.Response:
         target = request.target
-        list_pages.require_reached(self._store, request.version)
+        list_options.require_reached(self._store, request.version)
         stored = self._store.get(target.resource, target.namespace, target.name)
         return self._object(request, stored)
 
     def _list(self, request: resource_requests.List) -> responses.Response:
-        page = list_pages.page(self._store, request.options)
+        page = list_options.page(self._store, request.options)
         if self._in_pieces and len(page.objects) > _LONG_LIST:
-            rendering = self._rendering(request)
-            if rendering.has_pieces:
-                pieces = rendering.pieces(page.objects, page.meta)
-                return responses.Response(200, b"", request.form.media, pieces=pieces)
+            pieces = self._rendering(request).pieces(page.objects, page.meta)
+            return responses.Response(200, b"", pieces=pieces)
         return self._page(request, page)
 
     # -------------------------------------------------------------- writing
@@ -196,11 +186,11 @@ class Handler:
         if not is_gone or resource.deletion_returns_object:
             return self._object(request, last)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
-        return _document(request, status_errors.success(details))
+        return responses.of_document(status_errors.success(details))
 
     def _delete_collection(self, request: resource_requests.DeleteCollection) -> responses.Response:
         """Delete the listed objects one by one; return the list as it was before."""
-        page = list_pages.page(self._store, request.listed)
+        page = list_options.page(self._store, request.listed)
         for stored in page.objects:
             self._delete_listed(request.target.resource, stored, request.options)
         return self._page(request, page)
@@ -230,30 +220,19 @@ class Handler:
         warnings: tuple[str, ...] = (),
     ) -> responses.Response:
         body = self._rendering(request).one(stored)
-        return responses.Response(status, body, request.form.media, warnings=warnings)
+        return responses.Response(status, body, warnings=warnings)
 
     def _page(
-        self, request: resource_requests.AnyRequest, page: list_pages.Page
+        self, request: resource_requests.AnyRequest, page: list_options.Page
     ) -> responses.Response:
-        body = self._rendering(request).page(page.objects, page.meta)
-        return responses.Response(200, body, request.form.media)
-
-
-def _document(
-    request: resource_requests.AnyRequest,
-    document: Document,
-    status: int = 200,
-    warnings: Iterable[str] = (),
-) -> responses.Response:
-    form = request.form
-    body = response_encoding.in_media(form.media, document, is_pretty=form.is_pretty)
-    return responses.Response(status, body, form.media, warnings=tuple(warnings))
+        body = b"".join(self._rendering(request).pieces(page.objects, page.meta))
+        return responses.Response(200, body)
 
 
 def _success(request: resource_requests.Create) -> responses.Response:
     """Return the response after the creation of something that is not stored."""
-    warnings = request.options.validation.warnings
-    return _document(request, status_errors.success(code=201), 201, warnings)
+    warnings = tuple(request.options.validation.warnings)
+    return responses.of_document(status_errors.success(code=201), 201, warnings=warnings)
 
 
 def bind(store: stores.Store, request: resource_requests.Create) -> None:

@@ -1,51 +1,32 @@
 """Options of reads in the query: of a list (ListOptions), of a watch, of a GET (GetOptions).
 
-`list_pages` checks that the store has reached the resource version.
+A list is always whole: `limit` is ignored, which clients have to expect.
 """
 
-import base64
-import binascii
+import dataclasses
 import re
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.storage import watch_cache
+from harness.apiserver.registry import store as stores
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.storage import stored_objects, watch_cache
 
 _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 _MATCH = "resourceVersionMatch"
-
-
-class Token(msgspec.Struct):
-    """A `continue` token, in Kubernetes' own format."""
-
-    rv: int
-    start: str
-    v: str = "meta.k8s.io/v1"
-
-    def encoded(self) -> str:
-        """Return the token as text for a URL."""
-        return base64.urlsafe_b64encode(json_codec.encode(self)).decode().rstrip("=")
-
-
-_tokens = msgspec.json.Decoder(Token)
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a list, and the selection of its objects."""
 
     selection: watch_cache.Selection
-    limit: int = 0
-    """Maximum number of objects on a page, 0 for no maximum."""
     version: int = 0
     """The `resourceVersion`, 0 for any."""
     is_exact: bool = False
     """True for the objects at exactly this version, false for those at this version or later."""
-    token: Token | None = None
-    """The `continue` token, None for the first page."""
 
 
 def of(request: request_info.Request, target: request_info.Target) -> ListOptions:
@@ -56,20 +37,52 @@ def of(request: request_info.Request, target: request_info.Target) -> ListOption
     limit, _ = _integers(request)
     _require_list_options(request)
     text = request.query.get("resourceVersion", "")
-    if continued := request.query.get("continue"):
-        token = _read_token(continued)
-        if text not in ("", "0"):
-            why = "specifying resource version is not allowed when using continue"
-            raise status_errors.bad_request(why)
-        return ListOptions(selection=selection, limit=limit, token=token)
     version = _list_version(text)
     match = request.query.get(_MATCH, "")
     return ListOptions(
         selection=selection,
-        limit=0 if text == "0" else limit,
         version=version,
         is_exact=match == _EXACT or (version > 0 and limit > 0 and not match),
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """The objects of a list."""
+
+    objects: list[stored_objects.Stored]
+    meta: Document
+    """The `metadata` of the list."""
+
+
+def page(store: stores.Store, options: ListOptions) -> Page:
+    """Return what a list request asks for.
+
+    Raises 410 if its version is too old, 504 if it is too new.
+    """
+    require_reached(store, options.version)
+    if not options.is_exact:
+        return Page(store.select(options.selection), _meta(store.resource_version))
+    try:
+        objects = store.select_at(options.selection, options.version)
+    except status_errors.StatusError as error:
+        why = "The resourceVersion for the provided list is too old."
+        raise status_errors.StatusError(410, "Expired", why) from error
+    return Page(objects, _meta(options.version))
+
+
+def _meta(version: int) -> Document:
+    return {"resourceVersion": str(version)}
+
+
+def require_reached(store: stores.Store, version: int) -> None:
+    """Raise 504 if a resource version is ahead of the store."""
+    if version <= store.resource_version:
+        return
+    message = f"Too large resource version: {version}, current: {store.resource_version}"
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    details = {"causes": causes, "retryAfterSeconds": 1}
+    raise status_errors.StatusError(504, "Timeout", f"Timeout: {message}", details)
 
 
 def _list_version(text: str) -> int:
@@ -83,20 +96,7 @@ def _is_version(text: str) -> bool:
 
 
 def _bad_version(text: str) -> str:
-    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    return f'resourceVersion: Invalid value: "{text}": {why}'
-
-
-def _read_token(text: str) -> Token:
-    padded = text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
-    try:
-        token = _tokens.decode(base64.urlsafe_b64decode(padded))
-    except (ValueError, binascii.Error, msgspec.DecodeError) as error:
-        raise status_errors.bad_request(f"continue key is not valid: {error}") from error
-    if token.v != "meta.k8s.io/v1":
-        why = f'server does not recognize this encoded version "{token.v}"'
-        raise status_errors.bad_request(f"continue key is not valid: {why}")
-    return token
+    return f"resourceVersion: expected a number, got {text!r}"
 
 
 def watch_timeout_s(request: request_info.Request) -> int:
@@ -140,8 +140,6 @@ def _require_list_options(request: request_info.Request) -> None:
     if match:
         if not query.get("resourceVersion"):
             causes.append(_forbidden("is forbidden unless resourceVersion is provided"))
-        if query.get("continue"):
-            causes.append(_forbidden("is forbidden when continue is provided"))
         if match not in (_EXACT, _NOT_OLDER):
             causes.append(field_errors.unsupported(_MATCH, match, (_EXACT, _NOT_OLDER, "")))
         if match == _EXACT and query.get("resourceVersion") == "0":
@@ -163,8 +161,6 @@ def _require_watch_options(request: request_info.Request) -> None:
         causes.append(_forbidden("is forbidden for watch unless sendInitialEvents is provided"))
     if match and match != _NOT_OLDER:
         causes.append(field_errors.unsupported(_MATCH, match, (_NOT_OLDER,)))
-    if query.get("continue"):
-        causes.append(_forbidden("is forbidden when continue is provided"))
     if causes:
         raise status_errors.invalid_options("ListOptions", causes)
 

@@ -5,9 +5,7 @@ from harness.apiserver.endpoints import (
     discovery,
     negotiation,
     openapi,
-    openapi_protobuf,
     request_info,
-    response_encoding,
     responses,
 )
 from harness.apiserver.errors import status_errors
@@ -33,8 +31,6 @@ def answer(request: request_info.Request) -> responses.Response:
     match parts:
         case [kind, *check] if kind in _CHECKS:
             return _health(request, kind, "/".join(check))
-        case ["openapi", "v2"]:
-            return _openapi_2(request.headers.get("accept", ""))
         case ["openapi", "v3", *rest]:
             return _openapi("/".join(rest))
         case ["version"] | ["api", *_] | ["apis", *_]:
@@ -58,20 +54,8 @@ def _openapi(rest: str) -> responses.Response:
     return responses.Response(200, body, negotiation.JSON if rest else TEXT)
 
 
-def _openapi_2(accept: str) -> responses.Response:
-    """Return OpenAPI 2, in protobuf if JSON is not accepted, as by kubectl before 1.29."""
-    if accept and not any(kind in accept for kind in ("json", "*/*")):
-        body = openapi.document_2(as_protobuf=True)
-        return responses.Response(200, body, openapi_protobuf.MEDIA_TYPE)
-    return responses.Response(200, openapi.document_2())
-
-
 def _discovery(request: request_info.Request, parts: list[str]) -> responses.Response:
     is_root = len(parts) == 1 and parts[0] != "version"
-    if len(parts) == 3 and parts[0] == "api" and parts[2] in ("watch", "proxy"):
-        why = f"unable to determine kind and namespace from url, {request.path}"
-        text = f'Internal Server Error: "{request.path}": failed to create RequestInfo: {why}\n'
-        return responses.Response(500, text.encode(), TEXT)
     if parts[0] == "apis" and len(parts) > 1 and parts[1] not in resources.groups():
         return responses.Response(404, _NO_PAGE, TEXT)
     form = negotiation.form(request.headers.get("accept", ""), is_discovery=is_root)
@@ -81,8 +65,6 @@ def _discovery(request: request_info.Request, parts: list[str]) -> responses.Res
     if request.method != "GET" and not is_root:
         raise status_errors.method_not_allowed()
     if form.view:
-        aggregated = f"{form.media};g=apidiscovery.k8s.io;v={form.version};as={form.view}"
+        aggregated = f"{negotiation.JSON};g=apidiscovery.k8s.io;v=v2;as={form.view}"
         return responses.Response(200, json_codec.encode(document), aggregated)
-    if form.media == negotiation.YAML:
-        return responses.Response(200, response_encoding.to_yaml(document), form.media)
     return responses.of_document(document)

@@ -66,7 +66,7 @@ def _get(request: request_info.Request, target: request_info.Target) -> resource
 def _list(request: request_info.Request, target: request_info.Target) -> resource_requests.List:
     return resource_requests.List(
         target=target,
-        form=negotiation.of(request, is_list=True),
+        form=negotiation.of(request),
         options=list_options.of(request, target),
     )
 
@@ -151,7 +151,7 @@ def _delete_collection(
     return resource_requests.DeleteCollection(
         target=target,
         options=request_options.deletion(request_options.in_json(request, target)),
-        form=negotiation.of(request, is_list=True),
+        form=negotiation.of(request),
         listed=list_options.of(request, target),
     )
 

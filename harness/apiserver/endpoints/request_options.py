@@ -16,7 +16,6 @@ from harness.apiserver.serializer import (
     decoding,
     protobuf,
     request_objects,
-    yaml_bodies,
 )
 
 MANAGER_BYTES_MAX = 128
@@ -177,26 +176,24 @@ def content_type(request: request_info.Request) -> str:
 
 
 def json_body(request: request_info.Request, target: request_info.Target) -> bytes:
-    """Return the body in JSON, converted if it is YAML or protobuf.
+    """Return the body in JSON, converted if it is protobuf.
 
-    Raises 400 if the body is malformed, 413 if it exceeds a limit, 415 for other media types.
+    Raises 400 if the body is malformed, 415 for other media types.
     """
     match content_type(request):
         case negotiation.JSON | "":
             return request.body
         case negotiation.PROTOBUF:
             return json_codec.encode(_read_protobuf(request, target))
-        case negotiation.YAML if request.body:
-            return json_codec.encode(yaml_bodies.read(request.body))
-    raise status_errors.unsupported_media_type(negotiation.MEDIA_TYPES)
+    raise status_errors.unsupported_media_type((negotiation.JSON, negotiation.PROTOBUF))
 
 
 def in_json(request: request_info.Request, target: request_info.Target) -> request_info.Request:
-    """Return a DELETE with its body in JSON. Raises 400 or 413.
+    """Return a DELETE with its body in JSON, which may be empty. Raises 400.
 
-    The body may be empty; other media types than YAML and protobuf are taken for JSON.
+    Other media types than protobuf are taken for JSON.
     """
-    if not request.body or content_type(request) not in (negotiation.PROTOBUF, negotiation.YAML):
+    if not request.body or content_type(request) != negotiation.PROTOBUF:
         return request
     return msgspec.structs.replace(request, body=json_body(request, target))
 

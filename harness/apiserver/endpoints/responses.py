@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import negotiation, response_encoding
+from harness.apiserver.endpoints import negotiation
 from harness.apiserver.errors import status_errors
 
 
@@ -30,12 +30,11 @@ class Response(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
-def failure(error: status_errors.StatusError, accept: str = "") -> Response:
-    """Return the response to a failed request, in a media type that the client accepts."""
+def failure(error: status_errors.StatusError) -> Response:
+    """Return the response to a failed request."""
     retry_after_s = (error.details or {}).get("retryAfterSeconds", 0)
-    media = negotiation.media_of_status(accept)
-    body = response_encoding.in_media(media, error.to_status())
-    return Response(error.code, body, media, retry_after_s=retry_after_s)
+    body = json_codec.encode(error.to_status())
+    return Response(error.code, body, retry_after_s=retry_after_s)
 
 
 def of_document(document: Any, status: int = 200, *, warnings: tuple[str, ...] = ()) -> Response:

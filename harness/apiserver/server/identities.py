@@ -38,7 +38,6 @@ class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     host: str
     token: str
-    read_only_token: str
     authority: bytes
     certificate: bytes
     key: bytes
@@ -58,7 +57,6 @@ def make(host: str) -> ServerIdentity:
     return ServerIdentity(
         host=host,
         token=secrets.token_urlsafe(32),
-        read_only_token=secrets.token_urlsafe(32),
         authority=made.authority,
         certificate=made.certificate,
         key=made.key,
@@ -66,11 +64,8 @@ def make(host: str) -> ServerIdentity:
 
 
 def move(identity: ServerIdentity, host: str) -> ServerIdentity:
-    """Return an identity with the same tokens and new certificates for another address."""
-    moved = make(host)
-    return msgspec.structs.replace(
-        moved, token=identity.token, read_only_token=identity.read_only_token
-    )
+    """Return an identity with the same token and new certificates for another address."""
+    return msgspec.structs.replace(make(host), token=identity.token)
 
 
 def load(directory: pathlib.Path) -> ServerIdentity | None:

@@ -41,8 +41,6 @@ class ServerOptions:
     """Kubeconfig to write for people and kubectl: TLS, mode 0600."""
     plain_kubeconfig: pathlib.Path | None = None
     """Kubeconfig to write for the harness's own processes: plain HTTP, mode 0600."""
-    read_only_kubeconfig: pathlib.Path | None = None
-    """Kubeconfig to write with a token that allows reading only: TLS, mode 0600."""
     host: str = listeners.LOOPBACK
     is_open: bool = False
     """True if `host` may be an address that other hosts can reach; by TLS only."""
@@ -174,7 +172,6 @@ class _Process:
         return servers.Server(
             store,
             token=identity.token,
-            read_only_token=identity.read_only_token if options.read_only_kubeconfig else "",
             now=clocks.wall_text,
             coin=random.Random(secrets.randbits(64)),
             parts=servers.ServerParts(
@@ -218,8 +215,6 @@ class _Process:
         if options.plain_kubeconfig is not None:
             cluster = identities.plain_cluster(listeners.address_of(plain))
             identities.write(options.plain_kubeconfig, cluster, identity.token)
-        if options.read_only_kubeconfig is not None:
-            identities.write(options.read_only_kubeconfig, secure, identity.read_only_token)
         if options.ready_file is not None:
             with writing.explained(options.ready_file):
                 options.ready_file.parent.mkdir(parents=True, exist_ok=True)

@@ -103,26 +103,22 @@ class RequestLifecycle:
         if self._has_head:
             self._connection.abort()
         else:
-            self._respond(responses.failure(error, self._request.headers.get("accept", "")))
+            self._respond(responses.failure(error))
 
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
-        if not user.may_write:
-            authentication.require_permission(user, self._asked)
         if self._asked.target is not None and not self._server.knows_roles:
             raise authentication.forbidden(user, self._asked)
         for entry in filter(None, (self._entry, self._reading)):
             entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):
-            self._administer(user)
+            self._administer()
         elif self._may_be_hit("request"):
-            self._inject("request", functools.partial(self._serve, user))
+            self._inject("request", self._serve)
         else:
-            self._serve(user)
+            self._serve()
 
-    def _administer(self, user: authentication.User) -> None:
-        if not user.may_write:
-            raise status_errors.unknown_path()
+    def _administer(self) -> None:
         try:
             status, document = admin_api.answer(
                 self._server.faults,
@@ -138,7 +134,7 @@ class RequestLifecycle:
             raise status_errors.bad_request(f"not a fault: {error}") from error
         self._finish(responses.of_document(document, status))
 
-    def _serve(self, user: authentication.User) -> None:
+    def _serve(self) -> None:
         target = self._asked.target
         if target is None:
             self._respond(non_resource.answer(self._request))
@@ -148,7 +144,7 @@ class RequestLifecycle:
             request = request_decoding.decode(self._request, target)
             now = self._server.store.resource_version
             self._listed = self._older.version if self._older else now
-            self._respond(self._handler.answer(request, user))
+            self._respond(self._handler.answer(request))
 
     def _watch(self, target: request_info.Target) -> None:
         if not self._incoming.takes_chunks:

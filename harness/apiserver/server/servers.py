@@ -161,7 +161,6 @@ class Server:
         token: str,
         now: Callable[[], str],
         coin: random.Random,
-        read_only_token: str = "",
         parts: ServerParts = ServerParts(),
     ) -> None:
         self.store = store
@@ -169,7 +168,7 @@ class Server:
         self.handler = handlers.Handler(store, now=now, in_pieces=True)
         self.overlooking_handler = handlers.Handler(store, now=now, overlooks_finalizers=True)
         """Handles deletions that a fault hits."""
-        self.authenticator = authentication.Authenticator(token, read_only_token)
+        self.authenticator = authentication.Authenticator(token)
         self.turn = GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
         self.framer = http_framing.EventFramer()

@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import list_options, negotiation, request_info, response_encoding
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.serializer import protobuf
 from harness.apiserver.server import event_faults, http_framing, servers
 from harness.apiserver.storage import stored_objects, watch_cache
 
@@ -70,9 +70,9 @@ class Watch:
         """Raises StatusError 400, 406, 422 or 500 for an invalid watch."""
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
-        form = negotiation.of(request, is_list=True)
+        form = negotiation.of(request)
         self._rendering = response_encoding.Rendering(form, target.resource, server.now)
-        self._frame = protobuf.event_frame if self._rendering.is_protobuf else server.framer.line
+        self._frame = server.framer.line
         self._timeout_s = list_options.watch_timeout_s(request)
         self._version = list_options.watch_version(request)
         self.resource_key = resources.table_of(target.resource)
@@ -100,7 +100,7 @@ class Watch:
 
     def start(self) -> None:
         """Send past events, then new ones; an error becomes the last event."""
-        self._connection.write_head(200, self._rendering.stream_type)
+        self._connection.write_head(200, negotiation.JSON)
         try:
             past = self._past()
         except status_errors.StatusError as error:
@@ -150,7 +150,7 @@ class Watch:
         self.end()
 
     def _error_line(self, error: status_errors.StatusError) -> bytes:
-        return self._frame("ERROR", self._rendering.event_of(error.to_status()))
+        return self._frame("ERROR", json_codec.encode(error.to_status()))
 
     # -------------------------------------------------------------- faults
 

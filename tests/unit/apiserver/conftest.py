@@ -19,7 +19,6 @@ from harness.apiserver.registry import store as stores
 from harness.apiserver.server import connections, servers
 
 TOKEN = "secret-of-the-tests"
-READ_ONLY_TOKEN = "less-of-a-secret"
 TIMEOUT_S = 20
 _EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -85,7 +84,6 @@ class LiveServer:
         self.server = servers.Server(
             self.store,
             token=TOKEN,
-            read_only_token=READ_ONLY_TOKEN,
             now=ticking(),
             coin=self._coin,
             parts=self._make_parts(),

@@ -6,6 +6,7 @@ import http.client
 import json
 import pathlib
 import ssl
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,11 +19,11 @@ SCHEDULER, KUBELET = "scheduler", "kubelet"
 
 
 def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
-    argv = processes.command(
-        "part",
-        *("apiserver", "--kubeconfig", str(folder / "tls")),
+    argv = [
+        *(sys.executable, "-m", "tests.stand_ins.protobuf_server"),
+        *("part", "apiserver", "--kubeconfig", str(folder / "tls")),
         *("--set", f"plain_kubeconfig={folder / 'plain'}", *arguments),
-    )
+    ]
     ready = folder / "server-ready"
     ready.unlink(missing_ok=True)
     return processes.start_ready(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.apiserver.serializer import protobuf
 from harness.fault_proxy import object_metadata, watch_frames
+from tests.support import protobuf_messages
 
 POD: dict[str, Any] = {
     "kind": "Pod",
@@ -38,7 +38,9 @@ POD_LIST = {
 }
 
 
-@pytest.mark.parametrize("encode", [lambda item: json.dumps(item).encode(), protobuf.encode])
+@pytest.mark.parametrize(
+    "encode", [lambda item: json.dumps(item).encode(), protobuf_messages.encode]
+)
 def test_of_an_object_and_of_a_list(encode: Any) -> None:
     assert object_metadata.of_body(encode(POD)) == OF_POD
     of_list = object_metadata.of_body(encode(POD_LIST))
@@ -47,19 +49,19 @@ def test_of_an_object_and_of_a_list(encode: Any) -> None:
 
 
 def test_of_a_compressed_body() -> None:
-    body = gzip.compress(protobuf.encode(POD))
+    body = gzip.compress(protobuf_messages.encode(POD))
     assert object_metadata.of_body(body, content_encoding="gzip") == OF_POD
 
 
 def test_of_a_failure() -> None:
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    for body in (json.dumps(status).encode(), protobuf.encode(status)):
+    for body in (json.dumps(status).encode(), protobuf_messages.encode(status)):
         assert object_metadata.of_body(body) == object_metadata.Metadata()
 
 
 def test_of_events() -> None:
     line = json.dumps({"type": "MODIFIED", "object": POD}).encode() + b"\n"
-    frame = protobuf.event_frame("MODIFIED", protobuf.encode(POD))
+    frame = protobuf_messages.event_frame("MODIFIED", protobuf_messages.encode(POD))
     assert object_metadata.of_event(line, is_protobuf=False) == ("MODIFIED", OF_POD)
     assert object_metadata.of_event(frame, is_protobuf=True) == ("MODIFIED", OF_POD)
 
@@ -86,7 +88,7 @@ def test_no_bytes_raise(data: bytes) -> None:
 
 @given(cut=st.integers(0, 400), flip=st.integers(0, 255))
 def test_no_damaged_object_raises(cut: int, flip: int) -> None:
-    body = bytearray(protobuf.encode(POD))
+    body = bytearray(protobuf_messages.encode(POD))
     at = min(cut, len(body) - 1)
     body[at] ^= flip
     object_metadata.of_body(bytes(body))

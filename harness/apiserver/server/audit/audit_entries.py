@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks
-from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import (
     authentication,
     negotiation,
@@ -20,8 +20,7 @@ from harness.apiserver.endpoints import (
     request_options,
     responses,
 )
-from harness.apiserver.errors import status_errors
-from harness.apiserver.serializer import decoding, protobuf, yaml_bodies
+from harness.apiserver.serializer import protobuf
 from harness.apiserver.server.audit import audit_log
 
 _HEADER = "audit-id"
@@ -152,35 +151,15 @@ def _sent(request: request_info.Request) -> tuple[dict[str, Any], Any]:
 
 
 def _decoded(request: request_info.Request) -> Any:
-    """Return a JSON, YAML or protobuf body, decoded; None if it is empty or cannot be decoded."""
-    if not request.body:
-        return None
-    if request_options.content_type(request) == negotiation.PROTOBUF:
-        return _from_protobuf(request.body)
+    """Return a JSON or protobuf body, decoded; None if it is empty or cannot be decoded."""
     try:
+        if request_options.content_type(request) == negotiation.PROTOBUF:
+            return protobuf.document(request.body)
         return json_codec.decode(request.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    if "yaml" not in request.headers.get("content-type", ""):
-        return None
-    try:
-        return yaml_bodies.read(request.body)
-    except status_errors.StatusError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _in_json(answer: responses.Response) -> bytes:
-    """Return the object in a response as JSON, b"" if there is none."""
-    if answer.content_type == negotiation.JSON:
-        return answer.body
-    if answer.content_type != negotiation.PROTOBUF:
-        return b""
-    found = _from_protobuf(answer.body)
-    return b"" if found is None else json_codec.encode(found)
-
-
-def _from_protobuf(body: bytes) -> Any:
-    try:
-        return protobuf.document(body)
-    except (protobuf_wire.MalformedError, decoding.MismatchError):
-        return None
+    """Return the object in a response, b"" if there is none."""
+    return answer.body if answer.content_type == negotiation.JSON else b""

@@ -1,14 +1,11 @@
-"""Bodies and answers in JSON, YAML and protobuf, and what is said of other media types."""
+"""Bodies in JSON and protobuf, views of answers, and what is said of other media types."""
 
-import json
 from typing import Any
 
 import pytest
-import yaml
 
 from harness.apiserver.endpoints import negotiation
-from harness.apiserver.scheme import api_types
-from harness.apiserver.serializer import protobuf
+from tests.support import protobuf_messages
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 PROTOBUF = negotiation.PROTOBUF
@@ -78,11 +75,11 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
     clients send them.
     """
     pods = "/api/v1/namespaces/default/pods"
-    assert live.call("POST", pods, protobuf.encode(POD), headers=IN_PROTOBUF)[0] == 201
+    assert live.call("POST", pods, protobuf_messages.encode(POD), headers=IN_PROTOBUF)[0] == 201
     target = {"kind": "Node", "name": "worker-0"}
     binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": "p"}, "target": target}
     status, answer = live.call(
-        "POST", f"{pods}/p/binding", protobuf.encode(binding), headers=IN_PROTOBUF
+        "POST", f"{pods}/p/binding", protobuf_messages.encode(binding), headers=IN_PROTOBUF
     )
     assert status == 201, answer
     found = live.call("GET", f"{pods}/p")[1]
@@ -95,7 +92,7 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
         "regarding": {"kind": "Pod", "namespace": "default", "name": "p"},
     }  # fmt: skip
     events = "/apis/events.k8s.io/v1/namespaces/default/events"
-    status, made = live.call("POST", events, protobuf.encode(event), headers=IN_PROTOBUF)
+    status, made = live.call("POST", events, protobuf_messages.encode(event), headers=IN_PROTOBUF)
     assert (status, made["eventTime"]) == (201, event["eventTime"]), made
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     spec = {"leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000001Z"}
@@ -105,16 +102,23 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
         "metadata": {"name": "l"},
         "spec": spec,
     }
-    status, made = live.call("POST", leases, protobuf.encode(lease), headers=IN_PROTOBUF)
+    status, made = live.call("POST", leases, protobuf_messages.encode(lease), headers=IN_PROTOBUF)
     assert status == 201, made
     made["spec"]["holderIdentity"] = "me"
-    status, made = live.call("PUT", f"{leases}/l", protobuf.encode(made), headers=IN_PROTOBUF)
+    status, made = live.call(
+        "PUT", f"{leases}/l", protobuf_messages.encode(made), headers=IN_PROTOBUF
+    )
     assert (status, made["spec"]["holderIdentity"]) == (200, "me"), made
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "another"}}
-    status, answer = live.call("DELETE", f"{pods}/p", protobuf.encode(options), headers=IN_PROTOBUF)
+    status, answer = live.call(
+        "DELETE", f"{pods}/p", protobuf_messages.encode(options), headers=IN_PROTOBUF
+    )
     assert (status, answer["reason"]) == (409, "Conflict")
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-    assert live.call("DELETE", f"{pods}/p", protobuf.encode(options), headers=IN_PROTOBUF)[0] == 200
+    assert (
+        live.call("DELETE", f"{pods}/p", protobuf_messages.encode(options), headers=IN_PROTOBUF)[0]
+        == 200
+    )
     assert live.call("GET", f"{pods}/p")[0] == 404
 
 
@@ -122,34 +126,6 @@ def test_options_of_a_deletion_that_are_no_protobuf(live: Any) -> None:
     status, answer = live.call("DELETE", f"{CONFIGMAPS}/x", b"k8s\0\x0a\x7f", headers=IN_PROTOBUF)
     assert status == 400
     assert "not a DeleteOptions" in answer["message"]
-
-
-def test_yaml(live: Any) -> None:
-    text = b"kind: ConfigMap\napiVersion: v1\nmetadata: {name: y}\ndata: {day: 2026-01-01, on: 'yes'}\n"
-    headers = {"Content-Type": "application/yaml", "Accept": "application/yaml"}
-    status, made = live.call("POST", CONFIGMAPS, text, headers=headers)
-    assert status == 201, made
-    assert yaml.safe_load(made)["metadata"]["name"] == "y"
-    data = live.call("GET", f"{CONFIGMAPS}/y")[1]["data"]
-    assert data == {"day": "2026-01-01", "true": "yes"}
-    assert live.call("POST", CONFIGMAPS, b"a: [", headers=headers)[0] == 400
-
-
-def test_every_verb_answers_in_the_form_that_is_accepted(live: Any) -> None:
-    path, accept = f"{CONFIGMAPS}/y", {"Accept": "application/yaml"}
-    patch = {"Content-Type": "application/merge-patch+json"}
-    apply = {"Content-Type": "application/apply-patch+yaml"}
-    applied = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "y"}}
-    answered = [
-        live.call("POST", CONFIGMAPS, {"metadata": {"name": "y"}}, headers=accept),
-        live.call("PUT", path, {"metadata": {"name": "y"}, "data": {"a": "1"}}, headers=accept),
-        live.call("PATCH", path, {"data": {"a": "2"}}, headers=accept | patch),
-        live.call("PATCH", f"{path}?fieldManager=m", applied, headers=accept | apply),
-    ]
-    assert [status for status, _ in answered] == [201, 200, 200, 200]
-    assert {yaml.safe_load(body)["metadata"]["name"] for _, body in answered} == {"y"}
-    _, gone = live.call("DELETE", path, headers=accept)
-    assert yaml.safe_load(gone)["status"] == "Success"
 
 
 def test_a_form_that_is_not_there_is_refused_before_anything_is_done(live: Any) -> None:
@@ -161,22 +137,13 @@ def test_a_form_that_is_not_there_is_refused_before_anything_is_done(live: Any) 
     assert live.call("GET", path)[1]["data"] == {"a": "1"}
 
 
-def test_what_is_deleted_is_said_in_protobuf(live: Any) -> None:
-    live.call("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
-    _, gone = live.call("DELETE", f"{CONFIGMAPS}/a", headers={"Accept": PROTOBUF})
-    envelope = protobuf.open_envelope(gone)
-    status = protobuf.read(api_types.of_kind("", "v1", "Status"), envelope.message)
-    assert (envelope.kind, status["status"], status["details"]["name"]) == (
-        "Status",
-        "Success",
-        "a",
-    )
-
-
 @pytest.mark.parametrize(
     ("accept", "status"),
     [
         ("*/*", 200),
+        (f"{PROTOBUF}, */*", 200),
+        (f"{PROTOBUF},application/json", 200),
+        (PROTOBUF, 406),
         ("", 200),
         ("application/json;q=0.5, text/html", 200),
         ("application/json; charset=utf-8", 200),
@@ -204,7 +171,7 @@ def test_bodies_that_are_not_understood(live: Any, method: str, media: str) -> N
 def test_tables_and_metadata_of_what_was_written(live: Any) -> None:
     new = {"metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
     _, table = live.call("POST", CONFIGMAPS, new, headers={"Accept": TABLE})
-    assert (table["kind"], table["rows"][0]["cells"][:2]) == ("Table", ["a", 2])
+    assert (table["kind"], table["rows"][0]["cells"][0]) == ("Table", "a")
     _, part = live.call("GET", f"{CONFIGMAPS}/a", headers={"Accept": PARTIAL})
     assert (part["kind"], set(part)) == (
         "PartialObjectMetadata",
@@ -213,5 +180,3 @@ def test_tables_and_metadata_of_what_was_written(live: Any) -> None:
     wide = f"{CONFIGMAPS}/a?includeObject=Object"
     _, table = live.call("GET", wide, headers={"Accept": TABLE})
     assert table["rows"][0]["object"]["data"] == new["data"]
-    _, pretty = live.call("GET", f"{CONFIGMAPS}/a?pretty=true", headers={"Accept": "*/*"})
-    assert pretty == json.loads(json.dumps(pretty))

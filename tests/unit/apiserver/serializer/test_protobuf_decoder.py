@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.serializer import decoding, protobuf, protobuf_encoder
-from tests.support import cases
+from harness.apiserver.serializer import decoding, protobuf
+from tests.support import cases, protobuf_messages
 
 SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
@@ -243,7 +243,7 @@ def test_whatever_is_read_can_be_written_and_read_again(torn: tuple[api_types.Ty
         stored = decoding.read(kind, found, decoding.Tally())
     except (protobuf_wire.MalformedError, decoding.MismatchError):  # such as no quantity
         return
-    again = protobuf.read(kind, protobuf_encoder.write(kind, stored))
+    again = protobuf.read(kind, protobuf_messages.write(kind, stored))
     assert decoding.read(kind, again, decoding.Tally()) == stored
 
 

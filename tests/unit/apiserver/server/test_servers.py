@@ -6,7 +6,6 @@ import json
 import random
 import re
 import socket
-import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +85,7 @@ def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> 
         ("POST", CONFIGMAPS, b'{"metadata": 1}', "application/json", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b'{"data": 1}', "application/json", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b'{"kind": "Pod"}', "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b"a: [", "application/yaml", 400, "BadRequest"),
+        ("POST", CONFIGMAPS, b"a: b", "application/yaml", 415, "UnsupportedMediaType"),
         ("POST", CONFIGMAPS, b"k8s", "application/vnd.kubernetes.protobuf", 400, "BadRequest"),
         ("POST", CONFIGMAPS, b"<a/>", "application/xml", 415, "UnsupportedMediaType"),
         ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/json", 415, "UnsupportedMediaType"),
@@ -105,7 +104,6 @@ def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> 
         ("POST", f"{CONFIGMAPS}/a", b"{}", "application/json", 405, "MethodNotAllowed"),
         ("DELETE", f"{CLAIMS}/a/status", None, "", 405, "MethodNotAllowed"),
         ("GET", f"{CONFIGMAPS}?limit=x", None, "", 400, "BadRequest"),
-        ("GET", f"{CONFIGMAPS}?continue=bogus", None, "", 400, "BadRequest"),
         ("GET", f"{CONFIGMAPS}?labelSelector=a%20b", None, "", 400, "BadRequest"),
         ("GET", f"{CONFIGMAPS}?fieldSelector=x%3Dy", None, "", 400, "BadRequest"),
         ("DELETE", f"{CONFIGMAPS}/a?propagationPolicy=Never", None, "", 422, "Invalid"),
@@ -232,23 +230,6 @@ def test_collections_are_deleted_by_selector(live: Any) -> None:
     assert live.call("DELETE", f"{CONFIGMAPS}?labelSelector=color%3Dred")[0] == 200
     _, listed = live.call("GET", CONFIGMAPS)
     assert [item["metadata"]["name"] for item in listed["items"]] == ["b"]
-
-
-def test_lists_in_pages(live: Any) -> None:
-    for number in range(5):
-        live.call("POST", CONFIGMAPS, config(f"c{number}"))
-    names: list[str] = []
-    token, versions = "", set()
-    while True:
-        query = urllib.parse.urlencode({"limit": 2} | ({"continue": token} if token else {}))
-        _, page = live.call("GET", f"{CONFIGMAPS}?{query}")
-        names += [item["metadata"]["name"] for item in page["items"]]
-        versions.add(page["metadata"]["resourceVersion"])
-        token = page["metadata"].get("continue", "")
-        if not token:
-            break
-    assert names == [f"c{number}" for number in range(5)]
-    assert len(versions) == 1
 
 
 def test_tables_for_kubectl(live: Any) -> None:

@@ -50,7 +50,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("problems", "texts"), GOOD, ids=[row[0].__name__ for row in GOOD])
+@pytest.mark.parametrize(
+    ("problems", "texts"), GOOD, ids=lambda value: getattr(value, "__name__", None)
+)
 def test_what_is_fine(problems: formats.Problems, texts: Iterable[str]) -> None:
     assert {text: list(problems(text)) for text in texts} == {key: [] for key in texts}
 

@@ -1,27 +1,65 @@
-"""Encode documents as messages of Kubernetes' protobuf encoding.
+"""Objects in Kubernetes' protobuf encoding, as clients send them and as kube-apiserver answers.
 
-Each type is compiled once, into a table of functions by field name. Fields that the document does
-not have are not written, even where Go writes a zero value: a decoder yields the same.
+The embedded API server reads such messages, and never writes them.
 """
 
 import base64
 import datetime
 import functools
 import math
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver.codec import json_codec, protobuf_wire
+from harness.apiserver.codec import json_codec
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import protobuf_decoder
+from harness.apiserver.serializer import protobuf, protobuf_decoder
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_OBJECT_META, _LIST_META = f"{_META}ObjectMeta", f"{_META}ListMeta"
+_VARINT, _FIXED_64, _BYTES = 0, 1, 2
+_UINT64 = 1 << 64
+_DOUBLE = struct.Struct("<d")
+
+
+def varint(value: int) -> bytes:
+    """Encode a non-negative integer as a varint."""
+    if value < 0x80:
+        return bytes((value,))
+    parts = bytearray()
+    while value >= 0x80:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
+def integer(number: int, value: int) -> bytes:
+    """Encode an integer or boolean field."""
+    return varint(number << 3 | _VARINT) + varint(int(value) % _UINT64)
+
+
+def real(number: int, value: float) -> bytes:
+    """Encode a `double` field."""
+    return varint(number << 3 | _FIXED_64) + _DOUBLE.pack(value)
+
+
+def text(number: int, value: str) -> bytes:
+    """Encode a string field."""
+    return data(number, value.encode())
+
+
+def data(number: int, value: bytes) -> bytes:
+    """Encode a field of bytes or of a nested message."""
+    return varint(number << 3 | _BYTES) + varint(len(value)) + value
+
 
 Parts = list[bytes]
 Put = Callable[[Parts, Any], None]
 Encode = Callable[[Any], bytes]
-_VARINTS = [protobuf_wire.varint(number) for number in range(1024)]
+_VARINTS = [varint(number) for number in range(1024)]
 """The varints of small numbers, which most lengths and values are."""
-_BYTES, _VARINT = 2, 0
 """Wire types."""
 
 
@@ -109,7 +147,7 @@ def _item_putter(kind: api_types.Type, number: int) -> Put:
         case "boolean" | "integer":
             return _integer_putter(number)
         case "number":
-            return lambda parts, value: parts.append(protobuf_wire.real(number, _real(value)))
+            return lambda parts, value: parts.append(real(number, _real(value)))
     return _data_putter(number, _encoder(kind))
 
 
@@ -121,25 +159,23 @@ def _real(value: float) -> float:
 
 
 def _integer_putter(number: int) -> Put:
-    tag = protobuf_wire.varint(number << 3 | _VARINT)
+    tag = varint(number << 3 | _VARINT)
 
     def put_integer(parts: Parts, value: int) -> None:
         parts.append(tag)
-        parts.append(
-            _VARINTS[value] if 0 <= value < 1024 else protobuf_wire.varint(value % (1 << 64))
-        )
+        parts.append(_VARINTS[value] if 0 <= value < 1024 else varint(value % (1 << 64)))
 
     return put_integer
 
 
 def _data_putter(number: int, encode: Encode) -> Put:
-    tag = protobuf_wire.varint(number << 3 | _BYTES)
+    tag = varint(number << 3 | _BYTES)
 
     def put_data(parts: Parts, value: Any) -> None:
         data = encode(value)
         length = len(data)
         parts.append(tag)
-        parts.append(_VARINTS[length] if length < 1024 else protobuf_wire.varint(length))
+        parts.append(_VARINTS[length] if length < 1024 else varint(length))
         parts.append(data)
 
     return put_data
@@ -181,31 +217,68 @@ def _encode_time(text: str | None) -> bytes:
     if text is None:  # a null value in a map
         return b""
     moment = datetime.datetime.fromisoformat(text)
-    seconds = protobuf_wire.integer(1, int(moment.replace(microsecond=0).timestamp()))
-    return seconds + protobuf_wire.integer(2, moment.microsecond * 1000)
+    seconds = integer(1, int(moment.replace(microsecond=0).timestamp()))
+    return seconds + integer(2, moment.microsecond * 1000)
 
 
 def _encode_int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
         kind = protobuf_decoder.INT_OR_STRING_IS_STRING
-        return (
-            protobuf_wire.integer(1, kind)
-            + protobuf_wire.integer(2, 0)
-            + protobuf_wire.text(3, value)
-        )
-    return protobuf_wire.integer(1, 0) + protobuf_wire.integer(2, value) + protobuf_wire.text(3, "")
+        return integer(1, kind) + integer(2, 0) + text(3, value)
+    return integer(1, 0) + integer(2, value) + text(3, "")
 
 
 def _encode_any(value: Any) -> bytes:
-    return protobuf_wire.data(1, json_codec.encode(value))
+    return data(1, json_codec.encode(value))
 
 
 _ENCODERS: dict[api_types.Kind, Encode] = {
     "string": str.encode,
     "bytes": base64.b64decode,
-    "quantity": lambda value: protobuf_wire.text(1, str(value)),
+    "quantity": lambda value: text(1, str(value)),
     "time": _encode_time,
     "micro_time": _encode_time,
     "int_or_string": _encode_int_or_string,
     "any": _encode_any,
 }
+
+
+# ------------------------------------------------------------------ documents
+
+
+def encode(document: Document) -> bytes:
+    """Return the envelope of any document of a known kind, including lists."""
+    return enveloped(document["apiVersion"], document["kind"], _message(document))
+
+
+def enveloped(api_version: str, kind: str, message: bytes) -> bytes:
+    named = text(1, api_version) + text(2, kind)
+    return protobuf.MAGIC + data(1, named) + data(2, message) + data(3, b"") + data(4, b"")
+
+
+def list_message(meta: Document, items: Iterable[bytes]) -> bytes:
+    listed = write(api_types.definition(_LIST_META), meta)
+    return b"".join([data(1, listed), *(data(2, item) for item in items)])
+
+
+def event_frame(type_name: str, envelope: bytes) -> bytes:
+    """Return one watch event: its length in four bytes and its message, which is not enveloped.
+
+    The object in the event is `envelope`.
+    """
+    event = text(1, type_name) + data(2, data(1, envelope))
+    return len(event).to_bytes(4, "big") + event
+
+
+def _message(document: Document) -> bytes:
+    kind: str = document["kind"]
+    if kind == "PartialObjectMetadata":
+        return data(1, write(api_types.definition(_OBJECT_META), document["metadata"]))
+    if kind == "PartialObjectMetadataList":
+        return _partial_list(document)
+    group, _, version = document["apiVersion"].rpartition("/")
+    return write(api_types.of_kind(group, version, kind), document)
+
+
+def _partial_list(document: Document) -> bytes:
+    return list_message(document["metadata"], [_message(item) for item in document["items"]])

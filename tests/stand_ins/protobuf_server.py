@@ -1,0 +1,72 @@
+"""The embedded API server, but with answers in protobuf for clients that want them.
+
+A kube-apiserver answers so; the fault proxy has to read it.
+"""
+
+from typing import Any
+
+import msgspec
+
+from harness.apiserver.codec import json_codec
+from harness.apiserver.endpoints import negotiation, request_info, responses
+from harness.apiserver.server import request_lifecycle, watch_streams
+from harness.cli import main
+from tests.support import protobuf_messages
+
+_finish = request_lifecycle.RequestLifecycle._finish
+_start = watch_streams.Watch.start
+
+
+def _wants(request: request_info.Request) -> bool:
+    return request.headers.get("accept", "").startswith(negotiation.PROTOBUF)
+
+
+def _finish_in_protobuf(
+    self: request_lifecycle.RequestLifecycle, answer: responses.Response
+) -> None:
+    if _wants(self._request) and answer.content_type == negotiation.JSON:
+        body = protobuf_messages.encode(json_codec.decode(answer.whole().body))
+        answer = msgspec.structs.replace(
+            answer, body=body, pieces=None, content_type=negotiation.PROTOBUF
+        )
+    _finish(self, answer)
+
+
+def _frame(kind: str, body: bytes) -> bytes:
+    return protobuf_messages.event_frame(kind, protobuf_messages.encode(json_codec.decode(body)))
+
+
+class _Stream:
+    """The connection of a watch in protobuf."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def write_head(self, status: int, _: str) -> None:
+        self._connection.write_head(status, f"{negotiation.PROTOBUF};stream=watch")
+
+
+def _start_in_protobuf(self: watch_streams.Watch) -> None:
+    if _wants(self._request):
+        self._frame = _frame
+        self._connection = _Stream(self._connection)
+    _start(self)
+
+
+def _form(accept: str, *, is_discovery: bool = False) -> negotiation.Form:
+    return (
+        negotiation.PLAIN
+        if accept.startswith(negotiation.PROTOBUF)
+        else _json_form(accept, is_discovery=is_discovery)
+    )
+
+
+_json_form = negotiation.form
+if __name__ == "__main__":
+    negotiation.form = _form  # type: ignore[assignment]
+    request_lifecycle.RequestLifecycle._finish = _finish_in_protobuf  # type: ignore[method-assign]
+    watch_streams.Watch.start = _start_in_protobuf  # type: ignore[method-assign]
+    main.main()
