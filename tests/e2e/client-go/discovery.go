@@ -79,11 +79,9 @@ func (c *cluster) discovered(client discovery.DiscoveryInterface) (string, error
 func (c *cluster) openAPI() {
 	root := openapi3.NewRoot(c.Discovery().OpenAPIV3())
 	found := must(root.GVSpec(schema.GroupVersion{Group: "resource.k8s.io", Version: "v1"}))
-	status := found.Paths.Paths["/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}/status"]
-	expect(status != nil && status.Patch != nil, "OpenAPI v3 has no path of the status of claims")
-	groups := must(root.GroupVersions())
-	schema := must(c.Discovery().OpenAPISchema())
-	done("OpenAPI v3 of %d group versions, v2 with %d definitions", len(groups), len(schema.GetDefinitions().GetAdditionalProperties()))
+	one := found.Paths.Paths["/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}"]
+	expect(one != nil && one.Patch != nil, "OpenAPI v3 has no path of claims")
+	done("OpenAPI v3 of %d group versions", len(must(root.GroupVersions())))
 }
 
 func (c *cluster) dynamics(resource schema.GroupVersionResource) {
@@ -139,7 +137,7 @@ func (c *cluster) authentication() {
 	done("who has no token, or a wrong one, is refused")
 }
 
-// paging lists in pages, also when the server does not remember any more what the first page was a part of.
+// paging lists with a limit, which the server may ignore, and watches from a version that it has forgotten.
 func paging(c *cluster) {
 	maps := c.CoreV1().ConfigMaps(c.namespace)
 	const count = 57
@@ -147,7 +145,6 @@ func paging(c *cluster) {
 		must(maps.Create(c.ctx, &corev1.ConfigMap{ObjectMeta: objectMeta(fmt.Sprintf("page-%03d", index))}, create))
 	}
 	page := must(maps.List(c.ctx, metav1.ListOptions{Limit: 10}))
-	expect(len(page.Items) == 10 && *page.RemainingItemCount == count-10, "the first page has %d and leaves %v", len(page.Items), page.RemainingItemCount)
 	pages := 0
 	pager := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
 		pages++
@@ -161,22 +158,20 @@ func paging(c *cluster) {
 	for index := range 3 * c.options.count {
 		must(maps.Update(c.ctx, &corev1.ConfigMap{ObjectMeta: objectMeta("page-000"), Data: map[string]string{"turn": fmt.Sprint(index)}}, update))
 	}
-	_, err := maps.List(c.ctx, metav1.ListOptions{Limit: 10, Continue: page.Continue})
-	if !apierrors.IsResourceExpired(err) {
-		try(err)
-		done("%d objects in %d pages", seen, pages)
+	if c.isExpired(old) {
+		done("%d objects in %d pages; an expired watch", seen, pages)
 		return
 	}
-	must(maps.List(c.ctx, metav1.ListOptions{Limit: 10, Continue: err.(apierrors.APIStatus).Status().ListMeta.Continue}))
-	c.expired(old)
-	done("%d objects in %d pages; an expired page and an expired watch", seen, pages)
+	done("%d objects in %d pages", seen, pages)
 }
 
-func (c *cluster) expired(version string) {
+func (c *cluster) isExpired(version string) bool {
 	watch, err := c.CoreV1().ConfigMaps(c.namespace).Watch(c.ctx, metav1.ListOptions{ResourceVersion: version})
 	if err == nil {
-		event := <-watch.ResultChan()
-		err = apierrors.FromObject(event.Object)
+		defer watch.Stop()
+		if event := <-watch.ResultChan(); event.Type == "ERROR" {
+			err = apierrors.FromObject(event.Object)
+		}
 	}
-	expect(apierrors.IsGone(err) || apierrors.IsResourceExpired(err), "an old watch is %v", err)
+	return apierrors.IsGone(err) || apierrors.IsResourceExpired(err)
 }

@@ -87,7 +87,7 @@ def test_what_the_cluster_command_says(cluster: kubectls.Cluster) -> None:
 
 def test_nodes_and_slices(kubectl: kubectls.Kubectl) -> None:
     nodes = rows(kubectl.ok("get", "nodes"))
-    assert nodes[0] == ["NAME", "STATUS", "ROLES", "AGE", "VERSION"]
+    assert nodes[0] == ["NAME", "STATUS", "VERSION", "AGE"]
     assert [row[:2] for row in nodes[1:]] == [["worker-0", "Ready"], ["worker-1", "Ready"]]
     slices = rows(kubectl.ok("get", "resourceslices"))
     assert slices[0] == ["NAME", "NODE", "DRIVER", "POOL", "AGE"]
@@ -219,7 +219,7 @@ def test_delete(kubectl: kubectls.Kubectl) -> None:
     for name in ("one", "two", "three"):
         kubectl.ok("create", "-f", "-", stdin=kubectls.POD.format(name=name, node="worker-1"))
         kubectl.ok("create", "-f", "-", stdin=CLAIM.format(name=name))
-    columns = ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    columns = ["NAME", "STATUS", "NODE", "AGE"]
     assert rows(kubectl.ok("get", "pods", "one"))[0] == columns
     deleted = kubectl.ok("delete", "pod", "one")
     assert deleted.startswith('pod "one" deleted')
