@@ -104,7 +104,7 @@ class OrderHunt:
             for visit in visits
             for form in order_scenarios.FORMS
         ]
-        # What needs the program's own pace is tried again and again, as the search did.
+        # An order that needs the program's own pace is tried again and again, as in the search.
         order: Order = tuple((hold.place, hold.visit) for hold in shrunk.holds)
         texts.append(
             order_scenarios.repeated(
