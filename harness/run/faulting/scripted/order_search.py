@@ -4,6 +4,7 @@ Which threads are held is drawn as in probabilistic concurrency testing: a few v
 those that the tries before had, at which a thread waits until nothing else happens.
 """
 
+import collections
 import contextlib
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,8 @@ from harness.run.faulting.scripted import holding, script_objects, thread_holdin
 from harness.scenario import script_specs
 from harness.threads import messages
 
+_REMEMBERED = 20
+"""Tries from whose visits a try is drawn."""
 _REPEATS, GOOD = 4, 0.5
 """Repetitions of an order that has failed, and the share of them that has to fail, too."""
 _GONE_S = 10.0
@@ -46,8 +49,8 @@ class OrderSearch:
         self._step, self._script, self._objects = step, script, objects
         self._threads, self._holds, self._is_over = threads, holds, is_over
         self._random = random.Random(seed)
-        self._visits: dict[str, int] = {}
-        """Place -> most visits in a try so far."""
+        self._visits: collections.deque[dict[str, int]] = collections.deque(maxlen=_REMEMBERED)
+        """Place -> visits, of the last tries."""
         self._weights: dict[str, float] = {}
         """Place -> how much more often it is drawn: what only one goroutine uses cannot race."""
 
@@ -105,8 +108,8 @@ class OrderSearch:
     def _learn(self, told: Sequence[messages.Happened]) -> dict[str, int]:
         """Return the visits of a try, from which later tries draw."""
         ended = next(item for item in told if item.kind == "ended")
-        for place, count in ended.counts.items():
-            self._visits[place] = max(count, self._visits.get(place, 0))
+        self._visits += [ended.counts] if ended.counts else []
+        for place in ended.counts:
             self._weights[place] = ended.sharing[place] - 1 + _WEIGHT_ALONE
         return ended.counts
 
@@ -116,15 +119,15 @@ class OrderSearch:
         """Return the visits of a try at which threads are held; the first try holds none."""
         if self._step.chosen:
             return self._step.chosen[(number - 1) % len(self._step.chosen)]
-        places = sorted(self._visits)
-        if not places or not self._step.depth:
+        if not self._visits or not self._step.depth:
             return []
+        visits = self._random.choice(self._visits)  # most tries are like one of those before
+        places = sorted(visits)
         weights = [self._weights[place] for place in places]
         count = self._random.randint(1, self._step.depth)
         drawn = dict.fromkeys(self._random.choices(places, weights, k=count))
         return [
-            script_specs.HeldVisit(place, self._random.randint(1, self._visits[place]))
-            for place in drawn
+            script_specs.HeldVisit(place, self._random.randint(1, visits[place])) for place in drawn
         ]
 
     def _waiting(self) -> str:
