@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli.subcommands.running import confirm_command
+from harness.cli import playing
 from harness.confirmation import answers
 from harness.scenario import loading
 
@@ -27,7 +27,7 @@ def plays(monkeypatch: pytest.MonkeyPatch, answer: answers.Answer, late: int | N
             * bool(late),
         )
 
-    monkeypatch.setattr(confirm_command, "_play", play)
+    monkeypatch.setattr(playing, "play", play)
 
 
 @pytest.mark.parametrize(

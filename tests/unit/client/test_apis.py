@@ -110,7 +110,7 @@ def test_patches_of_every_kind(server: Any) -> None:
 
 
 def test_a_watch_that_is_refused_is_an_api_error(server: Any) -> None:
-    with pytest.raises(apis.ApiError, match="ParseUint"):
+    with pytest.raises(apis.ApiError, match="resourceVersion"):
         server.api.watch(apis.PODS, resource_version="none")
 
 

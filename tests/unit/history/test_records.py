@@ -59,6 +59,28 @@ ONE_OF_EACH: list[records.Body] = [
     records.ProcessEnded(process="p", pid=1, exit_code=-9, expected=True, fault="f", ts_ns=1),
     records.ProcessPaused(process="p", pid=1, fault="f", ts_ns=1),
     records.ScriptStep(step=1, text="pod-1 is bound", late="", seen="", begun_ns=1, ended_ns=2),
+    records.OrderTried(
+        number=2,
+        repeats=1,
+        chosen=[("entry of F called by G", 3)],
+        waits="event",
+        holds=[
+            records.ThreadHold(
+                place="entry of F called by G",
+                visit=3,
+                goroutine=1,
+                stack=["F", "G"],
+                begun_ns=1,
+                ended_ns=2,
+                during={"return of F to G": 1},
+            )
+        ],
+        visits={"entry of F called by G": 4},
+        found="gpu.example/p/d: claim-1 and claim-2",
+        is_done=False,
+        begun_ns=1,
+        ended_ns=3,
+    ),
     records.ProcessResumed(process="p", pid=1, ts_ns=1),
     records.Phase(name="load", ts_ns=1, detail="line\nline"),
     records.FaultApplied(
