@@ -88,7 +88,7 @@ class OrderSearch:
         self._threads.begin_try(self._step, name, chosen)
         with self._slowed(waits):
             for item in self._script.objects:
-                self._objects.create(item)
+                self._objects.create(_named(item, number))
             is_done, found = self._outcome()
         told = self._threads.end_try(self._step.client, name)
         self._remove()
@@ -166,6 +166,20 @@ class OrderSearch:
             timeout_s=_GONE_S,
             why="the objects of a try to be gone",
         )
+
+
+def _named(item: script_specs.ScriptObject, number: int) -> script_specs.ScriptObject:
+    """Return an object with names of its try.
+
+    A claim that takes the name of one that has gone is a hazard of its own (H22).
+    """
+
+    def named(names: Sequence[str]) -> list[str]:
+        return [f"{name}-{number}" for name in names]
+
+    (name,) = named([item.name])
+    of_pod = {"claims": named(item.claims), "templates": named(item.templates)}
+    return item.model_copy(update={"name": name, **of_pod})
 
 
 def _given_twice(claims: Sequence[Object]) -> str:
