@@ -216,7 +216,10 @@ def _packages(python: pathlib.Path) -> pathlib.Path:
 def use_extras(wheel: pathlib.Path, base: Installed) -> None:
     """Run the commands that each extra is for, where they refuse without it."""
     run = ("run", "uses-all-resources", "--defect", "gather-not-atomic", "--until-found")
-    base.flake_hunt(*run, "--reports", "found", expect=(INVALID,))
+    # A race shows in most runs, and not in all of them.
+    played = (base.flake_hunt(*run, "--reports", "found", expect=(INVALID, VALID)) for _ in "123")
+    if not any("INVALID" in output for output in played):
+        raise CheckError("expected a known defect to be found in one of three runs, got none")
     select = ("query", "found/latest", "select count(*) from holds")
     shards = ("shards", "merge", f"file://{base.folder}/reports", "-o", "from-url")
     for extra, uses in {
