@@ -21,7 +21,7 @@ _TABLES = (".gopclntab", ".data.rel.ro.gopclntab")
 _PROLOGUES = (b"\x49\x3b\x66\x10", b"\x4c\x8d\x64\x24", b"\x4c\x8d\xa4\x24", b"\x55")
 _TELLING = re.compile(r"claim|device|alloc|assum|cache|in_?flight|reserv|pending", re.IGNORECASE)
 _OTHERS = re.compile(
-    r"deferwrap|-fm$|-range|\.func\d|DeepCopy|\.String$|\.init(\.|$)|/apis?/|^type:"
+    r"deferwrap|-fm$|-range|\.func\d|DeepCopy|\.String$|\.init(\.|$)|/apis?/|/metrics\.|^type:"
 )
 """Functions that a compiler or generator has made, and types of the API."""
 _LOOKED_AT, _USUAL = 2000, 0.3

@@ -7,6 +7,7 @@ those that the tries before had, at which a thread waits until nothing else happ
 import collections
 import contextlib
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from harness import clocks
 from harness.client import apis
 from harness.history import journal_writer, records
+from harness.model import thread_places
 from harness.model.objects import Object
 from harness.run.faulting.scripted import holding, script_objects, thread_holding
 from harness.scenario import script_specs
@@ -25,7 +27,9 @@ _REPEATS, GOOD = 4, 0.5
 """Repetitions of an order that has failed, and the share of them that has to fail, too."""
 _GONE_S = 10.0
 """Time for the objects of a try to be gone."""
-_WEIGHT_ALONE = 0.1
+_WEIGHT_ALONE, _WEIGHT_SPEAKING = 0.1, 4
+_SPEAKING = re.compile("claim|device|alloc", re.IGNORECASE)
+"""Functions of these names are drawn more often than those of caches and queues."""
 _WAIT_S = 0.05
 """How long a call or event waits, in the tries in which some do."""
 _WAITS = ("", "", "request", "answer", "event")
@@ -110,7 +114,9 @@ class OrderSearch:
         ended = next(item for item in told if item.kind == "ended")
         self._visits += [ended.counts] if ended.counts else []
         for place in ended.counts:
-            self._weights[place] = ended.sharing[place] - 1 + _WEIGHT_ALONE
+            speaks = _SPEAKING.search(thread_places.short(thread_places.parse(place).function))
+            weight = ended.sharing[place] - 1 + _WEIGHT_ALONE
+            self._weights[place] = weight * (_WEIGHT_SPEAKING if speaks else 1)
         return ended.counts
 
     # ------------------------------------------------------------------------------ choices
