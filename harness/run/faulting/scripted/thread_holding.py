@@ -79,7 +79,7 @@ class ThreadHolds:
             lambda: session.find(name, "ended"), timeout_s=ANSWER_S, why="the tracer to answer"
         )
         told, session.told = session.told, []
-        return told
+        return [item for item in told if item.name == name]
 
     def _is_python(self, step: script_specs.OfThread) -> bool:
         return naming.first_incarnation(step.client) in self._with_steps
