@@ -45,7 +45,7 @@ class StepHolder:
             ):
                 self._obey(connection)
         finally:
-            with self._guard:  # nobody commands any more
+            with self._guard:  # the run has closed the connection
                 self._rules = hold_rules.HoldRules(self._tell)
                 for released in self._held.values():
                     released.set()

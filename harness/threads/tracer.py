@@ -92,10 +92,14 @@ class Tracer:
 
     def _pass_signals(self) -> None:
         while self._signals:
-            self._entries.clear()
-            self._program.leave_all()
+            self._leave_all()
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._program.pid, self._signals.pop())
+
+    def _leave_all(self) -> None:
+        """Let all threads go on; none stops from then on."""
+        self._entries.clear()
+        self._program.leave_all()
 
     def _arrived(self, descriptor: int, poll: select.poll) -> None:
         if descriptor == self._woken:
@@ -109,11 +113,10 @@ class Tracer:
             data = b""
             with contextlib.suppress(ConnectionResetError):  # it had not read everything
                 data = self._run.recv(_PIECE)
-            if not data:  # nobody commands any more
+            if not data:  # the run has closed the connection
                 poll.unregister(self._run)
                 self._run = None
-                self._entries.clear()
-                self._program.leave_all()
+                self._leave_all()
             for line in self._lines.of(data):
                 self.do(messages.command(line))
 
