@@ -109,6 +109,26 @@ def write_private(path: pathlib.Path, content: bytes, *, is_durable: bool = Fals
         raise
 
 
+class BufferedFile:
+    """An open file whose lines are written together."""
+
+    def __init__(self, descriptor: int, path: pathlib.Path) -> None:
+        self._descriptor, self._path = descriptor, path
+        self._lines: list[bytes] = []
+
+    def settle(self) -> None:
+        """Write the buffered lines. Raises OSError with the file's name."""
+        if self._lines:
+            data = b"".join(self._lines)
+            self._lines.clear()
+            write_all(self._descriptor, data, path=self._path)
+
+    def close(self) -> None:
+        """Write the buffered lines, and close the file."""
+        self.settle()
+        os.close(self._descriptor)
+
+
 def write_all(descriptor: int, content: bytes, *, path: pathlib.Path) -> None:
     """Write all of it to an open file. Raises OSError with the file's name."""
     view = memoryview(content)

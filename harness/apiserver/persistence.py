@@ -45,28 +45,18 @@ class _Line(msgspec.Struct):
 _head_decoder, _line_decoder = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Line)
 
 
-class Journal:
-    """The file that each commit is written to, open for appending."""
+class Journal(writing.BufferedFile):
+    """The file that each commit is written to, open for appending.
+
+    A commit must not be acknowledged if `settle` fails.
+    """
 
     def __init__(self, path: pathlib.Path) -> None:
-        self._path = path
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self._lines: list[bytes] = []
+        super().__init__(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), path)
 
     def append(self, commit: watch_cache.Commit) -> None:
         """Buffer a commit; it may be acknowledged after `settle`."""
         self._lines.append(_encode(commit.resource, commit.type, commit.object))
-
-    def settle(self) -> None:
-        """Write the buffered commits. Raises OSError; they must not be acknowledged then."""
-        if self._lines:
-            data = b"".join(self._lines)
-            self._lines.clear()
-            writing.write_all(self._descriptor, data, path=self._path)
-
-    def close(self) -> None:
-        self.settle()
-        os.close(self._descriptor)
 
 
 def claim(folder: pathlib.Path) -> int:

@@ -40,7 +40,7 @@ _ID_PREFIX = str(uuid.uuid4())[:24]
 """The part of the UUIDs of this process that does not change."""
 
 
-class AuditLog:
+class AuditLog(writing.BufferedFile):
     """Appends to one file; it is written just before the journal, by the group commit.
 
     The event of every commit that a client can see is therefore in the log, even after a kill; but
@@ -59,13 +59,12 @@ class AuditLog:
         self._ids = (f"{_ID_PREFIX}{number:012x}" for number in itertools.count())
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             raise errors.UsageError(
                 f"cannot write the audit log {path}: {error.strerror}"
             ) from error
-        self._path = path
-        self._lines: list[bytes] = []
+        super().__init__(descriptor, path)
         self.now = now
 
     def next_id(self) -> str:
@@ -123,18 +122,6 @@ class AuditLog:
         """
         if commit.resource.plural in self._writes_of and not _is_first_half(commit):
             self.append(_controllers_event(commit, self.next_id(), self.now()))
-
-    def settle(self) -> None:
-        """Write the buffered events. Raises OSError."""
-        if self._lines:
-            data = b"".join(self._lines)
-            self._lines.clear()
-            writing.write_all(self._descriptor, data, path=self._path)
-
-    def close(self) -> None:
-        """Write the buffered events and close the file."""
-        self.settle()
-        os.close(self._descriptor)
 
 
 def _is_first_half(commit: watch_cache.Commit) -> bool:
