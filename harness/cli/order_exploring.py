@@ -12,7 +12,6 @@ from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     from harness.confirmation import order_hunts, order_scenarios
-    from harness.history import records
 
 TIME_S, CLAIMS, DEPTH, MOST = 120.0, 3, 3, 20
 """Default time of a search, in seconds, claims of each try, and threads that are held at most; and
@@ -122,27 +121,22 @@ def _searched(searched: "order_hunts.Searched") -> str:
 
 
 def _nothing(searched: "order_hunts.Searched", out: outputs.Output) -> int:
-    sentence = f"nothing found: {searched.played.sentence}  {searched.played.page}"
     if out.is_json:
         out.document(_document(searched))
     else:
-        print(sentence)
+        print(f"nothing found: {searched.played.sentence}  {searched.played.page}")
     return searched.played.answer.exit_code
-
-
-def _rate_of(shrunk: "order_hunts.Shrunk") -> str:
-    rate, quiet = shrunk.rate, shrunk.quiet
-    return (
-        f"shrunk to {outputs.counted(len(shrunk.holds), 'held thread')}, which fails in "
-        f"{rate.failed} of {rate.runs} tries; without, {quiet.failed} of {quiet.runs} fail"
-    )
 
 
 def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
     """Yield what is left of an order, and what each thread was doing."""
     from harness.model import thread_places
 
-    yield _rate_of(shrunk)
+    rate, quiet = shrunk.rate, shrunk.quiet
+    yield (
+        f"shrunk to {outputs.counted(len(shrunk.holds), 'held thread')}, which fails in "
+        f"{rate.failed} of {rate.runs} tries; without, {quiet.failed} of {quiet.runs} fail"
+    )
     for number, hold in enumerate(shrunk.holds, start=1):
         yield f"{number}. goroutine {hold.goroutine} is held at the {thread_places.shortened(hold.place)}, visit {hold.visit}"
         stack = " < ".join(thread_places.short(name) for name in hold.stack[:_STACK_SHOWN])
@@ -173,29 +167,14 @@ def _document(
     shrunk: "order_hunts.Shrunk | None" = None,
     written: "order_hunts.Written | None" = None,
 ) -> dict[str, object]:
+    played = searched.played
     return {
         "schema": 1,
-        "answer": searched.played.answer,
-        "exit_code": searched.played.answer.exit_code,
-        "sentence": searched.played.sentence,
-        "tries": searched.tries,
-        "seconds": searched.seconds,
-        "places": searched.places,
-        "pairs": searched.pairs,
-        "holds": [_hold(hold) for hold in shrunk.holds] if shrunk else [],
-        "rate": [shrunk.rate.failed, shrunk.rate.runs] if shrunk else None,
-        "quiet": [shrunk.quiet.failed, shrunk.quiet.runs] if shrunk else None,
-        "script": str(written.file) if written else None,
-        "confirmed": [written.rate.failed, written.rate.runs] if written else None,
-        "directory": str(searched.played.directory.resolve()),
-    }
-
-
-def _hold(hold: "records.ThreadHold") -> dict[str, object]:
-    return {
-        "place": hold.place,
-        "visit": hold.visit,
-        "goroutine": hold.goroutine,
-        "stack": hold.stack,
-        "passed": list(hold.during),
+        "answer": played.answer,
+        "exit_code": played.answer.exit_code,
+        "sentence": played.sentence,
+        "directory": str(played.directory.resolve()),
+        "search": {key: getattr(searched, key) for key in ("tries", "seconds", "places", "pairs")},
+        "shrunk": shrunk,
+        "script": {"file": str(written.file), "confirmed": written.rate} if written else None,
     }

@@ -18,9 +18,9 @@ REPEATS = 8
 KEPT = 0.7
 """An order without one of its holds takes its place if it fails this much as often."""
 TRIES = 40
-"""Most tries of an order in a script that repeats it."""
+"""Most tries of an order in its script."""
 PLAYS = 4
-"""Plays of each form of the script, of which the one that is confirmed most often is written."""
+"""Plays of the script."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,47 +95,21 @@ class OrderHunt:
         return Shrunk(holds=holds, waits=found.waits, rate=rate, quiet=quiet)
 
     def write(self, shrunk: Shrunk) -> Written:
-        """Write the form of the script that is confirmed most often; one of all plays is enough."""
-        visits = dict.fromkeys([0, 1])
-        texts = [
-            order_scenarios.script(
-                self._world, name=self._name, holds=shrunk.holds, form=form, visit=visit
-            )
-            for visit in visits
-            for form in order_scenarios.FORMS
-        ]
-        # An order that needs the program's own pace is tried again and again, as in the search.
+        """Write a script that tries the order until it fails, and play it."""
         order: Order = tuple((hold.place, hold.visit) for hold in shrunk.holds)
-        texts.append(
-            order_scenarios.repeated(
-                self._world,
-                name=self._name,
-                orders=[order],
-                waits=shrunk.waits,
-                times=TRIES,
-                stops=True,
-            )
+        text = order_scenarios.repeated(
+            self._world,
+            name=self._name,
+            orders=[order],
+            waits=shrunk.waits,
+            times=TRIES,
+            stops=True,
         )
-        best: tuple[rates.Rate, str, answers.Played] | None = None
-        for text in dict.fromkeys(texts):
-            played, confirmed = self._plays(text)
-            rate = rates.Rate(confirmed, PLAYS)
-            if best is None or rate.failed > best[0].failed:
-                best = rate, text, played
-            if confirmed == PLAYS:
-                break
-        assert best is not None  # noqa: S101 - there are forms
         file = self._folder / f"{self._name}.toml"
-        writing.replace(file, best[1].encode())
-        return Written(file=file, rate=best[0], played=best[2])
-
-    def _plays(self, text: str) -> tuple[answers.Played, int]:
-        """Play a script, again if it was confirmed; return the last play and how many were."""
-        for number in range(PLAYS):
-            played = self._played(text, "script")
-            if played.answer is not answers.Answer.CONFIRMED:
-                return played, number
-        return played, PLAYS
+        writing.replace(file, text.encode())
+        plays = [self._play(loading.load(str(file))) for _ in range(PLAYS)]
+        confirmed = sum(played.answer is answers.Answer.CONFIRMED for played in plays)
+        return Written(file=file, rate=rates.Rate(confirmed, PLAYS), played=plays[-1])
 
     def _rates(self, orders: Sequence[Order], waits: str) -> dict[Order, rates.Rate]:
         """Return how often each order fails."""

@@ -2,16 +2,12 @@
 
 import dataclasses
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import tomli_w
 
-from harness.history import records
-
 SCHEDULER = "scheduler"
-QUIET_S = 0.3
-"""Time in which all that can happen while threads are held has happened, in a script."""
 Table = dict[str, Any]
 Order = tuple[tuple[str, int], ...]
 """Places, and the visits of them in a try, at which threads are held."""
@@ -65,56 +61,6 @@ def repeated(
         "stops": stops,
     }
     return _scenario(world, name, "some orders of a program's threads", [_tries(step)])
-
-
-Form = Literal["free", "request", "answer"]
-FORMS: tuple[Form, ...] = ("free", "request", "answer")
-"""The request that waits until the threads are held: none; the write of the first claim's
-allocation, while the other pods are created; its answer, before they are."""
-
-
-def script(
-    world: World, *, name: str, holds: Sequence[records.ThreadHold], form: Form, visit: int = 0
-) -> str:
-    """Return the script of an order: the holds of a try that has found something.
-
-    `visit`: hold threads at this visit of their places instead (0: as in the try).
-    """
-    creations = [{"do": "create", "object": item["name"]} for item in world.objects]
-    first, others = creations[: world.claims + 1], creations[world.claims + 1 :]
-    held = [_held(number, hold, visit) for number, hold in enumerate(holds, 1)]
-    steps = {
-        "free": [*first, *others, *held],
-        "request": [*first, _first_write("hold-request"), *others, *held, _ends("arrive")],
-        "answer": [*first, _first_write("request", "held"), *held, _ends("answer"), *others],
-    }[form]
-    ends = [
-        {"do": "await", "object": f"claim-{n}", "state": "allocated", "at_most_s": 2.0}
-        for n in range(1, world.claims + 1)
-    ]
-    title = "an order of threads that a search has found"
-    return _scenario(world, name, title, [*steps, *_released(holds), *ends])
-
-
-def _first_write(do: str, answer: str = "") -> Table:
-    step = {"do": do, "name": "write", "client": SCHEDULER, "of": "resourceclaims/claim-1/status"}
-    return step | ({"answer": answer} if answer else {})
-
-
-def _ends(do: str) -> Table:
-    return {"do": do, "request": "write"}
-
-
-def _held(number: int, hold: records.ThreadHold, visit: int) -> Table:
-    step = {"do": "hold-thread", "name": f"held-{number}", "client": SCHEDULER, "at": hold.place}
-    return {**step, "visit": visit or hold.visit}
-
-
-def _released(holds: Sequence[records.ThreadHold]) -> Iterator[Table]:
-    numbered = sorted(enumerate(holds, 1), key=lambda item: item[1].ended_ns)
-    for number, _ in numbered:
-        yield {"do": "wait", "seconds": QUIET_S}
-        yield {"do": "release-thread", "hold": f"held-{number}"}
 
 
 def _tries(settings: Mapping[str, Any]) -> Table:

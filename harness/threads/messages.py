@@ -8,6 +8,10 @@ import msgspec
 SOCKET_SUFFIX = ".threads"
 """Of the tracer's socket, beside the log of its program."""
 
+HOLD_MAX_S = 8.0
+"""A held thread goes on by itself after this time: before client-go gives up a lease, by default
+after 10 s, so that no double allocation is the effect of a lease that was lost under a hold."""
+
 
 class Watch(msgspec.Struct, frozen=True, kw_only=True, tag="watch"):
     """Look at a place from now on."""
@@ -18,7 +22,7 @@ class Watch(msgspec.Struct, frozen=True, kw_only=True, tag="watch"):
     """The thread of that visit is held there."""
     visit: int = 1
     """Which visit from now on, counted from 1."""
-    hold_max_s: float = 60.0
+    hold_max_s: float = HOLD_MAX_S
     """A thread goes on by itself after this time: the program may wait for it."""
 
 

@@ -52,15 +52,16 @@ def test_a_planted_race_is_found_and_its_script_is_confirmed(tmp_path: pathlib.P
     program = build(tmp_path)
     code, found = explore(program, tmp_path / "reports", 120)
     assert (code, found["answer"]) == (10, "confirmed")
-    assert len(found["holds"]) <= 4
-    assert any("copyAllocated" in hold["place"] for hold in found["holds"])
-    assert found["rate"][0] > found["quiet"][0]
-    assert found["confirmed"][0] == found["confirmed"][1]
+    holds, script = found["shrunk"]["holds"], found["script"]
+    assert len(holds) <= 4
+    assert any("copyAllocated" in hold["place"] for hold in holds)
+    assert found["shrunk"]["rate"]["failed"] > found["shrunk"]["quiet"]["failed"]
+    assert script["confirmed"]["failed"] == script["confirmed"]["runs"]
 
 
 @pytest.mark.timeout(600)
 def test_its_repaired_twin_is_left_alone(tmp_path: pathlib.Path) -> None:
     program = build(tmp_path, "-X", "main.repaired=yes")
     code, found = explore(program, tmp_path / "reports", 45)
-    assert (code, found["answer"], found["holds"]) == (0, "refuted", [])
-    assert found["tries"] > 5
+    assert (code, found["answer"], found["shrunk"]) == (0, "refuted", None)
+    assert found["search"]["tries"] > 5

@@ -6,6 +6,7 @@ those that the tries before had, at which a thread waits until nothing else happ
 
 import collections
 import contextlib
+import itertools
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +102,7 @@ class OrderSearch:
             number=number,
             chosen=[(item.at, item.visit) for item in chosen],
             waits=waits,
-            holds=list(_holds(told)),
+            holds=_holds(told),
             visits=visits,
             found=found,
             is_done=is_done,
@@ -204,27 +205,23 @@ def _given_twice(claims: Sequence[Object]) -> str:
     return "; ".join(f"{device}: {' and '.join(names)}" for device, names in twice.items())
 
 
-def _holds(told: Sequence[messages.Happened]) -> Iterator[records.ThreadHold]:
-    """Yield the holds of a try, in the order in which they began."""
-    ends = [item for item in told if item.kind in ("expired", "released")]
+def _holds(told: Sequence[messages.Happened]) -> list[records.ThreadHold]:
+    """Return the holds of a try, in the order in which they began."""
+    holds: dict[tuple[int, str], list[records.ThreadHold]] = {}
     for item in told:
-        if item.kind != "held":
-            continue
-        end = next(
-            (
-                one
-                for one in ends
-                if (one.goroutine, one.place) == (item.goroutine, item.place)
-                and one.ts_ns > item.ts_ns
-            ),
-            item,
-        )
-        yield records.ThreadHold(
-            place=item.place,
-            visit=item.visit,
-            goroutine=item.goroutine,
-            stack=item.stack,
-            begun_ns=item.ts_ns,
-            ended_ns=end.ts_ns,
-            during=end.counts,
-        )
+        own = holds.setdefault((item.goroutine, item.place), [])
+        if item.kind == "held":
+            own.append(
+                records.ThreadHold(
+                    place=item.place,
+                    visit=item.visit,
+                    goroutine=item.goroutine,
+                    stack=item.stack,
+                    begun_ns=item.ts_ns,
+                    ended_ns=item.ts_ns,
+                    during={},
+                )
+            )
+        elif item.kind in ("expired", "released") and own:
+            own[-1] = msgspec.structs.replace(own[-1], ended_ns=item.ts_ns, during=item.counts)
+    return sorted(itertools.chain(*holds.values()), key=lambda hold: hold.begun_ns)

@@ -10,8 +10,6 @@ from harness.scenario import script_specs
 from harness.threads import messages, tracer_session
 
 ANSWER_S = 10.0
-DEADLINE_S = 60.0
-"""A held thread goes on by itself after this time."""
 
 
 class ThreadHolds:
@@ -34,7 +32,6 @@ class ThreadHolds:
                 place=f"step {step.step}" if self._is_python(step) else step.at,
                 holds=holds,
                 visit=step.visit,
-                hold_max_s=DEADLINE_S,
             )
         )
         _until(
@@ -55,7 +52,9 @@ class ThreadHolds:
         """Let a thread go on. Raises FaultError if it went on before, because its time was up."""
         session = self._session(step.client)
         if session.find(str(number), "expired"):
-            raise errors.FaultError(f"the thread had gone on by itself after {DEADLINE_S:g} s")
+            raise errors.FaultError(
+                f"the thread had gone on by itself after {messages.HOLD_MAX_S:g} s"
+            )
         session.tell(messages.Release(name=str(number)))
 
     def begin_try(
