@@ -1,7 +1,7 @@
 """The tests that `make test` defers: of these, each commit runs another tenth.
 
-tests/deferred.txt lists them, a line each: the beginning of their node ids. `make test-all` runs
-everything.
+tests/deferred.txt lists them, a line each: the beginning of their node ids, or of those that run
+all the same. `make test-all` runs everything.
 """
 
 import functools
@@ -22,10 +22,11 @@ AMOUNTS = {"FLAKE_HUNT_HISTORIES": "300", "FLAKE_HUNT_DOCTORED": "100", "FLAKE_H
 
 
 @functools.cache
-def beginnings() -> tuple[str, ...]:
-    """Return the beginnings of the node ids of deferred tests."""
+def lists() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the beginnings of the node ids of deferred tests, and those of exceptions."""
     lines = LIST.read_text(encoding="utf-8").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#"))
+    deferred = tuple(line for line in lines if line and line[0] not in "#!")
+    return deferred, tuple(line[1:] for line in lines if line.startswith("!"))
 
 
 def commit() -> str:
@@ -48,6 +49,7 @@ def divided(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
 
 def is_chosen(nodeid: str, of_commit: str) -> bool:
     """Return whether a test is not deferred, or is in the tenth of a commit."""
-    if not nodeid.startswith(beginnings()):
+    deferred, exceptions = lists()
+    if not nodeid.startswith(deferred) or nodeid.startswith(exceptions):
         return True
     return zlib.crc32(f"{of_commit} {nodeid}".encode()) % SHARE == 0
