@@ -27,7 +27,7 @@ _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.default_authority", "localhost"),
     ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 5_000),  # also the time that one attempt may take
     ("grpc.max_reconnect_backoff_ms", 200),
 )
 Claim = preparations.ClaimReference
