@@ -30,7 +30,7 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 
 # mypy needs one processor only: the tests run beside it.
 test: lint  ## lint, type-check and test: the fast tests, and a tenth of the others, which the commit chooses
-	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="$(or $(ARGS),--fast)"
+	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="$(or $(ARGS),--fast)" TYPED=harness
 
 test-all: lint  ## lint, type-check and test: everything
 	$(MAKE) --no-print-directory --jobs 2 suite types
@@ -50,8 +50,8 @@ lint: .venv/.dev-installed  ## style, and the import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-types: .venv/.dev-installed  ## mypy, strict
-	$(BIN)/mypy
+types: .venv/.dev-installed  ## mypy, strict, of everything (TYPED=harness)
+	$(BIN)/mypy $(TYPED)
 
 e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Docker; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor kind
