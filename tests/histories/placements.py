@@ -14,7 +14,6 @@ from harness.checks.devices import (
     allocation_judging,
     allocations,
     device_catalogue,
-    device_demand,
     pool_timelines,
 )
 from harness.checks.observed import folders, observations
@@ -189,11 +188,10 @@ class Seen:
     catalogue: device_catalogue.DeviceCatalogue
     timelines: pool_timelines.PoolTimelines
     bound: pod_bindings.PodBindings
-    demand: device_demand.DeviceDemand
 
     @property
     def questions(self) -> allocation_judging.Questions:
-        return allocation_judging.Questions(self.made, self.catalogue, self.demand)
+        return allocation_judging.Questions(self.made, self.catalogue)
 
     def evidence(
         self,
@@ -209,7 +207,7 @@ class Seen:
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
-        return self.made, self.catalogue, self.timelines, self.bound, self.demand
+        return self.made, self.catalogue, self.timelines, self.bound
 
 
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
@@ -219,7 +217,6 @@ def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> S
         device_catalogue.DeviceCatalogue(),
         pool_timelines.PoolTimelines(),
         pod_bindings.PodBindings(),
-        device_demand.DeviceDemand(),
     )
     methods = {
         "ResourceClaim": "see_claim",

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.checks import check_results, protocol, verdicts
-from harness.checks.devices import allocations, device_catalogue, device_demand
+from harness.checks.devices import allocations, device_catalogue
 from harness.checks.observed import observations
 from harness.history import plans
 
@@ -57,25 +57,17 @@ class Questions:
     NEEDS: ClassVar[tuple[type, ...]] = (
         allocations.Allocations,
         device_catalogue.DeviceCatalogue,
-        device_demand.DeviceDemand,
     )
 
     made: allocations.Allocations = dataclasses.field(default_factory=allocations.Allocations)
     catalogue: device_catalogue.DeviceCatalogue = dataclasses.field(
         default_factory=device_catalogue.DeviceCatalogue
     )
-    demand: device_demand.DeviceDemand = dataclasses.field(
-        default_factory=device_demand.DeviceDemand
-    )
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Questions":
         """Return the allocations that were observed."""
-        return cls(
-            evidence[allocations.Allocations],
-            evidence[device_catalogue.DeviceCatalogue],
-            evidence[device_demand.DeviceDemand],
-        )
+        return cls(evidence[allocations.Allocations], evidence[device_catalogue.DeviceCatalogue])
 
     @functools.cached_property
     def versions(self) -> Rows:

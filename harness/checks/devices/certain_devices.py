@@ -40,29 +40,12 @@ class CertainDevices:
     ) -> None:
         self._catalogue, self._timelines = catalogue, timelines
 
-    def matching(self, node: str, option: request_options.Option, window: Window) -> Iterator[str]:
-        """Yield the devices of a node that match an option in all versions of slice and class.
-
-        Devices with shares, counters, binding conditions or taints are left out: they may be kept
-        from a request for other reasons.
-        """
-        for name, known in self._matching(node, option, window):
-            if all(map(_is_plain, known)):
-                yield name
-
     def every(self, node: str, option: request_options.Option, window: Window) -> Iterator[str]:
-        """Yield the same devices and those with shares, counters or binding conditions.
+        """Yield the devices of a node that match an option in all versions of slice and class.
 
         An option for all devices gets each of them that could have its amounts of capacities, no
         matter how much others have of it: or else nothing on this node.
         """
-        for name, known in self._matching(node, option, window):
-            if all(_has_capacity(item, option) for item in known):
-                yield name
-
-    def _matching(
-        self, node: str, option: request_options.Option, window: Window
-    ) -> Iterator[tuple[str, list[device_catalogue.KnownDevice]]]:
         classes = self._catalogue.classes(option.wanted.device_class_name, window.until)
         if not classes:
             return
@@ -71,16 +54,12 @@ class CertainDevices:
             known = self._catalogue.devices(name, window.until)
             is_clear = self._timelines.tainted_since.get(name, window.until) >= window.until
             if is_clear and all(
-                item.place.node_name == node and _matches(item, expressions) for item in known
+                item.place.node_name == node
+                and _matches(item, expressions)
+                and _has_capacity(item, option)
+                for item in known
             ):
-                yield name, known
-
-
-def _is_plain(known: device_catalogue.KnownDevice) -> bool:
-    device = known.device
-    return not (
-        device.allow_multiple_allocations or device.consumes_counters or device.binding_conditions
-    )
+                yield name
 
 
 def _has_capacity(known: device_catalogue.KnownDevice, option: request_options.Option) -> bool:

@@ -19,7 +19,7 @@ from tests.histories import building
 REUSE = plans.Requirements(allocations_min=0, pods_running_min=0, reuse_min=1)
 SCHEDULERS = {"schedulers": [{"scheduler_name": "one"}]}
 ALL = [observations.CLAIMS, observations.PODS]
-OF_ALLOCATIONS = ["Allocations", "DeviceCatalogue", "DeviceDemand", "PoolTimelines"]
+OF_ALLOCATIONS = ["Allocations", "DeviceCatalogue", "PoolTimelines"]
 
 ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "nothing": ({}, []),

@@ -1,4 +1,4 @@
-"""All devices and earlier alternatives, against a judge that goes through every moment by itself.
+"""All devices, against a judge that goes through every moment by itself.
 
 It reads plain documents, keeps no columns, and shares no code with the checks.
 """
@@ -106,7 +106,7 @@ class Drawn:
 
 
 def is_wrong(events: Sequence[placements.Event], at: int, view: int) -> bool:
-    """Return whether the claim of an event has too few devices, or the wrong alternative."""
+    """Return whether the claim of an event has too few devices."""
     found = events[at].obj
     allocation = found["status"]["allocation"]
     [request] = found["spec"]["devices"]["requests"]
@@ -120,32 +120,9 @@ def is_wrong(events: Sequence[placements.Event], at: int, view: int) -> bool:
     nodes = [name for field in term["matchFields"] for name in field["values"]]
     if len(nodes) != 1:
         return False
-    if option.get("allocationMode") == "All":
-        return bool(set(surely(events[:at], view, nodes[0], option)) - had)
-    if got[0] != "r/y" or options["r/x"].get("allocationMode") == "All":
+    if option.get("allocationMode") != "All":
         return False
-    return len([*surely(events[:at], view, nodes[0], options["r/x"])]) >= taken(events[:at])
-
-
-def taken(past: Sequence[placements.Event]) -> float:
-    """Return the devices that claims could have: those of each spec, and of each allocation."""
-    total, seen, last = 0.0, set(), {}
-    for event in past:
-        if event.obj["kind"] == "ResourceClaim":
-            name, status = event.obj["metadata"]["name"], event.obj["status"]
-            rows = status.get("allocation", {}).get("devices", {}).get("results", [])
-            if name not in seen:
-                seen.add(name)
-                [request] = event.obj["spec"]["devices"]["requests"]
-                wishes = request.get("firstAvailable") or [request["exactly"]]
-                total += max(
-                    float("inf") if item.get("allocationMode") == "All" else item["count"]
-                    for item in wishes
-                )
-            if rows and rows != last.get(name):
-                total += len(rows)
-            last[name] = rows
-    return total
+    return bool(set(surely(events[:at], view, nodes[0], option)) - had)
 
 
 def surely(past: Sequence[placements.Event], view: int, node: str, option: Object) -> Iterator[str]:
@@ -197,7 +174,6 @@ def usable(specs: Sequence[Object]) -> Iterator[str]:
 def fits(
     device: Object, spec: Object, past: Sequence[placements.Event], node: str, option: Object
 ) -> bool:
-    is_all = option.get("allocationMode") == "All"
     chosen = [
         item["cel"]["expression"]
         for holder in (
@@ -209,7 +185,6 @@ def fits(
     return (
         spec.get("nodeName") == node
         and not device.get("taints")
-        and (is_all or not device.get("allowMultipleAllocations"))
         and all(device["attributes"]["numa"] == {"int": MATCHING[text]} for text in chosen)
     )
 
@@ -218,7 +193,7 @@ def fits(
 
 
 def test_both_find_the_same() -> None:
-    counts = {"asks for all": 0, "comes before": 0, "instead of": 0}
+    counts = {"asks for all": 0, "instead of": 0}
     plan = building.plan()
     for seed in range(HISTORIES):
         drawn = Drawn(seed)
