@@ -1,8 +1,8 @@
 """Claims on nodes: by a driver in the kubelets' process, and by one behind its socket.
 
 Pods of one kubelet are prepared and unprepared one after the other, with 1 and 8 claims each; each
-claim is read from an embedded API server, behind a socket by the driver, too. Then whole runs of
-`pod-churn`.
+claim is read from an embedded API server, behind a socket by the driver, too. Once more, while the
+node has many other claims. Then whole runs of `pod-churn`.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from harness.run import run_plan, runs
 from harness.scenario import driver_specs, loading
 
 DRIVER, NODE, NAMESPACE = "gpu.example", "worker-0", "default"
-PODS, CLAIMS = 200, (1, 8)
+PODS, CLAIMS, OTHERS = 200, (1, 8), 1000
 START_S = 60.0
 SCENARIO, KINDS = "pod-churn", ("in-process", "socket")
 Figures = Iterator[tuple[str, float, str]]
@@ -40,6 +40,10 @@ def measure() -> Figures:
             for name, drivers in (("in process", None), ("behind a socket", behind)):
                 what = f"{count} claims a pod, the driver {name}"
                 yield what, _rate(api, folder, pod, drivers), "pods/s"
+        beside = _pod(api, OTHERS)
+        for name, drivers in (("in process", None), ("behind a socket", behind)):
+            what = f"the same beside {OTHERS:,} claims, the driver {name}"
+            yield what, _rate(api, folder, pod, drivers, beside), "pods/s"
     for kind in KINDS:
         yield f"{SCENARIO}, subject.driver = {kind}", _run(kind), "claims/s"
 
@@ -85,23 +89,34 @@ def _pod(api: apis.Api, count: int) -> Object:
 
 
 def _rate(
-    api: apis.Api, folder: pathlib.Path, pod: Object, drivers: driver_contracts.Drivers | None
+    api: apis.Api,
+    folder: pathlib.Path,
+    pod: Object,
+    drivers: driver_contracts.Drivers | None,
+    beside: Object | None = None,
 ) -> float:
-    """Return how often a second the claims of a pod are prepared and unprepared."""
+    """Return how often a second the claims of a pod are prepared and unprepared.
+
+    The claims of another pod are prepared before.
+    """
     claims = node_claims.NodeClaims(
         api,
         node_claims.NodeClaimsOptions(
             driver=driver_specs.DriverSpec(exclusivity=True),
             drivers=drivers,
-            cdi=f"{folder}/cdi" if drivers else "",
+            cdi=f"{folder}/cdi",
             state=folder / "kubelet",
         ),
     )
+    if beside:
+        claims.prepare(beside)
     started = time.perf_counter()
     for _ in range(PODS):
         claims.prepare(pod)
         claims.unprepare(pod["metadata"]["uid"])
     seconds = time.perf_counter() - started
+    if beside:
+        claims.unprepare(beside["metadata"]["uid"])
     claims.close()
     return PODS / seconds
 

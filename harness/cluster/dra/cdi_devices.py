@@ -5,6 +5,7 @@ environment is read: containers of fake nodes have nothing else. A file that can
 devices, so that only containers that need one of them are not started.
 """
 
+import os
 import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -45,72 +46,106 @@ class _File(msgspec.Struct):
     problem: str = ""
     """Why there is no spec."""
 
+    @property
+    def ids(self) -> set[str]:
+        """The ids of its devices."""
+        spec = self.spec
+        return {f"{spec.kind}={device.name}" for device in spec.devices} if spec else set()
+
 
 class CdiFolder:
-    """The CDI folder of a node. Thread-safe; a file is read again when it has changed."""
+    """The CDI folder of a node. Thread-safe; a file is read again when it has changed.
+
+    Of a device that was found before, only its own files are looked at again: a node with a
+    thousand claims has a thousand files.
+    """
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
         self._guard = concurrency.lock("kubelet.cdi")
         self._files: dict[str, _File] = {}
+        """The files, by name."""
+        self._holders: dict[str, set[str]] = {}
+        """Id of a device -> the files that have it."""
 
     def environment(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the environment that these devices give a container, a later one winning.
 
         Raises PreparationError for an id that no file has, or several have.
         """
+        wanted = list(dict.fromkeys(ids))
         with self._guard:
-            self._files = {path: self._read(path) for path in self._paths()}
-            return self._environment(list(dict.fromkeys(ids)))
+            names = self._names()
+            for name in {*self._files} - names:
+                self._forget(name)
+            known = [self._holders.get(one, set()) for one in wanted]
+            for name in set().union(*known) | (names - {*self._files}) if all(known) else names:
+                self._read(name)
+            return self._environment(wanted)
 
     def _environment(self, ids: Sequence[str]) -> dict[str, str]:
         edits: list[_Edits] = []
         used: set[str] = set()
         for wanted in ids:
-            path, spec, device = self._find(wanted)
-            if path not in used:  # those of the file itself come once
+            name, spec, device = self._find(wanted)
+            if name not in used:  # those of the file itself come once
                 edits.append(spec.container_edits)
-            used.add(path)
+            used.add(name)
             edits.append(device.container_edits)
         variables = [variable.partition("=") for edit in edits for variable in edit.env]
         return {name: value for name, _, value in variables}
 
     def _find(self, wanted: str) -> tuple[str, _Spec, _Device]:
-        kind, _, name = wanted.partition("=")
         found = [
-            (path, file.spec, device)
-            for path, file in self._files.items()
-            if file.spec is not None and file.spec.kind == kind
-            for device in file.spec.devices
-            if device.name == name
+            (name, spec, device)
+            for name in sorted(self._holders.get(wanted, ()))
+            if (spec := self._files[name].spec) is not None
+            for device in spec.devices
+            if f"{spec.kind}={device.name}" == wanted
         ]
         if len(found) == 1:
             return found[0]
         if found:
-            raise _error(f"CDI device {wanted} is in {found[0][0]} and {found[1][0]}")
+            paths = [str(self._folder / name) for name, *_ in found[:2]]
+            raise _error(f"CDI device {wanted} is in {' and '.join(paths)}")
         raise _error(f"unresolvable CDI device {wanted}: {self._why()}")
 
     def _why(self) -> str:
         """Return what may be the reason for a device that is not found."""
-        broken = [f"{path}: {file.problem}" for path, file in self._files.items() if file.problem]
-        return broken[0] if broken else f"no file in {self._folder} has it"
+        broken = [(name, file) for name, file in sorted(self._files.items()) if file.problem]
+        if broken:
+            return f"{self._folder / broken[0][0]}: {broken[0][1].problem}"
+        return f"no file in {self._folder} has it"
 
-    def _paths(self) -> list[str]:
+    def _names(self) -> set[str]:
         try:
-            return sorted(map(str, filter(_is_spec, self._folder.iterdir())))
+            with os.scandir(self._folder) as found:
+                return {entry.name for entry in found if _is_spec(entry.name)}
         except OSError:
-            return []
+            return set()
 
-    def _read(self, path: str) -> _File:
+    def _read(self, name: str) -> None:
+        path, known = self._folder / name, self._files.get(name)
         try:
-            state = pathlib.Path(path).stat()
+            state = path.stat()
             changed = state.st_ino, state.st_mtime_ns, state.st_size
-            known = self._files.get(path)
             if known is not None and known.changed == changed:
-                return known
-            return _File(changed, _decode(path))
+                return
+            file = _File(changed, _decode(path))
         except (OSError, ValueError, msgspec.MsgspecError) as error:
-            return _File((0, 0, 0), None, f"expected a CDI file ({error})")
+            file = _File((0, 0, 0), None, f"expected a CDI file ({error})")
+        if known is not None:
+            self._forget(name)
+        self._files[name] = file
+        for one in file.ids:
+            self._holders.setdefault(one, set()).add(name)
+
+    def _forget(self, name: str) -> None:
+        for one in self._files.pop(name).ids:
+            holders = self._holders[one]
+            holders.discard(name)
+            if not holders:
+                del self._holders[one]
 
 
 def require_distinct(info: claim_infos.ClaimInfo) -> None:
@@ -125,9 +160,9 @@ def require_distinct(info: claim_infos.ClaimInfo) -> None:
                 )
 
 
-def _decode(path: str) -> _Spec:
-    content = regular_files.content(pathlib.Path(path))
-    if path.endswith(".json"):
+def _decode(path: pathlib.Path) -> _Spec:
+    content = regular_files.content(path)
+    if path.suffix == ".json":
         return _specs.decode(content)
     import yaml  # takes 40 ms, and our own driver writes JSON
 
@@ -138,8 +173,8 @@ def _decode(path: str) -> _Spec:
     return msgspec.convert(document, _Spec)
 
 
-def _is_spec(path: pathlib.Path) -> bool:
-    return path.suffix in _SUFFIXES and not path.name.startswith(".")
+def _is_spec(name: str) -> bool:
+    return name.endswith(_SUFFIXES) and not name.startswith(".")
 
 
 def _error(message: str) -> preparations.PreparationError:

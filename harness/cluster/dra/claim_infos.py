@@ -1,7 +1,7 @@
 """The claims that a kubelet prepares, and the checkpoint file that keeps them.
 
-After the kubelet's `claiminfo.go` and `state_checkpoint.go`. The checkpoint is replaced as a whole
-before a driver is called, so that a kubelet that is killed knows which claims it may have prepared.
+After the kubelet's `claiminfo.go` and `state_checkpoint.go`. The checkpoint is written before a
+driver is called, so that a kubelet that is killed knows which claims it may have prepared.
 """
 
 import pathlib
@@ -69,7 +69,9 @@ class ClaimInfo(msgspec.Struct, kw_only=True):
         return set(self.devices) - set(self.shared)
 
 
-_checkpoints = msgspec.json.Decoder(list[ClaimInfo])
+_lines = msgspec.json.Decoder(ClaimInfo)
+LINES_MIN = 100
+"""A file with fewer lines than this, or than some for each claim, is not written again."""
 
 
 def of(claim: Object) -> ClaimInfo:
@@ -86,32 +88,56 @@ def of(claim: Object) -> ClaimInfo:
 
 
 class Checkpoint:
-    """The checkpoint file of one node; without a path nothing is kept."""
+    """The checkpoint file of one node; without a path nothing is kept. Not thread-safe.
+
+    Each line is a claim as it was then, and the last one of a claim counts: a change costs the same
+    however many claims the node has.
+    """
 
     def __init__(self, path: pathlib.Path | None) -> None:
         self._path = path
+        self._last: dict[str, bytes] = {}
+        """Key of each claim that is used -> its last line."""
+        self._written = 0
+        """Lines of the file."""
 
     def load(self) -> list[ClaimInfo]:
-        """Return the claims of the last `save`.
+        """Return the claims that were used when the last process ended.
 
         Raises UsageError if the file cannot be read or decoded.
         """
         try:
-            content = self._content()
-            return [] if content is None else _checkpoints.decode(content)
+            infos = list(map(_lines.decode, (self._content() or b"").splitlines()))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise errors.UsageError(
                 f"{self._path}: expected the checkpoint of a kubelet ({error}): "
                 "remove the file, or name another folder"
             ) from error
+        self._note(infos)
+        return list(map(_lines.decode, self._last.values()))
 
-    def save(self, infos: Iterable[ClaimInfo]) -> None:
-        """Replace the file; claims without pods are left out.
+    def save(self, changed: Iterable[ClaimInfo]) -> None:
+        """Note claims as they are now; one without pods is not used any longer.
 
         Raises StorageError or UnwritableError if it cannot be written.
         """
-        used = [info for info in infos if info.pods]
-        self._replace(msgspec.json.encode(used))
+        lines = self._note(changed)
+        if self._written > LINES_MIN + 4 * len(self._last):
+            self._replace(b"".join(self._last.values()))
+            self._written = len(self._last)
+        elif lines:
+            self._append(b"".join(lines))
+
+    def _note(self, infos: Iterable[ClaimInfo]) -> list[bytes]:
+        lines = []
+        for info in infos:
+            lines.append(msgspec.json.encode(info) + b"\n")
+            if info.pods:
+                self._last[info.key] = lines[-1]
+            else:
+                self._last.pop(info.key, None)
+        self._written += len(lines)
+        return lines
 
     def _content(self) -> bytes | None:
         """Return what the last process has written; None: nothing."""
@@ -121,6 +147,11 @@ class Checkpoint:
     def _replace(self, content: bytes) -> None:
         if self._path is not None:
             writing.replace(self._path, content)
+
+    def _append(self, content: bytes) -> None:
+        if self._path is not None:
+            with writing.explained(self._path), self._path.open("ab") as file:
+                file.write(content)
 
 
 def _device(result: Object) -> str:

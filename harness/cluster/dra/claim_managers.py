@@ -64,8 +64,12 @@ class ClaimManager:
         self._drivers, self._checkpoint, self._journal = drivers, checkpoint, journal
         self._guard = concurrency.lock("kubelet.claims")
         self._entries: dict[str, _Entry] = {}
+        self._of_pods: dict[str, dict[_Entry, None]] = {}
+        """uid of a pod -> the claims that it uses."""
         for info in checkpoint.load():
-            self._entries[info.key] = _Entry(info, _lock(info))
+            entry = self._entries[info.key] = _Entry(info, _lock(info))
+            for uid, name in info.pods.items():
+                self._use(entry, uid, name)
             if not drivers.is_prepared(info, node):
                 self._note_unprepared(info)
 
@@ -94,12 +98,12 @@ class ClaimManager:
         """
         found = {claim.name: self._read_usable(pod, claim) for claim in claims}
         entries = {name: self._refer(pod, claim) for name, claim in found.items()}
-        self._save()
+        self._save(entries.values())
         with contextlib.ExitStack() as held:
             new = {entry for entry in _sorted(entries.values()) if self._hold_new(held, entry)}
             if new:
                 self._prepare(pod, found, [entry for entry in entries.values() if entry in new])
-                self._save()
+                self._save(new)
 
     def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
         """Let a pod use no claim any longer, and unprepare those that no other pod uses.
@@ -115,7 +119,7 @@ class ClaimManager:
             last = {entry for entry in _sorted(users) if self._hold_last(held, entry, pod_uid)}
             if last:
                 self._unprepare([entry for entry in users if entry in last], pod_uid)
-        self._save()
+        self._save(users)
 
     def _note_unprepared(self, info: claim_infos.ClaimInfo) -> None:
         """Journal that a claim of the checkpoint is not prepared, for all that is known.
@@ -160,8 +164,12 @@ class ClaimManager:
             entry = self._find(claim, pod)
             with entry.lock, self._guard:
                 if not entry.gone:
-                    entry.info.pods[pod["metadata"]["uid"]] = pod["metadata"]["name"]
+                    self._use(entry, pod["metadata"]["uid"], pod["metadata"]["name"])
                     return entry
+
+    def _use(self, entry: _Entry, pod_uid: str, pod: str) -> None:
+        entry.info.pods[pod_uid] = pod
+        self._of_pods.setdefault(pod_uid, {})[entry] = None
 
     def _find(self, claim: Object, pod: Object) -> _Entry:
         wanted, begun_ns = claim_infos.of(claim), clocks.monotonic_ns()
@@ -214,7 +222,7 @@ class ClaimManager:
 
     def _used_by(self, pod_uid: str) -> list[_Entry]:
         with self._guard:
-            return [entry for entry in self._entries.values() if pod_uid in entry.info.pods]
+            return list(self._of_pods.get(pod_uid, ()))
 
     def _hold_last(self, held: contextlib.ExitStack, entry: _Entry, pod_uid: str) -> bool:
         """Take the lock of a claim if the pod is its last user; otherwise let the pod leave it."""
@@ -229,7 +237,7 @@ class ClaimManager:
         """Remove a pod from a claim's users; return False, and keep it, if it is the last one."""
         with self._guard:
             if len(entry.info.pods) > 1:
-                del entry.info.pods[pod_uid]
+                self._forget(entry, pod_uid)
                 return True
             return False
 
@@ -250,12 +258,21 @@ class ClaimManager:
             for entry in last:
                 del self._entries[entry.info.key]
                 entry.gone = True
+                for uid in list(entry.info.pods):
+                    self._forget(entry, uid)
+
+    def _forget(self, entry: _Entry, pod_uid: str) -> None:
+        del entry.info.pods[pod_uid]
+        claims = self._of_pods.get(pod_uid, {})
+        claims.pop(entry, None)
+        if not claims:
+            self._of_pods.pop(pod_uid, None)
 
     def _note_ending(self, last: Sequence[_Entry]) -> None:
         for entry in last:
             entry.info.is_ending = True
         if self._drivers.outlive_kubelet:
-            self._save()
+            self._save(last)
 
     def _call_unprepare(self, last: Sequence[_Entry], pod: tuple[str, str]) -> None:
         attempt = self._attempt(driver_calls.Unpreparation, last, pod)
@@ -276,9 +293,9 @@ class ClaimManager:
         infos = [entry.info for entry in entries]
         return kind(infos, node=self._node, pod=pod, journal=self._journal)
 
-    def _save(self) -> None:
+    def _save(self, changed: Iterable[_Entry]) -> None:
         with self._guard:
-            self._checkpoint.save(entry.info for entry in self._entries.values())
+            self._checkpoint.save(entry.info for entry in changed)
 
 
 def _nothing(info: claim_infos.ClaimInfo, answer: None) -> None:

@@ -26,6 +26,9 @@ def checkpoint(kind: type[claim_infos.Checkpoint], files: KeptFiles) -> claim_in
         def _replace(self, content: bytes) -> None:
             files.checkpoint = content
 
+        def _append(self, content: bytes) -> None:
+            files.checkpoint = (files.checkpoint or b"") + content
+
     return KeptCheckpoint(None)
 
 

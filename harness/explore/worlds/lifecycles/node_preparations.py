@@ -186,7 +186,7 @@ class RebootedNode(NodePreparations):
         [stored] = [item for item in self.documents(resources.CLAIMS) if _is_first(item)]
         info = claim_infos.of(stored)
         info.pods[named(0)["uid"]] = named(0)["name"]
-        return msgspec.json.encode([info])
+        return msgspec.json.encode(info)
 
 
 class RestartedKubelet(NodePreparations):

@@ -50,7 +50,7 @@ class HastyManager(claim_managers.ClaimManager):
 
     def _refer(self, pod: Any, claim: Any) -> Any:
         entry = self._find(claim, pod)
-        entry.info.pods[pod["metadata"]["uid"]] = pod["metadata"]["name"]
+        self._use(entry, pod["metadata"]["uid"], pod["metadata"]["name"])
         return entry
 
 
