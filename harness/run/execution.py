@@ -21,7 +21,7 @@ from harness.run import (
     subjects,
     supervising,
 )
-from harness.run.faulting import injections, injector
+from harness.run.faulting import fault_journal, injecting, injections, injector
 from harness.scenario import possibility, profiles, script_specs, subject_specs, traffic_specs
 from harness.scenario.imported import saved_objects
 from harness.scenario.object_sets import object_features
@@ -201,14 +201,16 @@ class Execution:
         self._phase("preparing the faults")
         for fault in self._plan.faults:
             self._progress.note(f"{fault.name}: {fault.text}")
-        self._faults = injections.prepare(
-            self._plan,
-            self._directory,
-            self._cluster,
-            self._supervisor,
-            self._processes,
-            has_load=self._has_begun,
+        stage = injecting.Stage(
+            plan=self._plan,
+            scenario=self._scenario,
+            directory=self._directory,
+            cluster=self._cluster,
+            supervisor=self._supervisor,
+            processes=self._processes,
+            journal=fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id),
         )
+        self._faults = injections.prepare(stage, has_load=self._has_begun)
 
     def _heal_faults(self) -> None:
         """End all faults; progress is owed from then on."""

@@ -6,22 +6,20 @@ A carrier is the embedded API server or the fault proxy. Its restart is survived
 import json
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from harness import clocks, concurrency, errors
 from harness.client import apis, transports
 from harness.faults import admin_api, injection
-from harness.history import plans, records
-from harness.run.faulting import fault_journal, injecting
+from harness.history import records
+from harness.run.faulting import fault_journal
 
 T = TypeVar("T")
 Rule = Mapping[str, Any]
 TIMEOUT_S = 5.0
 """Time limit for each call of a carrier, in seconds."""
-
-
 _PART = "."
 """Follows the name of the fault in the name of a rule, if the fault has several; no name has it."""
 
@@ -32,25 +30,6 @@ def rule_name(fault: str, *parts: str) -> str:
 
 def _fault_of(rule: str) -> str:
     return rule.partition(_PART)[0]
-
-
-class Carrier(Protocol):
-    """A process through which the faulty clients talk to the API server."""
-
-    def add(self, rule: Mapping[str, Any]) -> None:
-        """Switch a fault on. Raises FaultError if the carrier does not accept it."""
-
-    def remove(self, name: str) -> None:
-        """Switch a fault off and let go what it holds. Raises FaultError if that is not known."""
-
-    def applied(self, after: int) -> Sequence[injection.Applied]:
-        """Return the applications after this sequence number, oldest first."""
-
-    def last_sequence(self) -> int:
-        """Return the sequence number of the newest application; 0: there was none."""
-
-    def clear(self) -> None:
-        """Switch all faults off. Raises FaultError if that is not known."""
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -96,7 +75,6 @@ class AdminCarrier:
         return _decoded(self._listings, self._call("GET", "faults")).last_sequence
 
     def clear(self) -> None:
-        """Switch all faults off."""
         self._call("DELETE", "faults")
 
     def _call(
@@ -135,7 +113,7 @@ class CarrierSession:
 
     def __init__(
         self,
-        carrier: Carrier,
+        carrier: AdminCarrier,
         journal: fault_journal.FaultJournal,
         *,
         kinds: Mapping[str, str],
@@ -147,7 +125,12 @@ class CarrierSession:
         carrier.clear()
         self._carrier, self._journal, self._kinds = carrier, journal, dict(kinds)
         self._before = carrier.last_sequence()
-        self._reader = _ApplicationReader(carrier, journal, kinds=self._kinds, after=self._before)
+        self._after = self._before
+        """Sequence number up to which all applications are journaled."""
+        self._lasting: set[int] = set()
+        """Applications that were counted, but had not ended."""
+        self._written: set[int] = set()
+        """Applications after `_after` that are journaled."""
         self._guard = concurrency.lock("fault-carrier")
         self._on: dict[str, Rule] = {}
         self.problem = ""
@@ -185,19 +168,22 @@ class CarrierSession:
     @property
     def lasting(self) -> int:
         """The number of applications that had not ended at the last reading."""
-        return self._reader.lasting
+        return len(self._lasting)
 
     def across_restart(self, restart: Callable[[], None]) -> None:
         """Call `restart`, which ends the carrier and starts it again; then switch the rules on.
 
-        A rule that may hit a number of calls gets what is left of it.
+        A rule that may hit a number of calls gets what is left of it. The carrier counts its
+        applications from 1 again.
         """
         with self._guard:
             for name in self._on:
                 self._carrier.remove(name)
             self._read(is_last=True)
             restart()
-            self._reader.carrier_was_restarted()
+            self._after = 0
+            self._lasting.clear()
+            self._written.clear()
             for rule in self._on.values():
                 self._switch_on_again(rule)
 
@@ -207,59 +193,24 @@ class CarrierSession:
         if left is None or left > 0:
             self._carrier.add({**rule, "count": left})
 
-    def _read(self, *, is_last: bool = False) -> None:
+    def _read(self, *, is_last: bool) -> None:
+        """Count new applications, and journal those that have ended; `is_last`: all of them."""
         try:
-            self._reader.read(is_last=is_last)
+            items = self._carrier.applied(self._after)
         except errors.FaultError as error:
-            self.problem = self.problem or f"its effects may not be complete: {error}"
-
-
-class _ApplicationReader:
-    """Follows a carrier's record of applications. Not thread-safe."""
-
-    def __init__(
-        self,
-        carrier: Carrier,
-        journal: fault_journal.FaultJournal,
-        *,
-        kinds: Mapping[str, str],
-        after: int,
-    ) -> None:
-        """`kinds` of the faults by their names; `after`: the last application before the run."""
-        self._carrier, self._journal, self._kinds = carrier, journal, kinds
-        self._after = after
-        """Sequence number up to which all applications are journaled."""
-        self._lasting: set[int] = set()
-        """Applications that were counted, but had not ended."""
-        self._written: set[int] = set()
-        """Applications after `_after` that are journaled."""
-
-    @property
-    def lasting(self) -> int:
-        """The number of applications that had not ended at the last reading."""
-        return len(self._lasting)
-
-    def read(self, *, is_last: bool = False) -> None:
-        """Count new applications and journal those that have ended; `is_last`: all of them.
-
-        Raises FaultError if the carrier does not answer, or has dropped some.
-        """
-        items = self._carrier.applied(self._after)
-        if items and items[0].sequence > self._after + 1:
-            raise errors.FaultError(
-                f"the carrier has dropped {items[0].sequence - self._after - 1} applications"
-            )
+            self._misses(str(error))
+            return
+        if items and (dropped := items[0].sequence - self._after - 1):
+            self._misses(f"the carrier has dropped {dropped} applications")
+            return
         for item in items:
             self._note(item, is_last=is_last)
         while self._after + 1 in self._written:
             self._after += 1
             self._written.remove(self._after)
 
-    def carrier_was_restarted(self) -> None:
-        """Begin with the first application again, because the carrier counts from 1."""
-        self._after = 0
-        self._lasting.clear()
-        self._written.clear()
+    def _misses(self, why: str) -> None:
+        self.problem = self.problem or f"its effects may not be complete: {why}"
 
     def _note(self, item: injection.Applied, *, is_last: bool) -> None:
         if item.sequence in self._written:
@@ -319,34 +270,3 @@ _DONE: Mapping[type[injection.Action], str] = {
     injection.Gone: "the watch was ended by 410 before the event",
     injection.Omit: "the bookmark was left out",
 }
-
-
-class TrafficFault:
-    """A fault of traffic."""
-
-    needs_subject = False
-
-    def __init__(
-        self,
-        fault: plans.PlannedFault,
-        session: CarrierSession,
-        journal: fault_journal.FaultJournal,
-    ) -> None:
-        self._fault, self._session, self._journal = fault, session, journal
-
-    def begin(self) -> None:
-        """Switch the rule on."""
-        self._session.switch_on(self._fault.rule)
-
-    def last(self, ending: injecting.Ending) -> None:
-        """Wait for its time to pass, or until it is used up."""
-        injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_used_up)
-
-    def heal(self, ending: injecting.Ending) -> None:
-        """Switch the rule off, which lets go what it holds or delays."""
-        del ending
-        self._session.switch_off(self._fault.name)
-
-    def _is_used_up(self) -> bool:
-        count = self._fault.rule["count"]
-        return count is not None and self._journal.ended_count(self._fault.name) >= count

@@ -1,46 +1,35 @@
 """Faults that act as clients of the cluster, ours and those of plug-ins, each in a process."""
 
 import contextlib
-import pathlib
 import subprocess
 
 import msgspec
 
-from harness import clocks, concurrency, errors, processes
+from harness import clocks, concurrency, errors, processes, seeds
 from harness.extensions import discovery
-from harness.history import plans, records
-from harness.run.faulting import fault_journal, fault_process, injecting
+from harness.history import plans
+from harness.run.faulting import fault_process, injecting
 
 _Line = fault_process.Effect | fault_process.End
 
 
-class ClientFault:
+class ClientFault(injecting.Injection):
     """A fault that its kind or a plug-in injects and undoes (see `contracts.Fault`)."""
 
-    needs_subject = False
-
-    def __init__(
-        self,
-        fault: plans.PlannedFault,
-        journal: fault_journal.FaultJournal,
-        *,
-        kubeconfig: pathlib.Path,
-        namespace: str,
-        log: pathlib.Path,
-        seed: int,
-    ) -> None:
-        """`log`: file for what the plug-in prints. Raises PluginError if it is missing."""
-        self._fault, self._journal, self._log = fault, journal, log
-        chosen = fault.parameters.get("plugin", "")
+    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
+        """Raises PluginError if the plug-in is missing."""
+        super().__init__(fault, stage)
+        self._log = stage.directory.logs / f"fault-{fault.name}.log"
+        chosen = self._parameters.get("plugin", "")
         plugin = discovery.require("faults", chosen) if chosen else None
         self._client = f"the plug-in {plugin.name}" if plugin else f"the fault {fault.name}"
         self._source = str(plugin or self._client)
         self._order = fault_process.Order(
             plugin=plugin,
             kind=fault.kind,
-            kubeconfig=str(kubeconfig.resolve()),
-            namespace=namespace,
-            seed=seed,
+            kubeconfig=str(stage.cluster.user_kubeconfig.resolve()),
+            namespace=stage.plan.namespace,
+            seed=seeds.Seeds(stage.plan.seed).derive("fault", fault.name),
             parameters=fault.parameters["parameters"] if plugin else fault.parameters,
         )
         self._child: subprocess.Popen[bytes] | None = None
@@ -81,7 +70,10 @@ class ClientFault:
         with contextlib.suppress(OSError):
             if self._child.stdin is not None:
                 self._child.stdin.close()
-        is_late = not self._waited(self._child)
+        try:
+            is_late = self._child.wait(fault_process.GRACE_S) is None
+        except subprocess.TimeoutExpired:
+            is_late = True
         self._child.kill()
         self._reading.join(fault_process.GRACE_S)
         self._child.wait()
@@ -102,14 +94,6 @@ class ClientFault:
     def _is_done(self) -> bool:
         return self._child is not None and self._child.poll() is not None
 
-    @staticmethod
-    def _waited(child: "subprocess.Popen[bytes]") -> bool:
-        try:
-            child.wait(fault_process.GRACE_S)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
     def _read(self) -> None:
         """Journal each effect; note the end."""
         for line in (self._child and self._child.stdout) or ():
@@ -121,22 +105,20 @@ class ClientFault:
             if isinstance(told, fault_process.End):
                 self._end = told
             else:
-                self._journal.took_effect(self._fault.name)
-                self._journal.write(self._record(told))
+                self._note(told)
 
-    def _record(self, told: fault_process.Effect) -> records.FaultApplied:
-        now_ns = clocks.monotonic_ns()
-        return records.FaultApplied(
-            fault=self._fault.name,
-            kind=self._fault.kind,
-            client=self._client,
+    def _note(self, told: fault_process.Effect) -> None:
+        meta = {
+            "namespace": told.namespace,
+            "name": told.name,
+            "uid": told.uid,
+            "resourceVersion": told.resource_version,
+        }
+        self._changed(
+            told.kind,
+            meta,
             verb="change",
-            resource=told.kind,
-            namespace=told.namespace,
-            name=told.name,
-            uid=told.uid,
-            resource_version=told.resource_version,
-            begun_ns=now_ns,
-            ended_ns=now_ns,
             detail=told.text,
+            begun_ns=clocks.monotonic_ns(),
+            client=self._client,
         )

@@ -5,9 +5,12 @@ import contextlib
 import dataclasses
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 from harness import clocks, concurrency, errors, writing
 from harness.history import journal_writer, records
+
+Effect = contextlib.AbstractContextManager[dict[str, Any]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -68,6 +71,26 @@ class FaultJournal:
     def ended_count(self, fault: str) -> int:
         """Return how many effects of a fault have ended so far."""
         return self._ended[fault]
+
+    @contextlib.contextmanager
+    def effect(self, fault: str, kind: str, process: str, detail: str) -> Iterator[dict[str, Any]]:
+        """Count an effect on a process, and write it with its end when the block is left.
+
+        The entries that the block puts into the dictionary become fields of the record. A block
+        that fails has no end.
+        """
+        facts: dict[str, Any] = {"begun_ns": clocks.monotonic_ns()}
+        self.took_effect(fault)
+        try:
+            yield facts
+            facts.setdefault("ended_ns", clocks.monotonic_ns())
+        finally:
+            facts = {"ended_ns": None, **facts}
+            self.write(
+                records.FaultApplied(
+                    fault=fault, kind=kind, process=process, detail=detail, **facts
+                )
+            )
 
     def write(self, record: records.FaultApplied) -> None:
         """Write an effect that was counted before and has ended."""

@@ -1,14 +1,23 @@
-"""The one wrapper that injects every fault: it records the window and heals in the end."""
+"""The base of all faults that a run injects, and the one wrapper that injects them."""
 
-from collections.abc import Callable
-from typing import Protocol
+import dataclasses
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from harness import clocks, concurrency, errors
-from harness.history import plans
-from harness.run.faulting import fault_journal
+from harness.client import apis, transports
+from harness.cluster import interfaces
+from harness.history import directories, journal_writer, plans, records
+from harness.model.objects import Object
+from harness.run import run_processes, supervising
+from harness.run.faulting import carriers, fault_journal
+from harness.scenario import script_specs, specs
 
 STEP_S = 0.05
 """Seconds between two looks at whether a fault has to end."""
+CLIENT = "run"
+"""Name in the record of what writes objects as a fault."""
 
 
 class Ending(Protocol):
@@ -27,20 +36,91 @@ class Ending(Protocol):
         """True if the run ends at once, so that processes need not be started again."""
 
 
-class Injection(Protocol):
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """The parts of a run that faults act on."""
+
+    plan: plans.Plan
+    scenario: specs.Scenario
+    directory: directories.RunDirectory
+    cluster: interfaces.Cluster
+    supervisor: supervising.Supervisor
+    processes: run_processes.RunProcesses
+    journal: fault_journal.FaultJournal
+    session: carriers.CarrierSession | None = None
+    """None: no fault needs a carrier, or it is not prepared yet."""
+    guards: dict[str, concurrency.Lock] = dataclasses.field(default_factory=dict)
+
+    @property
+    def carried(self) -> carriers.CarrierSession:
+        """The session, for faults that need it."""
+        if self.session is None:
+            raise errors.FaultError("expected a carrier of faults, but the plan has none")
+        return self.session
+
+    def journaled(self, path: pathlib.Path) -> journal_writer.Writer:
+        """Return the writer of a journal of the script."""
+        return journal_writer.Writer(path, process=script_specs.JOURNAL, run_id=self.plan.run_id)
+
+    def connected(self) -> apis.Api:
+        """Return a client of the API server, whose connection a fault closes when it is healed."""
+        return apis.Api(transports.connect(self.cluster.kubeconfig.resolve()))
+
+    def guard(self, process: str) -> concurrency.Lock:
+        """Return the lock by which faults of one process wait for each other."""
+        return self.guards.setdefault(process, concurrency.lock(f"faults-of-{process}"))
+
+
+class Injection:
     """How a fault is injected and healed. Every method may raise HarnessError."""
 
-    needs_subject: bool
+    needs_subject = False
     """True if it begins when the subject is ready at the earliest."""
+
+    def __init__(self, fault: plans.PlannedFault, stage: Stage) -> None:
+        self._fault, self._stage, self._journal = fault, stage, stage.journal
+        self._parameters: Mapping[str, Any] = fault.parameters
 
     def begin(self) -> None:
         """Switch the fault on, if it is one that is switched on, and return at once."""
 
     def last(self, ending: Ending) -> None:
         """Let the fault last; return when it is done, and soon when it has to end."""
+        raise NotImplementedError
 
     def heal(self, ending: Ending) -> None:
         """Undo what is left of it; called once, whatever happened before."""
+
+    def _changed(
+        self,
+        resource: str,
+        meta: Object,
+        *,
+        verb: str,
+        detail: str,
+        begun_ns: int,
+        subresource: str = "",
+        client: str = CLIENT,
+    ) -> None:
+        """Count and journal a change of an object."""
+        self._journal.took_effect(self._fault.name)
+        self._journal.write(
+            records.FaultApplied(
+                fault=self._fault.name,
+                kind=self._fault.kind,
+                client=client,
+                verb=verb,
+                resource=resource,
+                subresource=subresource,
+                namespace=meta.get("namespace", ""),
+                name=meta["name"],
+                uid=meta["uid"],
+                resource_version=int(meta["resourceVersion"]),
+                begun_ns=begun_ns,
+                ended_ns=clocks.monotonic_ns(),
+                detail=detail,
+            )
+        )
 
 
 def wait_for_end(
@@ -76,17 +156,11 @@ def inject(
         injection.last(ending)
     except Exception as error:  # noqa: BLE001 - the edge of a thread: the record shows the error
         window.errors.append(f"it could not be injected as planned: {_told(error)}")
-    finally:
-        _heal(injection, window, ending)
-
-
-def _heal(injection: Injection, window: fault_journal.Window, ending: Ending) -> None:
     try:
         injection.heal(ending)
     except Exception as error:  # noqa: BLE001 - as above
         window.errors.append(f"it could not be healed: {_told(error)}")
-    finally:
-        window.ended_ns = clocks.monotonic_ns()
+    window.ended_ns = clocks.monotonic_ns()
 
 
 def _told(error: Exception) -> str:

@@ -1,49 +1,37 @@
 """Injects faults of processes and of the API server: ends, pauses, restarts, successors."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
-from harness import clocks, concurrency, errors
+from harness import errors
 from harness.client import apis
-from harness.cluster import interfaces
-from harness.history import plans, records
+from harness.cluster import interfaces, providers
+from harness.history import plans
 from harness.model import naming
 from harness.run import run_processes, supervising
 from harness.run.faulting import fault_journal, injecting
-
-
-class Leaders:
-    """Reads the Lease of the schedulers that have one name."""
-
-    def __init__(self, api: apis.Api, *, namespace: str, name: str) -> None:
-        """`name` of the schedulers, which is the name of the Lease, too."""
-        self._api, self._namespace, self._name = api, namespace, name
-
-    def pid(self) -> int | None:
-        """Return the process id of the leader.
-
-        None if there is none, if the API server does not answer, or if the holder's name does not
-        end with a process id, as that of kube-scheduler does not.
-        """
-        try:
-            lease = self._api.get(apis.LEASES, self._name, namespace=self._namespace)
-        except errors.HarnessError:
-            return None
-        return _pid_in(lease["spec"].get("holderIdentity") or "")
-
-
-def _pid_in(identity: str) -> int | None:
-    pid = identity.rpartition("_")[2]
-    return int(pid) if pid.isdecimal() else None
-
+from harness.scenario import profiles
 
 API_SERVER = "api-server"
 """Name of the API server in the record."""
 
 
+def leader_pid(api: apis.Api, *, namespace: str, name: str) -> int | None:
+    """Return the process id of the leader of the schedulers of one name, by their Lease.
+
+    None if there is none, if the API server does not answer, or if the holder's name does not end
+    with a process id, as that of kube-scheduler does not.
+    """
+    try:
+        lease = api.get(apis.LEASES, name, namespace=namespace)
+    except errors.HarnessError:
+        return None
+    pid = (lease["spec"].get("holderIdentity") or "").rpartition("_")[2]
+    return int(pid) if pid.isdecimal() else None
+
+
 class Processes(Protocol):
-    """The processes of a run, as faults act on them."""
+    """Processes as faults act on them."""
 
     def living(self, name: str) -> str | None:
         """Return the newest incarnation of a process that still runs; None if none does."""
@@ -65,17 +53,15 @@ class Processes(Protocol):
 
 
 class RunProcesses:
-    """The processes of a real run: ended and paused by the supervisor, started again as before."""
+    """The processes of a run: ended and paused by the supervisor, started again as before."""
 
     def __init__(
         self,
         supervisor: supervising.Supervisor,
         processes: run_processes.RunProcesses,
-        leader_pid: Callable[[], int | None] | None = None,
+        leader_pid: Callable[[], int | None] = lambda: None,
     ) -> None:
-        """`leader_pid` returns the process id of the scheduler that leads; None: none is
-        elected.
-        """
+        """`leader_pid` returns the process id of the scheduler that leads; None: none does."""
         self._supervisor, self._leader_pid = supervisor, leader_pid
         self.kill = supervisor.kill
         self.terminate, self.pause = supervisor.terminate, supervisor.pause
@@ -83,8 +69,7 @@ class RunProcesses:
 
     def living(self, name: str) -> str | None:
         """Return the newest living incarnation; of schedulers with a leader, the leader."""
-        is_elected = self._leader_pid is not None and name == naming.scheduler(0)
-        pid = self._leader_pid() if self._leader_pid is not None and is_elected else None
+        pid = self._leader_pid() if name == naming.scheduler(0) else None
         leader = self._supervisor.with_pid(pid) if pid is not None else None
         return leader or self._supervisor.living(name)
 
@@ -100,60 +85,55 @@ class ClusterProcess:
         return name
 
     def kill(self, name: str, *, fault: str) -> bool:
-        """End it with SIGKILL."""
         del name, fault
         self._process.end(kill=True)
         return True
 
     def terminate(self, name: str, *, fault: str) -> bool:
-        """End it with SIGTERM."""
         del name, fault
         self._process.end(kill=False)
         return True
 
     def pause(self, name: str, *, fault: str) -> bool:
-        """Stop it with SIGSTOP."""
         del name, fault
         self._process.pause()
         return True
 
     def resume(self, name: str) -> None:
-        """Continue it."""
         del name
         self._process.resume()
 
     def start_again(self, name: str) -> str:
-        """Start it again; return its name when it is ready."""
         self._process.start_again()
         return name
 
 
-class Restart(Protocol):
-    """Restarts the API server, as `Cluster.restart_api_server` does."""
+def acting(process: str, stage: injecting.Stage) -> Processes:
+    """Return what ends, pauses and starts a process: the run, or the cluster."""
+    on = providers.of(profiles.restore(stage.plan.cluster_profile)).capabilities
+    if process == on.claim_controller_process and isinstance(
+        stage.cluster, interfaces.ControlsProcesses
+    ):
+        return ClusterProcess(stage.cluster.process(process))
+    subject, namespace = stage.plan.settings["subject"], stage.plan.namespace
+    if not subject["leader_election"]:
+        return RunProcesses(stage.supervisor, stage.processes)
+    api, name = stage.connected(), subject["schedulers"][0]["scheduler_name"]
+    return RunProcesses(
+        stage.supervisor,
+        stage.processes,
+        lambda: leader_pid(api, namespace=namespace, name=name),
+    )
 
-    def __call__(self, *, kill: bool, down_s: float) -> interfaces.End:
-        """End it and start it again after `down_s` seconds. Raises ClusterError on failure."""
 
-
-class _RunFault:
+class _RunFault(injecting.Injection):
     """Base of faults that the run injects: effects are counted when they begin.
 
     Those of one process wait for each other.
     """
 
     needs_subject = True
-
-    def __init__(
-        self,
-        fault: plans.PlannedFault,
-        journal: fault_journal.FaultJournal,
-        guard: concurrency.Lock,
-    ) -> None:
-        self._fault, self._journal, self._guard = fault, journal, guard
-        self._parameters: Mapping[str, Any] = fault.parameters
-
-    def begin(self) -> None:
-        """Do nothing: the effects come in `last`."""
+    _process = API_SERVER
 
     def _repeat(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
         """Call `action` as often as the scenario says, with its intervals between."""
@@ -163,57 +143,23 @@ class _RunFault:
             self._once_at_a_time(ending, action)
 
     def _once_at_a_time(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
-        with self._guard:
+        with self._stage.guard(self._process):
             if not ending.over.is_set():
                 action()
 
-    @contextlib.contextmanager
-    def _effect(self, process: str, detail: str) -> Iterator[dict[str, Any]]:
-        """Count an effect, and journal it with its end when the block is left.
-
-        The entries that the block puts into the dictionary become fields of the record.
-        """
-        more = dict[str, Any]()
-        begun_ns = clocks.monotonic_ns()
-        self._journal.took_effect(self._fault.name)
-        ended_ns: int | None = None
-        try:
-            yield more
-            ended_ns = clocks.monotonic_ns()
-        finally:
-            self._journal.write(
-                records.FaultApplied(
-                    fault=self._fault.name,
-                    kind=self._fault.kind,
-                    process=process,
-                    begun_ns=begun_ns,
-                    ended_ns=ended_ns,
-                    detail=detail,
-                    **more,
-                )
-            )
+    def _effect(self, process: str, detail: str) -> fault_journal.Effect:
+        return self._journal.effect(self._fault.name, self._fault.kind, process, detail)
 
 
-class ApiServerRestart(_RunFault):
-    """The API server ends and starts again."""
+class RestartedApiServer(_RunFault):
+    """The API server ends and starts again.
 
-    def __init__(
-        self,
-        fault: plans.PlannedFault,
-        journal: fault_journal.FaultJournal,
-        guard: concurrency.Lock,
-        restart: Restart,
-        across: Callable[[Callable[[], None]], None],
-    ) -> None:
-        super().__init__(fault, journal, guard)
-        self._restart, self._across = restart, across
+    A proxy survives that; the rules of a server that carries them itself do not.
+    """
 
     def last(self, ending: injecting.Ending) -> None:
         """Restart it as often as the scenario says."""
         self._repeat(ending, self._restart_once)
-
-    def heal(self, ending: injecting.Ending) -> None:
-        """Do nothing: it runs again after each restart."""
 
     def _restart_once(self) -> None:
         kill = self._parameters["kill"]
@@ -221,25 +167,24 @@ class ApiServerRestart(_RunFault):
         with self._effect(API_SERVER, detail) as more:
 
             def restart() -> None:
-                end = self._restart(kill=kill, down_s=self._parameters["down_s"])
+                down_s = self._parameters["down_s"]
+                end = self._stage.cluster.restart_api_server(kill=kill, down_s=down_s)
                 more.update(alive_ns=end.alive_ns, dead_ns=end.dead_ns)
 
-            self._across(restart)
+            session = self._stage.session
+            if session is not None and self._stage.plan.carrier == "server":
+                session.across_restart(restart)
+            else:
+                restart()
 
 
 class ProcessFault(_RunFault):
     """Base of faults of one process."""
 
-    def __init__(
-        self,
-        fault: plans.PlannedFault,
-        journal: fault_journal.FaultJournal,
-        processes: Processes,
-        guard: concurrency.Lock,
-    ) -> None:
-        super().__init__(fault, journal, guard)
-        self._processes = processes
+    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
+        super().__init__(fault, stage)
         self._process = fault.clients[0]
+        self._processes = acting(self._process, stage)
         self._down = ""
         """Process that has to be started again; empty: none."""
         self._paused = ""
@@ -331,11 +276,3 @@ class TakenOverScheduler(ProcessFault):
                 self._processes.terminate(process, fault=self._fault.name)
             case _:
                 self._pause(process)
-
-
-BY_KIND: Mapping[str, type[ProcessFault]] = {
-    "kill-process": EndedProcess,
-    "restart-process": EndedProcess,
-    "pause-process": PausedProcess,
-    "take-over": TakenOverScheduler,
-}

@@ -2,14 +2,15 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.history import journal_writer, records
+from harness.history import plans, records
 from harness.model import naming
-from harness.run.faulting import fault_journal, injecting
+from harness.run import subjects
+from harness.run.faulting import injecting
 from harness.run.faulting.scripted import (
     holding,
     order_search,
@@ -32,54 +33,27 @@ _CHANGES: Mapping[str, tuple[str, str]] = {
 """Kind of fault and effect of each change of a process; to resume one is the end of a pause."""
 
 
-class Processes(Protocol):
-    """The processes of the run, as a script acts on them; all take names of incarnations."""
+class ScriptPlayer(injecting.Injection):
+    """An injection that plays a script; its own API calls and steps are journaled."""
 
-    def kill(self, name: str, *, fault: str) -> bool:
-        """End a process with SIGKILL; return False if it had ended before."""
-
-    def terminate(self, name: str, *, fault: str) -> bool:
-        """End a process with SIGTERM; return False if it had ended before."""
-
-    def pause(self, name: str, *, fault: str) -> bool:
-        """Stop a process with SIGSTOP; return False if it has ended."""
-
-    def resume(self, name: str) -> None:
-        """Continue a paused process."""
-
-    def is_living(self, name: str) -> bool:
-        """Return whether a process runs."""
-
-
-class ScriptPlayer:
-    """An injection that plays a script."""
-
-    needs_subject = False
-
-    def __init__(
-        self,
-        script: script_specs.ScriptTraffic,
-        holds: holding.Holds,
-        threads: thread_holding.ThreadHolds,
-        objects: script_objects.ScriptObjects,
-        processes: Processes,
-        faults: fault_journal.FaultJournal,
-        journal: journal_writer.Writer,
-        *,
-        start_next: Callable[[str], str],
-        subject: list[str],
-        orders: journal_writer.Writer | None,
-        seed: int,
-    ) -> None:
-        """`start_next` starts another incarnation of a process, and returns its name.
-
-        `subject`: the processes that have to be ready before the first step.
-        """
-        self._script, self._holds, self._objects = script, holds, objects
-        self._threads = threads
-        self._processes, self._faults, self._journal = processes, faults, journal
-        self._start_next, self._subject = start_next, subject
-        self._orders, self._seed = orders, seed
+    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
+        super().__init__(fault, stage)
+        script, plan, directory = stage.scenario.traffic, stage.plan, stage.directory
+        assert isinstance(script, script_specs.ScriptTraffic)  # noqa: S101 - only scripts are played
+        self._script, self._processes, self._steps = (
+            script,
+            stage.supervisor,
+            stage.journaled(directory.script),
+        )
+        self._holds = holding.Holds(stage.carried, namespace=plan.namespace)
+        subject = stage.scenario.subject
+        self._threads = thread_holding.ThreadHolds(
+            directory, with_steps=subjects.python_parts(subject)
+        )
+        self._objects = script_objects.ScriptObjects(stage)
+        self._orders = stage.journaled(directory.orders) if script.searched else None
+        self._subject = [*subjects.owned_schedulers(subject), *subjects.owned_controllers(subject)]
+        """The processes that have to be ready before the first step."""
         self._numbers = {id(step): n for n, step in enumerate(script.steps, start=1)}
         self._named = {step.name: step for step in script.steps if step.name}
         self._paused: list[str] = []
@@ -99,7 +73,7 @@ class ScriptPlayer:
         try:
             self._play(ending.over.is_set)
         finally:
-            self._journal.close()
+            self._steps.close()
             self._threads.close()
             if self._orders is not None:
                 self._orders.close()
@@ -116,7 +90,7 @@ class ScriptPlayer:
         for number, step in enumerate(self._script.steps, start=1):
             begun_ns, self._seen = clocks.monotonic_ns(), ""
             late = self._late(number, step, is_over)
-            self._journal.write(
+            self._steps.write(
                 records.ScriptStep(
                     step=number,
                     text=step.text,
@@ -263,7 +237,7 @@ class ScriptPlayer:
             self._objects,
             self._threads,
             self._holds,
-            seed=self._seed,
+            seed=self._stage.plan.seed,
             is_over=self._patience.is_over,
         )
         assert self._orders is not None  # noqa: S101 - the run has opened it for such a step
@@ -279,7 +253,11 @@ class ScriptPlayer:
         if step.do == "resume":
             self._processes.resume(step.process)
             return
-        with self._effect(step):
+        kind, detail = _CHANGES[step.do]
+        process = naming.first_incarnation(step.process)
+        with self._journal.effect(script_specs.JOURNAL, kind, process, detail) as facts:
+            if step.do == "pause":
+                facts["ended_ns"] = None
             if not change[step.do](step.process, fault=script_specs.JOURNAL):
                 raise errors.FaultError(f"expected {step.process} to run, but it has ended")
         if step.do == "pause":
@@ -287,7 +265,7 @@ class ScriptPlayer:
 
     @_do.register
     def _(self, step: script_specs.Start) -> None:
-        new = self._start_next(step.process)
+        new = self._stage.processes.start_next(step.process)
         self._seen = new
         if step.ready:
             self._await_start([new])
@@ -337,25 +315,6 @@ class ScriptPlayer:
         for number, step in enumerate(self._script.steps, start=1):
             if isinstance(step, script_specs.EndWatch):
                 self._await(number, f"an event of {step.events} for {step.client}")
-
-    @contextlib.contextmanager
-    def _effect(self, step: script_specs.ChangeProcess) -> Iterator[None]:
-        kind, detail = _CHANGES[step.do]
-        begun_ns = clocks.monotonic_ns()
-        self._faults.took_effect(script_specs.JOURNAL)
-        try:
-            yield
-        finally:
-            self._faults.write(
-                records.FaultApplied(
-                    fault=script_specs.JOURNAL,
-                    kind=kind,
-                    process=naming.first_incarnation(step.process),
-                    begun_ns=begun_ns,
-                    ended_ns=None if step.do == "pause" else clocks.monotonic_ns(),
-                    detail=detail,
-                )
-            )
 
 
 def _described(found: holding.Applied) -> str:

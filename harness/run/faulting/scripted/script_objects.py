@@ -5,10 +5,10 @@ import fnmatch
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.client import apis, journaling, transports
-from harness.history import journal_writer
+from harness.client import apis, journaling
 from harness.model.objects import Object
-from harness.scenario import script_specs, specs
+from harness.run.faulting import injecting
+from harness.scenario import script_specs
 from harness.traffic import claim_requests, objects
 
 
@@ -31,22 +31,16 @@ _STATES: Mapping[str, Callable[[Object], Any]] = {
 class ScriptObjects:
     """The objects of one script in the namespace of its run."""
 
-    def __init__(
-        self,
-        transport: transports.Transport,
-        calls: journal_writer.Writer,
-        scenario: specs.Scenario,
-        *,
-        namespace: str,
-        run_id: str,
-    ) -> None:
-        """`calls`: the writer of the journal of API calls; see `close`."""
+    def __init__(self, stage: injecting.Stage) -> None:
+        calls = stage.journaled(stage.directory.operations(script_specs.JOURNAL))
         self._journal = journaling.Journal(calls)
-        journaled = journaling.JournalingTransport(
-            transport, self._journal, user=script_specs.JOURNAL
+        self._api = apis.Api(
+            journaling.JournalingTransport(
+                stage.connected().transport, self._journal, user=script_specs.JOURNAL
+            )
         )
-        self._api, self._scenario = apis.Api(journaled), scenario
-        self._namespace, self._run_id = namespace, run_id
+        self._scenario = stage.scenario
+        self._namespace, self._run_id = stage.plan.namespace, stage.plan.run_id
 
     def close(self) -> None:
         """Close the connection and the journal."""

@@ -2,15 +2,17 @@
 
 import itertools
 import pathlib
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from harness import clocks, errors
+from harness import clocks, concurrency, errors
 from harness.faults import injection, matching
-from harness.history import journal_reader, plans, records
-from harness.scenario import fault_kinds
+from harness.history import directories, journal_reader, plans, records
+from harness.run.faulting import fault_journal
+from harness.scenario import fault_kinds, profiles
 
 TIMEOUT_S = 10.0
 
@@ -93,7 +95,11 @@ class FakeCarrier:
 
 
 class FakeProcesses:
-    """Processes of which every call is noted."""
+    """Supervisor and processes of a run in one, of which every call is noted."""
+
+    lost_node = "worker-1"
+    drivers_of_lost_node: Sequence[str] = ()
+    cdi_of_lost_node = None
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -124,6 +130,37 @@ class FakeProcesses:
         if self.fails:
             raise errors.ProcessError(f"expected to start {name}")
         return f"{name}.2"
+
+
+class Ending:
+    """A fault that lasts until its work is done."""
+
+    def __init__(self, *, is_abandoned: bool = False) -> None:
+        self.over, self.load_begun = concurrency.Event("over"), concurrency.Event("begun")
+        self.is_abandoned = is_abandoned
+
+
+def stage(folder: pathlib.Path, processes: Any = None, api: Any = None, **parts: Any) -> Any:
+    """Return the parts of a run that faults act on: fake processes, and `api` as the cluster."""
+    guards: dict[str, concurrency.Lock] = {}
+    plan = types.SimpleNamespace(
+        namespace="ns",
+        run_id="r",
+        seed=7,
+        carrier="server",
+        settings={"subject": {"leader_election": None}},
+        cluster_profile=profiles.load("embedded").model_dump(mode="json"),
+    )
+    return types.SimpleNamespace(
+        plan=plan,
+        directory=directories.create(folder / "run"),
+        supervisor=processes,
+        processes=processes,
+        journal=fault_journal.FaultJournal(folder / "faults.jsonl", run_id="r"),
+        connected=lambda: api,
+        guard=lambda name: guards.setdefault(name, concurrency.lock(name)),
+        **parts,
+    )
 
 
 def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedFault:

@@ -2,15 +2,17 @@
 
 import pathlib
 import re
+import types
 
 import pytest
 
 from harness import clocks, concurrency, errors
 from harness.history import journal_reader, plans, records
 from harness.run import run_plan
-from harness.run.faulting import client_faults, fault_journal, fault_process, injecting
+from harness.run.faulting import client_faults, fault_process, injecting
 from harness.scenario import loading
 from tests.support import plugin_packages
+from tests.unit.run.faulting import fake_parts
 
 HEAD = "import os\nclass Cordon:\n    def inject(self, target):\n"
 BODIES = {
@@ -30,17 +32,6 @@ BODIES = {
     "late": "        import threading; threading.Event().wait(600)\n",
     "offline": "        target.request('GET', '/api/v1/nodes')\n",
 }
-RUN_ID = "f00dfeed"
-
-
-class Ending:
-    """All faults have to end as soon as this one has taken effect."""
-
-    is_abandoned = False
-
-    def __init__(self) -> None:
-        self.over = concurrency.Event("over")
-        self.load_begun = concurrency.Event("load-begun")
 
 
 def injected(tmp_path: pathlib.Path, name: str) -> list[records.Body]:
@@ -52,16 +43,11 @@ def injected(tmp_path: pathlib.Path, name: str) -> list[records.Body]:
         text="",
         parameters={"plugin": name, "parameters": {"seconds": 0.5}},
     )
-    journal = fault_journal.FaultJournal(tmp_path / f"{name}.jsonl", run_id=RUN_ID)
-    made = client_faults.ClientFault(
-        fault,
-        journal,
-        kubeconfig=tmp_path / "kubeconfig",
-        namespace="ns",
-        log=tmp_path / "fault.log",
-        seed=7,
+    stage = fake_parts.stage(
+        tmp_path / name, cluster=types.SimpleNamespace(user_kubeconfig=tmp_path / "kubeconfig")
     )
-    ending = Ending()
+    made, journal = client_faults.ClientFault(fault, stage), stage.journal
+    ending = fake_parts.Ending()
 
     def end_after_an_effect() -> None:
         clocks.wait_until(
@@ -75,7 +61,7 @@ def injected(tmp_path: pathlib.Path, name: str) -> list[records.Body]:
     injecting.inject(fault, made, journal, ending=ending)
     watching.join(30)
     journal.close()
-    return journal_reader.read(tmp_path / f"{name}.jsonl").records
+    return journal_reader.read(tmp_path / name / "faults.jsonl").records
 
 
 @pytest.fixture
@@ -96,7 +82,7 @@ def test_effects_are_recorded_until_the_plugin_has_undone_it(acme: pathlib.Path)
     assert re.fullmatch(r"\d+ 0\.5 ns", second.detail)
     assert isinstance(window, records.FaultWindow)
     assert (window.applied_count, window.error) == (2, "")
-    assert "not an effect" in (acme / "fault.log").read_text()
+    assert "not an effect" in (acme / "fine/run/logs/fault-f.log").read_text()
 
 
 def test_the_random_numbers_are_those_of_the_seed(acme: pathlib.Path) -> None:

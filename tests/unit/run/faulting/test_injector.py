@@ -4,18 +4,13 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
-from harness import clocks, concurrency
+from harness import clocks
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.faulting import (
-    carriers,
-    fault_journal,
-    injecting,
-    injector,
-    process_faults,
-)
+from harness.run.faulting import carriers, injections, injector
 from tests.unit.run.faulting import fake_parts
 
 
@@ -30,36 +25,27 @@ class Run:
     ) -> None:
         self.carrier = carrier or fake_parts.FakeCarrier()
         self.processes = fake_parts.FakeProcesses()
-        self.restarts, self.restarting = concurrency.lock("restarts"), 0
+        self.restarting = 0
         self.path, self.has_load = folder / "faults.jsonl", True
-        self.journal = fault_journal.FaultJournal(self.path, run_id="r")
+        stage = fake_parts.stage(folder, self.processes, cluster=self)
+        self.journal = stage.journal
         kinds = {item.name: item.kind for item in faults}
-        self.session = carriers.CarrierSession(self.carrier, self.journal, kinds=kinds)
-        injections = {item.name: self._injection(item) for item in faults}
+        stage.session = stage.carried = carriers.CarrierSession(
+            self.carrier,  # type: ignore[arg-type]
+            self.journal,
+            kinds=kinds,
+        )
+        made = {
+            item.name: (injections.TrafficFault if item.rule else injections.BY_KIND[item.kind])(
+                item, stage
+            )
+            for item in faults
+        }
         self.injector = injector.Injector(
-            faults, injections, self.journal, self.session, has_load=lambda: self.has_load
+            faults, made, self.journal, stage.session, has_load=lambda: self.has_load
         )
 
-    def _injection(self, planned: plans.PlannedFault) -> injecting.Injection:
-        if planned.rule:
-            return carriers.TrafficFault(planned, self.session, self.journal)
-        if planned.kind == "restart-api-server":
-            return process_faults.ApiServerRestart(
-                planned,
-                self.journal,
-                self.restarts,
-                self._restart,
-                self.session.across_restart,
-            )
-        guard = concurrency.lock("guard")
-        of = {
-            "pause-process": process_faults.PausedProcess,
-            "take-over": process_faults.TakenOverScheduler,
-        }
-        kind = of.get(planned.kind, process_faults.EndedProcess)
-        return kind(planned, self.journal, self.processes, guard)
-
-    def _restart(self, *, kill: bool, down_s: float) -> interfaces.End:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
         self.restarting += 1
         assert self.restarting == 1, "two at a time"
         clocks.sleep(down_s)
@@ -285,14 +271,15 @@ def test_a_process_is_not_touched_before_the_subject_is_ready(begin: Any) -> Non
 
 @pytest.mark.parametrize("is_abandoned", [False, True])
 def test_healing_in_mid_fault(begin: Any, is_abandoned: bool) -> None:
+    still = fake_parts.fault("still", "pause-process", seconds=60)
     run = begin(
         fake_parts.fault("down", "kill-process", down_s=60),
-        fake_parts.fault("still", "pause-process", seconds=60),
+        msgspec.structs.replace(still, clients=["kubelet"]),
     )
     run.start()
     wait(lambda: len(run.processes.calls) == 2, "both to begin")
     run.injector.heal(is_abandoned=is_abandoned)
-    assert "resume scheduler" in run.processes.calls
+    assert "resume kubelet" in run.processes.calls
     assert ("start scheduler" in run.processes.calls) == (not is_abandoned)
 
 
@@ -338,7 +325,7 @@ def test_the_load_waits_for_faults_that_take_long(begin: Any, required: bool) ->
 
 def test_nothing_waits_for_a_fault_that_has_failed(begin: Any) -> None:
     run = begin(fake_parts.fault("it", "kill-process", times=9, down_s=0))
-    run.processes.kill = lambda *_, **__: 1 / 0
+    run.processes.fails = True
     run.start()
     wait(lambda: run.injector.has_ended("it"), "its failure")
     assert not run.injector.is_awaited()

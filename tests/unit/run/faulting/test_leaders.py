@@ -17,8 +17,8 @@ SPACE, NAME = "default", "flake-hunt"
 OBEDIENT = [sys.executable, "-c", "import signal; signal.pause()"]
 
 
-def _leaders(server: local_servers.LocalServer) -> process_faults.Leaders:
-    return process_faults.Leaders(apis.Api(server), namespace=SPACE, name=NAME)
+def _leader(server: local_servers.LocalServer) -> int | None:
+    return process_faults.leader_pid(apis.Api(server), namespace=SPACE, name=NAME)
 
 
 def _hold(server: local_servers.LocalServer, identity: str) -> None:
@@ -41,18 +41,18 @@ def _hold(server: local_servers.LocalServer, identity: str) -> None:
 def test_the_holder_s_name_ends_with_its_process_id(identity: str, pid: int | None) -> None:
     server = local_servers.LocalServer()
     _hold(server, identity)
-    assert _leaders(server).pid() == pid
+    assert _leader(server) == pid
 
 
 def test_before_the_first_election_there_is_no_leader() -> None:
-    assert _leaders(local_servers.LocalServer()).pid() is None
+    assert _leader(local_servers.LocalServer()) is None
 
 
 def test_without_an_answer_no_leader_is_known() -> None:
     server = local_servers.LocalServer()
     _hold(server, "a-host_4711")
     server.refuse("GET", "leases", status=503)
-    assert _leaders(server).pid() is None
+    assert _leader(server) is None
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from harness import clocks
 from harness.client import apis
 from harness.faults import injection, matching
 from harness.history import journal_reader, journal_writer, records
-from harness.run.faulting import fault_journal
-from harness.run.faulting.scripted import holding, player
-from harness.scenario import script_specs
+from harness.run.faulting.scripted import holding, player, script_objects, thread_holding
+from harness.scenario import script_specs, specs, subject_specs
+from tests.unit.run.faulting import fake_parts
 
 NAMESPACE = "ns"
 
@@ -113,14 +113,6 @@ class Threads:
         self.done.append("close")
 
 
-class Ending:
-    """A run that goes on until it is told to end."""
-
-    def __init__(self) -> None:
-        self.over = threading.Event()
-        self.load_begun, self.is_abandoned = threading.Event(), False
-
-
 def _is_held(action: injection.Action) -> bool:
     return isinstance(action, injection.Block) or injection.is_held_end(action)
 
@@ -128,10 +120,10 @@ def _is_held(action: injection.Action) -> bool:
 class Stage:
     """A player with its parts, playing on a thread."""
 
-    def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]]) -> None:
+    def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]], patch: Any) -> None:
         self.session, self.processes, self.objects = Session(), Processes(), Objects()
         self.threads = Threads()
-        self.path, self.ending = folder / "script.jsonl", Ending()
+        self.ending = fake_parts.Ending()
         script = script_specs.ScriptTraffic.model_validate(
             {
                 "profile": "script",
@@ -140,20 +132,19 @@ class Stage:
                 "steps": steps,
             }
         )
-        self.faults = fault_journal.FaultJournal(folder / "faults.jsonl", run_id="r")
-        self.player = player.ScriptPlayer(
-            script,
-            holding.Holds(self.session, namespace=NAMESPACE),  # type: ignore[arg-type]
-            self.threads,  # type: ignore[arg-type]
-            self.objects,  # type: ignore[arg-type]
+        patch.setattr(script_objects, "ScriptObjects", lambda _: self.objects)
+        patch.setattr(thread_holding, "ThreadHolds", lambda *_, **__: self.threads)
+        parts = fake_parts.stage(
+            folder,
             self.processes,
-            self.faults,
-            journal_writer.Writer(self.path, process="script", run_id="r"),
-            start_next=self.processes.start_next,
-            subject=["scheduler"],
-            orders=None,
-            seed=1,
+            scenario=specs.Scenario.model_construct(
+                traffic=script, subject=subject_specs.SubjectSpec(claim_controller="external")
+            ),
+            carried=self.session,
         )
+        parts.journaled = lambda path: journal_writer.Writer(path, process="script", run_id="r")
+        self.path, self.faults = parts.directory.script, parts.journal
+        self.player = player.ScriptPlayer(fake_parts.fault("script"), parts)
         self.player.begin()
         for resource in player.WATCHED:
             self.strike("request", verb="watch", resource=resource, name="")
@@ -198,11 +189,13 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: pathlib.Path) -> Iterator[Callable[..., Stage]]:
+def stage(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Stage]]:
     made: list[Stage] = []
 
     def make(*steps: dict[str, Any]) -> Stage:
-        made.append(Stage(tmp_path, list(steps)))
+        made.append(Stage(tmp_path, list(steps), monkeypatch))
         return made[-1]
 
     yield make

@@ -1,42 +1,31 @@
-"""A node that is lost, on a real embedded API server: its pods go, and it comes back or not."""
+"""A node that is lost, or rebooted: its pods go, and it comes back or not."""
 
 import pathlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from harness import concurrency
-from harness.client import apis, transports
-from harness.cluster import embedded_cluster
+from harness.client import apis
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import records
-from harness.run.faulting import fault_journal, node_losses
+from harness.run.faulting import node_faults
 from harness.scenario import pool_specs
-from tests.support import api_objects
+from tests.support import api_objects, local_servers
 from tests.unit.run.faulting import fake_parts
 
-NAMESPACE = "flake-hunt-losing"
+NAMESPACE = "ns"
 POOLS = pool_specs.PoolsSpec(nodes=2, devices_per_node=1)
 LOST, OTHER = "worker-1", "worker-0"
-
-
-class Ending:
-    """A fault that lasts until its work is done."""
-
-    is_abandoned = False
-
-    def __init__(self) -> None:
-        self.over, self.load_begun = concurrency.Event("over"), concurrency.Event("begun")
 
 
 class World:
     """A cluster with a pod on each node."""
 
     def __init__(self, api: apis.Api, folder: pathlib.Path) -> None:
-        self.api, self.path = api, folder / "faults.jsonl"
-        self.processes, self.ending = fake_parts.FakeProcesses(), Ending()
+        self.api, self.folder = api, folder
+        self.processes, self.ending = fake_parts.FakeProcesses(), fake_parts.Ending()
         for node in (LOST, OTHER):
             pod = api_objects.pod(f"on-{node}")
             pod["metadata"]["namespace"] = NAMESPACE
@@ -45,21 +34,13 @@ class World:
 
     def lose(self, **parameters: Any) -> records.FaultApplied:
         fault = fake_parts.fault("lost", "lose-node", **parameters)
-        journal = fault_journal.FaultJournal(self.path, run_id="r")
-        losing = node_losses.LostNode(
-            fault,
-            journal,
-            self.processes,
-            concurrency.lock("guard"),
-            api=apis.Api(self.api.transport),
-            namespace=NAMESPACE,
-            node=LOST,
-        )
+        stage = fake_parts.stage(self.folder, self.processes, api=self.api)
+        losing = node_faults.LostNode(fault, stage)
         losing.begin()
         losing.last(self.ending)
         self.heal = losing.heal
-        journal.close()
-        [applied], _ = fake_parts.read(self.path)
+        stage.journal.close()
+        [applied], _ = fake_parts.read(self.folder / "faults.jsonl")
         return applied
 
     def pods(self) -> list[str]:
@@ -74,14 +55,10 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: pathlib.Path) -> Iterator[World]:
-    cluster = embedded_cluster.up("losing", tmp_path)
-    transport = transports.connect(cluster.kubeconfig)
-    api = apis.Api(transport)
-    fake_world.publish(api, POOLS, namespace=NAMESPACE, run_id="losing", on=Capabilities())
-    yield World(api, tmp_path)
-    transport.close()
-    cluster.down()
+def world(tmp_path: pathlib.Path) -> World:
+    api = apis.Api(local_servers.LocalServer())
+    fake_world.publish(api, POOLS, namespace=NAMESPACE, run_id="r", on=Capabilities())
+    return World(api, tmp_path)
 
 
 def test_a_node_comes_back_without_its_pods(world: World) -> None:
@@ -97,7 +74,7 @@ def test_a_lost_node_is_tainted_until_it_is_healed(world: World) -> None:
     world.ending.is_abandoned = True  # nothing is started again
     world.lose(down_s=0.0)
     taints = {(item["key"], item["effect"]) for item in world.nodes()[LOST]["spec"]["taints"]}
-    assert taints == {(node_losses.TAINT, "NoSchedule"), (node_losses.TAINT, "NoExecute")}
+    assert taints == {(node_faults.TAINT, "NoSchedule"), (node_faults.TAINT, "NoExecute")}
     assert world.ready() == "Unknown"
     world.ending.is_abandoned = False
     world.heal(world.ending)
@@ -114,3 +91,35 @@ def test_a_node_that_never_comes_back_is_removed_with_its_slices(world: World) -
     assert world.pods() == [f"on-{OTHER}"]
     assert world.processes.calls == ["kill scheduler for lost"]
     assert applied.detail == "worker-1 was lost and was removed"
+
+
+def reboot(
+    folder: pathlib.Path, ending: fake_parts.Ending
+) -> tuple[pathlib.Path, list[records.FaultApplied], list[str]]:
+    """Reboot the node twice; return the state of its kubelet, the effects, and the calls."""
+    processes = fake_parts.FakeProcesses()
+    stage = fake_parts.stage(folder, processes)
+    state = stage.directory.kubelet_state("scheduler")
+    for path in ("cdi/worker-1/a.json", "cdi/worker-0/b.json", "checkpoints/worker-1.json"):
+        (state / path).parent.mkdir(parents=True, exist_ok=True)
+        (state / path).touch()
+    fault = fake_parts.fault("boot", "reboot-node", down_s=0.0, times=2, interval_s=0.01)
+    rebooting = node_faults.RebootedNode(fault, stage)
+    rebooting.last(ending)
+    rebooting.heal(ending)
+    stage.journal.close()
+    return state, fake_parts.read(folder / "faults.jsonl")[0], processes.calls
+
+
+def test_a_reboot_empties_the_cdi_folder_of_the_node_alone(tmp_path: pathlib.Path) -> None:
+    state, applied, calls = reboot(tmp_path, fake_parts.Ending())
+    assert [path.parent.name for path in state.glob("cdi/*/*")] == ["worker-0"]
+    assert (state / "checkpoints/worker-1.json").exists()
+    assert calls == ["kill scheduler for boot", "start scheduler"] * 2
+    assert [item.detail for item in applied] == ["worker-1 was rebooted"] * 2
+    assert len((state / "boots/worker-1").read_text()) == 36
+
+
+def test_a_run_that_ends_at_once_starts_nothing_again(tmp_path: pathlib.Path) -> None:
+    _, _, calls = reboot(tmp_path, fake_parts.Ending(is_abandoned=True))
+    assert "start scheduler" not in calls

@@ -1,0 +1,126 @@
+"""Other clients that move claims to other devices, or change objects."""
+
+import pathlib
+from typing import Any
+
+import pytest
+
+from harness import errors
+from harness.client import apis, transports
+from harness.cluster.fake_nodes import fake_world
+from harness.cluster.interfaces import Capabilities
+from harness.history import plans, records
+from harness.model.objects import Object
+from harness.run.faulting import object_faults
+from harness.scenario import pool_specs
+from tests.support import local_servers
+from tests.unit.run.faulting import fake_parts
+
+NAMESPACE = "ns"
+POOLS = pool_specs.PoolsSpec(nodes=1, devices_per_node=3)
+
+
+@pytest.fixture
+def api() -> apis.Api:
+    api = apis.Api(local_servers.LocalServer())
+    fake_world.publish(api, POOLS, namespace=NAMESPACE, run_id="r", admin=False, on=Capabilities())
+    return api
+
+
+def allocate(api: apis.Api, name: str, device: str, *, reserved: bool = True) -> Object:
+    request = {"name": "device", "exactly": {"deviceClassName": POOLS.device_class.name}}
+    claim = api.create(
+        apis.CLAIMS,
+        {"metadata": {"name": name}, "spec": {"devices": {"requests": [request]}}},
+        namespace=NAMESPACE,
+    )
+    result = {"request": "device", "driver": POOLS.driver, "pool": "worker-0", "device": device}
+    user = {"resource": "pods", "name": "pod", "uid": "uid"}
+    status = {
+        "allocation": {"devices": {"results": [result]}},
+        "reservedFor": [user] if reserved else [],
+    }
+    return api.update_status(apis.CLAIMS, {**claim, "status": status})
+
+
+def move(
+    api: apis.Api, folder: pathlib.Path, ending: fake_parts.Ending | None = None
+) -> list[records.FaultApplied]:
+    stage = fake_parts.stage(folder, api=api)
+    fault = fake_parts.fault("moved", "reallocate-claims", times=1, interval_s=0.01)
+    try:
+        object_faults.MovedClaims(fault, stage).last(ending or fake_parts.Ending())
+    finally:
+        stage.journal.close()
+    return fake_parts.read(folder / "faults.jsonl")[0]
+
+
+def device_of(api: apis.Api, name: str) -> str:
+    claim = api.get(apis.CLAIMS, name, namespace=NAMESPACE)
+    (result,) = claim["status"]["allocation"]["devices"]["results"]
+    assert claim["status"]["reservedFor"], "the reservation stays"
+    return str(result["device"])
+
+
+def test_the_newest_claim_is_moved_to_the_last_free_device(
+    api: apis.Api, tmp_path: pathlib.Path
+) -> None:
+    allocate(api, "old", "worker-0-device-000")
+    before = allocate(api, "new", "worker-0-device-001")
+    (moved,) = move(api, tmp_path)
+    assert device_of(api, "old") == "worker-0-device-000"
+    assert device_of(api, "new") == "worker-0-device-002"
+    assert (moved.name, moved.namespace, moved.detail) == (
+        "new",
+        NAMESPACE,
+        "the claim was moved to worker-0-device-002",
+    )
+    now = api.get(apis.CLAIMS, "new", namespace=NAMESPACE)["metadata"]
+    assert moved.resource_version == int(now["resourceVersion"])
+    assert moved.resource_version >= int(before["metadata"]["resourceVersion"]) + 2, "two writes"
+
+
+def test_what_is_not_in_use_or_has_no_other_device_stays(
+    api: apis.Api, tmp_path: pathlib.Path
+) -> None:
+    allocate(api, "unused", "worker-0-device-000", reserved=False)
+    ending = fake_parts.Ending()
+    ending.over.set()
+    with pytest.raises(errors.FaultError, match="no claim could be moved"):
+        move(api, tmp_path, ending)
+
+
+class DeadTransport:
+    """A transport to a server that is down."""
+
+    def send(self, request: transports.Request) -> transports.Response:
+        raise transports.TransportError("connection refused", sent=False)
+
+    def watch(self, request: transports.Request) -> transports.Watch:
+        raise transports.TransportError("connection refused", sent=False)
+
+    def close(self) -> None:
+        pass
+
+
+def touch(folder: pathlib.Path, *, drawn_by: str) -> None:
+    fault: Any = plans.PlannedFault(
+        name="touched",
+        kind="touch-objects",
+        carrier="run",
+        text="Objects are changed.",
+        duration_s=0.1,
+        drawn_by=drawn_by,
+        parameters={"resource": "pods", "object_name": "*", "rate_per_s": 50.0},
+    )
+    stage = fake_parts.stage(folder, api=apis.Api(DeadTransport()))
+    object_faults.TouchedObjects(fault, stage).last(fake_parts.Ending())
+
+
+def test_a_fault_of_the_scenario_that_changes_nothing_is_an_error(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(errors.FaultError, match="no object could be changed"):
+        touch(tmp_path, drawn_by="")
+
+
+def test_one_that_a_nemesis_has_drawn_has_no_effect_then(tmp_path: pathlib.Path) -> None:
+    touch(tmp_path, drawn_by="nemesis")
