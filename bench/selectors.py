@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from harness.subject.allocation import expressions
-from harness.subject.cel import devices
+from harness.subject.cel import programs
 
 DRIVER = "gpu.example.com"
 DEVICE = {
@@ -30,7 +30,7 @@ COMPILATIONS = 200
 
 def measure() -> Iterator[tuple[str, float, str]]:
     """Measure each kind of selector on one device."""
-    device = devices.Device(DRIVER, DEVICE)
+    device = programs.fields(DRIVER, DEVICE)
     for name, text in TEXTS.items():
         selector, results = expressions.Selector(text), expressions.Results()
         yield f"{name}: device in JSON", _us(REPETITIONS, selector.matches, DRIVER, DEVICE), "µs"

@@ -12,12 +12,10 @@ from typing import Any
 
 from harness import errors
 from harness.cel import checking
-from harness.subject.cel import costs, devices, programs, values
+from harness.subject.cel import programs
 
 EXPRESSION_CHARACTERS_MAX = 10 * 1024
 """Maximum length of an expression, in characters; the API's own limit."""
-COST_MAX = costs.LIMIT
-"""The most that one evaluation may cost, in CEL's cost units."""
 CACHE_SIZE = 256
 """Number of compiled selectors to keep, and of results of a device."""
 DEVICES_MAX = 100_000
@@ -39,32 +37,24 @@ class Selector:
             )
         self.text = text
         try:
-            self._program = programs.compiled(text)
+            self._program = programs.Program(text)
         except checking.CompileError as error:
             raise SelectorError(f"CEL selector {text!r} does not compile: {error}") from None
 
     def matches(self, driver: str, device: Mapping[str, Any]) -> bool:
         """Return whether a device of a ResourceSlice satisfies the selector.
 
-        `device` is an entry of `spec.devices`. Raises SelectorError if the evaluation fails, costs
-        more than `COST_MAX`, or yields anything but a bool.
+        `device` is an entry of `spec.devices`. Raises SelectorError if the evaluation fails, or
+        yields anything but a bool.
         """
-        return self.evaluate(_converted(self.text, driver, device))[0]
+        return self.evaluate(_converted(self.text, driver, device))
 
-    def evaluate(self, device: devices.Device) -> tuple[bool, int]:
-        """Return whether a device satisfies the selector, and the cost; raises SelectorError."""
+    def evaluate(self, device: Mapping[str, Any]) -> bool:
+        """Return whether a device, as `programs.fields` returns it, satisfies the selector."""
         try:
-            answer, cost = self._program.evaluate(device)
-        except (values.EvaluationError, values.CostLimitError) as error:
+            return self._program.evaluate(device)
+        except programs.EvaluationError as error:
             raise SelectorError(f"CEL selector {self.text!r}: {error}") from None
-        except RecursionError:
-            raise SelectorError(f"CEL selector {self.text!r}: nested too deeply") from None
-        if answer is True or answer is False:
-            return answer, cost
-        raise SelectorError(
-            f"CEL selector {self.text!r}: "
-            f"CEL result of type {values.type_name(answer)} could not be converted to bool"
-        )
 
 
 @functools.lru_cache(CACHE_SIZE)
@@ -81,7 +71,7 @@ class _Known:
     """A device and the results known for it."""
 
     document: Mapping[str, Any]
-    device: devices.Device | None = None
+    device: Mapping[str, Any] | None = None
     results: dict[str, bool | SelectorError] = dataclasses.field(default_factory=dict)
 
 
@@ -125,13 +115,13 @@ def _result(text: str, driver: str, known: _Known) -> bool | SelectorError:
         selector = compiled(text)
         if known.device is None:
             known.device = _converted(text, driver, known.document)
-        return selector.evaluate(known.device)[0]
+        return selector.evaluate(known.device)
     except SelectorError as error:
         return error
 
 
-def _converted(text: str, driver: str, document: Mapping[str, Any]) -> devices.Device:
+def _converted(text: str, driver: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        return devices.Device(driver, document)
-    except values.EvaluationError as error:
+        return programs.fields(driver, document)
+    except programs.EvaluationError as error:
         raise SelectorError(f"CEL selector {text!r}: {error}") from None

@@ -1,156 +1,139 @@
-"""Compiles a selector as upstream does, into a program of nested functions."""
+"""Compiles a selector, and asks devices of ResourceSlices whether they match."""
 
 import functools
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.cel import checking, declarations
-from harness.cel.checking import CompileError
-from harness.cel.syntax_trees import Node
-from harness.subject.cel import paths, steps
-from harness.subject.cel.devices import Device
-from harness.subject.cel.library import patterns, times
-from harness.subject.cel.paths import Frame, Step
-from harness.subject.cel.values import EvaluationError, TypeValue
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 
-_TYPE_NAMES = (
-    *("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"),
-    *("google.protobuf.Timestamp", "google.protobuf.Duration", *declarations.TYPE_NAMES),
-)
+from harness.cel import checking, rewriting
+from harness.cel.syntax_trees import Node
+from harness.subject.cel import functions, semvers
+
+_SCALARS: Mapping[str, Callable[[Any], Any]] = {
+    "int": int,
+    "bool": bool,
+    "string": str,
+    "version": functions.version,
+}
+_NAMED = ("attributes", "capacity")
+"""Fields of `device` that are maps by domain and identifier."""
+_NO_KEY = re.compile(r'Key not found in map : "?([^"]*)')
+
+
+class EvaluationError(Exception):
+    """A selector that fails on a device, in upstream's words where the library's differ."""
 
 
 class Program:
-    """An expression that can be evaluated on devices, by several threads at once."""
+    """A selector; several threads may evaluate it at once."""
 
-    def __init__(self, root: Node) -> None:
-        builder = _Builder()
-        self._run = builder.step(root)
-        self._variables = builder.variables
-
-    def evaluate(self, device: Device) -> tuple[Any, int]:
-        """Return the result and what it cost.
-
-        Raises EvaluationError, and CostLimitError if the cost exceeds the limit.
-        """
-        frame = Frame(device, self._variables)
-        result = self._run(frame)
-        paths.require_affordable(frame)
-        return result, frame.cost
-
-
-class _Builder:
-    def __init__(self) -> None:
-        self.variables = 0
-        self._scope: dict[str, tuple[int, bool]] = {}
-        """The place of each variable that is known here, and whether it may hold an error."""
-
-    def step(self, node: Node) -> Step:
-        match node.kind:
-            case "constant":
-                return paths.constant(node.value)
-            case "identifier":
-                return self._identifier(node.name)
-            case "select":
-                return self._select(node)
-            case "call":
-                return self._call(node)
-            case "comprehension":
-                return self._comprehension(node)
-            case "list":
-                return self._list(node)
-            case "map":
-                return self._map(node)
-
-    def _identifier(self, name: str) -> Step:
-        if name in self._scope:
-            return paths.variable(*self._scope[name])
-        if name in paths.FIELD_STEPS:
-            return paths.FIELD_STEPS[name]
-        if name in _TYPE_NAMES:
-            return paths.constant(TypeValue(name))
-        raise EvaluationError(f"no such attribute: {name}")
-
-    def _select(self, node: Node) -> Step:
-        operand = self.step(node.operands[0])
-        if node.is_test:
-            return paths.tested(operand, node.name)
-        return paths.path(node.operands[0], node.name) or paths.selected(operand, node.name)
-
-    def _call(self, node: Node) -> Step:
-        if node.name == "_[_]" and node.operands[1].kind == "constant":
-            constant = node.operands[1].value
-            if isinstance(constant, str) and (step := paths.path(node.operands[0], constant)):
-                return step
-        operands = [self.step(operand) for operand in node.operands]
-        if special := steps.SPECIAL.get(node.name):
-            return special(*operands)
-        return steps.called(node.name, operands)
-
-    def _list(self, node: Node) -> Step:
-        operands = [self.step(item) for item in node.operands]
-        if not node.optional and all(item.kind == "constant" for item in node.operands):
-            return paths.constant([item.value for item in node.operands])
-        return steps.listed(operands, node.optional)
-
-    def _map(self, node: Node) -> Step:
-        if node.name:
-            raise EvaluationError(f"unsupported message: {node.name}")
-        operands = [self.step(item) for item in node.operands]
-        entries = list(zip(operands[::2], operands[1::2], strict=True))
-        return steps.mapped(entries, node.optional)
-
-    def _comprehension(self, node: Node) -> Step:
-        range_, start = (self.step(item) for item in node.operands[:2])
-        outer = dict(self._scope)
-        accumulator, variable = self.variables, self.variables + 1
-        self.variables += 2
-        self._scope[node.accumulator] = accumulator, True
-        result_scope = dict(self._scope)
-        self._scope[node.name] = variable, False
-        condition, step = (self.step(item) for item in node.operands[2:4])
-        self._scope = result_scope
-        result = self.step(node.operands[4])
-        self._scope = outer
-        if node.operands[0].kind == "list" and not node.operands[0].operands:
-            return steps.bound(accumulator, start, result)
-        return steps.folded(accumulator, variable, range_, start, (condition, step, result))
-
-
-def compiled(text: str) -> Program:
-    """Return the program of an expression; raises CompileError."""
-    root = checking.checked(text, with_lists=True, literals=_LITERALS)
-    _require_patterns(root)
-    try:
-        return Program(root)
-    except EvaluationError as error:
-        raise CompileError(f"program instantiation failed: {error}") from None
-    except RecursionError:
-        raise CompileError("compilation failed: nested too deeply") from None
-
-
-def _require_patterns(root: Node) -> None:
-    """Raise CompileError for a pattern of `find` that upstream cannot prepare."""
-    for node in root.walk():
-        if node.kind == "call" and node.name in ("find", "findAll"):
-            pattern = node.operands[1]
-            if isinstance(pattern.value, str) and not patterns.is_valid(pattern.value):
-                raise CompileError(
-                    f"program instantiation failed: error parsing regexp: {pattern.value}"
-                )
-
-
-def _parses(parse: Any) -> Any:
-    def function(text: str) -> bool:
+    def __init__(self, text: str) -> None:
+        """Compile it. Raises CompileError, also for functions that are not known here."""
+        root = checking.checked(text, with_lists=True, literals={})
+        self._domains = _domains(root)
         try:
-            parse(text)
-        except EvaluationError:
-            return False
-        return True
+            self._compiled = _environment().compile(rewriting.rewritten(text))
+        except RuntimeError as error:
+            raise checking.CompileError(f"this scheduler cannot evaluate it: {error}") from None
 
-    return function
+    def evaluate(self, device: Mapping[str, Any]) -> bool:
+        """Return whether a device, as `fields` returns it, matches. Raises EvaluationError."""
+        known = dict(device)
+        for name in _NAMED:
+            known[name] = {**self._domains, **device[name]}
+        result = self._compiled.eval(data={"device": known})
+        if result.type() == cel.Type.BOOL:
+            return bool(result.value())
+        if result.type() == cel.Type.ERROR:
+            raise EvaluationError(_message(str(result.value())))
+        kind = result.type().name().partition("<")[0].lower()
+        raise EvaluationError(f"CEL result of type {kind} could not be converted to bool")
 
 
-_LITERALS = {
-    "matches": functools.lru_cache(256)(patterns.is_valid),
-    "duration": _parses(times.duration),
-    "timestamp": _parses(times.timestamp),
-}
+def fields(driver: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `device` for an entry of `spec.devices`.
+
+    Raises EvaluationError for an attribute or capacity that upstream cannot convert either.
+    """
+    return {
+        "driver": driver,
+        "allowMultipleAllocations": bool(document.get("allowMultipleAllocations")),
+        "attributes": _by_domain(driver, document.get("attributes"), _attribute),
+        "capacity": _by_domain(driver, document.get("capacity"), _capacity),
+    }
+
+
+def _domains(root: Node) -> dict[str, dict[str, Any]]:
+    """Return empty maps for all that may be names of domains: upstream finds a missing one empty.
+
+    Nothing if the expression asks which domains there are: then a missing one must be missing.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for node in root.walk():
+        if _walks_domains(node):
+            return {}
+        if node.kind == "select":
+            found[node.name] = {}
+        elif node.kind == "constant" and isinstance(node.value, str):
+            found[node.value] = {}
+    return found
+
+
+def _walks_domains(node: Node) -> bool:
+    looked_into = node.operands[1:2] if node.kind == "call" and node.name == "@in" else []
+    if node.kind == "comprehension":
+        looked_into = node.operands[:1]
+    return any(item.name.rpartition(".")[2] in _NAMED for item in looked_into)
+
+
+def _by_domain(
+    driver: str, values: Mapping[str, Any] | None, convert: Callable[[str, Any], Any]
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in (values or {}).items():
+        domain, slash, identifier = name.partition("/")
+        key = (domain, identifier) if slash else (driver, name)
+        found.setdefault(key[0], {})[key[1]] = convert(name, value)
+    return found
+
+
+def _attribute(name: str, attribute: Mapping[str, Any]) -> Any:
+    for kind, value in attribute.items():
+        try:
+            if convert := _SCALARS.get(kind):
+                return convert(value)
+            if convert := _SCALARS.get(kind.removesuffix("s")):
+                return [convert(item) for item in value]
+        except semvers.VersionError as error:
+            raise EvaluationError(f"attribute {name}: parse semantic version: {error}") from None
+        except (TypeError, ValueError):
+            break
+    raise EvaluationError(f"attribute {name}: unsupported attribute value")
+
+
+def _capacity(name: str, capacity: Mapping[str, Any]) -> Any:
+    try:
+        return functions.quantity(str(capacity["value"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise EvaluationError(f"capacity {name}: {error}") from None
+
+
+def _message(error: str) -> str:
+    missing = _NO_KEY.search(error)
+    return f"no such key: {missing[1]}" if missing else error.partition(": ")[2] or error
+
+
+@functools.cache
+def _environment() -> Any:
+    return cel.NewEnv(
+        variables={"device": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)},
+        functions=functions.declarations(),
+        extensions=[
+            ext_optional.ExtOptional(),
+            ext_bindings.ExtBindings(),
+            ext_strings.ExtStrings(),
+        ],
+    )

@@ -5,12 +5,14 @@ import functools
 import re
 from typing import Any
 
-from harness.subject.cel.values import EvaluationError
-
 _DIGITS = re.compile("[0-9]+")
 _IDENTIFIER = re.compile("[0-9A-Za-z-]+")
 _PARTS = ("major", "minor", "patch")
 _NUMBER_MAX, _DIGITS_MAX = 2**64 - 1, 20
+
+
+class VersionError(ValueError):
+    """Text that is no version, in upstream's words."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +23,6 @@ class Semver:
     minor: int
     patch: int
     prerelease: tuple[int | str, ...] = ()
-    cel_type = "kubernetes.Semver"
 
     def order(self) -> tuple[Any, ...]:
         """Return a key that sorts as versions do: a release after its prereleases."""
@@ -36,15 +37,15 @@ def parse(text: str, normalize: bool = False) -> Semver:  # noqa: FBT001, FBT002
     """Return the version that a text says.
 
     With `normalize` a leading `v`, missing parts and leading zeros are allowed. Raises
-    EvaluationError in upstream's words for a text that is not a version.
+    VersionError in upstream's words for a text that is not a version.
     """
     if normalize:
         text = _normalized(text)
     if not text:
-        raise EvaluationError("Version string empty")
+        raise VersionError("Version string empty")
     parts = text.split(".", 2)
     if len(parts) != len(_PARTS):
-        raise EvaluationError("No Major.Minor.Patch elements found")
+        raise VersionError("No Major.Minor.Patch elements found")
     rest, _, build = parts[2].partition("+")
     patch, dash, prerelease = rest.partition("-")
     numbers = [_number(*item) for item in zip(_PARTS, (*parts[:2], patch), strict=True)]
@@ -61,7 +62,7 @@ def _normalized(text: str) -> str:
     last = re.fullmatch("0+([0-9].*)", shown[-1], re.DOTALL)
     shown[-1] = last[1] if last else shown[-1]
     if len(shown) < len(_PARTS) and ("+" in shown[-1] or "-" in shown[-1]):
-        raise EvaluationError("Short version cannot contain PreRelease/Build meta data")
+        raise VersionError("Short version cannot contain PreRelease/Build meta data")
     if not text:
         return text
     return ".".join([*shown, "0", "0"][: len(_PARTS)])
@@ -69,11 +70,11 @@ def _normalized(text: str) -> str:
 
 def _number(name: str, text: str) -> int:
     if not _DIGITS.fullmatch(text):
-        raise EvaluationError(f'Invalid character(s) found in {name} number "{text}"')
+        raise VersionError(f'Invalid character(s) found in {name} number "{text}"')
     if len(text) > 1 and text[0] == "0":
-        raise EvaluationError(f'{name.title()} number must not contain leading zeroes "{text}"')
+        raise VersionError(f'{name.title()} number must not contain leading zeroes "{text}"')
     if len(text) > _DIGITS_MAX or int(text) > _NUMBER_MAX:
-        raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
+        raise VersionError(f'strconv.ParseUint: parsing "{text}": value out of range')
     return int(text)
 
 
@@ -81,7 +82,7 @@ def _prerelease(text: str) -> tuple[int | str, ...]:
     _require_identifiers("Prerelease", text)
     for part in text.split("."):
         if _DIGITS.fullmatch(part) and len(part) > 1 and part[0] == "0":
-            raise EvaluationError(
+            raise VersionError(
                 f'Numeric PreRelease version must not contain leading zeroes "{part}"'
             )
     return tuple(int(part) if _DIGITS.fullmatch(part) else part for part in text.split("."))
@@ -90,14 +91,6 @@ def _prerelease(text: str) -> tuple[int | str, ...]:
 def _require_identifiers(what: str, text: str) -> None:
     for part in text.split("."):
         if not part:
-            raise EvaluationError(f"{what} is empty")
+            raise VersionError(f"{what} is empty")
         if not _IDENTIFIER.fullmatch(part):
-            raise EvaluationError(f'Invalid character(s) found in {what.lower()} "{part}"')
-
-
-def is_semver(text: str, normalize: bool = False) -> bool:  # noqa: FBT001, FBT002
-    try:
-        parse(text, normalize)
-    except EvaluationError:
-        return False
-    return True
+            raise VersionError(f'Invalid character(s) found in {what.lower()} "{part}"')

@@ -1,1 +1,0 @@
-"""The functions of upstream's CEL environment, each on Python values."""
