@@ -1,8 +1,7 @@
 """Plans the faults of a scenario: names, processes, rules and seeds are resolved.
 
 Refused are faults that cannot work in the run, each with a reason and a remedy: alone (each kind
-knows why), or together, because they wait for each other, take all calls of another one, or act on
-one process at one time.
+knows why), or together, because they wait for each other, or act on one process at one time.
 """
 
 import dataclasses
@@ -64,7 +63,7 @@ def _draw_one(
     why, kinds = "", list(spec.kinds or DRAWN)
     for _ in range(TRIES_PER_DRAW):
         kind = dice.choice(kinds)
-        start_s = spec.start_s + fault.between(dice, (0.0, spec.within_s))
+        start_s = spec.start_s + fault.seconds(0.0, spec.within_s)(dice)
         keys = {"kind": kind, "start_s": start_s, "required": spec.required}
         keys |= fault_kinds.of(kind).draw(dice)
         if spec.start_after is not None:
@@ -258,7 +257,6 @@ def _objections(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
         for objection in itertools.chain(item.objections(run), item.time_objections(run)):
             yield f"fault {item.name}: {objection}"
     yield from _circles(faults)
-    yield from _hidden(faults)
     yield from _at_once(faults, run)
 
 
@@ -275,18 +273,6 @@ def _circles(faults: Sequence[fault.Fault]) -> Iterator[str]:
             yield (
                 f"fault {name}: expected start_after to end at a fault that begins by itself, got "
                 f"{circle}: give one of them a start_s only"
-            )
-
-
-def _hidden(faults: Sequence[fault.Fault]) -> Iterator[str]:
-    """Yield a sentence for each fault that gets no calls or events, as an earlier one takes all."""
-    traffic = [item for item in faults if isinstance(item, traffic_fault.TrafficFault)]
-    for first, second in itertools.combinations(traffic, 2):
-        if first.hides(second):
-            yield (
-                f"fault {second.name}: expected calls or events that are left for it, but "
-                f"{first.name} takes all of them, as it comes first: put {second.name} before "
-                f"{first.name} in the scenario"
             )
 
 

@@ -1,10 +1,8 @@
-"""The kinds of faults that a scenario can have: one module for each, or for a few that are alike.
+"""The kinds of faults that a scenario can have.
 
 A module says of its kinds all that the harness asks: keys, sentence, rule of a carrier, why it
 cannot work in a run, how it is drawn, and what it explains. Not in here: injecting, which is done
 where the processes are (`run.faulting`) or by a carrier.
-
-A kind with `inject` acts as a client of the cluster, as a plug-in does: it needs nothing else.
 """
 
 import functools
@@ -18,20 +16,11 @@ import pydantic
 from harness.scenario.fault_kinds import fault
 
 _MODULES = (
-    "lost_calls",
-    "delayed_calls",
-    "rejected_requests",
-    "truncated_responses",
-    "stale_reads",
-    "delayed_events",
-    "ended_watches",
+    "traffic_kinds",
     "changed_objects",
-    "api_server_restarts",
     "stopped_processes",
     "lost_nodes",
-    "old_clients",
-    "take_overs",
-    "plugin_faults",
+    "client_fault",
     "nemeses",
 )
 """The modules of the kinds, in the order of documents; a nemesis draws in this order too."""

@@ -33,10 +33,6 @@ class TouchObjects(fault.Fault):
         "duration_s": fault.LASTING,
     }
 
-    def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no object can have such a name."""
-        yield from run.name_objections(self.resource, self.object_name)
-
 
 class ReallocateClaims(fault.RepeatedFault):
     """Another writer moves claims: it frees a device and allocates a free one, in two writes."""
@@ -48,20 +44,14 @@ class ReallocateClaims(fault.RepeatedFault):
     clause = "another client moved {name} to this device"
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why claims cannot be moved, which is possible with one device each."""
-        if not run.claims:
-            yield "expected claims of [claim], got those of traffic.objects: remove the fault"
-            return
-        first, *others = run.claims
-        if others or first.requests or first.class_ or not run.pools.is_plain:
+        are_simple = [
+            claim.devices == 1 and not (claim.requests or claim.class_ or claim.admin_access)
+            for claim in run.claims
+        ]
+        if are_simple != [True] or not run.pools.is_plain:
             yield (
-                "expected claims without requests, and pools without further kinds, got some: "
-                "remove them, or remove the fault"
-            )
-        elif first.devices != 1 or first.admin_access:
-            yield (
-                f"expected claims of one device without admin access, got claim.devices = "
-                f"{first.devices}: change [claim], or remove the fault"
+                "expected claims of one device of [claim] without requests or admin access, and "
+                "pools without further kinds, got others: change them, or remove the fault"
             )
 
 

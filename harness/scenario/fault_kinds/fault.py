@@ -24,8 +24,6 @@ Delay = Annotated[float, pydantic.Field(gt=0, le=3600)]
 """Seconds."""
 FAULTS_MAX = 64
 """Maximum number of faults in a scenario."""
-Calls = Mapping[str, frozenset[str]]
-"""Verbs by resource; with a subresource as `pods/binding`."""
 Keys = dict[str, Any]
 """Keys of a fault, as in a scenario file."""
 
@@ -94,10 +92,6 @@ class Run:
     foreign_controller: str
     """The claim controller that runs without the run: `cluster`, `external`; empty: the run starts
     it."""
-    calls: Mapping[Role, Calls | None]
-    """API calls of each role; None: unknown."""
-    name_objections: Callable[[str, str], Iterator[str]]
-    """Yields why no object of a resource can have a name that matches a shell pattern."""
 
 
 class StartSpec(Spec):
@@ -145,7 +139,6 @@ class Fault(Spec):
 
     @property
     def plugins(self) -> list[str]:
-        """The names of the plug-ins that it needs."""
         return []
 
     @property
@@ -236,7 +229,6 @@ class RepeatedFault(Fault):
 
     @property
     def length_s(self) -> float:
-        """The seconds that it takes with its intervals."""
         if not self.once:
             return 0.0
         once_s: float = getattr(self, self.once)
@@ -244,12 +236,10 @@ class RepeatedFault(Fault):
 
     @property
     def repetition(self) -> str:
-        """How often the run repeats it, as the end of a clause."""
         return f", {self.times} times, {self.interval_s:g} s apart" if self.times > 1 else ""
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """The values that its clauses can name."""
         return {**dict(self), "repetition": self.repetition}
 
 
@@ -275,18 +265,11 @@ def role_objections(role: Role | Literal["driver"], run: Run) -> Iterator[str]:
         )
 
 
-def between(dice: random.Random, bounds: tuple[float, float]) -> float:
-    """Return a random time within bounds, in seconds."""
-    return round(dice.uniform(*bounds), 2)
-
-
 def seconds(least: float, most: float) -> Draw:
-    """Return what draws a time."""
-    return lambda dice: between(dice, (least, most))
+    return lambda dice: round(dice.uniform(least, most), 2)
 
 
 def one_of(*choices: Any) -> Draw:
-    """Return what draws one of several values."""
     return lambda dice: dice.choice(choices)
 
 

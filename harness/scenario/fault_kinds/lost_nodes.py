@@ -17,27 +17,23 @@ class NodeFault(fault.RepeatedFault):
     needs_own_kubelet = True
 
     def clients(self, run: fault.Run) -> list[str]:
-        """Return the kubelet of the node."""
         del run
         return [KUBELET]
 
     def ended_process(self, run: fault.Run) -> str:
-        """Return the kubelet of the node."""
         del run
         return KUBELET
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no node can have a kubelet process of its own: others must be left."""
         if run.pools.nodes < 2:
             yield "expected another node that is left, got pools.nodes = 1: add nodes"
-        if "several-nodes" in getattr(run.pools.imported, "has", ()):
-            yield "expected devices of one node each, got pools.from with others: remove them"
-        for kind in run.pools.more:
-            if kind.place in ("zone", "cluster"):
-                yield (
-                    f"expected devices of one node each, got pools.more {kind.name!r} of several "
-                    "nodes, and the driver of the last node is a process of its own: remove them"
-                )
+        places = {kind.place for kind in run.pools.more}
+        of_files = "several-nodes" in getattr(run.pools.imported, "has", ())
+        if of_files or places & {"zone", "cluster"}:
+            yield (
+                "expected devices of one node each, because the driver of the last node is a "
+                "process of its own, got pools of several nodes: remove them"
+            )
 
 
 class LoseNode(NodeFault):
@@ -55,12 +51,10 @@ class LoseNode(NodeFault):
 
     @property
     def length_s(self) -> float:
-        """The seconds for which the node is away, with the intervals."""
         away_s = self.down_s if self.comes_back else 0.0
         return self.times * away_s + (self.times - 1) * self.interval_s
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no node can be lost: the load must make its pods again."""
         yield from super().objections(run)
         if isinstance(run.traffic, traffic_specs.AllAtOnceTraffic):
             yield (
@@ -73,7 +67,6 @@ class LoseNode(NodeFault):
             )
 
     def what(self, clients: Sequence[str]) -> str:
-        """Return the fate of the node and its pods."""
         end = f"comes back {self.down_s:g} s later" if self.comes_back else "is removed"
         return (
             f"the last node is lost with {' and '.join(clients)}, its pods are deleted, and it "
@@ -99,7 +92,6 @@ class RebootNode(NodeFault):
     effect = fault.Effect.REBOOT
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no node can be rebooted: its driver must end with it."""
         yield from super().objections(run)
         if not run.reboots_driver:
             yield (

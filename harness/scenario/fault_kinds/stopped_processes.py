@@ -1,12 +1,48 @@
-"""A process of the run that ends and starts again, or stands still."""
+"""Processes that end and start again, stand still, or are replaced; the API server among them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
 
+_RESTARTABLE = {"embedded": "add --cluster storage=disk"}
+"""How the API server of a provider can be made restartable."""
 _ROLE = fault.one_of("scheduler", "claim-controller", "kubelet")
+
+
+class RestartApiServer(fault.RepeatedFault):
+    """The API server ends and starts again on its data."""
+
+    kind: Literal["restart-api-server"]
+    kill: bool = False
+    """End it with SIGKILL instead of in an orderly way."""
+    down_s: Seconds = 0.5
+    """Seconds between its end and its new start."""
+
+    once = "down_s"
+    effect = fault.Effect.API_SERVER
+    clause = "the API server was restarted"
+    drawn = {"kill": lambda dice: dice.random() < 0.5, "down_s": fault.LAG}
+    may_restart_api_server = True
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        if not run.is_alone:
+            yield (
+                "expected a cluster of this run alone, because others would lose their API server: "
+                "use --cluster embedded, local or kind, or remove the fault"
+            )
+        elif not run.restarts_api_server:
+            remedy = _RESTARTABLE.get(run.provider, "use --cluster local")
+            yield (
+                "expected a cluster whose API server can be restarted on its data, got "
+                f"{run.provider!r}, which cannot: {remedy}, or remove the fault"
+            )
+
+    def what(self, clients: Sequence[str]) -> str:
+        del clients
+        end = "is killed" if self.kill else "is stopped"
+        return f"the API server {end} and starts again {self.down_s:g} s later{self.repetition}"
 
 
 class ProcessFault(fault.RepeatedFault):
@@ -25,7 +61,6 @@ class ProcessFault(fault.RepeatedFault):
         return run.ended[self.role][0]
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no process of the role can be ended."""
         if not run.ended[self.role]:
             yield from fault.role_objections(self.role, run)
 
@@ -73,4 +108,44 @@ class PauseProcess(ProcessFault):
     drawn = {"role": _ROLE, "seconds": fault.PAUSE}
 
 
-KINDS = (KillProcess, RestartProcess, PauseProcess)
+class TakeOver(fault.Fault):
+    """Another scheduler is started and replaces the first, as after a lost leader election."""
+
+    kind: Literal["take-over"]
+    ends: Literal["kill", "terminate", "pause"] = "kill"
+    """How the first scheduler ends: SIGKILL, SIGTERM, or SIGSTOP until the end of the load,
+    after which it continues beside its successor."""
+    overlap_s: Seconds = 0.0
+    """Seconds by which the second one starts before the first one ends; 0: it starts
+    afterwards."""
+
+    effect = fault.Effect.TAKE_OVER
+    clause = "another scheduler took over from {process}"
+    drawn = {"ends": fault.one_of("kill", "terminate")}  # a paused one would block other faults
+
+    @property
+    def length_s(self) -> float:
+        return self.overlap_s
+
+    @property
+    def lasts_until_end(self) -> bool:
+        return self.ends == "pause"
+
+    def clients(self, run: fault.Run) -> list[str]:
+        return run.processes["scheduler"][:1]
+
+    def ended_process(self, run: fault.Run) -> str:
+        return run.ended["scheduler"][0]
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        yield from fault.role_objections("scheduler", run)
+
+    def what(self, clients: Sequence[str]) -> str:
+        process = " and ".join(clients)
+        end = {"kill": "killed", "terminate": "stopped", "pause": "paused"}[self.ends]
+        if self.overlap_s:
+            return f"a second scheduler starts, and {self.overlap_s:g} s later {process} is {end}"
+        return f"{process} is {end}, and a second scheduler takes over"
+
+
+KINDS = (RestartApiServer, KillProcess, RestartProcess, PauseProcess, TakeOver)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 
-from harness import suggestions
 from harness.faults import injection, matching
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import PositiveCount, Probability, Spec
@@ -24,28 +23,6 @@ _POSSIBLE: Mapping[injection.Point, tuple[str, ...]] = {
 }
 """The verbs that a fault can apply to, by its point."""
 _OF_COLLECTIONS = {"list", "watch", "deletecollection"}
-DRAWN_WRITES: Mapping[str, fault.Draw] = {
-    "on": fault.one_of(
-        {"resource": "resourceclaims", "subresource": "status", "verbs": ["update"]},
-        {"resource": "pods", "subresource": "binding", "verbs": ["create"]},
-        {"role": "claim-controller", "resource": "resourceclaims"},
-        {"role": "kubelet", "resource": "pods", "subresource": "status"},
-    ),
-    "times": fault.whole(1, 20),
-    "duration_s": fault.LASTING,
-}
-"""The keys of a drawn fault in some writes."""
-DRAWN_WATCHES: Mapping[str, fault.Draw] = {
-    "on": fault.one_of(
-        {"resource": "resourceclaims"},
-        {"resource": "pods"},
-        {"role": "claim-controller", "resource": "pods"},
-        {"role": "claim-controller", "resource": "resourceclaims"},
-        {"role": "kubelet", "resource": "pods"},
-    ),
-    "duration_s": fault.LASTING,
-}
-"""The keys of a drawn fault in watches."""
 
 
 class TargetSpec(Spec):
@@ -62,29 +39,6 @@ class TargetSpec(Spec):
     any."""
     name: str = ""
     """Shell pattern for the object's name, as in `claim-*`; empty: any."""
-
-    @property
-    def resource_text(self) -> str:
-        """The resource with its subresource, as in `pods/binding`; empty: any."""
-        return self.resource + (f"/{self.subresource}" if self.subresource else "")
-
-    def covers(self, other: "TargetSpec") -> bool:
-        """Return whether every object and role of another target is one of this target."""
-        return (
-            self.role == other.role
-            and self.resource in ("", other.resource)
-            and self.subresource in (None, other.subresource)
-            and self.name in ("", "*", other.name)
-        )
-
-    def selected(self, calls: fault.Calls, verbs: frozenset[str]) -> fault.Calls:
-        return {
-            key: hit for key, made in calls.items() if self._names(key) and (hit := made & verbs)
-        }
-
-    def _names(self, key: str) -> bool:
-        resource, _, subresource = key.partition("/")
-        return self.resource in ("", resource) and self.subresource in (None, subresource)
 
 
 class TrafficFault(fault.Fault):
@@ -117,7 +71,6 @@ class TrafficFault(fault.Fault):
 
     @property
     def point(self) -> injection.Point:
-        """The point at which it applies with these keys."""
         return self.at
 
     @property
@@ -163,103 +116,42 @@ class TrafficFault(fault.Fault):
         )
 
     def clients(self, run: fault.Run) -> list[str]:
-        """Return the processes of the role."""
         return run.processes[self.on.role]
-
-    def hides(self, other: "TrafficFault") -> bool:
-        """Return whether it takes everything that a later fault matches, at all times."""
-        return (
-            (self.skip, self.every, self.times, self.probability) == (0, 1, None, 1.0)
-            and self.start_after is None
-            and self.start_s <= other.start_s
-            and self.duration_s is None
-            and self.point == other.point
-            and set(other.verbs) <= set(self.verbs)
-            and self.on.covers(other.on)
-            and _types(other) <= _types(self)
-        )
 
     # ------------------------------------------------------------------------- refusals
 
     def objections(self, run: fault.Run) -> Iterator[str]:
-        """Yield why no call or event can be hit."""
-        first = list(fault.role_objections(self.on.role, run)) or list(self._verb_objections())
-        if first:
-            yield from first
-            return
-        yield from self._target_objections()
-        yield from self._call_objections(run)
-        if self.on.name:
-            yield from run.name_objections(self.on.resource, self.on.name)
-
-    def _verb_objections(self) -> Iterator[str]:
-        for verb in self.on.verbs:
-            if verb not in self.possible_verbs and len(self.on.verbs) > 1 and verb == "watch":
-                yield (
-                    "expected on.verbs without watch beside others for "
-                    f"{self.kind}: make two faults of it"
-                )
-            elif verb not in self.possible_verbs:
-                yield (
-                    f"expected on.verbs among {', '.join(self.possible_verbs)} for {self.kind}, "
-                    f"got {verb}: leave the others out"
-                )
-
-    def _target_objections(self) -> Iterator[str]:
-        on, is_event = self.on, self.point == "event"
-        if on.name and self.is_of_bookmarks:
+        yield from fault.role_objections(self.on.role, run)
+        if not {*self.on.verbs} <= {*self.possible_verbs}:
             yield (
-                "expected no on.name, because bookmarks belong to no object, "
-                f"got {on.name!r}: remove it"
+                f"expected on.verbs among {', '.join(self.possible_verbs)} for {self.kind}, got "
+                f"{', '.join(self.on.verbs)}: leave the others out, or make a fault for each"
             )
-        elif is_event and on.subresource:
+        for key in self._empty_keys:
             yield (
-                "expected no on.subresource, because watches show whole objects, got "
-                f"{on.subresource!r}: remove it"
-            )
-        elif on.name and not is_event and set(self.verbs) <= _OF_COLLECTIONS:
-            yield (
-                f"expected no on.name, because {' and '.join(sorted(self.verbs))} name no object, "
-                f"got {on.name!r}: remove it"
-            )
-        if on.subresource and not on.resource:
-            yield (
-                f"expected on.resource with on.subresource, got only {on.subresource!r}: "
-                "add the resource"
+                f"expected no on.{key}, because what {self.kind} hits here has none, got "
+                f"{getattr(self.on, key)!r}: remove it"
             )
 
-    def _call_objections(self, run: fault.Run) -> Iterator[str]:
-        """Check that the role makes such calls, as far as they are known."""
-        on, made, chosen = self.on, run.calls[self.on.role], frozenset(self.verbs)
-        if made is None or on.selected(made, chosen):
-            return
-        resources = sorted({key.partition("/")[0] for key in made})
-        if on.resource and on.resource not in resources:
-            near = suggestions.did_you_mean(on.resource, resources)
-            yield (
-                f"expected on.resource to be one that {on.role} uses ({', '.join(resources)}), "
-                f"got {on.resource!r}.{near}"
-            )
-            return
-        its = {key: verbs for key, verbs in made.items() if key.partition("/")[0] == on.resource}
-        known = [f"{verb} {key}" for key, verbs in (its or made).items() for verb in sorted(verbs)]
-        yield (
-            f"expected calls that {on.role} makes, got {' or '.join(sorted(chosen))} of "
-            f"{on.resource_text or 'any resource'}, and it never does that: choose among "
-            f"{', '.join(known)}"
-        )
+    @property
+    def _empty_keys(self) -> Iterator[str]:
+        """The keys of the target that nothing it can hit has."""
+        is_event = self.point == "event"
+        are_of_lists = not is_event and {*self.verbs} <= _OF_COLLECTIONS
+        if self.on.name and (self.is_of_bookmarks or are_of_lists):
+            yield "name"
+        if self.on.subresource and is_event:
+            yield "subresource"
 
     # ---------------------------------------------------------------------------- words
 
     @property
     def warning(self) -> str:
-        """A sentence about the verdict if the recorder is hit."""
         if self.on.role == "recorder":
             return " The recorder's evidence is not complete then, so that the verdict is UNKNOWN."
         return ""
 
     def what(self, clients: Sequence[str]) -> str:
-        """Return which calls or events of these processes it hits, and its effect on them."""
         does = self.does.format(**self.words)
         return f"{self._amount}{self._target} of {' and '.join(clients)} {does}"
 
@@ -290,10 +182,6 @@ class TrafficFault(fault.Fault):
             return f"{noun} of {resource}"
         named = "call" if self.verbs == self.possible_verbs else " or ".join(self.verbs)
         return f"{named} of {resource}"
-
-
-def _types(spec: TrafficFault) -> set[str]:
-    return set(spec.events) or {"ADDED", "MODIFIED", "DELETED"}
 
 
 def _ordinal(number: int) -> str:

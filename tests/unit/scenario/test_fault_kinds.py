@@ -9,7 +9,7 @@ from harness import errors
 from harness.faults import injection
 from harness.run.faulting import injections
 from harness.scenario import fault_kinds, loading
-from harness.scenario.fault_kinds import client_fault, fault, rejected_requests, traffic_fault
+from harness.scenario.fault_kinds import client_fault, fault, traffic_fault, traffic_kinds
 
 DOCUMENT = pathlib.Path(__file__).parents[3] / "docs/how-to/write-a-scenario.md"
 TEXT = """
@@ -98,7 +98,7 @@ def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> N
     assert load(path, faults, "faults=[]") == []
     other = 'faults=[{kind = "reject", code = 429, on = {resource = "pods"}}]'
     [found] = load(path, faults, other)
-    assert isinstance(found, rejected_requests.RejectRequest)
+    assert isinstance(found, traffic_kinds.RejectRequest)
     assert (found.code, found.on.resource) == (429, "pods")
 
 
