@@ -6,7 +6,7 @@ any program. Threads of a program in Go are held at its functions, too.
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import pydantic
@@ -43,11 +43,6 @@ class Target(NamedTuple):
     name: str = ""
     subresource: str = ""
     """Name of the subresource that is patched; empty: the object itself."""
-
-
-def target(text: str) -> Target:
-    """Return the parts of RESOURCE[/NAME[/SUBRESOURCE]]."""
-    return Target(*text.split("/"))
 
 
 TargetText = Annotated[str, pydantic.Field(pattern=r"^[a-z]+(/[^/\s]+(/[a-z]+)?)?$")]
@@ -91,7 +86,6 @@ class ScriptObject(Spec):
 
     @property
     def resource(self) -> str:
-        """The plural name of its resource."""
         return self.resources[self.kind]
 
 
@@ -103,31 +97,29 @@ class Step(Spec):
     within_s: Deadline | None = None
     """Seconds for the step; left out: the script's `deadline_s`."""
 
+    says: ClassVar[str] = ""
+    """The step as a clause, with any of its keys."""
+
     @property
     def text(self) -> str:
         """The step, as a clause."""
-        raise NotImplementedError
+        return self.says.format(self=self)
 
 
 class Create(Step):
     """A user creates an object of the script."""
 
     do: Literal["create"]
-    """The kind of step."""
     object: ObjectName
     """Its name in `objects`."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"a user creates {self.object}"
+    says = "a user creates {self.object}"
 
 
 class Delete(Step):
     """A user deletes an object."""
 
     do: Literal["delete"]
-    """The kind of step."""
     object: str
     """An object of the script, or RESOURCE/NAME with a shell pattern, as in
     `resourceclaims/pod-1-*`."""
@@ -140,7 +132,6 @@ class Delete(Step):
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         overlooking = ", and its finalizers are overlooked" * self.overlooks_finalizers
         return f"a user deletes {self.object}{' by force' * self.force}{overlooking}"
 
@@ -149,7 +140,6 @@ class Patch(Step):
     """A user patches an object."""
 
     do: Literal["patch"]
-    """The kind of step."""
     object: str
     """As in `delete`."""
     patch: Manifest = {}
@@ -174,7 +164,6 @@ class Patch(Step):
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         return f"a user patches {'/'.join(filter(None, [self.object, self.subresource]))}"
 
 
@@ -194,12 +183,10 @@ class Calls(Step):
 
     @property
     def target(self) -> Target:
-        """The parts of `of`."""
-        return target(self.of)
+        return Target(*self.of.split("/"))
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """The verbs that it matches."""
         return (self.verb,) if self.verb else WRITES
 
     @property
@@ -212,14 +199,12 @@ class Request(Calls):
     """A request of a client is carried out; until then it is held."""
 
     do: Literal["request"]
-    """The kind of step."""
     answer: Literal["sent", "lost", "cut", "held"] = "sent"
     """lost: the connection breaks before the answer; cut: in the middle of its body; held: until a
     step `answer`."""
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         more = "" if self.answer == "sent" else f", and the answer is {self.answer}"
         return f"{self.what} is carried out{more}"
 
@@ -228,68 +213,60 @@ class LostRequest(Calls):
     """A request of a client is lost before it is carried out; its connection breaks."""
 
     do: Literal["lose-request"]
-    """The kind of step."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"{self.what} is lost"
+    says = "{self.what} is lost"
 
 
 class RefusedRequest(Calls):
     """A request of a client is answered by an error, and not carried out."""
 
     do: Literal["refuse-request"]
-    """The kind of step."""
     code: Annotated[int, pydantic.Field(ge=400, le=599)] = 409
     """HTTP status of the answer."""
     reason: str = "Conflict"
     """Reason in the Status."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"{self.what} is refused with {self.code}"
+    says = "{self.what} is refused with {self.code}"
 
 
-class HeldRequest(Calls):
+class UnderWay(Calls):
+    """Keys of steps about a request that is carried out at a later step `arrive`."""
+
+    name: Name
+    """Name by which the step `arrive` refers to it."""
+
+
+class HeldRequest(UnderWay):
     """A request of a client has arrived; it is held.
 
     It is carried out at the step `arrive` that names this one.
     """
 
     do: Literal["hold-request"]
-    """The kind of step."""
-    name: Name
-    """Name by which the step `arrive` refers to it."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"{self.what} is under way"
+    says = "{self.what} is under way"
 
 
-class SeveredRequest(Calls):
+class SeveredRequest(UnderWay):
     """The connection of a request breaks; the request itself is still under way.
 
     It is carried out at the step `arrive` that names this one.
     """
 
     do: Literal["sever-request"]
-    """The kind of step."""
-    name: Name
-    """Name by which the step `arrive` refers to it."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"the connection of {self.what} breaks, which is still under way"
+    says = "the connection of {self.what} breaks, which is still under way"
 
 
 class Late(Step):
     """A step about the request of an earlier step, which it names."""
 
     _what: str = pydantic.PrivateAttr("a request")
+
+    @property
+    def what(self) -> str:
+        """The request, as a noun phrase."""
+        return self._what
 
     def refer(self, earlier: Calls) -> None:
         """Tell the request as the earlier step does."""
@@ -300,28 +277,20 @@ class Arrive(Late):
     """A request that was under way is carried out."""
 
     do: Literal["arrive"]
-    """The kind of step."""
     request: Name
     """Name of the step `hold-request` or `sever-request`."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"{self._what}, which was under way, is carried out"
+    says = "{self.what}, which was under way, is carried out"
 
 
 class Answer(Late):
     """The answer that a step `request` has held is sent."""
 
     do: Literal["answer"]
-    """The kind of step."""
     request: Name
     """Name of that step."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"the answer to {self._what} is sent"
+    says = "the answer to {self.what} is sent"
 
 
 class Events(Step):
@@ -336,30 +305,24 @@ class Events(Step):
 
     @property
     def target(self) -> Target:
-        """The parts of `events`."""
-        return target(self.events)
+        return Target(*self.events.split("/"))
 
 
 class Deliver(Events):
     """Events that were held until now are delivered to a client."""
 
     do: Literal["deliver"]
-    """The kind of step."""
     since: Name | None = None
     """Events are held from just before this step; left out: from the beginning. Those behind a held
     one on the same watch wait, too: events never overtake each other."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"{self.client} receives the events of {self.events}"
+    says = "{self.client} receives the events of {self.events}"
 
 
 class EndWatch(Events):
     """A watch of a client ends instead of delivering an event: its next one, or a held one."""
 
     do: Literal["end-watch"]
-    """The kind of step."""
     since: Name | None = None
     """Events are held from just before this step, and the watch ends at the step itself, so that
     none of them is delivered. Left out: the watch ends at its next event from now on, for which
@@ -370,7 +333,6 @@ class EndWatch(Events):
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         end = {"closed": "closed", "gone": "ended by 410"}[self.how]
         place = "the events that were held" if self.since else "an event"
         return f"{self.client}'s watch of {self.events} is {end} instead of {place}"
@@ -405,27 +367,21 @@ class HoldThread(OfThread):
     """A thread has come to a place, and is held there until a step `release-thread`."""
 
     do: Literal["hold-thread"]
-    """The kind of step."""
     name: Name
     """Name by which the step `release-thread` refers to it."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"a thread of {self.client} is held at the {self.at}"
+    says = "a thread of {self.client} is held at the {self.at}"
 
 
 class PassThread(OfThread):
     """A thread has passed a place."""
 
     do: Literal["pass-thread"]
-    """The kind of step."""
     at_most_s: Deadline | None = None
     """Go on after these seconds in any case, as when only a program with the defect gets so far."""
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         at_most = f", or {self.at_most_s:g} s pass" if self.at_most_s else ""
         return f"a thread of {self.client} passes the {self.at}{at_most}"
 
@@ -434,14 +390,10 @@ class ReleaseThread(Step):
     """A thread that is held goes on."""
 
     do: Literal["release-thread"]
-    """The kind of step."""
     hold: Name
     """Name of the step `hold-thread`."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"the thread that is held since {self.hold} goes on"
+    says = "the thread that is held since {self.hold} goes on"
 
 
 class HeldVisit(NamedTuple):
@@ -460,7 +412,6 @@ class TryOrders(Step):
     """
 
     do: Literal["try-orders"]
-    """The kind of step."""
     client: str
     """As in `hold-thread`."""
     functions: list[str] = []
@@ -483,10 +434,7 @@ class TryOrders(Step):
     """Repeat an order that gave a device to two claims at once, and end if it does so in half of
     its repetitions."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"orders of threads of {self.client} are tried"
+    says = "orders of threads of {self.client} are tried"
 
 
 class ChangeProcess(Step):
@@ -499,7 +447,6 @@ class ChangeProcess(Step):
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         ended = {"kill": "killed", "stop": "stopped", "pause": "paused", "resume": "resumed"}
         return f"{self.process} is {ended[self.do]}"
 
@@ -508,23 +455,18 @@ class Start(Step):
     """A process is started once more; its name becomes `scheduler.2`, then `scheduler.3`."""
 
     do: Literal["start"]
-    """The kind of step."""
     process: str
     """The name under which it was started first."""
     ready: bool = True
     """false: do not wait until it watches pods and claims, because steps hold its first lists."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"another {self.process} is started"
+    says = "another {self.process} is started"
 
 
 class Await(Step):
     """An object has to be in a state."""
 
     do: Literal["await"]
-    """The kind of step."""
     object: str
     """As in `delete`."""
     state: State
@@ -536,7 +478,6 @@ class Await(Step):
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         at_most = f", or {self.at_most_s:g} s pass" if self.at_most_s else ""
         return f"{self.object} is {self.state}{at_most}"
 
@@ -545,14 +486,10 @@ class Wait(Step):
     """Time passes."""
 
     do: Literal["wait"]
-    """The kind of step."""
     seconds: Deadline
     """How much."""
 
-    @property
-    def text(self) -> str:
-        """The step, as a clause."""
-        return f"{self.seconds:g} s pass"
+    says = "{self.seconds:g} s pass"
 
 
 AnyStep: TypeAlias = Annotated[
@@ -586,7 +523,6 @@ class ScriptTraffic(Spec):
     """No load: objects, and the steps of one course of events."""
 
     profile: Literal["script"]
-    """The kind of traffic."""
     expects: list[CheckName] = []
     """Names of the checks that find the violation, if the program has the defect."""
     deadline_s: Deadline = 10.0
@@ -604,7 +540,6 @@ class ScriptTraffic(Spec):
 
     @property
     def longest_s(self) -> float:
-        """Return the longest time that a script can take that is followed, in seconds."""
         return sum(self.time_of(step) for step in self.steps)
 
     def time_of(self, step: Step) -> float:
@@ -655,66 +590,59 @@ class ScriptTraffic(Spec):
 
     @property
     def of_threads(self) -> list[OfThread]:
-        """The steps about threads."""
         return [step for step in self.steps if isinstance(step, OfThread)]
 
     @pydantic.model_validator(mode="after")
     def _require_consistent(self) -> Self:
-        for problem in (*self._of_objects(), *self._of_names(), *self._of_processes()):
-            raise ValueError(problem)
+        names = [item.name for item in self.objects]
+        if doubled := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"objects: expected different names, got {doubled[0]!r} twice")
+        earlier: dict[str, Step] = {}
+        for number, step in enumerate(self.steps, start=1):
+            problems = (*_of_names(step, names, earlier), *self._of_process(step, number))
+            for problem in problems:
+                raise ValueError(f"steps: expected step {number} ({step.do}) to {problem}")
+            if step.name:
+                earlier[step.name] = step
         return self
 
-    def _of_objects(self) -> Iterator[str]:
-        names = [item.name for item in self.objects]
-        for name in names:
-            if names.count(name) > 1:
-                yield f"objects: expected different names, got {name!r} twice"
-        for number, step in enumerate(self.steps, start=1):
-            wanted = getattr(step, "object", "")
-            if wanted and wanted not in names and "/" not in wanted:
-                yield (
-                    f"steps: expected step {number} ({step.do}) to name an object of the script, "
-                    f"got {wanted!r}."
-                    f"{suggestions.did_you_mean(wanted, names)}"
-                )
+    def _of_process(self, step: AnyStep, number: int) -> Iterator[str]:
+        """Yield a problem if a step names an incarnation that the script has not started by then.
 
-    def _of_names(self) -> Iterator[str]:
-        seen: dict[str, Step] = {}
-        for number, step in enumerate(self.steps, start=1):
-            where = f"steps: expected step {number} ({step.do})"
-            since, request = getattr(step, "since", None), getattr(step, "request", None)
-            held = getattr(step, "hold", None)
-            for name in filter(None, (since, request, held)):
-                if name not in seen:
-                    yield f"{where} to refer to the name of an earlier step, got {name!r}"
-            before = seen.get(request) if request else None
-            is_late = isinstance(before, HeldRequest | SeveredRequest)
-            if isinstance(step, Arrive) and before and not is_late:
-                yield f"{where} to name a step hold-request or sever-request, got {request!r}"
-            if held in seen and not isinstance(seen[held], HoldThread):
-                yield f"{where} to name a step hold-thread, got {held!r}"
-            if isinstance(step, Late) and isinstance(before, Calls):
-                step.refer(before)
-            if isinstance(step, Answer) and before and getattr(before, "answer", "") != "held":
-                yield f'{where} to name a step request with answer = "held", got {request!r}'
-            if step.name in seen:
-                yield f"steps: expected different names, got {step.name!r} twice"
-            if step.name:
-                seen[step.name] = step
+        A client may be one that a later step starts: its calls are held from the beginning.
+        """
+        named = getattr(step, "client", "") or getattr(step, "process", "")
+        until = len(self.steps) if isinstance(step, OfClient | OfThread) else number
+        starts = sum(isinstance(one, Start) for one in self.steps[:until])
+        if naming.first_incarnation(named) != named and named not in self.started[:starts]:
+            yield f"name a process that runs, got {named!r}, which no earlier step starts"
 
-    def _of_processes(self) -> Iterator[str]:
-        """Yield steps that name an incarnation that the script has not started by then."""
-        running: list[str] = []
-        for number, step in enumerate(self.steps, start=1):
-            if isinstance(step, Start):
-                count = 2 + sum(naming.first_incarnation(one) == step.process for one in running)
-                running.append(naming.incarnation(step.process, count))
-            named = getattr(step, "client", "") or getattr(step, "process", "")
-            is_later = naming.first_incarnation(named) != named
-            is_client = isinstance(step, OfClient | OfThread)
-            known = [*running, *self.started] if is_client else running
-            if is_later and named not in known:
-                yield (
-                    f"steps: expected step {number} ({step.do}) to name a process that runs, got "
-                    f"{named!r}, which no earlier step starts"
-                )
+
+def _of_names(
+    step: AnyStep, objects: Sequence[str], earlier: Mapping[str, AnyStep]
+) -> Iterator[str]:
+    """Yield what a step has to name instead of what it names."""
+    wanted = getattr(step, "object", "")
+    if wanted and wanted not in objects and "/" not in wanted:
+        near = suggestions.did_you_mean(wanted, objects)
+        yield f"name an object of the script, got {wanted!r}.{near}"
+    if step.name in earlier:
+        yield f"have a name of its own, got {step.name!r}"
+    for key in ("since", "request", "hold"):
+        name = getattr(step, key, None)
+        if name and name not in earlier:
+            yield f"refer to the name of an earlier step, got {name!r}"
+        elif name:
+            yield from _of_reference(step, earlier[name])
+
+
+def _of_reference(step: AnyStep, before: AnyStep) -> Iterator[str]:
+    match step:
+        case Arrive() if not isinstance(before, UnderWay):
+            yield f"name a step hold-request or sever-request, got {before.name!r}"
+        case Answer() if getattr(before, "answer", "") != "held":
+            yield f'name a step request with answer = "held", got {before.name!r}'
+        case ReleaseThread() if not isinstance(before, HoldThread):
+            yield f"name a step hold-thread, got {before.name!r}"
+        case Late() if isinstance(before, Calls):
+            step.refer(before)

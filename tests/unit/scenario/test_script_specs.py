@@ -61,7 +61,7 @@ def test_the_longest_time_is_that_of_all_steps() -> None:
             [{**WRITE, "name": "w"}, {"do": "arrive", "request": "w"}],
             "a step hold-request or sever-request",
         ),
-        ([{**WRITE, "name": "w"}, {**CREATE, "name": "w"}], "expected different names"),
+        ([{**WRITE, "name": "w"}, {**CREATE, "name": "w"}], "have a name of its own"),
         ([{**WRITE, "client": "scheduler.2"}], "which no earlier step starts"),
         ([{"do": "kill", "process": "scheduler.2"}, START], "which no earlier step starts"),
         ([{**WRITE, "of": "Claim claim-1"}], "should match pattern"),
@@ -175,7 +175,7 @@ def test_a_thread_of_a_process_that_a_step_starts_is_known() -> None:
         ([{**CREATE, "name": "held"}, RELEASE], "to name a step hold-thread, got 'held'"),
         ([{**PASS, "name": "held"}, RELEASE], "to name a step hold-thread, got 'held'"),
         ([{**HOLD, "since": "later"}, {**CREATE, "name": "later"}], "name of an earlier step"),
-        ([HOLD, HOLD], "expected different names"),
+        ([HOLD, HOLD], "have a name of its own"),
     ],
 )
 def test_a_step_about_threads_that_cannot_be_played_is_refused(
