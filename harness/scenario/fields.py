@@ -44,8 +44,3 @@ class Spec(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, strict=True, defer_build=True, serialize_by_alias=True
     )
-
-    @classmethod
-    def key_of(cls, name: str) -> str:
-        """Return the key of a field in files: `from` for the field `from_`."""
-        return cls.model_fields[name].alias or name

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import pydantic
-import pydantic_core
 
 from harness.scenario import (
     claim_specs,
@@ -208,10 +207,10 @@ class Scenario(Spec):
     @pydantic.model_validator(mode="after")
     def _require_time_for_the_traffic(self) -> Self:
         if self.timeout_s < self.traffic.longest_s:
-            raise pydantic_core.PydanticCustomError(
-                "timeout_too_short",
-                "limits.timeout_s: expected at least {least} (the longer of traffic.duration_s and traffic.duration_max_s, and "
-                "traffic.wait_s), got {got}: remove it, or --set limits.timeout_s={least}",
-                {"least": f"{self.traffic.longest_s:g}", "got": f"{self.timeout_s:g}"},
+            least, got = f"{self.traffic.longest_s:g}", f"{self.timeout_s:g}"
+            raise ValueError(
+                f"limits.timeout_s: expected at least {least} (the longer of traffic.duration_s "
+                "and traffic.duration_max_s, and traffic.wait_s), got "
+                f"{got}: remove it, or --set limits.timeout_s={least}"
             )
         return self

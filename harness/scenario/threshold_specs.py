@@ -121,11 +121,8 @@ def _parsed(expression: str) -> ThresholdSpec:
     try:
         return ThresholdSpec.model_validate({"metric": metric, "per": per, **bound})
     except pydantic.ValidationError as error:
-        details = error.errors(include_url=False)[0]
-        known = details.get("ctx", {}).get("error")
-        raise errors.UsageError(
-            f"{OPTION} {expression!r:.80}: {known or wording.expectation(details)}"
-        ) from error
+        expected = wording.expectation(error.errors(include_url=False)[0])
+        raise errors.UsageError(f"{OPTION} {expression!r:.80}: {expected}") from error
 
 
 def _number(text: str) -> float | str:

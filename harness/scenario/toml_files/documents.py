@@ -120,7 +120,7 @@ class Shelf:
             return _adapter(self.kind).validate_python(document)
         except pydantic.ValidationError as error:
             found = error.errors(include_url=False)
-            mistakes = "\n".join(wording.mistake(self.kind, details) for details in found)
+            mistakes = "\n".join(wording.mistake(self.kind, document, details) for details in found)
             count = f"{len(found)} mistake{'s' * (len(found) > 1)}"
             raise errors.ScenarioError(
                 f"{where}: {count} in the {self.noun}\n{mistakes}"

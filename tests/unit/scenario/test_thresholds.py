@@ -82,7 +82,7 @@ def test_what_a_plan_calls_it_is_the_option(tmp_path: pathlib.Path) -> None:
         ('metric = "claims"\nmax = true', "thresholds.0.max: expected a valid number, got True"),
         ('metric = "invalid_rate"\nmax = 0', "invalid_rate: expected per = 'campaign'"),
         ('metric = "claims"\nmin = 1\nper = "campain"', "Did you mean 'campaign'?"),
-        ('metrik = "claims"\nmin = 1', "Did you mean 'thresholds.0.metric'?"),
+        ('metrik = "claims"\nmin = 1', "Did you mean 'thresholds.metric'?"),
     ],
 )  # fmt: skip
 def test_mistakes(tmp_path: pathlib.Path, table: str, message: str) -> None:
