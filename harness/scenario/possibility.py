@@ -188,7 +188,7 @@ def _of_publishing_drivers(scenario: specs.Scenario) -> Iterator[str]:
 
 def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
     pools = scenario.pools
-    yield from objections_of_objects.of_pools(
+    yield from objections_of_objects.of_sets(
         scenario.object_sets,
         classes=pools.class_names,
         resources={*pools.extended_resources, *getattr(pools.imported, "resources", ())},

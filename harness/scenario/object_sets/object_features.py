@@ -22,7 +22,7 @@ def pods_per_claim(one: set_specs.ObjectSet) -> Fraction:
 def group_entries(one: set_specs.ObjectSet) -> dict[str, list[shapes.Entry]]:
     """Return the entries of `resourceClaims` of each PodGroup of a set, by its name."""
     groups = one.of_kind(set_specs.POD_GROUP)
-    return {item.name: shapes.of(item.manifest).spec.resource_claims or [] for item in groups}
+    return {item.name: shapes.of(item.manifest).resource_claims or [] for item in groups}
 
 
 def _templates(entries: Sequence[shapes.Entry], shared: Sequence[shapes.Entry] = ()) -> int:
@@ -54,7 +54,7 @@ def tolerates(one: set_specs.ObjectSet) -> bool:
 def asks_for_shares(one: set_specs.ObjectSet) -> bool:
     """Return whether claims of a set ask for amounts of capacities, or for distinct attributes."""
     constraints = (item for spec in one.claim_specs for item in spec.devices.constraints)
-    is_distinct = any(item.distinct_attribute for item in constraints)
+    is_distinct = any(item.get("distinctAttribute") for item in constraints)
     return is_distinct or any(choice.capacity for choice in _choices(one))
 
 

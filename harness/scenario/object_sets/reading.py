@@ -11,7 +11,7 @@ from harness.manifests import reading, sources, workload_kinds
 from harness.scenario.object_sets import set_specs, shapes
 
 KEY = "traffic.objects"
-_KINDS = (*shapes.BY_KIND, *(kind for _, kind in workload_kinds.PARTS))
+_KINDS = (*shapes.KINDS, *(kind for _, kind in workload_kinds.PARTS))
 _UNUSED = ("ConfigMap", "Namespace", "Secret", "Service", "ServiceAccount")
 """Kinds without which the pods of a run do the same."""
 _OF_POOLS = ("DeviceClass", "DeviceTaintRule", "Node", "ResourceSlice")
@@ -86,7 +86,7 @@ def _usable(manifest: sources.Manifest, left_out: dict[str, None]) -> set_specs.
             f"expected no {manifest.kind} in {KEY}: move it to a file that pools.from names"
         )
     is_foreign = manifest.kind == set_specs.POD_GROUP and manifest.api_version != _GROUP_VERSION
-    if manifest.kind not in shapes.BY_KIND or is_foreign:
+    if manifest.kind not in shapes.KINDS or is_foreign:
         raise manifest.error(
             f"expected one of {', '.join(_KINDS)} in {KEY}, got {manifest.kind} of "
             f"{manifest.api_version}; write its pods as one of them, or remove it"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
-import msgspec
 import pydantic
 
 from harness.manifests import workload_kinds
@@ -69,10 +68,8 @@ class ObjectSet(Spec):
     @property
     def claim_specs(self) -> Iterator[shapes.ClaimSpec]:
         """The specs of its claims, and of those that its templates give."""
-        for item in self.of_kind(CLAIM):
-            yield shapes.of(item.manifest).spec
-        for item in self.of_kind(TEMPLATE):
-            yield shapes.of(item.manifest).spec.spec
+        for item in (*self.of_kind(CLAIM), *self.of_kind(TEMPLATE)):
+            yield shapes.of(item.manifest)
 
     def on_nodes(self, nodes: int) -> "ObjectSet":
         return self.model_copy(update={"objects": [one.on_nodes(nodes) for one in self.objects]})
@@ -85,21 +82,13 @@ class ObjectSet(Spec):
 def problem(manifest: Manifest) -> str:
     """Return why a manifest cannot be read as an object of its kind; empty if it can."""
     kind = manifest.get("kind")
-    if kind not in shapes.BY_KIND:
-        return f"expected one of {', '.join(shapes.BY_KIND)}, got the kind {kind!r:.60}"
-    metadata = manifest.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if kind not in shapes.KINDS:
+        return f"expected one of {', '.join(shapes.KINDS)}, got the kind {kind!r:.60}"
+    name = workload_kinds.value(manifest, "metadata.name")
     if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX:
         return f"metadata.name: expected a name of at most {NAME_MAX} characters, got {name!r:.60}"
     try:
         shapes.of(manifest)
-    except msgspec.ValidationError as error:
-        return _said(error)
+    except ValueError as error:
+        return str(error)
     return ""
-
-
-def _said(error: msgspec.ValidationError) -> str:
-    """Return `spec.replicas: expected …` for `Expected … - at `$.spec.replicas``."""
-    text, _, path = str(error).rpartition(" - at `$.")
-    sentence, at = (text, f"{path.rstrip('`')}: ") if text else (str(error), "")
-    return f"{at}{sentence[:1].lower()}{sentence[1:]}"

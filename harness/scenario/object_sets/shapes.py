@@ -5,6 +5,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from harness.manifests import workload_kinds
+from harness.manifests.workload_kinds import TEMPLATES
+
 PODS_MAX = 256
 Amount = Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
 Items = dict[str, Any]
@@ -22,56 +25,18 @@ class Entry(Part, frozen=True):
     resource_claim_template_name: str | None = None
 
 
-class UsedClaim(Part, frozen=True):
-    """An entry of a container's `resources.claims`."""
-
-    name: str
-    request: str = ""
-
-
-class Resources(Part, frozen=True):
-    """The resources of a container."""
-
-    requests: dict[str, str | int | float] | None = None
-    limits: dict[str, str | int | float] | None = None
-    claims: list[UsedClaim] | None = None
-
-
-class Port(Part, frozen=True):
-    """A port of a container."""
-
-    host_port: int = 0
-
-
 class Container(Part, frozen=True):
     """A container or an init container."""
 
     name: str
-    resources: Resources | None = None
-    ports: list[Port] | None = None
-
-    @property
-    def used(self) -> list[UsedClaim]:
-        return (self.resources.claims if self.resources else None) or []
+    resources: Items | None = None
+    ports: list[Items] | None = None
 
     @property
     def amounts(self) -> set[str]:
         """The names of the resources that it asks for an amount of."""
-        found = self.resources or Resources()
-        return {*(found.requests or ()), *(found.limits or ())}
-
-
-class Affinity(Part, frozen=True):
-    """The affinity of a pod."""
-
-    pod_affinity: Items | None = None
-    pod_anti_affinity: Items | None = None
-
-
-class SchedulingGroup(Part, frozen=True):
-    """The group of a pod."""
-
-    pod_group_name: str
+        found = self.resources or {}
+        return {*(found.get("requests") or ()), *(found.get("limits") or ())}
 
 
 class PodSpec(Part, frozen=True):
@@ -83,10 +48,9 @@ class PodSpec(Part, frozen=True):
     restart_policy: str = "Always"
     scheduling_gates: list[Items] | None = None
     topology_spread_constraints: list[Items] | None = None
-    affinity: Affinity | None = None
-    tolerations: list[Items] | None = None
+    affinity: Items | None = None
     node_selector: dict[str, str] | None = None
-    scheduling_group: SchedulingGroup | None = None
+    scheduling_group: dict[str, str] | None = None
 
     @property
     def every_container(self) -> Iterator[tuple[str, Container]]:
@@ -97,76 +61,27 @@ class PodSpec(Part, frozen=True):
             yield f"containers[{index}]", item
 
 
-class Metadata(Part, frozen=True):
-    """The metadata that a controller's pods get from its template."""
-
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-
-
-class PodTemplate(Part, frozen=True):
+class Pods(Part, frozen=True):
     """A Pod, or the template of a controller's pods."""
 
     spec: PodSpec
-    metadata: Metadata = Metadata()
+    metadata: Items | None = None
 
 
-class JobSpec(Part, frozen=True):
-    """The spec of a Job."""
+class Controller(Part, frozen=True):
+    """The spec of a Job, a Deployment or the like; of a DaemonSet, once nodes are known."""
 
-    template: PodTemplate
+    template: Pods
+    replicas: Amount = 1
     parallelism: Amount = 1
     completions: Amount | None = None
     suspend: bool = False
-
-    @property
-    def pods(self) -> int:
-        return self.parallelism if self.completions is None else self.completions
-
-
-class Job(Part, frozen=True):
-    """A Job."""
-
-    spec: JobSpec
-
-
-class JobTemplate(Part, frozen=True):
-    """The template of a CronJob's Jobs."""
-
-    spec: JobSpec
-
-
-class CronJobSpec(Part, frozen=True):
-    """The spec of a CronJob."""
-
-    job_template: JobTemplate
-
-
-class CronJob(Part, frozen=True):
-    """A CronJob."""
-
-    spec: CronJobSpec
-
-
-class ReplicatedSpec(Part, frozen=True):
-    """The spec of a Deployment, ReplicaSet or StatefulSet; of a DaemonSet, once nodes are known."""
-
-    template: PodTemplate
-    replicas: Amount = 1
-    suspend: bool = False
-
-
-class Replicated(Part, frozen=True):
-    """A Deployment, ReplicaSet, StatefulSet or DaemonSet."""
-
-    spec: ReplicatedSpec
 
 
 class Alternative(Part, frozen=True):
     """A request for devices of one class: `exactly`, or an entry of `firstAvailable`."""
 
     device_class_name: str
-    name: str = ""
     admin_access: bool = False
     tolerations: list[Items] | None = None
     capacity: Items | None = None
@@ -179,23 +94,12 @@ class Request(Part, frozen=True):
     exactly: Alternative | None = None
     first_available: list[Alternative] | None = None
 
-    @property
-    def alternatives(self) -> list[Alternative]:
-        """The ways to satisfy it."""
-        return self.first_available or ([self.exactly] if self.exactly else [])
-
-
-class Constraint(Part, frozen=True):
-    """A constraint of a claim."""
-
-    distinct_attribute: str | None = None
-
 
 class Devices(Part, frozen=True):
     """The requests of a claim, and their constraints."""
 
     requests: list[Request] = []
-    constraints: list[Constraint] = []
+    constraints: list[Items] = []
 
 
 class ClaimSpec(Part, frozen=True):
@@ -207,58 +111,37 @@ class ClaimSpec(Part, frozen=True):
     def alternatives(self) -> Iterator[Alternative]:
         """The ways to satisfy each of its requests."""
         for request in self.devices.requests:
-            yield from request.alternatives
-
-    @property
-    def request_names(self) -> set[str]:
-        """The names that a container may use: those of the requests."""
-        return {request.name for request in self.devices.requests}
+            yield from request.first_available or filter(None, [request.exactly])
 
 
-class Claim(Part, frozen=True):
-    """A ResourceClaim, or the template of one below `spec`."""
-
-    spec: ClaimSpec
-
-
-class Template(Part, frozen=True):
-    """A ResourceClaimTemplate."""
-
-    spec: Claim
-
-
-class PodGroupSpec(Part, frozen=True):
-    """The spec of a PodGroup."""
+class PodGroup(Part, frozen=True):
+    """The spec of a PodGroup, whose pods use its claims together."""
 
     resource_claims: list[Entry] | None = None
 
 
-class PodGroup(Part, frozen=True):
-    """A PodGroup, whose pods use its claims together."""
-
-    spec: PodGroupSpec
-
-
-BY_KIND: dict[str, type[Part]] = {
-    "Pod": PodTemplate,
-    "Job": Job,
-    "CronJob": CronJob,
-    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"), Replicated),
-    "PodGroup": PodGroup,
-    "ResourceClaim": Claim,
-    "ResourceClaimTemplate": Template,
+_READ: dict[str, tuple[str, type[Part]]] = {
+    "Pod": ("", Pods),
+    **{kind: (at.rpartition(".")[0], Controller) for kind, at in TEMPLATES.items() if at},
+    "PodGroup": ("spec", PodGroup),
+    "ResourceClaim": ("spec", ClaimSpec),
+    "ResourceClaimTemplate": ("spec.spec", ClaimSpec),
 }
+"""Kind -> the place of what is read of it, and its type."""
+KINDS = tuple(_READ)
 """The kinds that users create, or whose pods they create."""
 
 
 def of(manifest: Items) -> Any:
-    """Return the parts of a manifest; its kind is one of BY_KIND.
+    """Return what is read of a manifest, whose kind is one of KINDS; see `_READ` for its type.
 
-    Raises msgspec.ValidationError, which names the key, for a part of another type.
+    Raises ValueError, which names the key, for a part of another type.
     """
-    return msgspec.convert(manifest, BY_KIND[manifest["kind"]])
-
-
-def pod_template(template: Items) -> PodTemplate:
-    """Return the parts of a Pod or of a pods' template."""
-    return msgspec.convert(template, PodTemplate)
+    place, kind = _READ[manifest["kind"]]
+    try:
+        return msgspec.convert(workload_kinds.value(manifest, place) if place else manifest, kind)
+    except msgspec.ValidationError as error:
+        sentence, _, below = str(error).partition(" - at `$")
+        at = f"{place}{below.rstrip('`')}".lstrip(".")
+        said = f"{sentence[:1].lower()}{sentence[1:]}"
+        raise ValueError(f"{at}: {said}" if at else said) from error

@@ -16,7 +16,7 @@ class Workload:
     """Place of the pods' template in the object; empty: it is a Pod."""
     template: set_specs.Manifest
     """The template as the manifest has it: `metadata` and `spec`."""
-    shape: shapes.PodTemplate
+    shape: shapes.Pods
     """The same with its types."""
     pods: int = 1
     """Number of its pods in each round."""
@@ -54,32 +54,20 @@ def has_pods(item: set_specs.SetObject) -> bool:
 
 def of_object(item: set_specs.SetObject) -> Workload:
     """Return the pods of an object; its kind is one of those with pods."""
-    at, template = workload_kinds.TEMPLATES[item.kind], item.manifest
-    for key in at.split(".") if at else ():
-        template = template[key]
+    at = workload_kinds.TEMPLATES[item.kind]
     shape = shapes.of(item.manifest)
-    one = Workload(name=item.name, at=at, template=template, shape=shapes.pod_template(template))
-    match shape:
-        case shapes.CronJob():
-            return _of_job(one, shape.spec.job_template.spec)
-        case shapes.Job():
-            return _of_job(one, shape.spec)
-        case shapes.Replicated():
-            return dataclasses.replace(
-                one,
-                pods=shape.spec.replicas,
-                at_once=shape.spec.replicas,
-                is_suspended=shape.spec.suspend,
-                is_per_node=item.kind == workload_kinds.PER_NODE,
-            )
-    return one
-
-
-def _of_job(one: Workload, job: shapes.JobSpec) -> Workload:
-    return dataclasses.replace(
-        one,
-        pods=job.pods,
-        at_once=min(job.parallelism, job.pods),
-        completes=True,
-        is_suspended=job.suspend,
+    if not at:
+        return Workload(name=item.name, at=at, template=item.manifest, shape=shape)
+    is_job = item.kind in ("Job", "CronJob")
+    pods = (shape.completions or shape.parallelism) if is_job else shape.replicas
+    return Workload(
+        name=item.name,
+        at=at,
+        template=workload_kinds.value(item.manifest, at),
+        shape=shape.template,
+        pods=pods,
+        at_once=min(shape.parallelism, pods) if is_job else pods,
+        completes=is_job,
+        is_suspended=shape.suspend,
+        is_per_node=item.kind == workload_kinds.PER_NODE,
     )
