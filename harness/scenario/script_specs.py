@@ -597,7 +597,7 @@ class ScriptTraffic(Spec):
         names = [item.name for item in self.objects]
         if doubled := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"objects: expected different names, got {doubled[0]!r} twice")
-        earlier: dict[str, Step] = {}
+        earlier: dict[str, AnyStep] = {}
         for number, step in enumerate(self.steps, start=1):
             problems = (*_of_names(step, names, earlier), *self._of_process(step, number))
             for problem in problems:

@@ -34,6 +34,16 @@ class WorkerKeys(Spec):
         return max(getattr(self, "duration_s", 0.0), getattr(self, "duration_max_s", 0.0))
 
     @property
+    def longest_s(self) -> float:
+        """Return the longest time until the last user stops waiting, in seconds."""
+        return self.load_max_s + float(getattr(self, "wait_s", 0.0))
+
+    @property
+    def surge_after_s(self) -> float:
+        """Return `patience_s`; 0 for users that do one thing after the other."""
+        return getattr(self, "patience_s", 0.0) if getattr(self, "gives_up", False) else 0.0
+
+    @property
     def process_names(self) -> list[str]:
         """The names of the worker processes, which are also the names of their journals."""
         return [naming.traffic(index) for index in range(self.processes)]
@@ -60,10 +70,7 @@ class AllAtOnceTraffic(WorkerKeys):
 
     @property
     def longest_s(self) -> float:
-        """Return the longest time that the waits of one user take, in seconds.
-
-        Apart from them, the traffic ends when its pods run.
-        """
+        """Return the longest time that the waits of one user take; then its pods run."""
         return self.interval_s * self.pods
 
 
@@ -107,14 +114,8 @@ class ChurnTraffic(WorkerKeys):
     something else than those of this profile; empty: these."""
 
     @property
-    def longest_s(self) -> float:
-        """Return the longest time until the last user stops waiting, in seconds."""
-        return self.load_max_s + self.wait_s
-
-    @property
     def surge_after_s(self) -> float:
-        """Return `patience_s`; 0 for users that do one thing after the other."""
-        return self.patience_s if self.gives_up and not self.completes else 0.0
+        return 0.0 if self.completes else super().surge_after_s
 
 
 class SharedTraffic(WorkerKeys):
@@ -151,16 +152,6 @@ class SharedTraffic(WorkerKeys):
     """The containers of all pods but the first end by themselves after the time for which pods
     would be kept. The first one is kept on until they have finished, and for that time again."""
 
-    @property
-    def longest_s(self) -> float:
-        """Return the longest time until the last user stops waiting, in seconds."""
-        return self.load_max_s + self.wait_s
-
-    @property
-    def surge_after_s(self) -> float:
-        """Return `patience_s`; 0 for users that do one thing after the other."""
-        return self.patience_s if self.gives_up else 0.0
-
 
 class LimitTraffic(WorkerKeys):
     """More pods for one claim than it can be reserved for; they wait for places and leave them.
@@ -186,7 +177,6 @@ class LimitTraffic(WorkerKeys):
 
     @property
     def longest_s(self) -> float:
-        """Return the longest time until the last pod is given up, in seconds."""
         return 2 * self.wait_s
 
 
@@ -234,16 +224,6 @@ class ObjectsTraffic(WorkerKeys):
                 'objects: expected files of manifests, as in objects = ["job.yaml"], got none'
             )
         return self
-
-    @property
-    def longest_s(self) -> float:
-        """Return the longest time until the last user stops waiting, in seconds."""
-        return self.load_max_s + self.wait_s
-
-    @property
-    def surge_after_s(self) -> float:
-        """Return `patience_s`; 0 for users that do one thing after the other."""
-        return self.patience_s if self.gives_up else 0.0
 
 
 TimedTraffic: TypeAlias = ChurnTraffic | SharedTraffic | ObjectsTraffic

@@ -1,11 +1,9 @@
 """The nodes that slices name, and whether there are such nodes."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from harness.manifests import sources
-from harness.model import node_requirements
 from harness.model.objects import Object
 from harness.scenario.imported import slice_features
 
@@ -39,15 +37,12 @@ class ReferencedNodes:
     """Nodes, and references to nodes."""
 
     def __init__(self) -> None:
-        self._labels: dict[str, dict[str, str]] = {}
-        """Labels by name of a Node."""
+        self._nodes: set[str] = set()
+        """Names of the Nodes."""
         self._named: dict[str, tuple[sources.Manifest, str]] = {}
         """Node that is named -> the first slice that does, without its devices, and the field."""
-        self._selectors: dict[str, tuple[sources.Manifest, str]] = {}
-        """A selector as JSON -> the same."""
         self.pools: set[slice_features.PoolKey] = set()
         """Pools with a slice or a device that names nodes."""
-
         self.resources: set[str] = set()
         """Names of the resources that Nodes offer."""
 
@@ -64,7 +59,7 @@ class ReferencedNodes:
             raise manifest.error("expected a mapping of texts", field="metadata.labels")
         for amounts in (manifest.obj.get("status") or {}).values():
             self.resources.update(amounts if isinstance(amounts, dict) else ())
-        self._labels[manifest.name] = {HOSTNAME: manifest.name, **labels}
+        self._nodes.add(manifest.name)
 
     def see_slice(self, manifest: sources.Manifest) -> None:
         """Note what a slice and its devices say of nodes."""
@@ -79,62 +74,23 @@ class ReferencedNodes:
         name, selector = place.get("nodeName"), place.get("nodeSelector")
         if isinstance(name, str) and name:
             self._name(manifest, name, f"{field}.nodeName", pool)
-        if not selector:
-            return
-        names = list(names_in_selector(selector))
-        for named in names:
+        for named in names_in_selector(selector):
             self._name(manifest, named, f"{field}.nodeSelector", pool)
-        if not names:
-            key = json.dumps(selector, sort_keys=True)
-            if key not in self._selectors:
-                self._selectors[key] = _outline(manifest), f"{field}.nodeSelector"
 
     def _name(
         self, manifest: sources.Manifest, node: str, field: str, pool: slice_features.PoolKey
     ) -> None:
         self.pools.add(pool)
         if node not in self._named:
-            self._named[node] = _outline(manifest), field
+            outline = {key: manifest.obj[key] for key in ("apiVersion", "kind", "metadata")}
+            self._named[node] = sources.Manifest(obj=outline, source=manifest.source), field
 
     def require_known(self) -> None:
-        """Raise ManifestError for a node that is named and is none, or a selector of no node."""
+        """Raise ManifestError for a node that is named and is none."""
         for node, (manifest, field) in self._named.items():
-            if self._labels and node not in self._labels:
+            if self._nodes and node not in self._nodes:
                 raise manifest.error(
                     f"expected the name of a Node of the files, got {node!r}: add the Node, or "
                     "remove all Nodes, and one is made for each name",
                     field=field,
                 )
-        known = self._labels or {name: {HOSTNAME: name} for name in self._named}
-        for text, (manifest, field) in self._selectors.items():
-            selector = json.loads(text)
-            if not any(selects(selector, name, labels) for name, labels in known.items()):
-                raise manifest.error(
-                    f"expected labels that a Node of the files has, but none of {len(known)} nodes "
-                    f"matches {text:.120}: add the Nodes (`kubectl get nodes -o yaml`)",
-                    field=field,
-                )
-
-
-def _outline(manifest: sources.Manifest) -> sources.Manifest:
-    """Return a manifest that needs little memory, for a message."""
-    outline = {key: manifest.obj[key] for key in ("apiVersion", "kind", "metadata")}
-    return sources.Manifest(obj=outline, source=manifest.source)
-
-
-def selects(selector: Any, name: str, labels: dict[str, str]) -> bool:
-    """Return whether a nodeSelector matches a node; one of another shape matches none."""
-    terms = selector.get("nodeSelectorTerms") if isinstance(selector, dict) else None
-    return any(
-        isinstance(term, dict) and bool(term) and _matches(term, name, labels)
-        for term in (terms if isinstance(terms, list) else ())
-    )
-
-
-def _matches(term: Object, name: str, labels: dict[str, str]) -> bool:
-    fields = {_NAME_FIELD: name}
-    asked = [(labels, item) for item in term.get("matchExpressions") or ()]
-    asked += [(fields, item) for item in term.get("matchFields") or ()]
-    return all(
-        node_requirements.is_met(item, known.get(str(item.get("key")))) for known, item in asked
-    )

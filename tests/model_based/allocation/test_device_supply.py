@@ -75,8 +75,6 @@ def test_no_claim_that_can_be_satisfied_is_refused() -> None:
         ({"devices": 5, "limit": 2, "place": "cluster"}, {}, 2),
         ({"devices": 1, "partitions": [1, 4]}, {}, 12),
         ({"devices": 1, "shared": True, "capacity": {"m": "8Gi"}}, {"capacity": {"m": "3Gi"}}, 6),
-        ({"devices": 4, "taints": [{"key": "old", "every": 2}]}, {}, 6),
-        ({"devices": 4}, {"all": True}, 3),
     ],
 )
 def test_the_bound_is_reached_where_nothing_stands_in_the_way(

@@ -84,18 +84,11 @@ def test_files_are_looked_for_beside_the_scenario_and_those_of_overrides_here(
     assert next(iter(loaded.pool_objects))["metadata"]["name"] == "elsewhere"
 
 
-SELECTED = SLICE.replace(
-    "nodeName: n1",
-    "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [b]}]}]}",
-)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (NODE, r"0\.yaml: expected ResourceSlices in pools\.from, got none"),
         (SLICE + NODE.replace("n1", "n2"), r"\(line 1\): ResourceSlice s: spec\.nodeName: .*'n1'"),
-        (SELECTED + NODE, r"spec\.nodeSelector: expected labels that a Node .* none of 1 nodes"),
         (f"{SLICE}---\n{SLICE}", "document 2 .*: expected each ResourceSlice once, it stands in"),
         (SLICE.replace("driver: d.x, ", ""), r"spec\.driver: expected a name, got none"),
         (SLICE.replace("pool:", "x:"), r"spec\.pool: expected a mapping, got none"),

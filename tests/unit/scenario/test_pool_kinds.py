@@ -60,7 +60,6 @@ def claim(keys: str) -> tuple[str, str]:
     return "[[claim.requests]]", f"[claim]\n{keys}\n[[claim.requests]]"
 
 
-TAINT = "taints = [{ key = 'old' }]"
 CONTRADICTIONS = [
     (gpu("slices = 5"), "pools.more.0: gpu: expected at most 4 slices, one for each device, got 5"),
     (("devices = 4", "devices = 0"), "pools.more.0.devices: expected at least 1, got 0"),
@@ -111,7 +110,6 @@ def test_contradictions_are_named_when_the_scenario_is_loaded(
 OBJECTIONS = [
     (one("devices = 5"), "claim.requests.0: expected a request that a pool can satisfy"),
     (one("capacity = { memory = 1 }"), "claim.requests.0: expected a request that a pool can satisfy"),
-    (gpu(TAINT), "claim.requests.0: expected a request that a pool can satisfy"),
     (('pool = "gpu"', 'pool = "cpu"'), "claim.requests.0.pool: expected the name of a kind of pools (gpu), got 'cpu'"),
     (claim("constraints = [{ match_attribute = 'numa' }]"), "claim.constraints.0: expected an attribute of the devices (index, kind), got 'numa'"),
     (('profile = "churn"', 'profile = "all-at-once"\npods = 9'), "traffic.pods: expected at most 8, got 9; the pools satisfy no more claims"),
