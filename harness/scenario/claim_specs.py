@@ -146,7 +146,6 @@ class ClaimSpec(Spec):
 
     @property
     def asked(self) -> list[RequestSpec]:
-        """The requests, whichever way they are written."""
         if self.requests:
             return self.requests
         request = RequestSpec(
@@ -179,7 +178,6 @@ class ClaimSpec(Spec):
 
     @property
     def has_admin_access(self) -> bool:
-        """True if a request asks for admin access."""
         return any(request.admin_access for request in self.asked)
 
     @property

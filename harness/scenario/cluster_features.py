@@ -136,36 +136,26 @@ def switches(
     """Return the switches for a program of this version; `chosen` are the gates that are set.
 
     `where` is the name of the program's settings in messages; `evicts`: pods are evicted by it, if
-    they are. Raises UsageError if the version
-    lacks a feature or cannot read the slices, or a gate has been switched off.
+    they are. Raises UsageError if the version lacks a feature, or a gate has been switched off.
     """
-    if version < COUNTERS_SINCE and scenario.pools.has("counters"):
-        raise errors.UsageError(
-            f"expected {program} of {_text(COUNTERS_SINCE)} or newer for the scenario "
-            f"{scenario.name}, which publishes counter sets in slices of their own, got "
-            f"{_text(version)}, which looks for them in the slices of the devices: choose a newer "
-            "one or another scenario"
-        )
     features = needed(scenario)
-    for feature in features:
-        if version < feature.since:
+    demands = [(item.since, f"has {item.title}") for item in features]
+    if scenario.pools.has("counters"):
+        demands.append((COUNTERS_SINCE, "publishes counter sets in slices of their own"))
+    if evicts and scenario.pools.evicts:
+        demands.append((EVICTION_SINCE, "has devices that may get NoExecute taints"))
+    for since, what in demands:
+        if version < since:
             raise errors.UsageError(
-                f"expected Kubernetes {_text(feature.since)} or newer for the scenario "
-                f"{scenario.name}, which has {feature.title}, got {_text(version)}: choose another "
-                "cluster or scenario"
+                f"expected {program} of {_text(since)} or newer for the scenario {scenario.name}, "
+                f"which {what}, got {_text(version)}: choose a newer one or another scenario"
             )
-        if chosen.get(feature.gate) is False:
+    for item in features:
+        if chosen.get(item.gate) is False:
             raise errors.UsageError(
-                f"expected {feature.gate} to be on in {where}, because the scenario "
-                f"{scenario.name} has {feature.title}, got false: leave it out"
+                f"expected {item.gate} to be on in {where}, because the scenario "
+                f"{scenario.name} has {item.title}, got false: leave it out"
             )
-    if evicts and version < EVICTION_SINCE and scenario.pools.evicts:
-        raise errors.UsageError(
-            f"expected {program} of {_text(EVICTION_SINCE)} or newer for the scenario "
-            f"{scenario.name}, whose devices may get NoExecute taints, got {_text(version)}, which "
-            "evicts pods only where DeviceTaintRules of v1alpha3 are served: choose a newer one or "
-            "another scenario"
-        )
     return Switches(
         gates={item.gate: True for item in features if version < item.on_since},
         served=list(dict.fromkeys(item.api for item in features if item.api)),
@@ -189,7 +179,6 @@ def _has_taints(pools: pool_specs.PoolsSpec) -> bool:
 
 
 def _extends(scenario: specs.Scenario) -> bool:
-    """Return whether pods ask for extended resources, of the load or of a script."""
     played = scenario.traffic
     objects = played.objects if isinstance(played, script_specs.ScriptTraffic) else []
     is_loaded = any(claim.extended for claim in scenario.claim_kinds)
@@ -198,12 +187,10 @@ def _extends(scenario: specs.Scenario) -> bool:
 
 
 def has_pod_groups(scenario: specs.Scenario) -> bool:
-    """Return whether manifests have PodGroups."""
     return any(one.of_kind(set_specs.POD_GROUP) for one in scenario.object_sets)
 
 
 def _shares(scenario: specs.Scenario) -> bool:
-    """Return whether manifests ask for amounts of capacities, or for distinct attributes."""
     return any(map(object_features.asks_for_shares, scenario.object_sets))
 
 
@@ -217,5 +204,4 @@ def _tolerates(scenario: specs.Scenario) -> bool:
 
 
 def needs_rules(pools: pool_specs.PoolsSpec) -> bool:
-    """Return whether a run has DeviceTaintRules, by changes of its pools or from files."""
     return pool_changes.PoolChanges(changes=pools.changes).needs_rules or pools.has("taint-rules")

@@ -25,7 +25,6 @@ class CallSpec(Spec):
 
     @property
     def can_wait(self) -> bool:
-        """True if a call may wait before it is answered."""
         return self.delay_s > 0 or self.blocked_from_s is not None
 
 

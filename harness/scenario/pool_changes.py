@@ -122,7 +122,6 @@ class PoolChanges(Spec):
 
     @property
     def needs_rules(self) -> bool:
-        """Return whether a change creates DeviceTaintRules."""
         return any(map(is_by_rule, self.changes))
 
 

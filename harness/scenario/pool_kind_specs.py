@@ -128,7 +128,6 @@ class PoolKindSpec(Spec):
 
     @property
     def has_counters(self) -> bool:
-        """True if devices consume counters."""
         return bool(self.partitions) or self.limit is not None
 
     @pydantic.model_validator(mode="after")

@@ -123,7 +123,6 @@ class PoolsSpec(Spec):
 
     @property
     def drivers(self) -> list[str]:
-        """The names of the drivers of all devices."""
         described = [self.driver] if self.is_described or not self.imported else []
         further = [kind.driver or self.driver for kind in self.more]
         of_files = self.imported.drivers if self.imported else ()
@@ -166,7 +165,6 @@ class PoolsSpec(Spec):
 
     @property
     def class_names(self) -> list[str]:
-        """The names of all DeviceClasses."""
         described = [self.class_of(name) for name in ("", *(kind.name for kind in self.more))]
         of_files = self.imported.classes if self.imported else ()
         return [*described, *map(self.imported_class, of_files)]
@@ -200,7 +198,6 @@ class PoolsSpec(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_pools(self) -> Self:
-        """Reject pools without devices or zones, and names that occur twice."""
         names = [kind.name for kind in self.more]
         if len(set(names)) < len(names):
             raise ValueError(f"more: expected each name once, got {', '.join(names)}")

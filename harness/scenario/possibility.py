@@ -130,8 +130,8 @@ def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
         )
     if pools.devices_per_node < (least := claim.devices * len(subject.schedulers)):
         yield (
-            f"pools.devices_per_node: expected at least {least} with subject.own_devices, "
-            f"claim.devices for each scheduler, got {pools.devices_per_node}"
+            f"pools.devices_per_node: expected at least {least} with subject.own_devices, got "
+            f"{pools.devices_per_node}; each scheduler needs claim.devices on a node"
         )
 
 

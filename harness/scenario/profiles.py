@@ -222,7 +222,6 @@ def suited(
 
 
 def _brings_controller(scenario: specs.Scenario) -> bool:
-    """Return whether a run has a claim controller that is not the cluster's."""
     return scenario.subject.claim_controller not in ("auto", "cluster")
 
 

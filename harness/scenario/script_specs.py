@@ -584,7 +584,6 @@ class ScriptTraffic(Spec):
 
     @property
     def traced(self) -> list[str]:
-        """The processes whose threads the script holds."""
         steps = [step for step in self.steps if isinstance(step, OfThread | TryOrders)]
         return list(dict.fromkeys(step.client for step in steps))
 

@@ -164,17 +164,13 @@ class Scenario(Spec):
         return max(TIMEOUT_S, self.traffic.longest_s + self.limits.settle_s)
 
     @pydantic.model_validator(mode="after")
-    def _require_claim_or_claims(self) -> Self:
-        if self.claims and self.claim != claim_specs.ClaimSpec():
+    def _require_claims_once(self) -> Self:
+        is_said = self.claim != claim_specs.ClaimSpec()
+        if self.claims and is_said:
             raise ValueError(
                 "claims: expected either claim or claims, got both: remove one of them"
             )
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _require_no_claims_beside_objects(self) -> Self:
-        is_said = self.claims or self.claim != claim_specs.ClaimSpec()
-        if is_said and isinstance(self.traffic, traffic_specs.ObjectsTraffic):
+        if (self.claims or is_said) and isinstance(self.traffic, traffic_specs.ObjectsTraffic):
             raise ValueError(
                 "claim: expected neither claim nor claims with traffic.profile = 'objects', whose "
                 "files say the claims, got one of them: remove it"
@@ -195,12 +191,8 @@ class Scenario(Spec):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _require_consistent_faults(self) -> Self:
+    def _require_consistent_lists(self) -> Self:
         fault_kinds.require_consistent(self.faults)
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _require_consistent_thresholds(self) -> Self:
         threshold_specs.require_consistent(self.thresholds)
         return self
 

@@ -32,15 +32,16 @@ class PythonScheduler(SchedulerSpec):
     kind: Literal["python"] = "python"
 
 
-class KubeScheduler(SchedulerSpec):
-    """A kube-scheduler binary; its configuration is generated."""
+class KubernetesBinary(Spec):
+    """A binary of Kubernetes that the run starts."""
 
-    kind: Literal["kube-scheduler"]
+    kind: str
     binary: str = ""
     """Path of the binary, or a version such as 1.36.3 or 1.36; searched in KUBE_BINARIES,
     KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
-    """--v; 6 logs every decision and every call."""
+    """--v; the claim controller logs every step with 5, a scheduler every decision and call with
+    6."""
     qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
     """Requests per second; 5000 as in upstream's tests, not 50, so that the client does not
     throttle."""
@@ -48,6 +49,12 @@ class KubeScheduler(SchedulerSpec):
     """Burst above qps, in requests; 5000 as in upstream's tests."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """--feature-gates."""
+
+
+class KubeScheduler(KubernetesBinary, SchedulerSpec):
+    """A kube-scheduler binary; its configuration is generated."""
+
+    kind: Literal["kube-scheduler"]
     flags: list[str] = pydantic.Field(default_factory=list)
     """Further flags, each as one word: --v=4. Those of the generated configuration have no
     effect."""
@@ -86,29 +93,16 @@ AnyScheduler: TypeAlias = Annotated[
 ]
 
 
-class KubeControllerManager(Spec):
+class KubeControllerManager(KubernetesBinary):
     """A kube-controller-manager binary, of which only the ResourceClaim controller runs.
 
     It elects no leader. The back-offs of its retries, 5 ms to 1,000 s, cannot be set.
     """
 
     kind: Literal["kube-controller-manager"]
-    binary: str = ""
-    """Path of the binary, or a version such as 1.36.3 or 1.36; searched in KUBE_BINARIES,
-    KUBEBUILDER_ASSETS and PATH; empty: the newest there."""
-    verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
-    """--v; 5 logs every step for a pod or a claim."""
-    qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
-    """Requests per second; 5000 as for the scheduler, not 20, so that the client does not
-    throttle."""
-    burst: PositiveCount = 5000
-    """Burst above qps, in requests."""
-    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
-    """--feature-gates."""
 
 
 def _form(value: object) -> str:
-    """Return the form of a claim controller, so that a mistake is told for this form only."""
     is_table = isinstance(value, dict | KubeControllerManager)
     return "kube-controller-manager" if is_table else "word"
 
@@ -133,7 +127,6 @@ class LeaderElectionSpec(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_order(self) -> Self:
-        """Reject durations that client-go rejects."""
         in_order = self.lease_duration_s > self.renew_deadline_s > self.retry_period_s * 1.2
         if not in_order:
             raise ValueError(

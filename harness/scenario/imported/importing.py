@@ -87,8 +87,9 @@ class _Collection:
         self._require_new(manifest)
         match manifest.kind:
             case "ResourceSlice":
-                self._features.see(manifest)
-                self._nodes.see_slice(manifest)
+                found = slice_features.of(manifest)
+                self._features.see(manifest, found)
+                self._nodes.see_slice(manifest, found)
                 self._packed.write(msgspec.json.encode(manifest.obj) + b",\n")
             case "Node":
                 self._nodes.see_node(manifest)

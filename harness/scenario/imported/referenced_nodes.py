@@ -61,12 +61,11 @@ class ReferencedNodes:
             self.resources.update(amounts if isinstance(amounts, dict) else ())
         self._nodes.add(manifest.name)
 
-    def see_slice(self, manifest: sources.Manifest) -> None:
+    def see_slice(self, manifest: sources.Manifest, found: slice_features.Slice) -> None:
         """Note what a slice and its devices say of nodes."""
-        spec, pool = manifest.obj["spec"], slice_features.pool_of(manifest)
-        self._see_place(manifest, spec, "spec", pool)
-        for number, device in enumerate(slice_features.devices_of(manifest)):
-            self._see_place(manifest, device, f"spec.devices[{number}]", pool)
+        self._see_place(manifest, manifest.obj["spec"], "spec", found.key)
+        for number, device in enumerate(found.devices or ()):
+            self._see_place(manifest, device, f"spec.devices[{number}]", found.key)
 
     def _see_place(
         self, manifest: sources.Manifest, place: Object, field: str, pool: slice_features.PoolKey

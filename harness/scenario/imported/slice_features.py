@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from harness.manifests import sources
 from harness.model.objects import Object
@@ -12,34 +14,30 @@ PoolKey = tuple[str, str]
 """Driver and name of a pool."""
 
 
-def pool_of(manifest: sources.Manifest) -> PoolKey:
-    """Return driver and pool of a slice. Raises ManifestError if it lacks one."""
-    spec = mapping(manifest, manifest.obj, "spec")
-    pool = mapping(manifest, spec, "pool", under="spec.")
-    for field, value in (("spec.driver", spec.get("driver")), ("spec.pool.name", pool.get("name"))):
-        if not isinstance(value, str) or not value:
-            raise manifest.error("expected a name, got none", field=field)
-    return spec["driver"], pool["name"]
+class _Pool(msgspec.Struct, frozen=True):
+    name: Annotated[str, msgspec.Meta(min_length=1)]
 
 
-def mapping(manifest: sources.Manifest, parent: Object, key: str, *, under: str = "") -> Object:
-    """Return a mapping of an object. Raises ManifestError if it is none."""
-    value = parent.get(key)
-    if not isinstance(value, dict):
-        what = "none" if value is None else type(value).__name__
-        raise manifest.error(f"expected a mapping, got {what}", field=f"{under}{key}")
-    return value
+class Slice(msgspec.Struct, frozen=True, rename="camel"):
+    """The keys of a slice's spec that are read here."""
+
+    driver: Annotated[str, msgspec.Meta(min_length=1)]
+    pool: _Pool
+    devices: list[Object] | None = None
+
+    @property
+    def key(self) -> PoolKey:
+        return self.driver, self.pool.name
 
 
-def devices_of(manifest: sources.Manifest) -> list[Object]:
-    """Return the devices of a slice. Raises ManifestError if they are no list of mappings."""
-    devices = manifest.obj["spec"].get("devices") or []
-    if not isinstance(devices, list):
-        raise manifest.error("expected a list", field="spec.devices")
-    for number, device in enumerate(devices):
-        if not isinstance(device, dict):
-            raise manifest.error("expected a mapping", field=f"spec.devices[{number}]")
-    return devices
+def of(manifest: sources.Manifest) -> Slice:
+    """Return what is read of a slice. Raises ManifestError if it has another shape."""
+    try:
+        return msgspec.convert(manifest.obj.get("spec"), Slice)
+    except msgspec.ValidationError as error:
+        text, _, below = str(error).partition(" - at `$")
+        at = f"spec{below.rstrip('`')}"
+        raise manifest.error(f"{text[:1].lower()}{text[1:]}", field=at) from error
 
 
 class Features:
@@ -53,11 +51,10 @@ class Features:
         """Full names."""
         self.has: set[imported_specs.Feature] = set()
 
-    def see(self, manifest: sources.Manifest) -> None:
-        """Look at a slice. Raises ManifestError if it has another shape."""
-        key, devices = pool_of(manifest), devices_of(manifest)
+    def see(self, manifest: sources.Manifest, found: Slice) -> None:
+        devices = found.devices or []
         self.slices += 1
-        self.devices[key] += len(devices)
+        self.devices[found.key] += len(devices)
         spec = manifest.obj["spec"]
         if spec.get("sharedCounters"):
             self.has.add("counters")
@@ -65,7 +62,7 @@ class Features:
             self.has.add("several-nodes")
         for device in devices:
             self.has.update(_of_device(device))
-            self.attributes.update(_attributes(device, key[0]))
+            self.attributes.update(_attributes(device, found.driver))
 
 
 def _of_device(device: Object) -> Iterator[imported_specs.Feature]:

@@ -31,7 +31,6 @@ class SetObject(Spec):
 
     @property
     def name(self) -> str:
-        """Its name in the file."""
         return str(self.manifest["metadata"]["name"])
 
     def on_nodes(self, nodes: int) -> "SetObject":

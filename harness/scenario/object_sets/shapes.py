@@ -109,7 +109,6 @@ class ClaimSpec(Part, frozen=True):
 
     @property
     def alternatives(self) -> Iterator[Alternative]:
-        """The ways to satisfy each of its requests."""
         for request in self.devices.requests:
             yield from request.first_available or filter(None, [request.exactly])
 

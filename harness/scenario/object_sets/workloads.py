@@ -36,7 +36,6 @@ class Workload:
 
     @property
     def entries(self) -> list[shapes.Entry]:
-        """The entries of its pods' `resourceClaims`."""
         return self.shape.spec.resource_claims or []
 
 

@@ -47,7 +47,7 @@ def test_gates_that_are_off_by_default_are_switched_on(
 def test_rules_are_served_by_the_versions_that_have_them() -> None:
     served = switches(scenario("taints-come-and-go"), (1, 36)).served
     assert served == ["resource.k8s.io/v1beta2"]
-    with pytest.raises(errors.UsageError, match=r"expected Kubernetes 1\.36 or newer .* got 1\.34"):
+    with pytest.raises(errors.UsageError, match=r"a Kubernetes of 1\.36 or newer .* got 1\.34"):
         switches(scenario("taints-come-and-go"), (1, 34))
 
 

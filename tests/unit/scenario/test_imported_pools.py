@@ -90,9 +90,9 @@ def test_files_are_looked_for_beside_the_scenario_and_those_of_overrides_here(
         (NODE, r"0\.yaml: expected ResourceSlices in pools\.from, got none"),
         (SLICE + NODE.replace("n1", "n2"), r"\(line 1\): ResourceSlice s: spec\.nodeName: .*'n1'"),
         (f"{SLICE}---\n{SLICE}", "document 2 .*: expected each ResourceSlice once, it stands in"),
-        (SLICE.replace("driver: d.x, ", ""), r"spec\.driver: expected a name, got none"),
-        (SLICE.replace("pool:", "x:"), r"spec\.pool: expected a mapping, got none"),
-        (SLICE.replace("}}", "}, devices: [5]}"), r"spec\.devices\[0\]: expected a mapping"),
+        (SLICE.replace("driver: d.x, ", ""), r"spec: object missing required field `driver`"),
+        (SLICE.replace("pool:", "x:"), r"spec: object missing required field `pool`"),
+        (SLICE.replace("}}", "}, devices: [5]}"), r"spec\.devices\[0\]: expected `object`"),
         (SLICE + NODE.replace("name: n1", "generateName: n"), "Node n: metadata.name: expected a"),
         (
             SLICE + NODE.replace("zone: a", "zone: 1"),
