@@ -21,7 +21,9 @@ CHARGED = "kubernetes#140729: in 1.36.2 admin access takes counters"
 NOT_READY = "kubernetes#141829: in 1.36.2 a pool that is not ready ends an attempt for all devices"
 GONE = "kubernetes#140802: in 1.36.2 a device in use that left its slices takes no counters"
 IN_PART = "kubernetes#140769: in 1.36.2 all devices are those with capacity left"
-SELECTORS = "our scheduler refuses selectors with `find`, `indexOf` of a list, addresses and formats"
+SELECTORS = (
+    "our scheduler refuses selectors with `find`, `indexOf` of a list, addresses and formats"
+)
 SUBSTRING = "Google's implementation in C++ fails where a substring ends at the end of such a text"
 INTEGERS = "kubernetes#140160: 1.36.2 counts the steps of a range in integers"
 
