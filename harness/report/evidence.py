@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import functools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,7 +14,7 @@ from harness.checks.holds import hold_history
 from harness.checks.witness import audit_history, program_reads
 from harness.history import histories, records
 from harness.report import hold_tables
-from harness.report.replay import watch_positions
+from harness.report.replay import watches
 
 FENCED, READ, POSTPONED = "remedy.fenced", "remedy.read", "remedy.postponed"
 _Spans = Sequence[tuple[int, int]]
@@ -91,7 +92,7 @@ GATHER_STEPS = frozenset(
 """Steps in which the scheduler collects the devices that are allocated or in flight."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class Evidence:
     """Everything a report shows."""
 
@@ -111,7 +112,7 @@ class Evidence:
     """None if no remedy was switched on."""
     missing: list[str]
     """One sentence for each file of steps that could not be read."""
-    received: dict[str, watch_positions.Received]
+    received: dict[str, watches.Received]
     """Process -> the events of claims that it received; empty without double allocations."""
     authors: Mapping[int, audit_history.Author]
     """Version -> who wrote it, according to the audit log."""
@@ -122,7 +123,7 @@ class Evidence:
         """The double allocations listed in full."""
         return verdicts.double_allocations(self.judgement.checks)
 
-    @property
+    @functools.cached_property
     def names(self) -> dict[str, str]:
         """uid -> name of each claim and pod that was observed."""
         lives = {**self.folded.claims, **self.folded.pods}
@@ -206,12 +207,12 @@ class _StepSorter:
         self.counts: collections.Counter[str] = collections.Counter()
         self.waits: list[tuple[int, int]] = []
         """Begin and end of each wait of a remedy, in nanoseconds; it reports it at its end."""
-        self.received: dict[str, watch_positions.Received] = {}
+        self.received: dict[str, watches.Received] = {}
 
     def sort(self, process: str, steps: Iterable[records.Body]) -> None:
         """Assign the steps of one process."""
         self._gathers[process] = []
-        received = watch_positions.Received()
+        received = watches.Received()
         if self._violations:
             self.received[process] = received
         for step in steps:

@@ -30,7 +30,7 @@ from harness.report.causes import (
     strips,
 )
 from harness.report.explanations import texts
-from harness.report.replay import race_events, replays, status_writes, watch_positions
+from harness.report.replay import race_events, replays, watches
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -276,17 +276,11 @@ class _Races:
     """The records of the first double allocations, from which their moments are told."""
 
     def __init__(self, source: evidence.Evidence, writes: deciding_writes.DecidingWrites) -> None:
-        found = source.double_allocations
-        self.names = source.names if found else {}
-        self._replayed = found[: replays.REPLAYS_MAX]
         self._source, self._writes = source, writes
-        self._calls = status_writes.read(source.history, self._replayed)
-        sent = watch_positions.sent_to(source.reads, self._replayed)
-        self._positions = watch_positions.WatchPositions(
-            {**source.received, **sent}, source.faults.applications
-        )
-        self._script = script_items.steps(source.history) if found else []
-        self._holds = list(_holds(source.history)) if found else []
+        self._replayed = source.double_allocations[: replays.REPLAYS_MAX]
+        self._calls = race_events.calls_of(source.history, self._replayed)
+        sent = watches.sent_to(source.reads, self._replayed)
+        self._watches = watches.Watches({**source.received, **sent}, source.faults.applications)
 
     def card(
         self,
@@ -296,10 +290,11 @@ class _Races:
         logs: log_causes.LogCauses,
     ) -> Card:
         """Return the card of a double allocation: a commit has one time in all of its parts."""
-        race = self._race(violation, steps)
+        source, writes = self._source, self._writes
+        race = race_events.Race(source, violation, steps, writes, self._calls, self._watches)
         times = race_events.commit_times(race)
-        race = dataclasses.replace(race, violation=race_events.at_commits(violation, times))
-        strip = strips.strip(race.violation, steps, self.names)
+        race = race._replace(violation=race_events.at_commits(violation, times))
+        strip = strips.strip(race.violation, steps, source.names)
         is_replayed, has_steps = violation in self._replayed, explaining.are_of_scheduler(steps)
         return Card(
             anchor,
@@ -307,30 +302,11 @@ class _Races:
             strip,
             [
                 dataclasses.replace(item, ts_ns=times.get(item.resource_version, item.ts_ns))
-                for item in self._writes.of(violation)
+                for item in writes.of(violation)
             ],
             replays.replay(race, zero_ns=strip.zero_ns) if is_replayed else None,
             None if has_steps else logs.of(violation),
-            "" if has_steps else server_reads.explain(violation, self._source.reads),
-        )
-
-    def _race(
-        self, violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
-    ) -> race_events.Race:
-        source = self._source
-        journal = source.history.processes
-        return race_events.Race(
-            violation=violation,
-            steps=steps,
-            writes=self._writes,
-            calls=self._calls,
-            positions=self._positions,
-            processes=journal.records if journal else (),
-            script=self._script,
-            holds=self._holds,
-            authors=source.authors,
-            reads=source.reads,
-            names=self.names,
+            "" if has_steps else server_reads.explain(violation, source.reads),
         )
 
 
@@ -346,13 +322,6 @@ def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, st
     played = script_items.steps(history)
     for step in played:
         yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
-
-
-def _holds(history: histories.History) -> Iterator[records.ThreadHold]:
-    """Yield the threads that were held in tries of orders that have found something."""
-    for tried in history.orders() or ():
-        if isinstance(tried, records.OrderTried) and tried.found:
-            yield from tried.holds
 
 
 def commands(source: evidence.Evidence) -> list[str]:

@@ -4,26 +4,28 @@ A commit counts from the first time at which any record shows it, which may be b
 saw it; commits of lower versions are never later. Times of several machines are not compared.
 """
 
-import dataclasses
+import collections
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from harness.checks import verdicts
-from harness.checks.witness import audit_history, program_reads
-from harness.history import records
+from harness.checks.certificate import script_items
+from harness.history import histories, records
 from harness.model import thread_places
+from harness.report import evidence
 from harness.report.causes import deciding_writes, explaining, step_sentences
-from harness.report.replay import race_states, status_writes, watch_positions
+from harness.report.replay import race_states, watches
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
-Change = Callable[[race_states.State], None]
+Change = Callable[[race_states.State], object]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened."""
 
     ts_ns: int
@@ -39,51 +41,78 @@ class Event:
 _STEP, _COMMIT, _FAULT, _ANSWER = range(4)
 _AGENT_MAX = 60
 """Characters of the name of a program."""
+_VERSION_MAX = 18
+"""Digits of a version."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Race:
+class Call(NamedTuple):
+    """A write of the status of a claim by a scheduler."""
+
+    process: str
+    sent: records.Invocation
+    end: records.Completion | None
+    """None: no end of the call is recorded."""
+
+    @property
+    def version(self) -> int:
+        """The version that it made, according to its answer; 0: not known."""
+        text = self.end.resource_version if self.end else ""
+        return int(text) if text.isdecimal() and len(text) <= _VERSION_MAX else 0
+
+
+Calls = Mapping[tuple[str, str], Sequence[Call]]
+"""Namespace and name of a claim -> the writes of its status."""
+
+
+def calls_of(history: histories.History, found: Iterable[verdicts.DoubleAllocation]) -> Calls:
+    """Return the writes of the claims of double allocations, from the schedulers' journals."""
+    wanted = {(item.namespace, item.name) for one in found for item in one.holders}
+    calls: dict[tuple[str, str], list[Call]] = collections.defaultdict(list)
+    for process in filter(watches.is_scheduler, history.expected_writes() if wanted else ()):
+        sent: dict[int, records.Invocation] = {}
+        for item in history.operations(process) or ():
+            if isinstance(item, records.Invocation) and item.resource == "resourceclaims/status":
+                if (item.namespace, item.name) in wanted:
+                    sent[item.op] = item
+            elif isinstance(item, records.Completion) and item.op in sent:
+                call = sent.pop(item.op)
+                calls[call.namespace, call.name].append(Call(process, call, item))
+        for call in sent.values():
+            calls[call.namespace, call.name].append(Call(process, call, None))
+    return calls
+
+
+class Race(NamedTuple):
     """The records of one double allocation."""
 
+    source: evidence.Evidence
     violation: verdicts.DoubleAllocation
     steps: Sequence[records.Step]
     writes: deciding_writes.DecidingWrites
-    calls: status_writes.Writes
-    positions: watch_positions.WatchPositions
-    processes: Sequence[records.Body]
-    """The starts, ends and pauses of processes."""
-    script: Sequence[records.ScriptStep]
-    holds: Sequence[records.ThreadHold]
-    """The threads that a search of orders has held in its try."""
-    authors: Mapping[int, audit_history.Author]
-    """Version -> who wrote it, according to the audit log; empty: there is none."""
-    reads: program_reads.ProgramReads
-    names: Mapping[str, str]
-    """Names of pods and other claims by uid."""
+    calls: Calls
+    watches: watches.Watches
 
     @property
-    def letters(self) -> dict[str, str]:
-        """uid of a claim -> its letter."""
-        return {item.uid: name for item, name in zip(self.violation.holders, "AB", strict=True)}
+    def claims(self) -> Iterator[tuple[verdicts.Holder, str]]:
+        """Both claims with their letters."""
+        return zip(self.violation.holders, "AB", strict=True)
 
-    def calls_of(self, holder: verdicts.Holder) -> Sequence[status_writes.StatusWrite]:
+    def calls_of(self, holder: verdicts.Holder) -> Sequence[Call]:
         """Return the status writes of the claim of a holder."""
         return self.calls.get((holder.namespace, holder.name), ())
 
 
 def events(race: Race) -> list[Event]:
     """Return all that is known to have happened to both claims and the device, in order."""
-    commits = list(_commits(race))
-    found = [*_placed(race, commits), *_steps(race), *_calls(race), *_arrivals(race)]
-    found += [*_faults(race), *_processes(race), *_script(race), *_holds(race)]
+    found = [*_placed(race), *_steps(race), *_calls(race), *_arrivals(race)]
+    found += [*_faults(race), *_processes(race), *_script(race), *_thread_holds(race)]
     return sorted(found, key=lambda event: (event.ts_ns, event.order))
 
 
 # ------------------------------------------------------------------------------------ commits
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Commit:
+class _Commit(NamedTuple):
     version: int
     seen_ns: int
     rank: int
@@ -92,7 +121,7 @@ class _Commit:
 
 
 def _commits(race: Race) -> Iterator[_Commit]:
-    for holder, letter in zip(race.violation.holders, "AB", strict=True):
+    for holder, letter in race.claims:
         yield from _of_claim(race, holder, letter)
         for pod in holder.pods:
             bound = race.writes.binding(holder.namespace, pod)
@@ -111,29 +140,18 @@ def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[_Com
             continue  # listed again
         said = list(race_states.differing(before, now, device)) or ["changes in another way"]
         held = before is not None and device in before.devices
-        is_decisive = held != (device in now.devices and not now.is_gone)
-        text = f"claim {letter} {' and '.join(said)}"
-        rank = 0 if is_decisive else 2
-        yield _Commit(now.version, version.ts_ns, rank, text, _storing(letter, now))
+        rank = 2 if held == (device in now.devices) else 0
+        change = functools.partial(race_states.State.store, letter=letter, now=now)
+        yield _Commit(
+            now.version, version.ts_ns, rank, f"claim {letter} {' and '.join(said)}", change
+        )
         before = now
-
-
-def _storing(letter: str, now: race_states.Stored) -> Change:
-    def change(state: race_states.State) -> None:
-        state.stored[letter] = now
-        state.newest = max(state.newest, now.version)
-
-    return change
 
 
 def commit_times(race: Race) -> dict[int, int]:
     """Return the versions of both claims, and of bindings, each with the time of its commit."""
-    return _times(race, list(_commits(race)))
-
-
-def _times(race: Race, commits: Sequence[_Commit]) -> dict[int, int]:
-    first = {item.version: item.seen_ns for item in commits}
-    for version, ts_ns in _proofs(race, first):
+    first = {item.version: item.seen_ns for item in _commits(race)}
+    for version, ts_ns in _proofs(race, set(first)):
         first[version] = min(ts_ns, first[version])
     versions = sorted(first, reverse=True)
     earliest = itertools.accumulate((first[version] for version in versions), min)
@@ -155,30 +173,28 @@ def at_commits(
     return msgspec.structs.replace(violation, holders=holders)
 
 
-def _placed(race: Race, commits: Sequence[_Commit]) -> list[Event]:
-    times, found = _times(race, commits), []
-    for item in sorted(commits, key=lambda item: item.version, reverse=True):
-        author = race.authors.get(item.version)
+def _placed(race: Race) -> list[Event]:
+    times, found = commit_times(race), []
+    for item in sorted(_commits(race), key=lambda item: item.version):
+        author = race.source.authors.get(item.version)
         by = f", written by {author.agent.partition(' ')[0][:_AGENT_MAX]}" if author else ""
         text = f"the API server stores version {item.version}: {item.text}{by}"
         found.append(Event(times[item.version], _COMMIT, item.rank, text, item.change))
-    return found[::-1]
+    return found
 
 
-def _proofs(race: Race, versions: Iterable[int]) -> Iterator[tuple[int, int]]:
+def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
     """Yield versions with times at which they had been stored."""
-    wanted = set(versions)
-    yield from race.positions.proofs(wanted)
-    written = race.reads.writes
+    yield from race.watches.proofs(wanted)
+    written = race.source.reads.writes
     yield from ((found, written[found].answered_ns) for found in wanted & written.keys())
     for step in race.steps:
         version = str(step.fields.get("version"))
         if step.name == _WRITTEN and version.isdecimal() and int(version) in wanted:
             yield int(version), step.ts_ns
-    for holder in race.violation.holders:
-        for write in race.calls_of(holder):
-            if write.version in wanted and write.answered_ns is not None:
-                yield write.version, write.answered_ns
+    for call in (call for holder in race.violation.holders for call in race.calls_of(holder)):
+        if call.version in wanted and call.end is not None:
+            yield call.version, call.end.ts_ns
     for effect in race.violation.faults:
         is_answer = fault_kinds.of(effect.kind).effect is Effect.LOST_ANSWER
         if is_answer and effect.resource_version in wanted:
@@ -192,14 +208,12 @@ _WRITTEN = "pre-bind.written"
 
 
 def _steps(race: Race) -> Iterator[Event]:
-    letters, device = race.letters, race.violation.device
-    names = {**race.names, **{uid: f"claim {letter}" for uid, letter in letters.items()}}
+    letters = {holder.uid: letter for holder, letter in race.claims}
+    names = race.source.names | {uid: f"claim {letter}" for uid, letter in letters.items()}
     for step in race.steps:
-        change = _stepping(step, letters, device)
-        is_told = step.name not in _SKIPPED and step_sentences.has_sentence(step.name, step.fields)
-        text = (
-            step_sentences.sentence(step.thread, step.name, step.fields, names) if is_told else ""
-        )
+        change, text = _stepping(step, letters, race.violation.device), ""
+        if step.name not in _SKIPPED and step_sentences.has_sentence(step.name, step.fields):
+            text = step_sentences.sentence(step.thread, step.name, step.fields, names)
         if text or change:
             rank = 1 if step.name.startswith(explaining.OF_SCHEDULER) else 3
             is_other = "claim" in step.fields and step.fields["claim"] not in letters
@@ -207,14 +221,10 @@ def _steps(race: Race) -> Iterator[Event]:
             yield Event(step.ts_ns, order, rank + 2 * is_other, text, change)
 
 
-def process_of(thread: str) -> str:
-    """Return the process of a thread; those of only one scheduler have no process in their name."""
-    return thread.rpartition("/")[0] or watch_positions.SCHEDULER
-
-
 def _stepping(step: records.Step, letters: Mapping[str, str], device: str) -> Change | None:
     """Return what a step changes in what the scheduler knows; None: nothing that is shown."""
-    process, letter = process_of(step.thread), letters.get(str(step.fields.get("claim")), "")
+    process = step.thread.rpartition("/")[0] or watches.SCHEDULER  # of only one: without a name
+    letter = letters.get(str(step.fields.get("claim")), "")
     is_device = step.fields.get("device") == device
     if step.name == "in-flight.added" and is_device and letter:
         return lambda state: state.planned.add((process, letter))
@@ -228,37 +238,36 @@ def _stepping(step: records.Step, letters: Mapping[str, str], device: str) -> Ch
 
 
 def _calls(race: Race) -> Iterator[Event]:
-    for holder, letter in zip(race.violation.holders, "AB", strict=True):
-        for write in race.calls_of(holder):
-            yield from _call(write, letter)
+    for holder, letter in race.claims:
+        for call in race.calls_of(holder):
+            yield from _call(call, letter)
 
 
-def _call(write: status_writes.StatusWrite, letter: str) -> Iterator[Event]:
-    key = write.process, letter
-    sender = step_sentences.who(f"{write.process}/{write.user}")
+def _call(call: Call, letter: str) -> Iterator[Event]:
+    key, end = (call.process, letter), call.end
+    sender = step_sentences.who(f"{call.process}/{call.sent.user}")
     text = f"{sender} sends the status of claim {letter}"
-    yield Event(write.sent_ns, _STEP, 1, text, lambda state: state.under_way.add(key))
-    if write.answered_ns is None:
+    yield Event(call.sent.ts_ns, _STEP, 1, text, lambda state: state.under_way.add(key))
+    if end is None:
         return
-    status = f" ({write.status})" if write.status else ""
-    ends = {
+    status = f" ({end.status})" if end.status else ""
+    text = {
         "ok": f"{sender} gets the answer that the status of claim {letter} is written",
         "fail": f"{sender} gets the answer that the status of claim {letter} is refused{status}",
-    }
-    unknown = f"{sender} gets no answer to the status of claim {letter}: it may be written or not"
-    text = ends.get(write.outcome, unknown)
-    rank = 2 if write.outcome == "ok" else 1
-    end: Change = lambda state: state.under_way.discard(key)  # noqa: E731 - as above
-    yield Event(write.answered_ns, _ANSWER, rank, text, end)
+    }.get(end.outcome) or (
+        f"{sender} gets no answer to the status of claim {letter}: it may be written or not"
+    )
+    rank = 2 if end.outcome == "ok" else 1
+    yield Event(end.ts_ns, _ANSWER, rank, text, lambda state: state.under_way.discard(key))
 
 
 def _arrivals(race: Race) -> Iterator[Event]:
     """Yield the receipts of the events of both allocations by the schedulers' watches."""
-    for holder, letter in zip(race.violation.holders, "AB", strict=True):
-        for process, ts_ns in race.positions.arrivals(holder.held_from_rv):
+    for holder, letter in race.claims:
+        for process, ts_ns in race.watches.arrivals(holder.held_from_rv):
             told = f"version {holder.held_from_rv} of claim {letter}"
             text = f"the watch of {process} delivers {told}"
-            if race.positions.are_sent:
+            if race.watches.are_sent:
                 text = f"{process} is sent {told}"
             yield Event(ts_ns, _ANSWER, 1, text)
 
@@ -276,74 +285,67 @@ def _faults(race: Race) -> Iterator[Event]:
             yield Event(effect.ended_ns, _ANSWER, 1, effect.text)
 
 
+_HELD_BACK = {
+    Effect.LATE_EVENT: "the event of version {version} of {name} is held back",
+    Effect.ENDED_WATCH: "events from version {version} on are held back",
+    Effect.LATE_WRITE: "the status write of {name} is held on its way to the API server",
+    Effect.LOST_ANSWER: "the answer to the status write of {name} is held back",
+}
+
+
 def _held(race: Race, effect: verdicts.FaultEffect) -> str:
     """Return what a fault holds back; empty: nothing, or for ever."""
     _, _, name = effect.object.rpartition("/")
-    letter = next(
-        (a for a, b in zip("AB", race.violation.holders, strict=True) if b.name == name), ""
-    )
+    letter = next((letter for holder, letter in race.claims if holder.name == name), "")
     named = f"claim {letter}" if letter else effect.object
-    match fault_kinds.of(effect.kind).effect:
-        case Effect.LATE_EVENT:
-            return f"the event of version {effect.resource_version} of {named} is held back"
-        case Effect.ENDED_WATCH:
-            return f"events from version {effect.resource_version} on are held back"
-        case Effect.LATE_WRITE:
-            return f"the status write of {named} is held on its way to the API server"
-        case Effect.LOST_ANSWER:
-            return f"the answer to the status write of {named} is held back"
-    return ""
+    text = _HELD_BACK.get(fault_kinds.of(effect.kind).effect, "")
+    return text.format(version=effect.resource_version, name=named)
 
 
-def _processes(race: Race) -> Iterator[Event]:
-    for item in race.processes:
-        if isinstance(item, _PROCESS) and watch_positions.is_scheduler(item.process):
-            yield _process(item)
-
-
-_PROCESS = (
-    records.ProcessStarted,
-    records.ProcessEnded,
-    records.ProcessPaused,
-    records.ProcessResumed,
+_Process = (
+    records.ProcessStarted | records.ProcessPaused | records.ProcessResumed | records.ProcessEnded
 )
 
 
-def _process(
-    item: records.ProcessStarted
-    | records.ProcessEnded
-    | records.ProcessPaused
-    | records.ProcessResumed,
-) -> Event:
-    name, change = item.process, None
+def _processes(race: Race) -> Iterator[Event]:
+    journal = race.source.history.processes
+    for item in journal.records if journal else ():
+        if isinstance(item, _Process) and watches.is_scheduler(item.process):
+            change, text = None, _process(item)
+            if isinstance(item, records.ProcessEnded):
+                change = functools.partial(race_states.State.end, process=item.process)
+            if text:
+                yield Event(item.ts_ns, _FAULT, 1, f"{item.process} {text}", change)
+
+
+def _process(item: _Process) -> str:
+    """Return what happens to a process; empty: it ends as planned."""
     match item:
         case records.ProcessStarted():
-            text = f"{name} starts"
+            return "starts"
         case records.ProcessPaused():
-            text = f"{name} is paused ({item.fault})"
+            return f"is paused ({item.fault})"
         case records.ProcessResumed():
-            text = f"{name} goes on"
-        case records.ProcessEnded():
-            why = item.fault or "its lease is lost" * item.lease_lost
-            text = f"{name} ends{f' ({why})' if why else ''}" if why or not item.expected else ""
-            change = _ending(name) if text else None
-    return Event(item.ts_ns, _FAULT, 1, text, change)
-
-
-def _ending(process: str) -> Change:
-    return lambda state: state.end(process)
+            return "goes on"
+    why = item.fault or "its lease is lost" * item.lease_lost
+    return f"ends ({why})" if why else "ends" * (not item.expected)
 
 
 def _script(race: Race) -> Iterator[Event]:
-    for step in race.script:
+    for step in script_items.steps(race.source.history):
         if not step.late:
             where = step.seen.partition(";")[0] if step.seen.startswith("goroutine") else ""
             text = f"step {step.step} of the script: {step.text}" + f" ({where})" * bool(where)
             yield Event(step.ended_ns, _ANSWER, 2, text)
 
 
-def _holds(race: Race) -> Iterator[Event]:
-    for hold in race.holds:
-        who = f"goroutine {hold.goroutine} at the {thread_places.shortened(hold.place)}"
-        yield Event(hold.begun_ns, _STEP, 1, f"{who} is held; it is in {' < '.join(hold.stack)}")
-        yield Event(hold.ended_ns, _ANSWER, 1, f"{who} goes on")
+def _thread_holds(race: Race) -> Iterator[Event]:
+    """Yield the threads that were held in tries of orders that have found something."""
+    for tried in race.source.history.orders() or ():
+        if not isinstance(tried, records.OrderTried) or not tried.found:
+            continue
+        for hold in tried.holds:
+            who = f"goroutine {hold.goroutine} at the {thread_places.shortened(hold.place)}"
+            text = f"{who} is held; it is in {' < '.join(hold.stack)}"
+            yield Event(hold.begun_ns, _STEP, 1, text)
+            yield Event(hold.ended_ns, _ANSWER, 1, f"{who} goes on")

@@ -1,7 +1,7 @@
 """The replay of a double allocation: its moments in order, through which the page steps."""
 
-import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from harness.checks import verdicts
 from harness.report.replay import race_events, race_states
@@ -19,18 +19,16 @@ _EARLIER_NS = 10_000_000_000
 """Events earlier than this before the first one are left out."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of the state, which has changed."""
 
     title: str
     text: str
-    kind: str
+    kind: str = ""
     """`no`: it is what makes the race; empty otherwise."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """Something that happened, and the state after it."""
 
     ms: str
@@ -40,8 +38,7 @@ class Moment:
     """The parts of the state that were different in the moment before; of the first one, all."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(NamedTuple):
     """The moments of a double allocation."""
 
     moments: Sequence[Moment]
@@ -52,10 +49,6 @@ class Replay:
     """The parts of the state that no record shows, as a sentence; empty: there are none."""
 
 
-_Part = tuple[str, Callable[[race_states.State, int], race_states.Cell]]
-"""The title, and the cell of a state at a time."""
-
-
 def replay(race: race_events.Race, *, zero_ns: int) -> Replay | None:
     """Return the moments of a race; None if the versions of its claims are not known."""
     events = race_events.events(race)
@@ -64,21 +57,12 @@ def replay(race: race_events.Race, *, zero_ns: int) -> Replay | None:
         return None
     shown, left_out = _chosen(race, events)
     moments = list(_moments(race, events, shown, zero_ns))
-    return Replay(
-        moments=moments,
-        left_out=left_out,
-        start=_start(moments),
-        unknown=_unknown(race),
-    )
-
-
-def _start(moments: Sequence[Moment]) -> int:
     both = (
         number
         for number, moment in enumerate(moments, start=1)
         if any(part.title == _HELD and part.kind for part in moment.parts)
     )
-    return next(both, 1)
+    return Replay(moments, left_out, next(both, 1), _unknown(race))
 
 
 def _chosen(race: race_events.Race, events: Sequence[race_events.Event]) -> tuple[set[int], int]:
@@ -118,23 +102,56 @@ def _plan_ns(race: race_events.Race, holder: verdicts.Holder) -> int:
         and step.fields.get("device") == race.violation.device
         and step.ts_ns <= until
     ]
-    sent = [item.sent_ns for item in race.calls_of(holder) if item.sent_ns <= until]
+    sent = [item.sent.ts_ns for item in race.calls_of(holder) if item.sent.ts_ns <= until]
     return min([until, *planned[-1:], *sent[-1:]])
 
 
-def _parts(race: race_events.Race) -> Iterator[_Part]:
+def _moments(
+    race: race_events.Race, events: Sequence[race_events.Event], shown: set[int], zero_ns: int
+) -> Iterator[Moment]:
+    state, before = race_states.State(race.violation.device), list[Part]()
+    for index, event in enumerate(events):
+        if event.change is not None:
+            event.change(state)
+        if index not in shown:
+            continue
+        stored = race.writes.newest(event.ts_ns), race.watches.newest(event.ts_ns)
+        state.newest = max(state.newest, *stored)
+        now = list(_parts(race, state, event.ts_ns))
+        text = event.text if len(event.text) <= TEXT_MAX else f"{event.text[: TEXT_MAX - 1]}…"
+        changed = [part for part in now if part not in before]
+        yield Moment(f"{(event.ts_ns - zero_ns) / 1e6:+,.3f}", text, changed)
+        before = now
+
+
+def _parts(race: race_events.Race, state: race_states.State, ts_ns: int) -> Iterator[Part]:
     """Yield the parts of the state; what no record shows is left out."""
-    yield "claim A, as stored", lambda state, _: state.claim("A")
-    yield "claim B, as stored", lambda state, _: state.claim("B")
-    yield _HELD, lambda state, _: state.device()
+    yield Part("claim A, as stored", state.claim("A"))
+    yield Part("claim B, as stored", state.claim("B"))
+    held = state.holders()
+    yield Part(_HELD, race_states.claims(held) or "no claim", "no" if len(held) > 1 else "")
     if _has_books(race):
-        yield "planned, in flight", lambda state, _: state.in_flight()
-        yield "in the scheduler's allocated devices", lambda state, _: state.allocated()
+        yield Part("planned, in flight", race_states.by_process(state.planned) or "no claim")
+        yield Part("in the scheduler's allocated devices", state.allocated())
     if _has_calls(race):
-        yield "status write without an answer", lambda state, _: state.writes()
-    if race.positions.processes:
-        title = "claims, as sent to it" if race.positions.are_sent else "watch of claims"
-        yield title, lambda state, ts_ns: state.watch(race.positions, ts_ns)
+        under_way = race_states.by_process(state.under_way)
+        yield Part("status write without an answer", under_way or "none")
+    if race.watches.processes:
+        yield _watch(race, state, ts_ns)
+
+
+def _watch(race: race_events.Race, state: race_states.State, ts_ns: int) -> Part:
+    """Return how far the watches of the schedulers were; marked if one lacks what counts."""
+    running = [name for name in race.watches.processes if name not in state.ended]
+    texts, kind = [], ""
+    for name in running:
+        position = race.watches.at(name, ts_ns)
+        text = position.words(state.newest)
+        if "A" in state.holders() and position.lacks(race.violation.holders[0].held_from_rv):
+            text, kind = f"{text}: not the allocation of claim A", "no"
+        texts.append(f"{name}: {text}" if len(running) > 1 else text)
+    title = "claims, as sent to it" if race.watches.are_sent else "watch of claims"
+    return Part(title, "; ".join(texts) or "no scheduler watches", kind)
 
 
 def _has_books(race: race_events.Race) -> bool:
@@ -146,43 +163,11 @@ def _has_calls(race: race_events.Race) -> bool:
 
 
 def _unknown(race: race_events.Race) -> str:
-    missing = []
-    if not _has_books(race):
-        missing.append("what the scheduler had planned")
-    if not _has_calls(race):
-        missing.append("when it sent its writes")
-    if not race.positions.processes:
-        missing.append("how far its watch was")
-    if not race.authors:
-        missing.append("who made each write (there is no audit log)")
+    parts = {
+        "what the scheduler had planned": _has_books(race),
+        "when it sent its writes": _has_calls(race),
+        "how far its watch was": race.watches.processes,
+        "who made each write (there is no audit log)": race.source.authors,
+    }
+    missing = [text for text, known in parts.items() if not known]
     return f"Not recorded in this run: {', '.join(missing)}." if missing else ""
-
-
-def _moments(
-    race: race_events.Race,
-    events: Sequence[race_events.Event],
-    shown: set[int],
-    zero_ns: int,
-) -> Iterator[Moment]:
-    state = race_states.State(race.violation)
-    columns, before = list(_parts(race)), dict[str, race_states.Cell]()
-    for index, event in enumerate(events):
-        if event.change is not None:
-            event.change(state)
-        if index not in shown:
-            continue
-        stored = race.writes.newest(event.ts_ns), race.positions.newest(event.ts_ns)
-        state.newest = max(state.newest, *stored)
-        now = {title: cell(state, event.ts_ns) for title, cell in columns}
-        changed = [
-            Part(title, cell.text, cell.kind)
-            for title, cell in now.items()
-            if before.get(title) != cell
-        ]
-        before = now
-        ms = f"{(event.ts_ns - zero_ns) / 1e6:+,.3f}"
-        yield Moment(ms, _cut(event.text), changed)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…"

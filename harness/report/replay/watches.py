@@ -11,6 +11,7 @@ import bisect
 import collections
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from harness.scenario.fault_kinds.fault import Effect
 
 SCHEDULER = "scheduler"
 """Name of the first scheduler, and prefix of the names of others."""
+_RECEIVED, _LISTED = "informer.event.received", "informer.listed"
+_INFORMER = "informer-resourceclaims"
+_NEVER = 2**62
 
 
 def is_scheduler(process: str) -> bool:
@@ -31,16 +35,30 @@ def is_scheduler(process: str) -> bool:
     return process.startswith(SCHEDULER)
 
 
-_RECEIVED, _LISTED = "informer.event.received", "informer.listed"
-_INFORMER = "informer-resourceclaims"
+class Position(NamedTuple):
+    """How far a watch was: it had `seen` a version at least, and none from `below` on."""
+
+    seen: int | None = None
+    below: int | None = None
+
+    def lacks(self, version: int) -> bool:
+        """Return whether a version had surely not been received."""
+        return self.below is not None and version >= self.below
+
+    def words(self, newest: int) -> str:
+        """Return the position beside the newest version that the API server had."""
+        if self.seen is not None and self.below == self.seen + 1:
+            return f"up to version {self.seen} of {newest}"
+        if self.below is not None:
+            return f"before version {self.below} of {newest}"
+        return "not recorded" if self.seen is None else f"at least version {self.seen} of {newest}"
 
 
 class Received:
     """The events of claims that one process has received, in order; 0 stands for a list."""
 
     def __init__(self) -> None:
-        self._times = array.array("q")
-        self._newest = array.array("q")
+        self._times, self._newest = array.array("q"), array.array("q")
         self._first: dict[int, int] = {}
 
     def add(self, step: records.Step) -> None:
@@ -57,10 +75,11 @@ class Received:
     def __bool__(self) -> bool:
         return bool(self._times)
 
-    def at(self, ts_ns: int) -> int | None:
-        """Return the newest version that had been received; None: it is not known."""
+    def at(self, ts_ns: int) -> Position:
+        """Return how far the watch was at a time."""
         count = bisect.bisect_right(self._times, ts_ns)
-        return (self._newest[count - 1] or None) if count else None
+        newest = self._newest[count - 1] if count else 0
+        return Position(newest, newest + 1) if newest else Position()
 
     def time_of(self, version: int) -> int | None:
         """Return when a version was received first; None: never."""
@@ -84,9 +103,9 @@ class SentTo(Received):
 
 def sent_to(
     reads: program_reads.ProgramReads, found: Iterable[verdicts.DoubleAllocation]
-) -> dict[str, SentTo]:
+) -> dict[str, Received]:
     """Return what the programs that have written the allocations were sent, by their processes."""
-    sent = {}
+    sent: dict[str, Received] = {}
     for holder in (holder for violation in found for holder in violation.holders):
         if write := reads.writes.get(holder.held_from_rv):
             process = api_calls.client_of(write.program[2]) or SCHEDULER
@@ -95,117 +114,82 @@ def sent_to(
     return sent
 
 
-class Position:
-    """How far a watch was: it had `seen` a version at least, and none from `below` on."""
-
-    __slots__ = ("below", "seen")
-
-    def __init__(self, seen: int | None, below: int | None) -> None:
-        self.seen, self.below = seen, below
-
-    def lacks(self, version: int) -> bool:
-        """Return whether a version had surely not been received."""
-        return self.below is not None and version >= self.below
-
-    def words(self, newest: int) -> str:
-        """Return the position beside the newest version that the API server had."""
-        if self.seen is not None and self.below == self.seen + 1:
-            return f"up to version {self.seen} of {newest}"
-        if self.below is not None:
-            return f"before version {self.below} of {newest}"
-        return "not recorded" if self.seen is None else f"at least version {self.seen} of {newest}"
-
-
-UNKNOWN = Position(None, None)
-
-
-class HeldEvents:
+class _HeldEvents:
     """The events of claims that faults held back from one client."""
 
     def __init__(self, items: Sequence[records.FaultApplied], ends: Sequence[int]) -> None:
         """`ends` are the times at which the watches of the client ended."""
+        ended = [_NEVER if item.ended_ns is None else item.ended_ns for item in items]
         self.versions = np.array([item.resource_version for item in items], np.int64)
         self.begun = np.array([item.begun_ns for item in items], np.int64)
-        ended = [_NEVER if item.ended_ns is None else item.ended_ns for item in items]
         self._ended = np.array(ended, np.int64)
         edges = np.array([*sorted(ends), _NEVER], np.int64)
         self._broken = edges[np.searchsorted(edges[:-1], self.begun)]
         """When the watch of each event ended, after which another one may have shown it."""
 
     def at(self, ts_ns: int) -> Position:
-        """Return how far the watch was at a time."""
         over = self._ended <= ts_ns
         sent = self.versions[over & (self._broken > self._ended)]
-        held = (self.begun <= ts_ns) & ~over & (self._broken > ts_ns)
-        waiting = self.versions[held]
+        waiting = self.versions[(self.begun <= ts_ns) & ~over & (self._broken > ts_ns)]
         return Position(
             int(sent.max()) if sent.size else None, int(waiting.min()) if waiting.size else None
         )
 
 
-_NEVER = 2**62
-
-
-class WatchPositions:
+class Watches:
     """The watches of all schedulers of a run."""
 
     def __init__(
         self, received: Mapping[str, Received], applications: Iterable[records.FaultApplied]
     ) -> None:
         self._received = {
-            process: found for process, found in received.items() if found and is_scheduler(process)
+            name: found for name, found in received.items() if found and is_scheduler(name)
         }
-        held: dict[str, list[records.FaultApplied]] = collections.defaultdict(list)
-        ends: dict[str, list[int]] = collections.defaultdict(list)
-        """Client -> the times at which faults ended its watch; empty: those of all clients."""
-        for item in applications:
-            effect = fault_kinds.of(item.kind).effect
-            if effect is Effect.API_SERVER:
-                ends[""].append(item.begun_ns)
-            if item.resource != hold_history.CLAIMS or not is_scheduler(item.client):
-                continue
-            if item.event_type and effect in (Effect.LATE_EVENT, Effect.ENDED_WATCH):
-                held[item.client].append(item)
-            if effect is Effect.ENDED_WATCH:
-                ends[item.client].append(item.begun_ns if item.ended_ns is None else item.ended_ns)
-        self._held = {
-            client: HeldEvents(items, [*ends[client], *ends[""]]) for client, items in held.items()
-        }
-
-    @property
-    def are_sent(self) -> bool:
-        """True if they are versions that were sent, which may be received later."""
-        return any(isinstance(item, SentTo) for item in self._received.values())
-
-    @property
-    def processes(self) -> list[str]:
+        self._held = _held_events(applications)
+        self.processes = sorted({*self._received, *self._held})
         """The schedulers of which anything is known."""
-        return sorted({*self._received, *self._held})
+        self.are_sent = any(isinstance(item, SentTo) for item in self._received.values())
+        """They are versions that were sent, which may be received later."""
 
     def at(self, process: str, ts_ns: int) -> Position:
         """Return how far the watch of a process was at a time."""
-        if process in self._received:
-            seen = self._received[process].at(ts_ns)
-            return UNKNOWN if seen is None else Position(seen, seen + 1)
-        return self._held[process].at(ts_ns) if process in self._held else UNKNOWN
+        found = self._received.get(process) or self._held.get(process)
+        return found.at(ts_ns) if found else Position()
 
     def newest(self, ts_ns: int) -> int:
         """Return the newest version that any watch had delivered; 0: none is known."""
-        seen = [self.at(process, ts_ns).seen for process in self.processes]
-        return max(filter(None, seen), default=0)
+        return max((self.at(process, ts_ns).seen or 0 for process in self.processes), default=0)
 
     def arrivals(self, version: int) -> Iterator[tuple[str, int]]:
         """Yield each process that is known to have received a version, and when."""
         for process, received in self._received.items():
-            ts_ns = received.time_of(version)
-            if ts_ns is not None:
+            if (ts_ns := received.time_of(version)) is not None:
                 yield process, ts_ns
 
-    def proofs(self, versions: Iterable[int]) -> Iterator[tuple[int, int]]:
+    def proofs(self, wanted: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Yield versions with times at which they had been stored, as the schedulers show."""
-        wanted = set(versions)
-        for version in wanted:
+        versions = set(wanted)
+        for version in versions:
             yield from ((version, ts_ns) for _, ts_ns in self.arrivals(version))
         for held in self._held.values():
             pairs = zip(held.versions.tolist(), held.begun.tolist(), strict=True)
-            yield from (pair for pair in pairs if pair[0] in wanted)
+            yield from (pair for pair in pairs if pair[0] in versions)
+
+
+def _held_events(applications: Iterable[records.FaultApplied]) -> dict[str, _HeldEvents]:
+    held: dict[str, list[records.FaultApplied]] = collections.defaultdict(list)
+    ends: dict[str, list[int]] = collections.defaultdict(list)
+    """Client -> the times at which faults ended its watch; empty: those of all clients."""
+    for item in applications:
+        effect = fault_kinds.of(item.kind).effect
+        if effect is Effect.API_SERVER:
+            ends[""].append(item.begun_ns)
+        if item.resource != hold_history.CLAIMS or not is_scheduler(item.client):
+            continue
+        if item.event_type and effect in (Effect.LATE_EVENT, Effect.ENDED_WATCH):
+            held[item.client].append(item)
+        if effect is Effect.ENDED_WATCH:
+            ends[item.client].append(item.begun_ns if item.ended_ns is None else item.ended_ns)
+    return {
+        client: _HeldEvents(items, [*ends[client], *ends[""]]) for client, items in held.items()
+    }
