@@ -1,13 +1,11 @@
 """Checks an expression as upstream does before it is stored or evaluated, with its messages."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from harness.cel import declarations, rewriting, syntax_trees
 from harness.cel.syntax_trees import Node
 
-Literals = Mapping[str, Callable[[str], bool]]
-"""A function for each name: says whether a literal is a valid argument of it."""
 _DEVICE = "map(string, dyn)"
 _CODE = re.compile(r"^INVALID_ARGUMENT: (.*) \[INVALID_ARGUMENT\]$", re.DOTALL)
 _TIMES = re.compile(r"\b(?:duration|timestamp)\b")
@@ -17,7 +15,7 @@ class CompileError(Exception):
     """An expression that does not compile; the message is upstream's."""
 
 
-def checked(text: str, *, with_lists: bool, literals: Literals) -> Node:
+def checked(text: str, *, with_lists: bool) -> Node:
     """Return the checked tree of an expression; raises CompileError.
 
     `with_lists` says whether attributes of devices can be lists.
@@ -31,7 +29,7 @@ def checked(text: str, *, with_lists: bool, literals: Literals) -> Node:
         root = syntax_trees.decode(expression.serialize())
     except RecursionError:
         raise CompileError("compilation failed: nested too deeply") from None
-    problems = [_shown(source, offset, words) for offset, words in _problems(root, literals)]
+    problems = [_shown(source, offset, words) for offset, words in _problems(root)]
     if problems:
         raise CompileError("compilation failed: " + "\n".join(problems))
     if root.type not in ("bool", "dyn"):
@@ -56,7 +54,7 @@ def _shown(source: str, offset: int, words: str) -> str:
     )
 
 
-def _problems(root: Node, literals: Literals) -> Iterator[tuple[int, str]]:
+def _problems(root: Node) -> Iterator[tuple[int, str]]:
     """Yield what upstream's checker refuses and Google's C++ one accepts, with its offset."""
     for node in root.walk():
         match node.kind:
@@ -67,8 +65,6 @@ def _problems(root: Node, literals: Literals) -> Iterator[tuple[int, str]]:
             case "map":
                 yield from _mixed(node.operands[::2])
                 yield from _mixed(node.operands[1::2])
-            case "call":
-                yield from _invalid_literal(node, literals.get(node.name))
 
 
 def _undefined_field(node: Node) -> Iterator[tuple[int, str]]:
@@ -85,12 +81,3 @@ def _mixed(items: list[Node]) -> Iterator[tuple[int, str]]:
         if types[0] != types[1] and not any("dyn" in kind for kind in types):
             yield item.offset, f"expected type '{types[0]}' but found '{types[1]}'"
             return
-
-
-def _invalid_literal(
-    node: Node, is_valid: Callable[[str], bool] | None
-) -> Iterator[tuple[int, str]]:
-    literal = node.operands[-1] if node.operands else node
-    is_text = literal.kind == "constant" and isinstance(literal.value, str)
-    if is_valid and is_text and not is_valid(literal.value):
-        yield literal.offset, f"invalid {node.name} argument"

@@ -24,12 +24,6 @@ _WELL_KNOWN = ("", "any", "timestamp", "duration")
 Fields = dict[int, list[Any]]
 
 
-class UInt(int):
-    """An unsigned integer."""
-
-    __slots__ = ()
-
-
 @dataclasses.dataclass(slots=True)
 class Node:
     """A node of the tree. Which attributes are set depends on `kind`."""
@@ -40,8 +34,6 @@ class Node:
     """The value of a constant."""
     name: str = ""
     """The name of an identifier, field or function, or of a comprehension's variable."""
-    accumulator: str = ""
-    """The name of a comprehension's result variable."""
     operands: "list[Node]" = dataclasses.field(default_factory=list)
     """Operands in order: a call's target is the first, a map has keys and values in turn, a
     comprehension has range, start, condition, step and result."""
@@ -49,8 +41,6 @@ class Node:
     """True for a call with a target."""
     is_test: bool = False
     """True for a selection within `has()`."""
-    optional: frozenset[int] = frozenset()
-    """Indexes of a literal's elements or entries that are written with a question mark."""
     type: str = "dyn"
     """The type's name as upstream shows it, such as `list(string)`."""
     offset: int = 0
@@ -92,7 +82,7 @@ def _node(data: bytes) -> Node:
         node.name, node.is_member = _text(body, 2), 1 in body
         node.operands = [_node(item) for item in (*body.get(1, ()), *body.get(3, ()))]
     elif node.kind == "comprehension":
-        node.name, node.accumulator = _text(body, 1), _text(body, 3)
+        node.name = _text(body, 1)
         node.operands = [_node(body[key][0]) for key in (2, 4, 5, 6, 7)]
     else:
         _fill_literal(node, body)
@@ -102,12 +92,10 @@ def _node(data: bytes) -> Node:
 def _fill_literal(node: Node, body: Fields) -> None:
     if node.kind == "list":
         node.operands = [_node(item) for item in body.get(1, ())]
-        node.optional = frozenset(_packed(body.get(2, ())))
         return
     entries = [_fields(item) for item in body.get(2, ())]
     node.name = _text(body, 1)
     node.operands = [_node(item) for entry in entries for item in (entry[3][0], entry[4][0])]
-    node.optional = frozenset(index for index, entry in enumerate(entries) if _one(entry, 5, 0))
 
 
 def _constant(body: Fields) -> Any:
@@ -121,7 +109,7 @@ def _constant(body: Fields) -> Any:
             case 3:
                 return value - 2**64 if value >= 2**63 else value
             case 4:
-                return UInt(value)
+                return value
             case 5:
                 return struct.unpack("<d", value)[0]
             case 6:
@@ -166,17 +154,6 @@ def _one(fields: Fields, number: int, default: Any) -> Any:
 
 def _text(fields: Fields, number: int) -> str:
     return str(_one(fields, number, b"").decode())
-
-
-def _packed(items: Any) -> Iterator[int]:
-    for item in items:
-        at = 0
-        if isinstance(item, int):
-            yield item
-            continue
-        while at < len(item):
-            value, at = _varint(item, at)
-            yield value
 
 
 def _fields(data: bytes) -> Fields:

@@ -32,7 +32,7 @@ class Program:
 
     def __init__(self, text: str) -> None:
         """Compile it. Raises CompileError, also for functions that are not known here."""
-        root = checking.checked(text, with_lists=True, literals={})
+        root = checking.checked(text, with_lists=True)
         self._domains = _domains(root)
         try:
             self._compiled = _environment().compile(rewriting.rewritten(text))

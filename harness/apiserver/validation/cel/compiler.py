@@ -37,7 +37,7 @@ def compiled(text: str) -> Compiled:
 @functools.lru_cache(CACHE_SIZE)
 def _compiled(text: str, *, with_lists: bool) -> Compiled:
     try:
-        tree = checking.checked(text, with_lists=with_lists, literals={})
+        tree = checking.checked(text, with_lists=with_lists)
     except checking.CompileError as error:
         return Compiled(str(error))
     return Compiled(too_complex=max_cost(tree) > COST_MAX)
