@@ -17,7 +17,6 @@ from harness.model.objects import Object
 from harness.subject.allocation import (
     allocated_states,
     attributes,
-    capacities,
     device_requests,
     devices,
     holdings,
@@ -26,6 +25,7 @@ from harness.subject.allocation import (
     results,
     searches,
 )
+from harness.subject.objects import quantities
 from harness.subject.telemetry import klog
 
 AllocationError = device_requests.AllocationError
@@ -113,7 +113,7 @@ class Allocator:
         search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
             chosen = self._solution(search)
-        except capacities.QuantityError as error:
+        except quantities.QuantityError as error:
             raise AllocationError(f"malformed quantity: {error}") from error
         if chosen is None:
             return None

@@ -5,73 +5,13 @@ it asks for, rounded up by the device's request policy; without a request the po
 else the whole capacity. `Rules` has what releases do in another way.
 """
 
-import dataclasses
-import decimal
-import functools
 import math
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
 from harness.model.objects import Object
-
-_BINARY = {f"{letter}i": 2 ** (10 * (index + 1)) for index, letter in enumerate("KMGTPE")}
-_DECIMAL = {letter: Decimal(10) ** power for letter, power in (("n", -9), ("u", -6), ("m", -3))} | {
-    letter: Decimal(1000) ** index for index, letter in enumerate(("", *"kMGTPE"))
-}
-_SHAPE = re.compile(
-    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([eE][+-]?[0-9]{1,3}|[KMGTPE]i|[numkMGTPE]?)"
-)
-
-
-class QuantityError(ValueError):
-    """The text is not a quantity."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Quantity:
-    """An amount and its text."""
-
-    amount: Decimal
-    text: str
-    is_binary: bool = False
-    """The suffix is a power of 1024, such as Ki."""
-
-    def integer(self) -> int:
-        """Return the amount, rounded up to an integer (away from zero)."""
-        return int(self.amount.to_integral_value(rounding=decimal.ROUND_UP))
-
-
-@functools.lru_cache(4096)
-def parse(text: str) -> Quantity:
-    """Return the quantity. Raises QuantityError for a text that is none."""
-    match = _SHAPE.fullmatch(text.strip())
-    if not match:
-        raise QuantityError(f"expected a quantity such as 40Gi, got {text!r}")
-    number, suffix = Decimal(match[1]), match[2]
-    if suffix in _BINARY:
-        return Quantity(number * _BINARY[suffix], text, is_binary=True)
-    if suffix in _DECIMAL:
-        return Quantity(number * _DECIMAL[suffix], text)
-    return Quantity(number.scaleb(int(suffix[1:])), text)
-
-
-def of_integer(amount: int, *, is_binary: bool) -> Quantity:
-    base, suffixes = (1024, ["", *_BINARY]) if is_binary else (1000, ["", *"kMGTPE"])
-    rest, power = amount, 0
-    while rest and rest % base == 0 and power + 1 < len(suffixes):
-        rest, power = rest // base, power + 1
-    return Quantity(Decimal(amount), f"{rest}{suffixes[power]}", is_binary)
-
-
-def of_fraction(amount: Decimal) -> Quantity:
-    """Return the quantity of an amount that is no integer, with the largest fitting suffix."""
-    for suffix in ("m", "u", "n"):
-        scaled = amount / _DECIMAL[suffix]
-        if scaled == scaled.to_integral_value():
-            return Quantity(amount, f"{int(scaled)}{suffix}")
-    return Quantity(amount, f"{amount:f}")
+from harness.subject.objects import quantities
 
 
 class Rules:
@@ -79,7 +19,7 @@ class Rules:
 
     def consumption(
         self, driver: str, capacity: Mapping[str, Object], wanted: Mapping[str, str]
-    ) -> dict[str, Quantity] | None:
+    ) -> dict[str, quantities.Quantity] | None:
         """Return what a request takes of each capacity of a device; None: it cannot be satisfied.
 
         `capacity` is the device's, `wanted` the request's quantities. The use of the device is not
@@ -99,10 +39,10 @@ class Rules:
         """Return what a share takes that an allocation says; less than nothing is nothing."""
         return max(amount(text), Decimal(0))
 
-    def _is_possible(self, taken: Quantity) -> bool:
+    def _is_possible(self, taken: quantities.Quantity) -> bool:
         return taken.amount >= 0
 
-    def _taken(self, asked: Quantity | None, entry: Object) -> Quantity:
+    def _taken(self, asked: quantities.Quantity | None, entry: Object) -> quantities.Quantity:
         policy = entry.get("requestPolicy") or {}
         if asked is None:
             return _quantity(policy.get("default") or entry["value"])
@@ -113,7 +53,7 @@ class Rules:
                 return _quantity(text)
         return asked
 
-    def _rounded_in_range(self, asked: Quantity, valid: Object) -> Quantity:
+    def _rounded_in_range(self, asked: quantities.Quantity, valid: Object) -> quantities.Quantity:
         """Return the next quantity of the range: its minimum, or a number of steps above it."""
         least = _quantity(valid["min"])
         if asked.amount < least.amount:
@@ -121,15 +61,17 @@ class Rules:
         step = _quantity(valid.get("step") or "0")
         return self._stepped(least, step, asked) if step.amount > 0 else asked
 
-    def _stepped(self, least: Quantity, step: Quantity, asked: Quantity) -> Quantity:
+    def _stepped(
+        self, least: quantities.Quantity, step: quantities.Quantity, asked: quantities.Quantity
+    ) -> quantities.Quantity:
         """Return the first number of steps above the minimum that is enough."""
         steps = math.ceil(Fraction(asked.amount - least.amount) / Fraction(step.amount))
         rounded = least.amount + steps * step.amount
         if rounded == rounded.to_integral_value():
-            return of_integer(int(rounded), is_binary=step.is_binary)
-        return of_fraction(rounded)
+            return quantities.of_integer(int(rounded), is_binary=step.is_binary)
+        return quantities.of_fraction(rounded)
 
-    def _violates(self, taken: Quantity, policy: Object) -> bool:
+    def _violates(self, taken: quantities.Quantity, policy: Object) -> bool:
         if policy.get("default") is not None and taken.amount == amount(policy["default"]):
             return False
         if policy.get("validRange"):
@@ -137,13 +79,15 @@ class Rules:
         values = policy.get("validValues")
         return bool(values) and all(taken.amount != amount(text) for text in values or ())
 
-    def _is_out_of_range(self, taken: Quantity, valid: Object) -> bool:
+    def _is_out_of_range(self, taken: quantities.Quantity, valid: Object) -> bool:
         if valid.get("max") is not None and taken.amount > amount(valid["max"]):
             return True
         least, step = _quantity(valid.get("min") or "0"), _quantity(valid.get("step") or "0")
         return step.amount > 0 and self._is_between_steps(taken, least, step)
 
-    def _is_between_steps(self, taken: Quantity, least: Quantity, step: Quantity) -> bool:
+    def _is_between_steps(
+        self, taken: quantities.Quantity, least: quantities.Quantity, step: quantities.Quantity
+    ) -> bool:
         steps = Fraction(taken.amount - least.amount) / Fraction(step.amount)
         return steps.denominator != 1
 
@@ -153,13 +97,13 @@ def amount(text: object) -> Decimal:
     return _quantity(text).amount
 
 
-def _quantity(text: object) -> Quantity:
-    return parse(str(text))
+def _quantity(text: object) -> quantities.Quantity:
+    return quantities.parse(str(text))
 
 
 def _resolved(
     driver: str, capacity: Mapping[str, Object], wanted: Mapping[str, str]
-) -> dict[str, Quantity] | None:
+) -> dict[str, quantities.Quantity] | None:
     """Return the wanted quantities by the device's names; None: it lacks one of them.
 
     A name without a domain is in the domain of the driver.

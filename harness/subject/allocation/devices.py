@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.model.objects import Object
 from harness.subject.allocation import capacities, expressions
-from harness.subject.objects import nodes
+from harness.subject.objects import nodes, quantities
 
 EFFECTS = ("NoSchedule", "NoExecute")
 """The effects that keep a device from being allocated; `None` and unknown effects do not."""
@@ -86,7 +86,7 @@ class Device:
         self.consumes = _consumed_counters(document) if document.get("consumesCounters") else ()
         self._results = results
         self._matches: dict[tuple[str, ...], bool] = {}
-        self._consumption: dict[object, dict[str, capacities.Quantity] | None] = {}
+        self._consumption: dict[object, dict[str, quantities.Quantity] | None] = {}
 
     @property
     def waits(self) -> bool:
@@ -144,7 +144,7 @@ class Device:
 
     def consumption(
         self, wanted: Mapping[str, str], rules: capacities.Rules
-    ) -> dict[str, capacities.Quantity] | None:
+    ) -> dict[str, quantities.Quantity] | None:
         """Return what a request for these quantities takes; None: it cannot be satisfied at all."""
         key = rules, tuple(wanted.items())
         if key not in self._consumption:

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from harness.model.objects import Object
 from harness.subject.allocation import capacities, devices, expressions
-from harness.subject.objects import nodes
+from harness.subject.objects import nodes, quantities
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Pool:
         """The declared counters."""
         try:
             self._read()
-        except capacities.QuantityError as error:
+        except quantities.QuantityError as error:
             self._fault = f"malformed quantity: {error}"
 
     @property

@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities, device_requests, devices
-from harness.subject.objects import nodes
+from harness.subject.allocation import device_requests, devices
+from harness.subject.objects import nodes, quantities
 
 _SHARES = uuid.UUID("8d2c4b0e-0f2a-5d61-9a51-3f0a8f6a4c11")
 """Namespace of the share IDs."""
@@ -20,7 +20,7 @@ class Choice:
     """Index of the claim."""
     option: device_requests.Option
     device: devices.Device
-    consumed: Mapping[str, capacities.Quantity] | None
+    consumed: Mapping[str, quantities.Quantity] | None
     """The consumption of the share; None: the claim has the device for itself."""
 
 
@@ -76,7 +76,7 @@ def _row(claim: Object, index: int, choice: Choice) -> Object:
     return row if choice.consumed is None else row | _share(claim, index, choice.consumed)
 
 
-def _share(claim: Object, index: int, consumed: Mapping[str, capacities.Quantity]) -> Object:
+def _share(claim: Object, index: int, consumed: Mapping[str, quantities.Quantity]) -> Object:
     """Return ID and consumption of a share.
 
     The ID is made from the claim's version, so that it is another one each time the claim is

@@ -6,18 +6,20 @@ and a version a map with its text without build metadata: equal ones are equal m
 
 import functools
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from cel_expr_python import cel
 
-from harness.model import quantities
 from harness.subject.cel import semvers
+from harness.subject.objects import quantities
 
 INCLUDED_MAX = 48
 """Longest list that `includes` searches."""
 _QUANTITY, _VERSION = "quantity", "version"
+_QUANTITY_FORM = re.compile("([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _BOOL, _INT, _DOUBLE, _STRING = cel.Type.BOOL, cel.Type.INT, cel.Type.DOUBLE, cel.Type.STRING
 _MAP = cel.Type.Map(cel.Type.DYN, cel.Type.DYN)
@@ -30,20 +32,22 @@ _Overload = tuple[Any, Sequence[Any], Any]
 
 
 def quantity(text: str) -> dict[str, str]:
-    """Return a quantity as a value. Raises QuantityError."""
-    return _of(quantities.amount(text))
+    """Return a quantity as a value. Raises ValueError, in upstream's words."""
+    try:
+        return _of(Fraction(quantities.parse(text).amount))
+    except quantities.QuantityError:
+        if _QUANTITY_FORM.fullmatch(text):
+            raise ValueError("unable to parse quantity's suffix") from None
+        raise ValueError(
+            f"quantities must match the regular expression '^{_QUANTITY_FORM.pattern}$'"
+        ) from None
 
 
 def version(text: str, normalize: bool = False) -> dict[str, str]:  # noqa: FBT001, FBT002 - CEL's own
     """Return a version as a value. Raises VersionError."""
-    semvers.parse(text, normalize)
-    return {_VERSION: text.partition("+")[0] if not normalize else _plain(text)}
-
-
-def _plain(text: str) -> str:
-    parsed = semvers.parse(text, normalize=True)
+    parsed = semvers.parse(text, normalize)
     words = ".".join(map(str, parsed.prerelease))
-    return f"{parsed.major}.{parsed.minor}.{parsed.patch}" + f"-{words}" * bool(words)
+    return {_VERSION: f"{parsed.major}.{parsed.minor}.{parsed.patch}" + f"-{words}" * bool(words)}
 
 
 def _of(number: Fraction) -> dict[str, str]:

@@ -10,6 +10,7 @@ from harness.subject.allocation import (
     devices,
     holdings,
 )
+from harness.subject.objects import quantities
 
 _WORDS = 2**64
 
@@ -21,7 +22,7 @@ class NegativeRules(capacities.Rules):
         """Return the amount as the allocation says it."""
         return capacities.amount(text)
 
-    def _is_possible(self, taken: capacities.Quantity) -> bool:
+    def _is_possible(self, taken: quantities.Quantity) -> bool:
         del taken
         return True
 
@@ -30,16 +31,16 @@ class WrappingRules(NegativeRules):
     """A rounded amount of 2^63 and more becomes one below zero, as an int64 does."""
 
     def _stepped(
-        self, least: capacities.Quantity, step: capacities.Quantity, asked: capacities.Quantity
-    ) -> capacities.Quantity:
+        self, least: quantities.Quantity, step: quantities.Quantity, asked: quantities.Quantity
+    ) -> quantities.Quantity:
         rounded = super()._stepped(least, step, asked)
         wrapped = _int64(rounded.integer())
         if wrapped == rounded.integer():
             return rounded
-        return capacities.of_integer(wrapped, is_binary=step.is_binary)
+        return quantities.of_integer(wrapped, is_binary=step.is_binary)
 
     def _is_between_steps(
-        self, taken: capacities.Quantity, least: capacities.Quantity, step: capacities.Quantity
+        self, taken: quantities.Quantity, least: quantities.Quantity, step: quantities.Quantity
     ) -> bool:
         if taken.amount >= 0:
             return super()._is_between_steps(taken, least, step)
@@ -54,14 +55,14 @@ class IntegerRules(capacities.Rules):
     """Minimum, step and request are rounded up to integers before the steps are counted."""
 
     def _stepped(
-        self, least: capacities.Quantity, step: capacities.Quantity, asked: capacities.Quantity
-    ) -> capacities.Quantity:
+        self, least: quantities.Quantity, step: quantities.Quantity, asked: quantities.Quantity
+    ) -> quantities.Quantity:
         whole = step.integer()
         steps = -(-(asked.integer() - least.integer()) // whole)
-        return capacities.of_integer(least.integer() + steps * whole, is_binary=step.is_binary)
+        return quantities.of_integer(least.integer() + steps * whole, is_binary=step.is_binary)
 
     def _is_between_steps(
-        self, taken: capacities.Quantity, least: capacities.Quantity, step: capacities.Quantity
+        self, taken: quantities.Quantity, least: quantities.Quantity, step: quantities.Quantity
     ) -> bool:
         return (taken.integer() - least.integer()) % step.integer() != 0
 

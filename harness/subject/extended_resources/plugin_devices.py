@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.allocation import capacities
 from harness.subject.extended_resources import class_resolver
-from harness.subject.objects import claims
+from harness.subject.objects import claims, quantities
 
 
 def is_extended(name: str) -> bool:
@@ -26,7 +25,7 @@ def of_container(container: Object) -> dict[str, int]:
     """Return what one container asks for, without zeros."""
     requests = (container.get("resources") or {}).get("requests") or {}
     amounts = {
-        name: int(capacities.parse(str(value)).amount)
+        name: int(quantities.parse(str(value)).amount)
         for name, value in requests.items()
         if is_extended(name)
     }
@@ -141,4 +140,4 @@ def _from_plugins(pod: Object) -> dict[str, int]:
 def allocatable(node: Object, resource: str) -> int:
     """Return how much of an extended resource the node's device plugins offer."""
     offered = (node.get("status") or {}).get("allocatable") or {}
-    return int(capacities.parse(str(offered.get(resource, "0"))).amount)
+    return int(quantities.parse(str(offered.get(resource, "0"))).amount)

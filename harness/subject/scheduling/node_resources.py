@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities
 from harness.subject.extended_resources import plugin_devices
-from harness.subject.objects import nodes
+from harness.subject.objects import nodes, quantities
 
 SCORE_MAX = 100
 """The highest score of a plugin for a node (MaxNodeScore)."""
@@ -128,11 +127,11 @@ def _parsed(amounts: Mapping[str, Any]) -> dict[str, int]:
     """Return CPU in thousandths and memory in bytes, those that are there."""
     found = {}
     if "cpu" in amounts:
-        found["cpu"] = -int(-capacities.parse(str(amounts["cpu"])).amount * 1000 // 1)
+        found["cpu"] = -int(-quantities.parse(str(amounts["cpu"])).amount * 1000 // 1)
     if "memory" in amounts:
-        found["memory"] = capacities.parse(str(amounts["memory"])).integer()
+        found["memory"] = quantities.parse(str(amounts["memory"])).integer()
     return found
 
 
 def _integer(amounts: Mapping[str, Any], name: str) -> int:
-    return capacities.parse(str(amounts.get(name, "0"))).integer()
+    return quantities.parse(str(amounts.get(name, "0"))).integer()
