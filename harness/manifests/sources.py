@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import msgspec
+
 from harness import errors
 from harness.model.objects import Object
 
@@ -58,3 +60,12 @@ class Manifest:
         return errors.ManifestError(
             f"{where}: {field}: {problem}" if field else f"{where}: {problem}"
         )
+
+
+def misplaced(error: msgspec.ValidationError, place: str) -> tuple[str, str]:
+    """Return the field that has another type, and what was expected of it, as a clause.
+
+    `place` is the field that was converted; empty: the whole object.
+    """
+    sentence, _, below = str(error).partition(" - at `$")
+    return f"{place}{below.rstrip('`')}".lstrip("."), f"{sentence[:1].lower()}{sentence[1:]}"

@@ -35,9 +35,8 @@ def of(manifest: sources.Manifest) -> Slice:
     try:
         return msgspec.convert(manifest.obj.get("spec"), Slice)
     except msgspec.ValidationError as error:
-        text, _, below = str(error).partition(" - at `$")
-        at = f"spec{below.rstrip('`')}"
-        raise manifest.error(f"{text[:1].lower()}{text[1:]}", field=at) from error
+        at, said = sources.misplaced(error, "spec")
+        raise manifest.error(said, field=at) from error
 
 
 class Features:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from harness.manifests import workload_kinds
+from harness.manifests import sources, workload_kinds
 from harness.manifests.workload_kinds import TEMPLATES
 
 PODS_MAX = 256
@@ -140,7 +140,5 @@ def of(manifest: Items) -> Any:
     try:
         return msgspec.convert(workload_kinds.value(manifest, place) if place else manifest, kind)
     except msgspec.ValidationError as error:
-        sentence, _, below = str(error).partition(" - at `$")
-        at = f"{place}{below.rstrip('`')}".lstrip(".")
-        said = f"{sentence[:1].lower()}{sentence[1:]}"
+        at, said = sources.misplaced(error, place)
         raise ValueError(f"{at}: {said}" if at else said) from error
