@@ -104,7 +104,7 @@ def _rate(
         node_claims.NodeClaimsOptions(
             driver=driver_specs.DriverSpec(exclusivity=True),
             drivers=drivers,
-            cdi=f"{folder}/cdi",
+            cdi=f"{folder}/cdi" if drivers else "",
             state=folder / "kubelet",
         ),
     )

@@ -54,7 +54,6 @@ class Written:
 
     file: pathlib.Path
     rate: rates.Rate
-    played: answers.Played
 
 
 class OrderHunt:
@@ -107,9 +106,9 @@ class OrderHunt:
         )
         file = self._folder / f"{self._name}.toml"
         writing.replace(file, text.encode())
-        plays = [self._play(loading.load(str(file))) for _ in range(PLAYS)]
-        confirmed = sum(played.answer is answers.Answer.CONFIRMED for played in plays)
-        return Written(file=file, rate=rates.Rate(confirmed, PLAYS), played=plays[-1])
+        loaded = loading.load(str(file))
+        plays = [self._play(loaded).answer for _ in range(PLAYS)]
+        return Written(file=file, rate=rates.Rate(plays.count(answers.Answer.CONFIRMED), PLAYS))
 
     def _rates(self, orders: Sequence[Order], waits: str) -> dict[Order, rates.Rate]:
         """Return how often each order fails."""

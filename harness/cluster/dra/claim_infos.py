@@ -114,7 +114,8 @@ class Checkpoint:
                 "remove the file, or name another folder"
             ) from error
         self._note(infos)
-        return list(map(_lines.decode, self._last.values()))
+        newest = {info.key: info for info in infos}
+        return [newest[key] for key in self._last]
 
     def save(self, changed: Iterable[ClaimInfo]) -> None:
         """Note claims as they are now; one without pods is not used any longer.
