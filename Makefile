@@ -36,7 +36,7 @@ test-all: lint  ## lint, type-check and test: everything
 	$(MAKE) --no-print-directory --jobs 2 suite types
 
 suite: .venv/.dev-installed
-	$(BIN)/python -m pytest -n 4 --dist worksteal --max-worker-restart=1 $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal --max-worker-restart=1 $(ARGS)
 
 quick: .venv/.dev-installed  ## lint, and the tests of the packages that differ from the last commit (SINCE=origin/main)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

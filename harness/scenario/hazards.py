@@ -142,8 +142,13 @@ def scripts(hazard: Hazard) -> list[str]:
 
 
 def _showing(hazard: Hazard, names: Sequence[str]) -> list[str]:
-    failing = ((name, loading.load(name).scenario.known_to_fail) for name in names)
-    return [name for name, cause in failing if (page := find(cause)) and page.hazard == hazard]
+    causes = ((name, _cause(name)) for name in names)
+    return [name for name, cause in causes if (page := find(cause)) and page.hazard == hazard]
+
+
+@functools.cache
+def _cause(shipped: str) -> str:
+    return loading.load(shipped).scenario.known_to_fail
 
 
 def seen(hazard: Hazard) -> str:

@@ -4,12 +4,12 @@ import pytest
 
 from harness import rates
 
-stats = pytest.importorskip("scipy.stats", reason="scipy is a library of the tests")
 TOLERANCE = 1e-9
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 5, 10, 20, 47, 100, 400, 1000])
 def test_intervals_of_rates(runs: int) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is a library of the tests")
     for failed in {0, 1, runs // 3, runs // 2, runs - 1, runs}:
         expected = stats.binomtest(failed, runs).proportion_ci(rates.CONFIDENCE, "exact")
         low, high = rates.Rate(failed, runs).interval
