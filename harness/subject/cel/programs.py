@@ -33,7 +33,7 @@ class Program:
     def __init__(self, text: str) -> None:
         """Compile it. Raises CompileError, also for functions that are not known here."""
         root = checking.checked(text, with_lists=True)
-        self._domains = _domains(root)
+        self._domains = None if _asks_for_domains(root) else _domains(root)
         try:
             self._compiled = _environment().compile(rewriting.rewritten(text))
         except RuntimeError as error:
@@ -42,8 +42,9 @@ class Program:
     def evaluate(self, device: Mapping[str, Any]) -> bool:
         """Return whether a device, as `fields` returns it, matches. Raises EvaluationError."""
         known = dict(device)
-        for name in _NAMED:
-            known[name] = {**self._domains, **device[name]}
+        if self._domains is not None:
+            for name in _NAMED:
+                known[name] = {device["driver"]: {}, **self._domains, **device[name]}
         result = self._compiled.eval(data={"device": known})
         if result.type() == cel.Type.BOOL:
             return bool(result.value())
@@ -66,20 +67,17 @@ def fields(driver: str, document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _domains(root: Node) -> dict[str, dict[str, Any]]:
-    """Return empty maps for all that may be names of domains: upstream finds a missing one empty.
+def _asks_for_domains(root: Node) -> bool:
+    """Return whether an expression asks which domains there are: a missing one must be missing."""
+    return any(_walks_domains(node) for node in root.walk())
 
-    Nothing if the expression asks which domains there are: then a missing one must be missing.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for node in root.walk():
-        if _walks_domains(node):
-            return {}
-        if node.kind == "select":
-            found[node.name] = {}
-        elif node.kind == "constant" and isinstance(node.value, str):
-            found[node.value] = {}
-    return found
+
+def _domains(root: Node) -> dict[str, dict[str, Any]]:
+    """Return empty maps for all names that may be domains: upstream finds a missing one empty."""
+    nodes = list(root.walk())
+    selected = [node.name for node in nodes if node.kind == "select"]
+    written = [node.value for node in nodes if node.kind == "constant"]
+    return {name: {} for name in (*selected, *written) if isinstance(name, str)}
 
 
 def _walks_domains(node: Node) -> bool:

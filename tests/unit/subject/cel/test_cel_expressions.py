@@ -140,6 +140,7 @@ def test_a_device_that_cannot_be_converted(attribute: dict[str, str], words: str
         ("has(device.capacity.none)", True),
         ("has(device.attributes.none.any)", False),
         ("'none' in device.attributes", False),
+        ("'memory' in device.capacity[device.driver]", False),
         ("cel.bind(a, device.attributes, has(a.none))", True),
     ],
 )
