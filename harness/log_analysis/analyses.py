@@ -129,7 +129,7 @@ def analyse(names: Sequence[str], *, folder: pathlib.Path | None = None) -> Anal
 
 def _read(files: Sequence[text_blocks.LogText]) -> list[LogState]:
     states: list[LogState] = []
-    of_process: dict[tuple[int, str, bytes], LogState] = {}
+    of_process: dict[tuple[str, str, bytes], LogState] = {}
     for order, (log, record) in enumerate(merging.merged(files)):
         record.order = order
         process = log, record.process, record.source

@@ -8,7 +8,7 @@ import pathlib
 import sys
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 from harness import errors, suggestions
 from harness.history import directories, zstd_frames
@@ -69,20 +69,30 @@ def pieces(name: str) -> Iterator[bytes]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            raw = sys.stdin.buffer if name == STDIN else stack.enter_context(open(name, "rb"))  # noqa: PTH123 - `open` is typed as the reader that stdin is
-            file = _Rewound(raw)
-            yield from _bounded(_filled(_decompressed(file)), file)
+            raw: Any = sys.stdin.buffer if name == STDIN else stack.enter_context(open(name, "rb"))  # noqa: PTH123 - `open` is typed as the reader that stdin is
+            file = io.BufferedReader(raw)
+            content = _decompressed(file)
+            yield from _filled(content) if content is file else _bounded(_filled(content), name)
         except EOFError as error:
             raise LogDamageError("its compressed data ends early") from error
         except _DAMAGE as error:
             raise LogDamageError(f"it cannot be read further ({error})") from error
 
 
-def _bounded(content: Iterator[bytes], file: "_Rewound") -> Iterator[bytes]:
-    size = 0
+def _decompressed(file: io.BufferedReader) -> Any:
+    begin = file.peek(len(_XZ))
+    if begin.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=file)
+    if begin.startswith(_XZ):
+        return lzma.LZMAFile(file)
+    return zstd_frames.decompressing(file) if begin.startswith(zstd_frames.MAGIC) else file
+
+
+def _bounded(content: Iterator[bytes], name: str) -> Iterator[bytes]:
+    most = max(UNPACKED_MAX, UNPACKED_RATIO_MAX * size(pathlib.Path(name)))
     for piece in content:
-        size += len(piece)
-        if size > max(UNPACKED_MAX, UNPACKED_RATIO_MAX * file.size):
+        most -= len(piece)
+        if most < 0:
             raise LogDamageError(
                 f"it grows to more than {UNPACKED_MAX >> 30} GiB and {UNPACKED_RATIO_MAX} times "
                 "its size, and is not read further: decompress it first"
@@ -93,51 +103,18 @@ def _bounded(content: Iterator[bytes], file: "_Rewound") -> Iterator[bytes]:
 def _filled(content: Any) -> Iterator[bytes]:
     """Yield what can be read, in large pieces; what precedes an error comes before it."""
     parts: list[bytes] = []
-    size, failure = 0, None
+    failure: Exception | None = None
     try:
         while part := content.read1(PIECE):
             parts.append(part)
-            size += len(part)
-            if size >= PIECE:
+            if sum(map(len, parts)) >= PIECE:
                 yield b"".join(parts)
                 parts.clear()
-                size = 0
     except _DAMAGE as error:
         failure = error
     yield b"".join(parts)
     if failure is not None:
         raise failure
-
-
-class _Rewound(io.RawIOBase):
-    """A file whose first bytes were looked at; it may be a pipe."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw = raw
-        self.magic = self._rest = raw.read(len(_XZ))
-        self.size = len(self.magic)
-        """Bytes read so far, as they are in the file."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return up to `size` bytes; empty at the end."""
-        if self._rest:
-            given, self._rest = self._rest[:size], self._rest[size:]
-            return given
-        part = self._raw.read(size)
-        self.size += len(part)
-        return part
-
-    read1 = read
-
-
-def _decompressed(file: _Rewound) -> Any:
-    if file.magic.startswith(_GZIP):
-        return gzip.GzipFile(fileobj=file)
-    if file.magic.startswith(_XZ):
-        return lzma.LZMAFile(file)  # type: ignore[arg-type]
-    if file.magic.startswith(zstd_frames.MAGIC):
-        return zstd_frames.decompressing(file)  # type: ignore[arg-type]
-    return file
 
 
 _PATTERNS = (

@@ -1,83 +1,39 @@
 """Cuts the content of a log into blocks of whole lines, and keeps the latest of them."""
 
-import codecs
 import collections
 import dataclasses
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 
-from harness.log_analysis import cloud_exports, log_files, messages
+from harness.log_analysis import log_files
 from harness.log_analysis.messages import Gap
 
 _HELD_MAX = 2**22
 """Longest line in bytes that is waited for; a longer one is passed on in parts."""
 _PART_MIN = 1_000
 """Shortest text without a line end that goes on in the next object, as docker and Go cut lines."""
-_BOM = "\ufeff".encode()
-_COLOUR = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _RETURNS = re.compile(rb"\r+\n?")
 _OBJECT = re.compile(rb'\n(?:\{|[^IWEF\s{}"][^\n"{]{0,200}\{) ?"(?!ts":)')
 """The begin of a line in JSON, perhaps behind a prefix, that is not klog's own form."""
 _KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:")
-_CUT_KEYS = ("log", "Output")
-"""Keys of values that end with a line end, unless the line was cut."""
-_KEYS = (*_CUT_KEYS, "MESSAGE", "msg", "line", *cloud_exports.TEXTS)
+_KEYS = ("log", "Output", "MESSAGE", "message", "line")
+"""Keys of the text of a line: docker and fluentd, `go test`, journald, stern, Loki."""
 
 
-def unwrapped(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the text as the scheduler wrote it, given any pieces of a log.
-
-    Lines before a LogDamageError come before it.
-    """
-    rest, failure = b"", None
-    try:
-        for piece in cloud_exports.lines(_in_utf8(pieces)):
-            if not rest and (
-                b"\x1b" not in piece and b"\r" not in piece and not _has_objects(piece)
-            ):
-                yield piece
-                continue
-            rest += piece
-            cut = rest.rfind(b"\n", len(rest) - len(piece)) + 1
-            if not cut and len(rest) > _HELD_MAX:
-                cut = len(rest)
-            if cut:
-                yield _restored(rest[:cut])
-                rest = rest[cut:]
-    except log_files.LogDamageError as damage:
-        failure = damage
-    if rest:
-        yield _restored(rest)
-    if failure is not None:
-        raise failure
-
-
-def _in_utf8(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    rest = iter(pieces)
-    first = next(rest, b"")
-    encoding = _encoding(first)
-    if not encoding:
-        yield first.removeprefix(_BOM)
-        yield from rest
-        return
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    for piece in itertools.chain([first], rest):
-        yield decoder.decode(piece).encode(errors="replace").removeprefix(_BOM)
-
-
-def _encoding(first: bytes) -> str:
-    """Return the name of UTF-16 in one of its orders, which a log may have without a mark."""
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16-le" if first.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
-    sample = first[:200]
-    for name, place in (("utf-16-le", 1), ("utf-16-be", 0)):
-        if len(sample) > 1 and not any(sample[place::2]) and any(sample):
-            return name
-    return ""
+def _unwrapped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the text as the scheduler wrote it, given any pieces of a log."""
+    rest = b""
+    for piece in pieces:
+        if not rest and b"\r" not in piece and not _has_objects(piece):
+            yield piece
+            continue
+        whole, end, rest = (rest + piece).rpartition(b"\n")
+        if len(rest) > _HELD_MAX:
+            whole, end, rest = whole + end, rest, b""
+        yield _restored(whole + end)
+    yield _restored(rest)
 
 
 def _has_objects(text: bytes) -> bool:
@@ -85,18 +41,10 @@ def _has_objects(text: bytes) -> bool:
 
 
 def _restored(text: bytes) -> bytes:
-    if b"\x1b" in text:
-        text = b"".join(map(_uncoloured, text.splitlines(keepends=True)))
-    if b"\r" in text:
-        text = _RETURNS.sub(b"\n", text)
+    text = _RETURNS.sub(b"\n", text)
     if _has_objects(text):
         text = b"".join(map(_line, text.splitlines(keepends=True)))
     return text
-
-
-def _uncoloured(line: bytes) -> bytes:
-    """Return a line of a scheduler without colours; one of another program stays as it is."""
-    return _COLOUR.sub(b"", line) if line.startswith(b"\x1b") or b'"' in line else line
 
 
 def _line(line: bytes) -> bytes:
@@ -105,36 +53,13 @@ def _line(line: bytes) -> bytes:
     if begin < 0 or b'"' in line[:begin] or _KLOG.search(line, 0, begin):
         return line
     try:
-        fields = msgspec.json.decode(line[begin:])
+        fields = msgspec.json.decode(line[begin:], type=dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return line
-    if not isinstance(fields, dict) or ("ts" in fields and "msg" in fields):
-        return line
-    text = _text(fields)
-    return (_line(text) if text.startswith(b"{") else text) or line
-
-
-def _text(fields: dict[str, Any]) -> bytes:
-    """Return the text of an object with its line end; empty if it has none of the keys."""
-    for key in _KEYS:
-        text = _as_bytes(fields.get(key))
-        if text and text not in messages.BY_TEXT:
-            is_part = key in _CUT_KEYS and len(text) >= _PART_MIN
-            return text if text.endswith(b"\n") or is_part else text + b"\n"
-    inner = (_text(value) for value in fields.values() if isinstance(value, dict))
-    return next(filter(None, inner), b"\n" if "Action" in fields else b"")
-
-
-def _as_bytes(value: object) -> bytes:
-    """Return text, which `journalctl` writes as a list of numbers if it has odd characters."""
-    if isinstance(value, str):
-        return value.encode(errors="replace")
-    if isinstance(value, list):
-        try:
-            return bytes(value)
-        except (TypeError, ValueError):
-            return b""
-    return b""
+    found = (fields.get(key) for key in _KEYS if not ("ts" in fields and "msg" in fields))
+    text = next((text for text in found if isinstance(text, str) and text), "")
+    is_part = text.endswith("\n") or len(text) >= _PART_MIN
+    return (text + "\n" * (not is_part)).encode(errors="replace") if text else line
 
 
 LINE_MAX = 64 * 2**20
@@ -200,20 +125,23 @@ class LogText:
 
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""
-        try:
-            for piece in unwrapped(log_files.pieces(self._path)):
-                rest += piece
-                cut = _cut(rest, len(piece))
-                if cut:
-                    yield rest[:cut]
-                    rest = rest[cut:]
-                elif len(rest) > LINE_MAX:
-                    self.damage = "it has a line of more than 64 MiB, and is not read further"
-                    return
-        except log_files.LogDamageError as damage:
-            self.damage = str(damage)
+        for piece in _unwrapped(self._pieces()):
+            rest += piece
+            cut = _cut(rest, len(piece))
+            if cut:
+                yield rest[:cut]
+                rest = rest[cut:]
+            elif len(rest) > LINE_MAX:
+                self.damage = "it has a line of more than 64 MiB, and is not read further"
+                return
         if rest:
             yield rest
+
+    def _pieces(self) -> Iterator[bytes]:
+        try:
+            yield from log_files.pieces(self._path)
+        except log_files.LogDamageError as damage:
+            self.damage = str(damage)
 
     def _keep(self, block: Block) -> None:
         self._kept.append(block)

@@ -1,8 +1,6 @@
 """Forms in which other programs pass on a scheduler's log: prefixes, filters, wrappers."""
 
-import csv
 import gzip
-import io
 import itertools
 import json
 import re
@@ -53,15 +51,6 @@ def grepped(pattern: str, *, inverted: bool = False, after: int = 0) -> Form:
     return form
 
 
-def _coloured(text: str) -> bytes:
-    lines = (f"\x1b[36mkube-scheduler\x1b[0m \x1b[1m|\x1b[m {line}\x1b[K" for line in _lines(text))
-    return "\n".join(lines).encode() + b"\n"
-
-
-def _highlighted(text: str) -> bytes:
-    return text.replace("allocation", "\x1b[01;31m\x1b[Kallocation\x1b[m\x1b[K").encode()
-
-
 def _of_docker_in_parts(text: str) -> bytes:
     parts = itertools.chain.from_iterable(map(_parts, text.splitlines(keepends=True)))
     objects = ({"log": part, "stream": "stderr", "time": "2026-11-26T06:14:43Z"} for part in parts)
@@ -79,46 +68,7 @@ def _of_go_test(text: str) -> bytes:
     return begin.encode() + body(text)
 
 
-def _as_numbers(text: str) -> bytes:
-    """The form of journald for text with colours: lists of numbers."""
-    items = ({"__CURSOR": "s", "MESSAGE": [*line.encode()]} for line in _lines(text))
-    return "".join(json.dumps(item) + "\n" for item in items).encode()
-
-
-def _of_aws(text: str) -> bytes:
-    events = [{"timestamp": n, "message": line} for n, line in enumerate(_lines(text))]
-    return json.dumps({"events": events, "nextForwardToken": "f/1"}, indent=4).encode()
-
-
-def _of_gcloud(text: str) -> bytes:
-    """The newest entry comes first."""
-    entries = [{"insertId": "a", "jsonPayload": {"message": line}} for line in _lines(text)]
-    return json.dumps(entries[::-1], indent=2).encode()
-
-
-def _of_aks(text: str) -> bytes:
-    objects = (
-        {"category": "kube-scheduler", "properties": {"log": line + "\n", "stream": "stderr"}}
-        for line in _lines(text)
-    )
-    return "".join(json.dumps(item) + "\n" for item in objects).encode()
-
-
-def _of_aks_in_csv(text: str) -> bytes:
-    made = io.StringIO()
-    rows = csv.writer(made)
-    rows.writerow(["TimeGenerated [UTC]", "Category", "Message", "PodName"])
-    rows.writerows(
-        ["1/15/2026, 3:11:04.407 PM", "kube-scheduler", line, "p"] for line in _lines(text)
-    )
-    return made.getvalue().encode()
-
-
 ALL: dict[str, Form] = {
-    "aws logs get-log-events": _of_aws,
-    "gcloud --format=json": _of_gcloud,
-    "AKS, JSON": _of_aks,
-    "AKS, CSV": _of_aks_in_csv,
     "plain": str.encode,
     "kubectl --timestamps": prefixed("2026-12-01T10:00:{ns}Z "),
     "kubectl --timestamps, local": prefixed("2026-12-01T10:00:{ns}+01:00 "),
@@ -143,15 +93,8 @@ ALL: dict[str, Form] = {
     "crlf": lambda text: text.replace("\n", "\r\n").encode(),
     "crcrlf": lambda text: text.replace("\n", "\r\r\n").encode(),
     "cr": lambda text: text.replace("\n", "\r").encode(),
-    "bom": lambda text: text.encode("utf-8-sig"),
-    "utf-16": lambda text: text.replace("\n", "\r\n").encode("utf-16"),
-    "utf-16-le": lambda text: text.encode("utf-16-le"),
-    "utf-16-be": lambda text: text.encode("utf-16-be"),
-    "coloured": _coloured,
-    "highlighted": _highlighted,
     "docker json-file": _of_docker_in_parts,
     "journalctl -o json": wrapped("MESSAGE", __CURSOR="s=1", PRIORITY="6"),
-    "journalctl -o json, bytes": _as_numbers,
     "go test -json": _of_go_test,
     "stern -o json": wrapped("message", nodeName="n", podName="p"),
     "fluentd": wrapped("log", stream="stderr"),
@@ -161,17 +104,12 @@ ALL: dict[str, Form] = {
     ),
     "gzip of timestamps": lambda text: gzip.compress(prefixed("2026-12-01T10:00:{ns}Z ")(text), 1),
     "trailing blanks": lambda text: re.sub(r"$", "  ", text, flags=re.M).encode(),
-    "without indentation": lambda text: re.sub(r"^[\t ]+", "", text, flags=re.M).encode(),
     "a blank line after each": lambda text: text.replace("\n", "\n\n").encode(),
-    "wrapped twice": lambda text: wrapped("message")(wrapped("log", end="\n")(text).decode()),
     "json-file of timestamps": lambda text: wrapped("log", end="\n")(
         prefixed("2026-12-01T10:00:{ns}Z ")(text).decode()
     ),
     "timestamps of json-file": lambda text: prefixed("2026-12-01T10:00:{ns}Z ")(
         wrapped("log", end="\n")(text).decode()
-    ),
-    "crlf of timestamps, coloured": lambda text: prefixed("\x1b[33m{s} \x1b[0m")(text).replace(
-        b"\n", b"\r\n"
     ),
     "markdown": lambda text: b"```\n" + text.encode() + b"```\n",
     "no final line end": lambda text: text.rstrip("\n").encode(),
@@ -196,6 +134,11 @@ LOSSY: dict[str, Form] = {
     ),
     "base64-like": lambda text: text.encode().hex().encode(),
     "half of it in logfmt": lambda text: _halves(text),
+    "utf-16": lambda text: text.encode("utf-16"),
+    "without indentation": lambda text: re.sub(r"^[\t ]+", "", text, flags=re.M).encode(),
+    "wrapped twice": lambda text: wrapped("message")(wrapped("log", end="\n")(text).decode()),
+    "coloured": prefixed("\x1b[36mkube-scheduler\x1b[0m \x1b[1m|\x1b[m "),
+    "highlighted": lambda text: text.replace("allocation", "\x1b[01;31mallocation\x1b[m").encode(),
     "array": lambda text: json.dumps(_lines(text), indent=1).encode(),
 }
 """Forms that lose lines, or that are not known."""

@@ -196,7 +196,7 @@ def test_lines_of_other_programs_are_left_out_and_cut_lines_are_counted(
         'etcd says "Observed device allocation"\n',
         "[",
     ]
-    whole = ONE + others[1] + "".join(lines[1:30]) + ONE
+    whole = ONE + others[1] + "".join(lines[1:30])
     log.write_text(whole)
     code, out, _ = flake_hunt("explain", str(log))
     assert (code, out.splitlines(keepends=True)[0]) == (

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import lzma
 import os
 import pathlib
@@ -148,11 +149,12 @@ def test_a_cut_log_shows_nothing_that_the_whole_one_does_not(
             assert set(pairs(analysis)) <= set(FOUR), place
 
 
-def test_rotated_parts_that_overlap_are_one_log(recorded: bytes, tmp_path: pathlib.Path) -> None:
+def test_rotated_parts_are_one_log(recorded: bytes, tmp_path: pathlib.Path) -> None:
     lines = recorded.splitlines(keepends=True)
-    cuts = [(0, 15_000), (14_000, 60_000), (55_000, len(lines))]
+    begins = [number for number, line in enumerate(lines) if line[:1] in b"IWEF"]
+    cuts = [0, *(next(one for one in begins if one > cut) for cut in (15_000, 60_000)), None]
     names = []
-    for number, (begin, end) in enumerate(cuts):
+    for number, (begin, end) in enumerate(itertools.pairwise(cuts)):
         path = tmp_path / f"kube-scheduler.log.{3 - number}"
         path.write_bytes(b"".join(lines[begin:end]))
         names.append(str(path))
