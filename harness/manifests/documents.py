@@ -1,63 +1,68 @@
-"""The objects of a file, one after another: of its documents, and of the `items` of a List.
+"""The documents of a file, YAML or JSON, as kubectl reads them; with bounds.
 
-A long list in JSON needs the memory of its text only: its items are handed out one after another.
+Values are those that JSON has: a date stays text, and so does a number in sixties (1:59). A list in
+JSON needs the memory of its text only: its items are decoded one after another.
 """
 
+import itertools
 import json
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+import yaml
 
 from harness import errors, regular_files
-from harness.manifests import sources, yaml_documents
+from harness.manifests import sources
 
-FILE_BYTES_MAX = 512 * 1024 * 1024
+JSON_BYTES_MAX = 512 * 2**20
 """Largest file of JSON; 10,000 slices of eight devices have about 60 MB."""
+YAML_BYTES_MAX = 16 * 2**20
+"""Largest file of YAML: its tree needs fifty times the memory of the text."""
+DEPTH_MAX = 100
+"""Collections inside collections; objects of the API have about twenty."""
+ALIASED_MAX = 100_000
+"""Values that come from aliases, in one document."""
+_BOM = b"\xef\xbb\xbf"
 
 
-class _Envelope(msgspec.Struct, rename="camel"):
+class _Envelope(msgspec.Struct):
     """An object of JSON; of a list the items as text."""
 
     kind: Any = None
-    api_version: Any = None
+    api_version: Any = msgspec.field(name="apiVersion", default=None)
     items: list[msgspec.Raw] | None = None
 
 
-def read(path: str, content: bytes | None = None) -> Iterator[tuple[sources.Source, Any]]:
-    """Yield the place and the value of each document, and of each item instead of its list.
+def read(path: str) -> Iterator[tuple[sources.Source, Any]]:
+    """Yield the place and the value of each document that is not empty.
 
-    Empty documents are left out. `content` None: it is read from the file. Raises ManifestError if
-    the file cannot be read, is too large, or is neither YAML nor JSON.
+    The items of a list in JSON are `msgspec.Raw`. Raises ManifestError if the file cannot be read,
+    is too large, or is neither YAML nor JSON.
     """
-    content = _content(path) if content is None else content
-    if len(content) > FILE_BYTES_MAX:
-        limit = FILE_BYTES_MAX // 2**20
-        raise errors.ManifestError(f"{path}: expected a file of at most {limit} MiB: divide it")
-    envelope = _envelope(content)
-    if envelope is None and _are_several(content):
-        yield from _several(path, content)
-    elif envelope is None:
-        yield from yaml_documents.read(path, content)
-    elif envelope.items is None:
-        yield sources.Source(path=path), _value(path, content)
-    else:
-        yield from _items(path, envelope, envelope.items)
-
-
-def _content(path: str) -> bytes:
     try:
-        return regular_files.content(path)
+        content = regular_files.content(path).removeprefix(_BOM)
     except OSError as error:
         raise errors.ManifestError(
             f"{path}: expected a readable file of objects in YAML or JSON ({error.strerror})"
         ) from error
+    if len(content) > JSON_BYTES_MAX:
+        limit = JSON_BYTES_MAX >> 20
+        raise errors.ManifestError(f"{path}: expected a file of at most {limit} MiB: divide it")
+    envelope = _envelope(content)
+    if envelope is None:
+        yield from _of_yaml(path, content)
+    else:
+        kind, version, items = envelope.kind, envelope.api_version, envelope.items
+        listed = {"kind": kind, "apiVersion": version, "items": items}
+        source = sources.Source(path=path)
+        yield source, of_json(source, content) if items is None else listed
 
 
 def _envelope(content: bytes) -> _Envelope | None:
-    """Return what a file of JSON has; None for YAML, and for what only a reader of YAML reads."""
-    content = content.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not content.startswith(b"{"):
+    """Return what a file of JSON has; None for YAML."""
+    if not content.lstrip().startswith(b"{"):
         return None
     try:
         return msgspec.json.decode(content, type=_Envelope)
@@ -65,50 +70,12 @@ def _envelope(content: bytes) -> _Envelope | None:
         return None
 
 
-def _are_several(content: bytes) -> bool:
-    """Return whether a file begins with an object of JSON after which another one begins."""
-    try:
-        text = content.decode("utf-8-sig").lstrip()
-        _, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return text[end:].lstrip().startswith("{")
-
-
-def _several(path: str, content: bytes) -> Iterator[tuple[sources.Source, Any]]:
-    """Yield objects of JSON that stand one after another, which kubectl reads as well."""
-    decoder = json.JSONDecoder(object_pairs_hook=_once)
-    text, at, number = content.decode("utf-8-sig").strip(), 0, 0
-    while at < len(text):
-        number += 1
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            raise errors.ManifestError(
-                f"{path}, document {number}: expected JSON; {error}"
-            ) from error
-        yield sources.Source(path=path, document=number), value
-        while text[at : at + 1].isspace():
-            at += 1
-
-
-def _items(
-    path: str, envelope: _Envelope, items: list[msgspec.Raw]
-) -> Iterator[tuple[sources.Source, Any]]:
-    kind, version = str(envelope.kind), str(envelope.api_version)
-    yaml_documents.require_list(sources.Source(path=path), kind)
-    for number, text in enumerate(items, start=1):
-        value = _value(path, bytes(text))
-        yield sources.Source(path=path, item=number), yaml_documents.typed(value, kind, version)
-
-
-def _value(path: str, text: bytes) -> Any:
-    """Return the value of JSON that was looked through already."""
-    text = text.removeprefix(b"\xef\xbb\xbf")
+def of_json(source: sources.Source, text: bytes) -> Any:
+    """Return the value of JSON. Raises ManifestError if a key is there twice."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise errors.ManifestError(f"{path}: expected JSON; {error}") from error
+        raise errors.ManifestError(f"{source}: expected JSON; {error}") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -118,3 +85,123 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"expected each key once, got {twice!r} twice")
     return found
+
+
+# ----------------------------------------------------------------------------------- YAML
+
+
+class _Problem(yaml.MarkedYAMLError):
+    """A value that JSON cannot say, or too much of it."""
+
+    def __init__(self, node: yaml.Node, text: str) -> None:
+        super().__init__(problem=text, problem_mark=node.start_mark)
+
+
+_TAG = "tag:yaml.org,2002:"
+_Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_KEPT = {f"{_TAG}{name}" for name in ("str", "bool", "null", "merge", "seq")}
+_INT = r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]{0,39})$"
+_FLOAT = r"[-+]?(?:\.[0-9]{1,40}|[0-9][0-9_]{0,39}(?:\.[0-9_]{0,40})?)(?:[eE][-+]?[0-9]{1,2})?$"
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """Builds what JSON has: dates stay text, and other tags are refused."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML copies it
+        first: [(tag, form) for tag, form in found if tag in _KEPT]
+        for first, found in _Base.yaml_implicit_resolvers.items()
+    }
+    yaml_constructors = {
+        tag: build for tag, build in _Base.yaml_constructors.items() if tag in _KEPT
+    } | {f"{_TAG}merge": _Base.construct_scalar}
+
+    def integer(self, node: yaml.ScalarNode) -> int:
+        """Return a whole number; one that begins with 0 is octal."""
+        text = node.value.replace("_", "")
+        return int(text, 8 if re.match(r"[-+]?0[0-7]", text) else 0)
+
+    def number(self, node: yaml.ScalarNode) -> int | float:
+        """Return a number; one without a fraction is whole, as in the JSON that kubectl sends."""
+        value = float(node.value.replace("_", ""))
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+    def mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+        """Return a mapping with keys as JSON has them: `on: 1` is {"true": 1}."""
+        keys = set()
+        for key, _ in node.value:
+            name = self._key(key)
+            if name in keys:
+                raise _Problem(key, f"expected each key once, got {name!r:.60} twice")
+            keys.add(name)
+        self.flatten_mapping(node)
+        return {
+            self._key(key): self.construct_object(value, deep=True) for key, value in node.value
+        }
+
+    def _key(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise _Problem(node, "expected text as a key, got a list or a mapping")
+        key = self.construct_object(node)
+        return key if isinstance(key, str) else json.dumps(key)
+
+    def refuse(self, node: yaml.Node) -> None:
+        raise _Problem(node, f"expected no tag of YAML, got {node.tag!r:.60}")
+
+
+_Loader.add_implicit_resolver(f"{_TAG}int", re.compile(_INT), list("-+0123456789"))
+_Loader.add_implicit_resolver(f"{_TAG}float", re.compile(_FLOAT), list("-+.0123456789"))
+_Loader.add_constructor(f"{_TAG}int", _Loader.integer)
+_Loader.add_constructor(f"{_TAG}float", _Loader.number)
+_Loader.add_constructor(f"{_TAG}map", _Loader.mapping)
+_Loader.add_constructor(None, _Loader.refuse)
+
+
+def _of_yaml(path: str, content: bytes) -> Iterator[tuple[sources.Source, Any]]:
+    """Raise ManifestError, with the line, if it is not YAML, or not YAML that JSON can say."""
+    if len(content) > YAML_BYTES_MAX:
+        raise errors.ManifestError(
+            f"{path}: expected at most {YAML_BYTES_MAX >> 20} MiB of YAML: divide it, or write "
+            "JSON (kubectl get -o json)"
+        )
+    loader = None
+    try:
+        loader = _Loader(content)
+        for number in itertools.count(1):
+            if not loader.check_node():
+                return
+            node = loader.get_node()
+            _count(node, len(content) + ALIASED_MAX)
+            value = loader.construct_document(node)
+            if value is not None:
+                line = node.start_mark.line + 1
+                yield sources.Source(path=path, document=number, line=line), value
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path}, line {mark.line + 1}" if mark else path
+        what = "" if isinstance(error, _Problem) else "expected YAML; "
+        raise errors.ManifestError(f"{where}: {what}{error.problem}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        why = " ".join(str(error).split())
+        raise errors.ManifestError(f"{path}: expected YAML or JSON; {why:.200}") from error
+    finally:
+        if loader:
+            loader.dispose()
+
+
+def _count(node: yaml.Node, most: int, depth: int = 0) -> int:
+    """Return the number of values in a node; those of an alias count each time.
+
+    Raises _Problem for a document that is nested too deep, or that aliases make too large.
+    """
+    if depth > DEPTH_MAX:
+        raise _Problem(node, f"expected at most {DEPTH_MAX} collections inside each other")
+    count, parts = 1, cast("list[Any]", [] if isinstance(node, yaml.ScalarNode) else node.value)
+    if isinstance(node, yaml.MappingNode):
+        parts = [*itertools.chain.from_iterable(parts)]
+    for part in parts:
+        count += _count(part, most - count, depth + 1)
+        if count > most:
+            raise _Problem(
+                node, f"expected at most {ALIASED_MAX} values by aliases: write them out"
+            )
+    return count

@@ -1,12 +1,16 @@
 """Reads the objects of files: the entry of this package."""
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from harness import errors, suggestions
-from harness.manifests import api_versions, documents, server_fields, sources, yaml_documents
+from harness.manifests import api_versions, documents, server_fields, sources
 from harness.model.objects import Object
 
+_LIST = "List"
 _LISTS_IN_LISTS_MAX = 8
 
 
@@ -38,15 +42,22 @@ def read(
 def _of_value(
     source: sources.Source, value: Any, depth: int = 0
 ) -> Iterator[tuple[sources.Source, Object]]:
-    obj = _object(source, value)
-    if isinstance(obj.get("items"), list) and depth < _LISTS_IN_LISTS_MAX:
-        kind, version = str(obj["kind"]), str(obj.get("apiVersion"))
-        yaml_documents.require_list(source, kind)
-        for item in obj["items"]:
-            typed = yaml_documents.typed(item, kind, version)
-            yield from _of_value(source, typed, depth + 1)
+    """Yield an object, or the items of a list of objects."""
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(items, list) or depth == _LISTS_IN_LISTS_MAX:
+        yield source, _object(source, value)
         return
-    yield source, obj
+    kind, version = str(value.get("kind")), str(value.get("apiVersion"))
+    if not kind.endswith(_LIST):
+        raise errors.ManifestError(
+            f"{source}: expected a List of objects, as it has items, got the kind {kind!r:.60}"
+        )
+    for number, item in enumerate(items, 1):
+        place = dataclasses.replace(source, item=number, line=None)
+        found = documents.of_json(place, bytes(item)) if isinstance(item, msgspec.Raw) else item
+        if isinstance(found, dict) and "kind" not in found and kind != _LIST:
+            found = {"apiVersion": version, "kind": kind.removesuffix(_LIST), **found}
+        yield from _of_value(place, found, depth + 1)
 
 
 def _object(source: sources.Source, value: Any) -> dict[str, Any]:
