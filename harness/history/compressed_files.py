@@ -5,7 +5,8 @@
 
 import contextlib
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import IO
 
 from harness import regular_files
 from harness.history import directories, journal_reader, zstd_frames
@@ -41,14 +42,13 @@ def _candidates(directory: directories.RunDirectory) -> Iterator[tuple[pathlib.P
 def compress(path: pathlib.Path) -> pathlib.Path:
     """Replace a file by its compressed form, and return that; it is there whole or not at all.
 
-    The last line has a frame of its own, as that of a journal whose writer compressed it.
+    Raises OSError, and then the file is as it was.
     """
     target = path.with_name(path.name + zstd_frames.SUFFIX)
     unfinished = path.with_name(f".{target.name}.unfinished")
     try:
         with regular_files.opened(path) as source, unfinished.open("wb") as file:
-            for frame in _frames(source.read, _last_line(path)):
-                file.write(frame)
+            file.writelines(frames(source, LEVEL))
         unfinished.replace(target)
     except OSError:
         unfinished.unlink(missing_ok=True)
@@ -57,24 +57,13 @@ def compress(path: pathlib.Path) -> pathlib.Path:
     return target
 
 
-def _frames(read: Callable[[int], bytes], begin: int) -> Iterator[bytes]:
-    compressor = zstd_frames.Compressor(level=LEVEL)
-    while begin > 0:
-        piece = read(min(begin, _PIECE))
-        begin = begin - len(piece) if piece else 0
-        yield compressor.append(piece)
-    yield compressor.end()
-    while piece := read(_PIECE):
-        yield compressor.append(piece)
-    yield compressor.end()
-
-
-def _last_line(path: pathlib.Path) -> int:
-    """Return where the last line begins; the end of the file if it is longer than a trailer."""
-    size = path.stat().st_size
-    begin = max(size - journal_reader.TRAILER_MAX, 0)
-    with regular_files.opened(path) as file:
-        file.seek(begin)
-        end = file.read()
-    found = end.rfind(b"\n", 0, max(len(end) - 1, 0))
-    return begin + found + 1 if found >= 0 else size
+def frames(content: IO[bytes], level: int) -> Iterator[bytes]:
+    """Yield zstd frames of a content; the last line has one of its own, as journals write it."""
+    compressor, rest = zstd_frames.Compressor(level=level), b""
+    while piece := content.read(_PIECE):
+        rest += piece
+        yield compressor.append(rest[: -journal_reader.TRAILER_MAX])
+        rest = rest[-journal_reader.TRAILER_MAX :]
+    begin = rest.rfind(b"\n", 0, max(len(rest) - 1, 0)) + 1
+    yield compressor.append(rest[:begin]) + compressor.end()
+    yield compressor.append(rest[begin:]) + compressor.end()

@@ -7,7 +7,6 @@ plan.json                   seed and resolved options
 cluster.json                the cluster that ran, and its versions
 processes.jsonl             starts, ends, phases
 operations-<process>.jsonl  API calls
-traffic-workers.jsonl       workers of the load on other hosts; only if the scenario has some
 preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
 pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenario has some
 observations.jsonl          commits that the API server published
@@ -28,6 +27,7 @@ When a run has ended, journals and audit logs of 16 KiB or more are compressed (
 """
 
 import dataclasses
+import functools
 import os
 import pathlib
 import stat
@@ -38,7 +38,6 @@ from harness.history import zstd_frames
 _JOURNAL_SUFFIXES = (".jsonl", f".jsonl{zstd_frames.SUFFIX}")
 _SUFFIXES = {"none": "", "zstd": zstd_frames.SUFFIX}
 POOL_OBJECTS = "pool-objects.json"
-TRAFFIC_WORKERS = "traffic-workers.jsonl"
 _ADVICE = "name the folder of one run, reports/<scenario>/<run>"
 
 
@@ -100,8 +99,6 @@ class RunDirectory:
     """ScriptStep records; missing if the run plays no script."""
     orders = _File("orders.jsonl", compressed=True)
     """OrderTried records; missing if the run searches no orders of threads."""
-    traffic_workers = _File(TRAFFIC_WORKERS, compressed=True)
-    """WorkerJoined, WorkerLeft and WorkerRefused records of the load on other hosts."""
     audit = _File("audit")
     """The folder of the API server's audit log; missing if the plan has none."""
     logs = _File("logs")
@@ -135,49 +132,29 @@ class RunDirectory:
         """Return the forms of the observations that exist; there should be one."""
         return forms(self.new_observations("none"))
 
-    def operations(self, process: str) -> pathlib.Path:
-        """Return the file of Invocation, Completion and Waited records of one process."""
-        return _form(self.path / f"operations-{process}.jsonl")
+    def _of_process(self, kind: str, process: str) -> pathlib.Path:
+        return _form(self.path / f"{kind}-{process}.jsonl")
 
-    def steps(self, process: str) -> pathlib.Path:
-        """Return the file of Step records of one process of the subject."""
-        return _form(self.path / f"steps-{process}.jsonl")
-
-    def preparations(self, process: str) -> pathlib.Path:
-        """Return the file of Prepared, Unprepared, … records of one kubelet process."""
-        return _form(self.path / f"preparations-{process}.jsonl")
-
-    def pool_changes(self, process: str) -> pathlib.Path:
-        """Return the file of PoolChanged records of one kubelet process."""
-        return _form(self.path / f"pool-changes-{process}.jsonl")
+    operations = functools.partialmethod(_of_process, "operations")
+    """Invocation, Completion and Waited records of one process."""
+    steps = functools.partialmethod(_of_process, "steps")
+    """Step records of one process of the subject."""
+    preparations = functools.partialmethod(_of_process, "preparations")
+    """Prepared, Unprepared, … records of one kubelet process."""
+    pool_changes = functools.partialmethod(_of_process, "pool-changes")
+    """PoolChanged records of one kubelet process."""
 
     def kubelet_state(self, process: str) -> pathlib.Path:
         """Return the folder of the checkpoints and CDI files of one kubelet process."""
         return self.path / process
 
-    def all_preparations(self) -> list[pathlib.Path]:
-        """Return every file of preparations, sorted by name."""
-        return self._named("preparations-")
-
-    def all_pool_changes(self) -> list[pathlib.Path]:
-        """Return every file of changes of pools, sorted by name."""
-        return self._named("pool-changes-")
-
-    def all_operations(self) -> list[pathlib.Path]:
-        """Return every operations file, sorted by name."""
-        return self._named("operations-")
-
     def journals(self) -> list[pathlib.Path]:
         """Return every journal that exists."""
-        alone = (self.processes, self.faults, self.script, self.orders, self.traffic_workers)
+        alone = (self.processes, self.faults, self.script, self.orders)
         single = [form for path in alone for form in forms(path)]
-        by_kubelets = [*self.all_preparations(), *self.all_pool_changes()]
-        by_clients = [*self.all_operations(), *by_kubelets, *self.all_steps()]
-        return [*single, *self.all_observations(), *by_clients]
-
-    def all_steps(self) -> list[pathlib.Path]:
-        """Return every steps file, sorted by name."""
-        return self._named("steps-")
+        kinds = ("operations-", "preparations-", "pool-changes-", "steps-")
+        by_processes = [path for kind in kinds for path in self._named(kind)]
+        return [*single, *self.all_observations(), *by_processes]
 
     def _named(self, prefix: str) -> list[pathlib.Path]:
         """Return the JSON Lines files of the directory with this prefix, sorted by name."""
@@ -187,6 +164,9 @@ class RunDirectory:
             return []
         found = [name for name in names if name.startswith(prefix)]
         return [self.path / name for name in found if name.endswith(_JOURNAL_SUFFIXES)]
+
+    all_operations = functools.partialmethod(_named, "operations-")
+    all_steps = functools.partialmethod(_named, "steps-")
 
     def audit_logs(self) -> list[pathlib.Path]:
         """Return every part of the audit log, sorted by name."""

@@ -3,8 +3,6 @@
 Missing and damaged files raise no error; readers note the damage for the certificate. A file of
 another run, or of another boot of the host (whose clocks cannot be compared), counts as damaged,
 and so does a file that was changed after the run, as its manifest shows: nothing rests on it.
-Workers of the load may run on other hosts, if the plan says so and traffic-workers.jsonl names
-theirs: the times in their files are read as times of the run's clock, see `clock_domains`.
 """
 
 import dataclasses
@@ -15,15 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness import errors
-from harness.history import (
-    clock_domains,
-    directories,
-    files,
-    journal_reader,
-    manifests,
-    plans,
-    records,
-)
+from harness.history import directories, files, journal_reader, manifests, plans, records
 from harness.model import naming
 
 DAMAGED_HASHED_MAX = 2**30
@@ -42,15 +32,14 @@ class EvidenceReader(journal_reader.Reader):
         may_be_cut_off: bool = False,
         change: str = "",
         decode: journal_reader.Decode | None = None,
-        domain: clock_domains.ClockDomain | None = None,
     ) -> None:
         """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`).
 
         `change`: how the file was changed after the run; empty: it was not. `decode`: see
-        `journal_reader.Reader`; None: as records. `domain`: the writer's clock; None: the run's.
+        `journal_reader.Reader`; None: as records.
         """
         super().__init__(path, decode=decode)
-        self._plan, self._domain, self.may_be_cut_off = plan, domain, may_be_cut_off
+        self._plan, self.may_be_cut_off = plan, may_be_cut_off
         self.damage = f"{path.name} {change}" if change else ""
         """The damage that ended the iteration, with file and line; empty if there was none."""
 
@@ -58,8 +47,7 @@ class EvidenceReader(journal_reader.Reader):
         if self.damage:
             return
         try:
-            found = super().__iter__()
-            yield from map(self._domain.on_run_clock, found) if self._domain else found
+            yield from super().__iter__()
         except errors.HistoryError as error:
             self.damage = str(error)
         except OSError as error:
@@ -89,18 +77,11 @@ class EvidenceReader(journal_reader.Reader):
             raise errors.HistoryError(
                 f"{self.path.name}: expected a file of run {self._plan.run_id} (plan.json), got one of run {header.run_id}"
             )
-        domain = self._domain
-        if header.boot_id == (domain.boot_id if domain else self._plan.boot_id):
-            return
-        if domain:
+        if header.boot_id != self._plan.boot_id:
             raise errors.HistoryError(
-                f"{self.path.name}: written on another boot of {domain.host} than "
-                f"{directories.TRAFFIC_WORKERS} says"
+                f"{self.path.name}: written on another boot of the host than plan.json: "
+                "its times cannot be compared"
             )
-        raise errors.HistoryError(
-            f"{self.path.name}: written on another boot of the host than plan.json: "
-            "its times cannot be compared"
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,43 +118,9 @@ class History:
             and (item.lease_lost or (item.fault and item.exit_code < 0))
         )
 
-    @functools.cached_property
-    def remote_workers(self) -> clock_domains.RemoteWorkers:
-        """The workers of the load on other hosts; a problem if there is no record of them."""
-        if not self.plan.remote_operations:
-            return clock_domains.RemoteWorkers(domains={}, problems=())
-        name = directories.TRAFFIC_WORKERS
-        reader = self._reader(self.directory.traffic_workers)
-        if reader is None:
-            missing = f"{name} is missing: it tells on which hosts the load ran"
-            return clock_domains.RemoteWorkers(domains={}, problems=(missing,))
-        found = clock_domains.fold(reader, self.plan)
-        ok, reason = reader.ended_in_order(f"records of {name}")
-        return found if ok else dataclasses.replace(found, problems=(*found.problems, reason))
-
-    def expected_operations(self) -> list[str]:
-        """Return the names of the processes that must leave an operations file."""
-        return self._incarnations(self.plan.expected_operations)
-
-    def expected_steps(self) -> list[str]:
-        """Return the names of the processes that must leave a steps file."""
-        return self._incarnations(self.plan.expected_steps)
-
-    def expected_writes(self) -> list[str]:
-        """Return the names of the processes that must leave a file of the subject's writes."""
-        return self._incarnations(self.plan.expected_writes)
-
-    def expected_preparations(self) -> list[str]:
-        """Return the names of the processes that must leave a file of preparations."""
-        return self._incarnations(self.plan.expected_preparations)
-
-    def expected_pool_changes(self) -> list[str]:
-        """Return the names of the processes that must leave a file of changes of pools."""
-        return self._incarnations(self.plan.expected_pool_changes)
-
-    def _incarnations(self, planned: Iterable[str]) -> list[str]:
-        """Return the planned processes, each with the later ones that took its place."""
-        names = dict.fromkeys(planned)
+    def _expected(self, key: str) -> list[str]:
+        """Return the processes that the plan lists at a key, and those that took their places."""
+        names = dict.fromkeys(getattr(self.plan, key))
         started = [
             item.process
             for item in (self.processes.records if self.processes else ())
@@ -182,6 +129,13 @@ class History:
         later = [name for name in started if naming.first_incarnation(name) in names]
         return list(names | dict.fromkeys(later))
 
+    expected_operations = functools.partialmethod(_expected, "expected_operations")
+    expected_steps = functools.partialmethod(_expected, "expected_steps")
+    expected_writes = functools.partialmethod(_expected, "expected_writes")
+    expected_preparations = functools.partialmethod(_expected, "expected_preparations")
+    expected_pool_changes = functools.partialmethod(_expected, "expected_pool_changes")
+    # The names of the processes that must leave such a file.
+
     def observations(self, decode: journal_reader.Decode | None = None) -> EvidenceReader | None:
         """Return a reader of the observations, to iterate once; None if there is no file.
 
@@ -189,33 +143,21 @@ class History:
         """
         return self._reader(self.directory.observations, decode=decode)
 
-    def operations(self, process: str) -> EvidenceReader | None:
-        """Return a reader of one process's calls, to iterate once; None if there is no file."""
-        return self._reader(self.directory.operations(process), process)
+    def _journal(self, kind: str, process: str = "") -> EvidenceReader | None:
+        """Return a reader of a journal of a process or of the run, to iterate once.
 
-    def steps(self, process: str) -> EvidenceReader | None:
-        """Return a reader of one process's steps, to iterate once; None if there is no file."""
-        return self._reader(self.directory.steps(process), process)
+        None if there is no file.
+        """
+        found = getattr(self.directory, kind)
+        return self._reader(found(process) if process else found, process)
 
-    def preparations(self, process: str) -> EvidenceReader | None:
-        """Return a reader of the preparations of one process, to iterate once; None: no file."""
-        return self._reader(self.directory.preparations(process), process)
-
-    def pool_changes(self, process: str) -> EvidenceReader | None:
-        """Return a reader of one process's changes of pools, to iterate once; None: no file."""
-        return self._reader(self.directory.pool_changes(process), process)
-
-    def faults(self) -> EvidenceReader | None:
-        """Return a reader of the effects of faults, to iterate once; None if there is no file."""
-        return self._reader(self.directory.faults)
-
-    def script(self) -> EvidenceReader | None:
-        """Return a reader of the steps of the script, to iterate once; None if there is no file."""
-        return self._reader(self.directory.script)
-
-    def orders(self) -> EvidenceReader | None:
-        """Return a reader of the orders that were tried, to iterate once; None: no file."""
-        return self._reader(self.directory.orders)
+    operations = functools.partialmethod(_journal, "operations")
+    steps = functools.partialmethod(_journal, "steps")
+    preparations = functools.partialmethod(_journal, "preparations")
+    pool_changes = functools.partialmethod(_journal, "pool_changes")
+    faults = functools.partialmethod(_journal, "faults")
+    script = functools.partialmethod(_journal, "script")
+    orders = functools.partialmethod(_journal, "orders")
 
     @property
     def phases(self) -> Iterable[records.Phase]:
@@ -277,15 +219,12 @@ class History:
         may_be_cut_off: bool = False,
         decode: journal_reader.Decode | None = None,
     ) -> EvidenceReader:
-        of_calls = {self.directory.operations(name): name for name in self.plan.remote_operations}
-        name = of_calls.get(path)
         return EvidenceReader(
             path,
             self.plan,
             may_be_cut_off=may_be_cut_off,
             change=self._change(path),
             decode=decode,
-            domain=self.remote_workers.domains.get(name) if name else None,
         )
 
     def _change(self, path: pathlib.Path) -> str:

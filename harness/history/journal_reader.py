@@ -25,7 +25,7 @@ TRAILER_MAX = 4096
 """Longest trailer, in bytes."""
 
 Decode: TypeAlias = Callable[[bytes], Any]
-_NO_RECORD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+NO_RECORD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
 decode_record = _decoder.decode
 """Return the record of a line, with or without its end.
@@ -67,13 +67,13 @@ class Reader:
         record: Any
         count, decode, is_body = 0, self._decode_line, False
         header, trailer = records.Header, records.Trailer
-        with _open(self.path) as file:
+        with opened(self.path) as file:
             for lines in self._lines(file):
                 for line in lines:
                     self.line += 1
                     try:
                         record = decode(line)
-                    except _NO_RECORD as error:
+                    except NO_RECORD as error:
                         raise self._no_record(line, error) from error
                     kind = type(record)
                     if kind is header:
@@ -171,7 +171,8 @@ def read(path: pathlib.Path) -> Journal:
     return gather(Reader(path))
 
 
-def _open(path: pathlib.Path) -> io.BufferedReader:
+def opened(path: pathlib.Path) -> io.BufferedReader:
+    """Open a journal, decompressed. Raises HistoryError if it is not a regular file."""
     file = files.open_regular(path, buffer=BUFFER)
     if path.suffix == zstd_frames.SUFFIX:
         return zstd_frames.decompressing(file, buffer=BUFFER)
@@ -191,6 +192,6 @@ def last_trailer(path: pathlib.Path) -> records.Trailer | None:
     *_, last = end.splitlines() or [b""]
     try:
         found = _decoder.decode(last)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NO_RECORD:
         return None
     return found if isinstance(found, records.Trailer) else None

@@ -6,12 +6,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from harness import errors
-from harness.history import files, journal_reader, records, zstd_frames
-
-_NO_RECORD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+from harness.history import journal_reader, records
 
 
 class Tail:
@@ -57,9 +53,9 @@ class Tail:
                     self.is_closed = True
                 else:
                     yield record
-        except _NO_RECORD as error:
+        except journal_reader.NO_RECORD as error:
             self._give_up(f"expected a complete record ({error})")
-        except (zstd_frames.FrameError, errors.HistoryError, OSError) as error:
+        except (errors.HistoryError, OSError) as error:
             self._give_up(str(error))
 
     def close(self) -> None:
@@ -91,10 +87,7 @@ class Tail:
     def _is_open(self) -> bool:
         """Open the file, now that it may exist; return whether it is open."""
         if self._file is None and self.path.exists():
-            file = files.open_regular(self.path, buffer=journal_reader.BUFFER)
-            if self.path.suffix == zstd_frames.SUFFIX:
-                file = zstd_frames.decompressing(file, buffer=journal_reader.BUFFER)
-            self._file = file
+            self._file = journal_reader.opened(self.path)
         return self._file is not None
 
     def _read(self) -> bytes:

@@ -121,9 +121,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     requirements: Requirements
     expected_operations: list[str]
     """Names of the processes that must leave an operations file with a trailer."""
-    remote_operations: list[str] = []
-    """Names of processes that may run on other hosts. traffic-workers.jsonl lists the host of each.
-    """
     expected_steps: list[str]
     """Names of the processes that must leave a steps file with a trailer."""
     expected_writes: list[str] = []
@@ -196,7 +193,7 @@ def read(path: pathlib.Path) -> Plan:
     """
     try:
         content = files.read_small(path)
-        _require_schema(path, content)
+        _require_readable(path, content)
         return msgspec.json.decode(content, type=Plan)
     except (
         errors.HistoryError,
@@ -207,15 +204,23 @@ def read(path: pathlib.Path) -> Plan:
         raise errors.RunDirectoryError(f"{path}: expected the plan of a run ({error})") from error
 
 
-class _Schema(msgspec.Struct):
+class _Head(msgspec.Struct):
     schema: int
+    remote_operations: list[str] = []
+    """Of former versions: processes of the load that may have run on other hosts."""
 
 
-def _require_schema(path: pathlib.Path, content: bytes) -> None:
+def _require_readable(path: pathlib.Path, content: bytes) -> None:
     """Reject another schema before decoding its fields, which may differ."""
-    found = msgspec.json.decode(content, type=_Schema).schema
-    if found != records.SCHEMA_VERSION:
+    found, advice = (
+        msgspec.json.decode(content, type=_Head),
+        "the version of Flake Hunt that wrote it",
+    )
+    if found.schema != records.SCHEMA_VERSION:
         raise errors.RunDirectoryError(
-            f"{path}: expected schema {records.SCHEMA_VERSION}, got {found}: "
-            "read it with the version of Flake Hunt that wrote it"
+            f"{path}: expected schema {records.SCHEMA_VERSION}, got {found.schema}: read it with {advice}"
+        )
+    if found.remote_operations:
+        raise errors.RunDirectoryError(
+            f"{path}: expected a load of one machine, got one of several: judge it with {advice}"
         )

@@ -4,6 +4,7 @@ A journal begins with a Header. If its writer was closed, it ends with a Trailer
 records between them.
 """
 
+import re
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -19,7 +20,15 @@ SET_UP = "set-up"
 """The user that creates what a load shares. All but the first worker learn that it exists."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="header"):
+def _tag(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=_tag):
+    """A record names its type in its first field: `process-started` for ProcessStarted."""
+
+
+class Header(_Record, frozen=True, kw_only=True):
     """The first line: the writer, the run and the boot of the host."""
 
     schema: int = SCHEMA_VERSION
@@ -32,7 +41,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     """Wall clock, for display only."""
 
 
-class Trailer(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="trailer"):
+class Trailer(_Record, frozen=True, kw_only=True):
     """The last line of a journal whose writer was closed."""
 
     count: int
@@ -41,9 +50,7 @@ class Trailer(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
     reason: str = "stopped"
 
 
-class Invocation(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="invocation", gc=False
-):
+class Invocation(_Record, frozen=True, kw_only=True, gc=False):
     """An API call, journaled before it is made."""
 
     op: int
@@ -59,9 +66,7 @@ class Invocation(
     ts_ns: Int62
 
 
-class Completion(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="completion", gc=False
-):
+class Completion(_Record, frozen=True, kw_only=True, gc=False):
     """The end of the API call of an Invocation."""
 
     op: int
@@ -79,7 +84,7 @@ class Completion(
     claim, or the file is from an older version."""
 
 
-class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="waited"):
+class Waited(_Record, frozen=True, kw_only=True):
     """A user of the traffic has waited for an object to reach a state."""
 
     user: str
@@ -96,7 +101,7 @@ class Waited(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     none."""
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="listed"):
+class Listed(_Record, frozen=True, kw_only=True):
     """A complete list; one Observation of type LISTED or FINAL for each object follows."""
 
     resource: str
@@ -106,7 +111,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     ts_ns: Int62
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="observation"):
+class Observation(_Record, frozen=True, kw_only=True):
     """The state of one object as a watch or a list delivered it."""
 
     resource: str
@@ -117,7 +122,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     """JSON of the object, byte for byte as received."""
 
 
-class Gap(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="gap"):
+class Gap(_Record, frozen=True, kw_only=True):
     """A gap in the watch: commits of this resource after a resourceVersion may be missing."""
 
     resource: str
@@ -126,7 +131,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="ga
     ts_ns: Int62
 
 
-class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="resumed"):
+class Resumed(_Record, frozen=True, kw_only=True):
     """The watch was opened or reopened at a resourceVersion without a gap."""
 
     resource: str
@@ -135,7 +140,7 @@ class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag
     ts_ns: Int62
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="step"):
+class Step(_Record, frozen=True, kw_only=True):
     """A named step of the Python subject."""
 
     seq: int
@@ -145,9 +150,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="s
     fields: dict[str, Any]
 
 
-class ProcessStarted(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-started"
-):
+class ProcessStarted(_Record, frozen=True, kw_only=True):
     """A process of the run was started."""
 
     process: str
@@ -156,9 +159,7 @@ class ProcessStarted(
     ts_ns: Int62
 
 
-class ProcessEnded(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-ended"
-):
+class ProcessEnded(_Record, frozen=True, kw_only=True):
     """A process of the run has ended."""
 
     process: str
@@ -174,9 +175,7 @@ class ProcessEnded(
     ts_ns: Int62
 
 
-class ProcessPaused(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-paused"
-):
+class ProcessPaused(_Record, frozen=True, kw_only=True):
     """A process of the run was stopped by SIGSTOP."""
 
     process: str
@@ -186,9 +185,7 @@ class ProcessPaused(
     ts_ns: Int62
 
 
-class ProcessResumed(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="process-resumed"
-):
+class ProcessResumed(_Record, frozen=True, kw_only=True):
     """A paused process of the run was continued by SIGCONT."""
 
     process: str
@@ -196,7 +193,7 @@ class ProcessResumed(
     ts_ns: Int62
 
 
-class MemoryUsed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="memory-used"):
+class MemoryUsed(_Record, frozen=True, kw_only=True):
     """A sample of the memory of a process of the run, with its descendants."""
 
     process: str
@@ -206,7 +203,7 @@ class MemoryUsed(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     ts_ns: Int62
 
 
-class Phase(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="phase"):
+class Phase(_Record, frozen=True, kw_only=True):
     """The run entered a phase: `traffic started`, `goal reached`, `timed out`, …"""
 
     name: str
@@ -214,9 +211,7 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="
     detail: str = ""
 
 
-class FaultApplied(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="fault-applied"
-):
+class FaultApplied(_Record, frozen=True, kw_only=True):
     """A fault took effect once: on a call, an event, an object, or a process."""
 
     fault: str
@@ -250,9 +245,7 @@ class FaultApplied(
     """First moment at which it surely had ended."""
 
 
-class FaultWindow(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="fault-window"
-):
+class FaultWindow(_Record, frozen=True, kw_only=True):
     """A fault was enabled from one time to another; written when it has been healed."""
 
     fault: str
@@ -265,7 +258,7 @@ class FaultWindow(
     """Why it could not be injected, healed or observed as planned; empty: it could."""
 
 
-class ScriptStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="script-step"):
+class ScriptStep(_Record, frozen=True, kw_only=True):
     """A step of a script has happened, or was late."""
 
     step: int
@@ -296,7 +289,7 @@ class ThreadHold(msgspec.Struct, frozen=True, kw_only=True):
     """Place -> visits by other threads meanwhile."""
 
 
-class OrderTried(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="order-tried"):
+class OrderTried(_Record, frozen=True, kw_only=True):
     """A search of orders of threads has tried one."""
 
     number: int
@@ -319,7 +312,7 @@ class OrderTried(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     ended_ns: Int62
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepared"):
+class Prepared(_Record, frozen=True, kw_only=True):
     """The driver of a node has prepared a claim: from `ts_ns` on its devices are in use there."""
 
     node: str
@@ -337,7 +330,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", ta
     ts_ns: Int62
 
 
-class Unprepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="unprepared"):
+class Unprepared(_Record, frozen=True, kw_only=True):
     """The driver of a node has unprepared a claim: its devices were in use until `begun_ns`.
 
     A kubelet that was killed may leave this without a Prepared, which it could not write.
@@ -355,9 +348,7 @@ class Unprepared(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", 
     ts_ns: Int62
 
 
-class ContainerStarted(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="container-started"
-):
+class ContainerStarted(_Record, frozen=True, kw_only=True):
     """A container that uses claims was started, with the environment that the driver gave it."""
 
     node: str
@@ -369,9 +360,7 @@ class ContainerStarted(
     ts_ns: Int62
 
 
-class ContainersFailed(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="containers-failed"
-):
+class ContainersFailed(_Record, frozen=True, kw_only=True):
     """The containers of a pod could not be started with their devices; it is tried again."""
 
     node: str
@@ -384,9 +373,7 @@ class ContainersFailed(
     ts_ns: Int62
 
 
-class NodeRebooted(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="node-rebooted"
-):
+class NodeRebooted(_Record, frozen=True, kw_only=True):
     """A kubelet has found its node rebooted: all containers that ran on it have ended.
 
     It may find that again, with the same boot id, if it was killed before all of them ran again.
@@ -397,9 +384,7 @@ class NodeRebooted(
     ts_ns: Int62
 
 
-class PrepareFailed(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="prepare-failed"
-):
+class PrepareFailed(_Record, frozen=True, kw_only=True):
     """A kubelet or its driver did not prepare or unprepare a claim; they try again."""
 
     call: PreparationCall
@@ -419,9 +404,7 @@ class PrepareFailed(
     ts_ns: Int62
 
 
-class PoolChanged(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="pool-changed"
-):
+class PoolChanged(_Record, frozen=True, kw_only=True):
     """A change of device pools has been made, or undone: its last write is confirmed."""
 
     change: str
@@ -434,50 +417,6 @@ class PoolChanged(
     devices: list[str] = []
     """`driver/pool/device`; empty: it is about whole pools."""
     begun_ns: Int62
-    ts_ns: Int62
-
-
-class WorkerJoined(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-joined"
-):
-    """A worker of the traffic on another host, or its own, is ready for the load.
-
-    Written by Locust's master, whose clock is that of the run. `offset_ns` is added to a time of
-    the worker's clock to get the run's; it was estimated by round trips, and is wrong by at most
-    `uncertainty_ns`.
-    """
-
-    process: str
-    """`traffic-0`, …: the journal of its calls has this name."""
-    host: str
-    boot_id: str
-    pid: int
-    offset_ns: Int62
-    uncertainty_ns: Int62
-    ts_ns: Int62
-
-
-class WorkerLeft(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-left"):
-    """A worker of the traffic has ended, or is lost."""
-
-    process: str
-    host: str
-    lost: str = ""
-    """Why the journal of its calls may be incomplete; empty: all of it has arrived."""
-    offset_ns: Int62 | None = None
-    """A second estimate, at its end; None: there is none."""
-    uncertainty_ns: Int62 = 0
-    ts_ns: Int62
-
-
-class WorkerRefused(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="worker-refused"
-):
-    """A worker of the traffic was sent away before it did anything."""
-
-    host: str
-    pid: int
-    reason: str
     ts_ns: Int62
 
 
@@ -507,8 +446,5 @@ Body: TypeAlias = (
     | ContainersFailed
     | NodeRebooted
     | PoolChanged
-    | WorkerJoined
-    | WorkerLeft
-    | WorkerRefused
 )
 Record: TypeAlias = Header | Trailer | Body

@@ -32,7 +32,7 @@ _OF_PLANS = frozenset(
     {
         *("resources", "expected_operations", "expected_steps", "expected_writes", "clients"),
         *("expected_processes", "expected_preparations", "expected_pool_changes", "examined"),
-        *("remote_operations", "controls", "defects", "remedies", "subject", "provider"),
+        *("controls", "defects", "remedies", "subject", "provider"),
         *("cluster", "profile", "start", "carrier", "published_by", "compression", "reserve_by"),
         *("claim_controller", "packages", "known_to_fail", "known_to_fail_theirs", "versions"),
         *("overrides", "resource_kinds", "allocation_mode", "verbs", "verb", "fault"),

@@ -5,17 +5,14 @@ far as possible, and manifest.json lists the files as they are then.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import IO
 
-from harness.history import compressed_files, journal_reader, zstd_frames
+from harness.history import compressed_files, zstd_frames
 from harness.packing import contents, staging
 
 LEVELS = (15, 19)
 """Levels that are tried one after the other: a run's journals become a twentieth smaller, for
 0.05 s a megabyte of their content, and then a sixth, for half a second."""
 LEFT_OUT = "its timeline, trace.json, which flake-hunt report RUN_DIR makes again"
-_PIECE = 2**20
 
 
 def smaller(run: contents.RunContent, level: int) -> contents.RunContent:
@@ -36,7 +33,7 @@ def _smaller(name: str, data: bytes, level: int) -> tuple[str, bytes]:
         return name, data
     compressed_name = name.removesuffix(zstd_frames.SUFFIX) + zstd_frames.SUFFIX
     try:
-        compressed = b"".join(_frames(contents.opened(name, data), level))
+        compressed = b"".join(compressed_files.frames(contents.opened(name, data), level))
     except (zstd_frames.FrameError, EOFError):
         return name, data
     return min((compressed_name, compressed), (name, data), key=lambda found: len(found[1]))
@@ -46,15 +43,3 @@ def _is_compressible(name: str, data: bytes) -> bool:
     is_large = len(data) >= compressed_files.LEAST_BYTES
     is_record = name.endswith(".jsonl") or (name.startswith("audit/") and not name.endswith(".gz"))
     return name.endswith(zstd_frames.SUFFIX) or (is_record and is_large)
-
-
-def _frames(content: IO[bytes], level: int) -> Iterator[bytes]:
-    """Yield frames of the content; the last line has one of its own, as runs write it."""
-    compressor, rest = zstd_frames.Compressor(level=level), b""
-    while piece := content.read(_PIECE):
-        rest += piece
-        yield compressor.append(rest[: -journal_reader.TRAILER_MAX])
-        rest = rest[-journal_reader.TRAILER_MAX :]
-    begin = rest.rfind(b"\n", 0, max(len(rest) - 1, 0)) + 1
-    yield compressor.append(rest[:begin]) + compressor.end()
-    yield compressor.append(rest[begin:]) + compressor.end()

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from harness import errors, regular_files
-from harness.history import clock_domains, directories, journal_reader, records
+from harness.history import directories, journal_reader, records
 from harness.tables import definitions, observed_rows
 
 Rows: TypeAlias = list[tuple[Any, ...]]
@@ -46,10 +46,8 @@ def _read(run: directories.RunDirectory, tables: Collection[str]) -> Iterator[tu
     if "runs" in tables:
         yield "runs", [_run(run)]
     if "operations" in tables:
-        domains = clock_domains.of_directory(run)
         for path in run.all_operations():
-            process = _process(path)
-            yield from _in_parts("operations", _operations(path, process, domains.get(process)))
+            yield from _in_parts("operations", _operations(path, _process(path)))
     if "steps" in tables:
         for path in run.all_steps():
             yield from _in_parts("steps", _steps(path, _process(path)))
@@ -100,12 +98,9 @@ def _process(path: Any) -> str:
     return directories.journal_stem(path).partition("-")[2]
 
 
-def _operations(
-    path: Any, process: str, domain: clock_domains.ClockDomain | None
-) -> Iterator[tuple[Any, ...]]:
+def _operations(path: Any, process: str) -> Iterator[tuple[Any, ...]]:
     open_calls: dict[int, records.Invocation] = {}
-    for record in journal_reader.Reader(path):
-        found = domain.on_run_clock(record) if domain else record
+    for found in journal_reader.Reader(path):
         if isinstance(found, records.Invocation):
             open_calls[found.op] = found
         elif isinstance(found, records.Completion) and found.op in open_calls:

@@ -59,7 +59,6 @@ class Operations:
 def read(history: histories.History) -> Operations:
     """Read all journals of API calls that the plan expects."""
     tally = _Tally(history.plan)
-    tally.problems += history.remote_workers.problems
     for process in history.expected_operations():
         reader = history.operations(process)
         if reader is None:

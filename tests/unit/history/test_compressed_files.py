@@ -84,7 +84,7 @@ def test_the_last_line_has_a_frame_of_its_own(journal: pathlib.Path) -> None:
 def test_any_content_comes_back(tmp_path: pathlib.Path, content: bytes) -> None:
     path = tmp_path / "scheduler.log"
     path.write_bytes(content)
-    with journal_reader._open(compressed_files.compress(path)) as file:
+    with journal_reader.opened(compressed_files.compress(path)) as file:
         assert file.read() == content
 
 
@@ -96,7 +96,7 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_is(
         raise OSError(errno.ENOSPC, "no space left on device")
 
     before = journal.read_bytes()
-    monkeypatch.setattr(compressed_files, "_frames", full)
+    monkeypatch.setattr(compressed_files, "frames", full)
     with pytest.raises(OSError, match="no space"):
         compressed_files.compress(journal)
     assert [path.name for path in journal.parent.iterdir()] == [journal.name]

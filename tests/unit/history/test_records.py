@@ -125,17 +125,6 @@ ONE_OF_EACH: list[records.Body] = [
         begun_ns=5,
         ts_ns=6,
     ),
-    records.WorkerJoined(
-        process="traffic-0",
-        host="far",
-        boot_id="other",
-        pid=7,
-        offset_ns=-5,
-        uncertainty_ns=2,
-        ts_ns=7,
-    ),
-    records.WorkerLeft(process="traffic-0", host="far", lost="silent", offset_ns=-4, ts_ns=8),
-    records.WorkerRefused(host="far", pid=8, reason="one too many", ts_ns=9),
 ]
 
 

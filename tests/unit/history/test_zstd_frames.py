@@ -151,10 +151,8 @@ def test_a_small_file_that_grows_without_end_is_not_read_further(
 ) -> None:
     monkeypatch.setattr(zstd_frames, "UNPACKED_MAX", 2**20)
     frame = zstd.compress(bytes(8 * 2**20 // frames))
-    with pytest.raises(zstd_frames.BombError, match="grows to more than 1 MiB and 300 times"):
+    with pytest.raises(zstd_frames.FrameError, match="grows to more than 1 MiB and 300 times"):
         read(frame * frames)
-    with pytest.raises(zstd_frames.BombError):
-        zstd_frames.require_bounded(io.BytesIO(frame * frames))
 
 
 def test_a_file_that_grows_as_journals_do_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,5 +160,3 @@ def test_a_file_that_grows_as_journals_do_is_read(monkeypatch: pytest.MonkeyPatc
     content = b"".join(b"a line %d of a journal\n" % number for number in range(10_000))
     packed = zstd_frames.Compressor().append_frame(content)
     assert read(packed) == (content, False)
-    zstd_frames.require_bounded(io.BytesIO(packed))
-    zstd_frames.require_bounded(io.BytesIO(packed[:-9]))  # damage of another kind

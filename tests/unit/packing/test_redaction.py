@@ -91,7 +91,7 @@ def originals(made: directories.RunDirectory) -> set[str]:
     """Names in the record, found in another way than redaction does."""
     found: set[str] = set()
     for path in [made.observations, *made.all_operations()]:
-        with journal_reader._open(path) as file:
+        with journal_reader.opened(path) as file:
             found |= {name.decode() for name in NAMED.findall(file.read())}
     parts = {part for name in found for part in name.split("/")}
     return {
