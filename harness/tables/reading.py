@@ -1,12 +1,13 @@
 """Reads run directories into the rows of their tables, some thousand at once."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import msgspec
 
 from harness import errors, regular_files
+from harness.checks.observed import folders, observations
 from harness.history import directories, journal_reader, records
 from harness.tables import definitions, observed_rows
 
@@ -26,7 +27,7 @@ def read(
     try:
         for name, rows in _read(run, tables):
             yield definitions.TABLES[name], [(str(run.path), *row) for row in rows]
-    except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (errors.HistoryError, observations.ObjectError) as error:
         raise errors.UsageError(
             f"expected whole journals in {run.path}, but one is damaged ({error}): "
             "`flake-hunt check` says more"
@@ -55,7 +56,7 @@ def _read(run: directories.RunDirectory, tables: Collection[str]) -> Iterator[tu
         yield from _faults(run, tables)
 
 
-def _in_parts(name: str, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[str, Rows]]:
+def _in_parts(name: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, Rows]]:
     part: Rows = []
     for row in rows:
         part.append(row)
@@ -68,12 +69,9 @@ def _in_parts(name: str, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[str,
 def _observed(run: directories.RunDirectory) -> Iterator[tuple[str, Rows]]:
     fold = observed_rows.ObservedRows()
     for path in run.all_observations():
-        for record in journal_reader.Reader(path):
-            fold.see(record)
-            if fold.size >= ROWS_AT_ONCE:
-                yield from fold.taken().items()
-    fold.end()
-    yield from fold.taken().items()
+        folders.fold(journal_reader.Reader(path, decode=observations.decode_line), fold)
+    for name, rows in fold.tables():
+        yield from _in_parts(name, rows)
 
 
 def _run(run: directories.RunDirectory) -> tuple[Any, ...]:
