@@ -3,8 +3,8 @@
 A check is one module with `CHECK = protocol.Check(…)`, and one line in `check_registry`. A check of
 another package has the same form; an entry point stands in for the line.
 
-A check asks for evidence by its type, `evidence[claim_lives.ClaimLives]`, and names these types in
-its `needs`. A type of evidence says itself how it is made: by a class method
+A check asks for evidence by its type, `evidence[claim_versions.ClaimVersions]`, and names these
+types in its `needs`. A type of evidence says itself how it is made: by a class method
 `from_evidence(evidence)`, or else without arguments. Each `folders.Folder` among them then sees the
 observations of the run, in one pass for all. `NEEDS` are types that it is made from.
 """

@@ -161,7 +161,7 @@ def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]
     answers = [
         existing_devices.check(asked, seen.timelines, views, plan),
         requested_results.check(asked, seen.timelines, views, plan),
-        bound_pods.check(seen.bound, seen.catalogue, plan),
+        bound_pods.judge(seen.evidence(plan)),
         *(
             check.CHECK.judge(seen.evidence())
             for check in (

@@ -3,19 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from harness.checks import verdicts
-from harness.checks.claims import (
-    allocation_finalizers,
-    allocation_stability,
-    claim_lives,
-    claims_in_use,
-    generated_claims,
-    pod_lives,
-    reservations,
-    template_copies,
-)
+from harness.checks import check_registry, plain_answers, protocol, verdicts
 from harness.checks.faults import fault_records
-from harness.checks.observed import folders
 from harness.history import plans, records
 from tests.histories import building, language
 
@@ -33,10 +22,28 @@ def plan(
     return building.plan(faults=faults, settings=SETTINGS | (settings or {}))
 
 
-def fold(body: Iterable[records.Body]) -> tuple[claim_lives.ClaimLives, pod_lives.PodLives]:
-    lives, pods = claim_lives.ClaimLives(), pod_lives.PodLives()
-    folders.fold(body, lives, pods)
-    return lives, pods
+NAMES = (
+    "allocation_stability",
+    "allocation_finalizers",
+    "claim_reservations",
+    "claims_in_use",
+    "generated_claims",
+)
+CHECKS = [item for item in check_registry.CHECKS if item.name in NAMES]
+
+
+def evidence(
+    body: Iterable[records.Body],
+    checks: Sequence[protocol.Check] = CHECKS,
+    *,
+    of: plans.Plan | None = None,
+    applied: Sequence[records.FaultApplied] = (),
+) -> protocol.Evidence:
+    """What the checks see of a history; `of` is the plan of its run."""
+    planned = of or plan()
+    record = fault_records.FaultRecords(planned=planned.faults, applications=applied)
+    found = protocol.Evidence(planned, {fault_records.FaultRecords: record})
+    return found.fold(list(body), [kind for check in checks for kind in check.needs])
 
 
 def answers(
@@ -44,19 +51,8 @@ def answers(
     faults: Sequence[plans.PlannedFault] = (),
     applied: Sequence[records.FaultApplied] = (),
 ) -> dict[str, verdicts.Answer]:
-    body = list(body)
-    lives, pods = fold(body)
-    copies = template_copies.TemplateCopies()
-    folders.fold(body, copies)
-    record = fault_records.FaultRecords(planned=faults, applications=applied)
-    found = [
-        allocation_stability.check(lives),
-        allocation_finalizers.check(lives),
-        reservations.check(lives, pods),
-        claims_in_use.check(lives, pods),
-        generated_claims.check(lives, pods, plan(faults), record, copies),
-    ]
-    return {item.check: item for item in found}
+    seen = evidence(body, of=plan(faults), applied=applied)
+    return {check.name: plain_answers.judged(check, seen) for check in CHECKS}
 
 
 def judge(check: str, text: str, **options: Any) -> verdicts.CheckResult:

@@ -16,8 +16,7 @@ from harness.checks.devices import (
     device_catalogue,
     pool_timelines,
 )
-from harness.checks.observed import folders, observations
-from harness.checks.pods import pod_bindings
+from harness.checks.observed import claim_versions, folders, observations, pod_lives
 from harness.checks.taints import attempt_views
 from harness.history import plans
 from tests.histories import building
@@ -187,7 +186,8 @@ class Seen:
     made: allocations.Allocations
     catalogue: device_catalogue.DeviceCatalogue
     timelines: pool_timelines.PoolTimelines
-    bound: pod_bindings.PodBindings
+    claims: claim_versions.ClaimVersions
+    pods: pod_lives.PodLives
 
     @property
     def questions(self) -> allocation_judging.Questions:
@@ -201,13 +201,16 @@ class Seen:
         values = {
             allocation_judging.Questions: self.questions,
             pool_timelines.PoolTimelines: self.timelines,
+            device_catalogue.DeviceCatalogue: self.catalogue,
+            claim_versions.ClaimVersions: self.claims,
+            pod_lives.PodLives: self.pods,
             attempt_views.AttemptViews: views or {},
         }
         return protocol.Evidence(plan or building.plan(), values)
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
-        return self.made, self.catalogue, self.timelines, self.bound
+        return self.made, self.catalogue, self.timelines, self.claims, self.pods
 
 
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
@@ -216,7 +219,8 @@ def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> S
         allocations.Allocations(),
         device_catalogue.DeviceCatalogue(),
         pool_timelines.PoolTimelines(),
-        pod_bindings.PodBindings(),
+        claim_versions.ClaimVersions(),
+        pod_lives.PodLives(),
     )
     methods = {
         "ResourceClaim": "see_claim",

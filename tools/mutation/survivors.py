@@ -3,7 +3,7 @@
     [tests]
     "harness.checks.conclusions" = ["tests/unit/checks/test_conclusions.py"]
 
-    [survivors."harness.checks.claims.findings"]
+    [survivors."harness.checks.findings"]
     "limit: how many violations are told in full" = ["module: IN_FULL_MAX = 20 -> IN_FULL_MAX = 21"]
 
 A reason begins with its kind: `equivalent` (no input tells the two apart), `order` (only the order

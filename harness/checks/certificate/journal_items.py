@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from harness.checks import protocol, verdicts
 from harness.checks.certificate import certificate_items
-from harness.checks.claims import claim_lives
+from harness.checks.claims import reservations
 from harness.checks.evidence import acknowledged_writes, api_call_totals
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations as node_preparations
+from harness.checks.observed import claim_versions
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds import fault
 
@@ -84,7 +85,7 @@ def load(evidence: protocol.Evidence) -> certificate_items.ItemResult:
         "pods seen Running": (folded.pods_running, wanted.pods_running_min),
     }
     if wanted.reservations_min:
-        most = evidence[claim_lives.ClaimLives].most
+        most = reservations.most(evidence[claim_versions.ClaimVersions])
         figures["reservations of one claim"] = most, wanted.reservations_min
     bad = [
         f"{got} {what}, expected at least {least}"

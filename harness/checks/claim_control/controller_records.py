@@ -18,14 +18,17 @@ The field managers of what was written name its writer.
 """
 
 import collections
-import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from harness.checks import check_results, protocol, scripted_plans, verdicts
-from harness.checks.claim_control import controller_history
+from harness.checks import findings, protocol, scripted_plans, verdicts
 from harness.checks.faults import fault_records
-from harness.checks.observed import field_managers
+from harness.checks.observed import (
+    claim_versions,
+    field_managers,
+    observed_claims,
+    pod_lives,
+)
 from harness.history import plans
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds import fault
@@ -38,18 +41,9 @@ _KNOWN_MIN = 2
 """Pods that get something after the controller has known of their end, until chance is no cause."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Finding:
-    summary: str
-    text: str
-    """One sentence without its period."""
-    versions: tuple[int, ...]
-    involved: tuple[verdicts.InvolvedObject, ...]
-
-
 def applies(plan: plans.Plan) -> bool:
     """Return whether a claim controller works for the pods of the run, ours or another one."""
-    return bool(plan.settings.get("traffic")) or (
+    return findings.owes(plan) or (
         plan.progress_s is not None and CONTROLLER in plan.expected_steps
     )
 
@@ -61,17 +55,36 @@ def is_undisturbed(plan: plans.Plan) -> bool:
     return not plan.faults and not plan.settings.get("token")
 
 
+def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
+    """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed.
+
+    In an undisturbed run, what a controller does after it has shown that it knows the end of a pod
+    counts, too.
+    """
+    claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives].pods
+    search = _Search(claims, pods)
+    spared = claims.robbed | _stripped(evidence[fault_records.FaultRecords])
+    found = _without(search.found(), spared)
+    known = _without(search.after_known_ends(), spared | {item.objects[0].uid for item in found})
+    is_undisturbed_run = is_undisturbed(evidence.plan)
+    doubtful = known if is_undisturbed_run and not found and len(known) < _KNOWN_MIN else []
+    found += known if is_undisturbed_run and len(known) >= _KNOWN_MIN else []
+    return findings.result(
+        CHECK,
+        found,
+        is_kept=bool(pods and not doubtful),
+        examined=len(pods),
+        reason=_reason(search, found, doubtful),
+    )
+
+
 CHECK = protocol.Check(
     name="claim_controller",
     guarantee="G",
     promise="the claims of a pod stay recorded, and an ended pod gets none",
     applies=applies,
-    needs=(controller_history.ControllerHistory, fault_records.FaultRecords),
-    judge=lambda evidence: check(
-        evidence[controller_history.ControllerHistory],
-        undisturbed=is_undisturbed(evidence.plan),
-        stripped=_stripped(evidence[fault_records.FaultRecords]),
-    ),
+    needs=(claim_versions.ClaimVersions, pod_lives.PodLives, fault_records.FaultRecords),
+    judge=judge,
 )
 
 
@@ -82,196 +95,178 @@ def _stripped(faults: fault_records.FaultRecords) -> frozenset[str]:
     return frozenset(item.uid for item in hits)
 
 
-def check(
-    history: controller_history.ControllerHistory,
-    *,
-    undisturbed: bool = False,
-    stripped: frozenset[str] = frozenset(),
-) -> verdicts.CheckResult:
-    """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed.
-
-    `undisturbed`: what a controller does after it has shown that it knows the end of a pod counts.
-    `stripped`: UIDs of pods that are not examined.
-    """
-    every = itertools.chain(
-        _dropped(history),
-        _alternating(history),
-        _generated_after_the_end(history),
-        _reserved_after_the_end(history),
-    )
-    spared = history.robbed | stripped
-    found = [item for item in every if item.involved[0].uid not in spared]
-    told = spared.union(item.involved[0].uid for item in found)
-    known = [item for item in _after_known_ends(history) if item.involved[0].uid not in told]
-    doubtful = known if undisturbed and not found and len(known) < _KNOWN_MIN else []
-    found += known if undisturbed and len(known) >= _KNOWN_MIN else []
-    return check_results.of_found(
-        CHECK,
-        found,
-        verdict=check_results.verdict(found, is_kept=bool(history.pods and not doubtful)),
-        examined_count=len(history.pods),
-        violation=_violation,
-        summary=lambda item: item.summary,
-        reason=_reason(history, found, doubtful),
-    )
+def _without(found: Iterator[findings.Finding], spared: Collection[str]) -> list[findings.Finding]:
+    return [item for item in found if item.objects[0].uid not in spared]
 
 
 def _reason(
-    history: controller_history.ControllerHistory,
-    found: Sequence[_Finding],
-    doubtful: Sequence[_Finding],
+    search: "_Search", found: Sequence[findings.Finding], doubtful: Sequence[findings.Finding]
 ) -> str:
     if found:
-        others = f", and {len(found) - 1} more" * (len(found) > 1)
-        return f"{found[0].summary}{others}"
+        return findings.first(found)
     if doubtful:
         return f"{doubtful[0].summary}; one such pod may be chance"
-    if not history.pods:
+    if not search.pods:
         return "no pod was observed, so nothing was examined"
-    claims = sum(map(len, history.generated.values()))
-    return f"generated claims: {claims}, for {len(history.generated)} entries of pods"
+    claims = sum(map(len, search.generated.values()))
+    return f"generated claims: {claims}, for {len(search.generated)} entries of pods"
 
 
-# ----------------------------------------------------------------------------- findings
+class _Search:
+    """Looks for what a claim controller should not have written."""
+
+    def __init__(
+        self, claims: claim_versions.ClaimVersions, pods: dict[str, pod_lives.PodLife]
+    ) -> None:
+        self.pods, self.generated = pods, claims.generated()
+        self._reserved = collections.defaultdict[tuple[str, str], list[int]](list)
+        """Uids of a claim and a pod -> resourceVersions that reserved the claim for the pod."""
+        self._released = collections.defaultdict[str, list[int]](list)
+        """Uid of a pod -> resourceVersions that took a claim's reservation for it back."""
+        spans = claims.spans(_users, across_gaps=True)
+        for span in sorted(spans, key=lambda item: item.begin.rv):
+            self._reserved[span.claim.uid, span.key].append(span.begin.rv)
+            if span.end is not None and not span.end.is_gone:
+                self._released[span.key].append(span.end.rv)
+
+    def found(self) -> Iterator[findings.Finding]:
+        for pod in self.pods.values():
+            yield from _dropped(pod)
+        for pod in self.pods.values():
+            yield from _alternating(pod)
+        yield from self._generated_after_the_end()
+        yield from self._reserved_after_the_end()
+
+    def _generated_after_the_end(self) -> Iterator[findings.Finding]:
+        for (uid, entry), claims in self.generated.items():
+            pod = self.pods.get(uid)
+            late = [item for item in claims if _is_after_the_end(item.from_rv, pod)]
+            if pod is not None and len(late) > 1:
+                yield _finding(
+                    pod,
+                    f"got claims for {entry} after its end{_made_by(late[0])}",
+                    f"had ended at resourceVersion {pod.ended_rv}, and got {len(late)} claims for "
+                    f"entry {entry} afterwards",
+                    [item.from_rv for item in late],
+                    late,
+                )
+
+    def _reserved_after_the_end(self) -> Iterator[findings.Finding]:
+        for (_, uid), versions in self._reserved.items():
+            pod = self.pods.get(uid)
+            late = [rv for rv in versions if _is_after_the_end(rv, pod)]
+            if pod is not None and len(late) > 1:
+                yield _finding(
+                    pod,
+                    "got reservations after its end",
+                    f"had ended at resourceVersion {pod.ended_rv}, and a claim was reserved for it "
+                    f"{len(late)} times afterwards",
+                    late,
+                )
+
+    def after_known_ends(self) -> Iterator[findings.Finding]:
+        """Yield what was made for pods of whose end the controller has shown that it knows."""
+        made = collections.defaultdict[str, list[claim_versions.Generated]](list)
+        for (uid, _), claims in self.generated.items():
+            made[uid] += claims
+        for uid, claims in made.items():
+            pod = self.pods.get(uid)
+            known = None if pod is None else self._known_rv(pod, claims)
+            late = [item for item in claims if known is not None and item.from_rv > known]
+            if pod is not None and late:
+                first = late[0]
+                yield _finding(
+                    pod,
+                    f"got a claim after its end{_made_by(first)}",
+                    f"had ended at resourceVersion {pod.ended_rv}, its reservation was taken back "
+                    f"at {known}, and it got claim {first.claim.name}{_made_by(first)} at "
+                    f"{first.from_rv}",
+                    [item.from_rv for item in late],
+                    late,
+                )
+
+    def _known_rv(
+        self, pod: pod_lives.PodLife, claims: Sequence[claim_versions.Generated]
+    ) -> int | None:
+        """Return the version in which a reservation of an ended pod was taken back; None: none was.
+
+        Also None if the pod got a claim between its binding and this version.
+        """
+        ends = [rv for rv in self._released[pod.uid] if _is_after_the_end(rv, pod)]
+        released = min(ends, default=None)
+        bound = pod.bound_rv
+        if released is None or bound is None:
+            return None
+        return None if any(bound < item.from_rv < released for item in claims) else released
 
 
-def _dropped(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
-    for pod in history.pods.values():
-        if pod.dropped:
-            first = pod.dropped[0]
-            yield _finding(
-                history,
-                pod.uid,
-                f"lost the record of {first.entry}{_by(first.writer)}",
-                f"had a claim recorded for entry {first.entry}, which resourceVersion "
-                f"{first.version} dropped{_by(first.writer)}; records were dropped "
-                f"{len(pod.dropped)} times",
-                tuple(item.version for item in pod.dropped),
-            )
+def _users(version: claim_versions.Version) -> dict[str, observed_claims.Consumer]:
+    return {item.uid: item for item in version.consumers}
 
 
-def _alternating(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
-    for pod in history.pods.values():
-        if len(pod.returned) > _RETURNS_MAX:
-            first = pod.returned[0]
-            yield _finding(
-                history,
-                pod.uid,
-                f"has alternating records of {first.entry}{_by(first.writer)}",
-                f"had a claim recorded for entry {first.entry} that another one had replaced, at "
-                f"resourceVersion {first.version}{_by(first.writer)}; {len(pod.returned)} records "
-                "came back",
-                tuple(item.version for item in pod.returned),
-            )
+def _is_after_the_end(rv: int, pod: pod_lives.PodLife | None) -> bool:
+    return pod is not None and pod.ended_rv is not None and rv > pod.ended_rv
+
+
+def _dropped(pod: pod_lives.PodLife) -> Iterator[findings.Finding]:
+    """Yield it if a record vanished from the status of a pod."""
+    dropped = [
+        (now, entry)
+        for before, now in itertools.pairwise(pod.records)
+        for entry in before.names
+        if entry not in now.names
+    ]
+    if dropped:
+        now, entry = dropped[0]
+        yield _finding(
+            pod,
+            f"lost the record of {entry}{_by(now.writer)}",
+            f"had a claim recorded for entry {entry}, which resourceVersion {now.rv} "
+            f"dropped{_by(now.writer)}; records were dropped {len(dropped)} times",
+            [item.rv for item, _ in dropped],
+        )
+
+
+def _alternating(pod: pod_lives.PodLife) -> Iterator[findings.Finding]:
+    """Yield it if records that others had replaced came back."""
+    earlier: set[tuple[str, str | None]] = set()
+    returned: list[tuple[pod_lives.Recorded, str]] = []
+    for before, now in itertools.pairwise(pod.records):
+        earlier |= before.names.items()
+        returned += [
+            (now, entry)
+            for entry, name in now.names.items()
+            if before.names.get(entry, name) != name and (entry, name) in earlier
+        ]
+    if len(returned) > _RETURNS_MAX:
+        now, entry = returned[0]
+        yield _finding(
+            pod,
+            f"has alternating records of {entry}{_by(now.writer)}",
+            f"had a claim recorded for entry {entry} that another one had replaced, at "
+            f"resourceVersion {now.rv}{_by(now.writer)}; {len(returned)} records came back",
+            [item.rv for item, _ in returned],
+        )
 
 
 def _by(writer: str) -> str:
     return f" by {writer}" if writer else ""
 
 
-def _generated_after_the_end(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
-    for (pod, entry), claims in history.generated.items():
-        ended = _ended_version(history, pod)
-        late = [item for item in claims if ended is not None and item.version > ended]
-        if len(late) > 1:
-            yield _finding(
-                history,
-                pod,
-                f"got claims for {entry} after its end{_made_by(late[0])}",
-                f"had ended at resourceVersion {ended}, and got {len(late)} claims for entry "
-                f"{entry} afterwards",
-                tuple(item.version for item in late),
-                late[:2],
-            )
-
-
-def _reserved_after_the_end(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
-    for (_, pod), versions in history.reserved.items():
-        ended = _ended_version(history, pod)
-        late = [version for version in versions if ended is not None and version > ended]
-        if len(late) > 1:
-            yield _finding(
-                history,
-                pod,
-                "got reservations after its end",
-                f"had ended at resourceVersion {ended}, and a claim was reserved for it "
-                f"{len(late)} times afterwards",
-                tuple(late),
-            )
-
-
-def _after_known_ends(history: controller_history.ControllerHistory) -> Iterator[_Finding]:
-    made = collections.defaultdict[str, list[controller_history.Generated]](list)
-    for (uid, _), claims in history.generated.items():
-        made[uid] += claims
-    for uid, claims in made.items():
-        released = _known_version(history, uid, claims)
-        late = [item for item in claims if released is not None and item.version > released]
-        if late:
-            yield _finding(
-                history,
-                uid,
-                f"got a claim after its end{_made_by(late[0])}",
-                f"had ended at resourceVersion {_ended_version(history, uid)}, its reservation was "
-                f"taken back at {released}, and it got claim {late[0].name}{_made_by(late[0])} at "
-                f"{late[0].version}",
-                tuple(item.version for item in late),
-                late[:2],
-            )
-
-
-def _known_version(
-    history: controller_history.ControllerHistory,
-    pod: str,
-    claims: Sequence[controller_history.Generated],
-) -> int | None:
-    """Return the version in which a reservation of an ended pod was taken back; None: none was.
-
-    Also None if the pod got a claim between its binding and this version.
-    """
-    known, ended = history.pods.get(pod), _ended_version(history, pod)
-    if known is None or known.bound_version is None or ended is None:
-        return None
-    released = min((item for item in history.released[pod] if item > ended), default=None)
-    if released is None or any(known.bound_version < item.version < released for item in claims):
-        return None
-    return released
-
-
-def _made_by(claim: controller_history.Generated) -> str:
-    return _by(field_managers.creator(claim.managed_fields))
-
-
-def _ended_version(history: controller_history.ControllerHistory, pod: str) -> int | None:
-    found = history.pods.get(pod)
-    return found.ended_version if found else None
+def _made_by(made: claim_versions.Generated) -> str:
+    return _by(field_managers.creator(made.claim.managed_fields))
 
 
 def _finding(
-    history: controller_history.ControllerHistory,
-    uid: str,
+    pod: pod_lives.PodLife,
     summary: str,
     told: str,
-    versions: tuple[int, ...],
-    claims: Sequence[controller_history.Generated] = (),
-) -> _Finding:
-    pod = history.pods.get(uid)
-    name, namespace = (pod.name, pod.namespace) if pod else (uid, "")
-    about = verdicts.InvolvedObject(kind="Pod", namespace=namespace, name=name, uid=uid)
-    others = (verdicts.involved_claim(item) for item in claims)
-    return _Finding(
-        summary=f"pod {name} {summary}",
-        text=f"Pod {namespace}/{name} (uid {uid}) {told}",
-        versions=versions,
-        involved=(about, *others),
-    )
-
-
-def _violation(item: _Finding) -> verdicts.Violation:
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=item.summary,
-        text=f"{item.text}.",
-        resource_versions=sorted({item.versions[0], item.versions[-1]}),
-        objects=list(item.involved),
+    versions: Sequence[int],
+    claims: Sequence[claim_versions.Generated] = (),
+) -> findings.Finding:
+    return findings.Finding(
+        summary=f"pod {pod.name} {summary}",
+        text=f"Pod {pod} {told}",
+        versions=(versions[0], versions[-1]),
+        objects=(pod.involved, *(item.claim.involved for item in claims[:2])),
     )

@@ -15,81 +15,101 @@ A scheduler that gives up a pod deletes the claim that it made for the pod's ext
 after its finalizer. So of these claims, only the version is examined that allocates them.
 """
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.checks import protocol, verdicts
-from harness.checks.claims import claim_lives, findings
+from harness.checks import findings, protocol, verdicts
+from harness.checks.observed import claim_versions
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with all claims that were allocated without it, VALID without any.
+
+    Those that our own API server removed in spite of it are violations, too.
+    """
+    claims = evidence[claim_versions.ClaimVersions]
+    blames_server = findings.blames_server(evidence.plan)
+    removed = sorted(_removed(claims), key=lambda item: item[1].rv)
+    counted = [item for item in removed if blames_server and item[1].allocation is not None]
+    answer = findings.answer(
+        CHECK,
+        examined=sum(now.allocation is not None for now in claims),
+        what="versions of allocated claims",
+        found=[*_bare(claims), *(_removal(*item) for item in counted)],
+    )
+    others = [item for item in removed if item not in counted]
+    if not others or not isinstance(answer, verdicts.CheckResult):
+        return answer
+    return msgspec.structs.replace(answer, reason=f"{answer.reason}; {_told(others)}")
+
 
 CHECK = protocol.Check(
     name=findings.FINALIZERS,
     guarantee="R",
     promise="no claim is allocated without its finalizer",
     applies=findings.owes,
-    needs=(claim_lives.ClaimLives,),
-    judge=lambda evidence: check(
-        evidence[claim_lives.ClaimLives], blames_server=findings.blames_server(evidence.plan)
-    ),
+    needs=(claim_versions.ClaimVersions,),
+    judge=judge,
 )
+_Removed = tuple[int, claim_versions.Version]
+"""The first version with the finalizers of a claim, and the last one, removed in spite of them."""
 
 
-def check(lives: claim_lives.ClaimLives, *, blames_server: bool = True) -> verdicts.Answer:
-    """Return INVALID with all claims that were allocated without it, VALID without any.
+def _bare(claims: claim_versions.ClaimVersions) -> Iterator[findings.Finding]:
+    """Yield the claims that had an allocation and not the finalizer."""
+    found: dict[str, list[claim_versions.Version]] = {}
+    for before, now in claims.pairs():
+        if now.allocation is None or FINALIZER in now.finalizers:
+            continue
+        is_set = before is not None and before.allocation is None and not now.is_gone
+        if is_set or not now.claim.is_extended:
+            found.setdefault(now.claim.uid, []).append(now)
+    for versions in found.values():
+        first, last = versions[0], versions[-1]
+        end = ", and was deleted with its allocation" if last.is_gone else ""
+        yield findings.Finding(
+            summary=f"claim {first.claim.name} was allocated without its finalizer",
+            text=f"Claim {first.claim} was allocated without the finalizer {FINALIZER} in "
+            f"{verdicts.counted(len(versions), 'version')}, from resourceVersion {first.rv} to "
+            f"{last.rv}{end}",
+            versions=(first.rv, last.rv),
+            objects=(first.claim.involved,),
+            weight=len(versions),
+        )
 
-    `blames_server`: those that were removed in spite of it are violations, too.
-    """
-    ordered = sorted(lives.bare, key=lambda item: item.claim.uid)
-    groups = itertools.groupby(ordered, key=lambda item: item.claim.uid)
-    found = [_finding(list(versions)) for _, versions in groups]
-    counted = [item for item in lives.removed if blames_server and item.is_allocated]
-    found += map(_removal, counted)
-    answer = findings.answer(
-        CHECK,
-        examined=lives.allocated_versions,
-        what="versions of allocated claims",
-        found=found,
-    )
-    others = [item for item in lives.removed if item not in counted]
-    if not others or not isinstance(answer, verdicts.CheckResult):
-        return answer
-    return msgspec.structs.replace(answer, reason=f"{answer.reason}; {_told(others)}")
+
+def _removed(claims: claim_versions.ClaimVersions) -> Iterator[_Removed]:
+    since: dict[str, int] = {}
+    for before, now in claims.pairs():
+        if before is None or not before.finalizers:
+            since.pop(now.claim.uid, None)
+        if now.finalizers and not now.is_gone:
+            since.setdefault(now.claim.uid, now.rv)
+        if now.ignored:
+            yield since.get(now.claim.uid, now.rv), now
 
 
-def _told(removed: Sequence[claim_lives.Removed]) -> str:
+def _told(removed: Sequence[_Removed]) -> str:
     """Return what the API server did with claims; nothing of it counts as a violation."""
-    allocated = [item for item in removed if item.is_allocated]
-    begin = "claims that the API server removed in spite of their finalizers, "
+    allocated = [item for item in removed if item[1].allocation is not None]
     parts = [f"unallocated: {len(removed) - len(allocated)}"]
     if allocated:
-        first = allocated[0]
-        versions = f"stored at {first.since_version}, removed at {first.version}"
-        parts.insert(0, f"allocated: {len(allocated)} (H20), the first {first.claim}, {versions}")
-    return begin + "; ".join(parts)
+        since, now = allocated[0]
+        versions = f"stored at {since}, removed at {now.rv}"
+        parts.insert(0, f"allocated: {len(allocated)} (H20), the first {now.claim}, {versions}")
+    return f"claims that the API server removed in spite of their finalizers, {'; '.join(parts)}"
 
 
-def _finding(versions: Sequence[claim_lives.Bare]) -> findings.Finding:
-    first, last = versions[0], versions[-1]
-    end = ", and was deleted with its allocation" if last.is_gone else ""
+def _removal(since: int, now: claim_versions.Version) -> findings.Finding:
     return findings.Finding(
-        summary=f"claim {first.claim.name} was allocated without its finalizer",
-        text=f"Claim {first.claim} was allocated without the finalizer {claim_lives.FINALIZER} in "
-        f"{verdicts.counted(len(versions), 'version')}, from resourceVersion {first.version} to "
-        f"{last.version}{end}",
-        versions=(first.version, last.version),
-        objects=(verdicts.involved_claim(first.claim),),
-        weight=len(versions),
-    )
-
-
-def _removal(item: claim_lives.Removed) -> findings.Finding:
-    return findings.Finding(
-        summary=f"the API server removed claim {item.claim.name} although its finalizer was stored "
+        summary=f"the API server removed claim {now.claim.name} although its finalizer was stored "
         "(H20, a finalizer that a deletion does not see)",
-        text=f"Claim {item.claim} had the finalizer {', '.join(item.finalizers)} from "
-        f"resourceVersion {item.since_version}, and the API server removed it at {item.version}, "
+        text=f"Claim {now.claim} had the finalizer {', '.join(now.ignored)} from "
+        f"resourceVersion {since}, and the API server removed it at {now.rv}, "
         "without waiting until the finalizer was taken away",
-        versions=(item.since_version, item.version),
-        objects=(verdicts.involved_claim(item.claim),),
+        versions=(since, now.rv),
+        objects=(now.claim.involved,),
     )

@@ -10,55 +10,67 @@ node selector. Its time does not (`allocationTimestamp`, which kube-scheduler 1.
 reservation), nor does what a driver reports about devices (`status.devices`).
 """
 
-from harness.checks import protocol, verdicts
-from harness.checks.claims import claim_lives, findings
-from harness.checks.observed import observed_claims
+from collections.abc import Iterator
+
+from harness.checks import findings, protocol, verdicts
+from harness.checks.observed import claim_versions, observed_claims
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with all allocations that became others, VALID without any."""
+    pairs = list(_changes(evidence[claim_versions.ClaimVersions]))
+    found = [
+        _finding(now, before.allocation, now.allocation)
+        for before, now in pairs
+        if before is not None and before.allocation is not None and now.allocation is not None
+    ]
+    return findings.answer(CHECK, examined=len(pairs), what="changes of allocations", found=found)
+
 
 CHECK = protocol.Check(
     name="allocation_stability",
     guarantee="R",
     promise="an allocation stays as it is until it is freed",
     applies=findings.owes,
-    needs=(claim_lives.ClaimLives,),
-    judge=lambda evidence: check(evidence[claim_lives.ClaimLives]),
+    needs=(claim_versions.ClaimVersions,),
+    judge=judge,
 )
 
 
-def check(lives: claim_lives.ClaimLives) -> verdicts.Answer:
-    """Return INVALID with all allocations that became others, VALID without any."""
-    found = [_finding(move) for move in lives.moves]
-    return findings.answer(
-        CHECK, examined=lives.changes, what="changes of allocations", found=found
-    )
+def _changes(
+    claims: claim_versions.ClaimVersions,
+) -> Iterator[tuple[claim_versions.Version | None, claim_versions.Version]]:
+    """Yield the versions in which a claim got, lost or changed its allocation."""
+    for before, now in claims.pairs():
+        if not now.is_gone and now.allocation != (before.allocation if before else None):
+            yield before, now
 
 
-def _finding(move: claim_lives.Move) -> findings.Finding:
-    before, after = _told(move.before), _told(move.after)
+def _finding(
+    now: claim_versions.Version,
+    before: observed_claims.Allocation,
+    after: observed_claims.Allocation,
+) -> findings.Finding:
+    was, became = _told(before), _told(after)
+    contrast = became if became != was else "the same devices with other details"
+    lost = [item for item in before.devices.results if item not in after.devices.results]
+    got = [item for item in after.devices.results if item not in before.devices.results]
     return findings.Finding(
-        summary=f"the allocation of claim {move.claim.name} was replaced",
-        text=f"Claim {move.claim} was allocated {before}, and at resourceVersion {move.version} "
-        f"{_contrast(before, after)}, without having been freed",
-        versions=(move.version,),
-        objects=(verdicts.involved_claim(move.claim),),
-        weight=_differing(move),
+        summary=f"the allocation of claim {now.claim.name} was replaced",
+        text=f"Claim {now.claim} was allocated {was}, and at resourceVersion {now.rv} {contrast}, "
+        "without having been freed",
+        versions=(now.rv,),
+        objects=(now.claim.involved,),
+        weight=len(lost) + len(got),
     )
-
-
-def _contrast(before: str, after: str) -> str:
-    return after if after != before else "the same devices with other details"
 
 
 def _told(allocation: observed_claims.Allocation) -> str:
-    names = [_result(item) for item in allocation.devices.results]
+    names = [
+        item.id + f" (share {item.share})" * bool(item.share) + _ADMIN * bool(item.admin_access)
+        for item in allocation.devices.results
+    ]
     return ", ".join(names) or "no device"
 
 
-def _result(item: observed_claims.AllocationResult) -> str:
-    share = f" (share {item.share})" if item.share else ""
-    return item.id + share + " with admin access" * bool(item.admin_access)
-
-
-def _differing(move: claim_lives.Move) -> int:
-    """Return how many results of one allocation the other does not have."""
-    before, after = move.before.devices.results, move.after.devices.results
-    return sum(item not in after for item in before) + sum(item not in before for item in after)
+_ADMIN = " with admin access"

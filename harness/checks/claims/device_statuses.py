@@ -14,8 +14,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.checks import protocol, verdicts
-from harness.checks.claims import findings
+from harness.checks import findings, protocol, verdicts
 from harness.checks.observed import field_managers, folders, observations, observed_claims
 from harness.history import records
 
@@ -129,8 +128,9 @@ def _finding(told: str, versions: Iterable[_Version]) -> findings.Finding:
     )
 
 
-def check(seen: DeviceStatuses) -> verdicts.Answer:
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     """Return INVALID with the entries that others wrote, NotExamined without any entry."""
+    seen = evidence[DeviceStatuses]
     return findings.answer(
         CHECK, examined=seen.examined, what="reports in status.devices", found=seen.found
     )
@@ -142,5 +142,5 @@ CHECK = protocol.Check(
     promise="reports on devices are of allocated devices, and only their driver changes them",
     applies=findings.owes,
     needs=(DeviceStatuses,),
-    judge=lambda evidence: check(evidence[DeviceStatuses]),
+    judge=judge,
 )

@@ -18,11 +18,12 @@ either. Second claims are not examined in such runs if these faults may have hit
 script is played to see them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from harness.checks import protocol, scripted_plans, verdicts
-from harness.checks.claims import claim_lives, findings, group_lives, pod_lives, template_copies
+from harness.checks import findings, protocol, scripted_plans, verdicts
+from harness.checks.claims import template_copies
 from harness.checks.faults import fault_records
+from harness.checks.observed import claim_versions, pod_lives
 from harness.history import plans
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
@@ -31,6 +32,23 @@ _UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
 """Effects after which a controller does not know whether it has created a claim."""
 _FORGETTING = (Effect.RESTART, Effect.API_SERVER, Effect.OLD_STATE)
 """Effects after which it does not know what was created before."""
+_Claims = dict[tuple[str, str], list[claim_versions.Generated]]
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with all second, unnamed, mixed up and wrong claims, VALID without any."""
+    claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
+    generated = claims.generated()
+    found = [
+        *_second(generated, pods, _Excuses(evidence)),
+        *_unnamed(pods),
+        *_mixed(generated, pods),
+        *(_strange(generated, pods, claims.last_rv) if claims.is_complete else ()),
+        *_unlike(evidence),
+    ]
+    return findings.answer(
+        CHECK, examined=sum(map(len, generated.values())), what="generated claims", found=found
+    )
 
 
 CHECK = protocol.Check(
@@ -39,208 +57,167 @@ CHECK = protocol.Check(
     promise="each entry of a pod has one claim, made as its template says, which its status names",
     applies=findings.owes,
     needs=(
-        claim_lives.ClaimLives,
+        claim_versions.ClaimVersions,
         pod_lives.PodLives,
-        group_lives.GroupLives,
         fault_records.FaultRecords,
         template_copies.TemplateCopies,
     ),
-    judge=lambda evidence: check(
-        evidence[claim_lives.ClaimLives],
-        evidence[pod_lives.PodLives],
-        evidence.plan,
-        evidence[fault_records.FaultRecords],
-        evidence[template_copies.TemplateCopies],
-        evidence[group_lives.GroupLives],
-    ),
+    judge=judge,
 )
 
 
-def check(
-    lives: claim_lives.ClaimLives,
-    pods: pod_lives.PodLives,
-    plan: plans.Plan,
-    faults: fault_records.FaultRecords,
-    copies: template_copies.TemplateCopies,
-    groups: group_lives.GroupLives | None = None,
-) -> verdicts.Answer:
-    """Return INVALID with all second, unnamed, mixed up and wrong claims, VALID without any."""
-    groups = groups or group_lives.GroupLives()
-    found = [
-        *_second(lives, pods, _Excuses(plan, faults)),
-        *_unnamed(pods),
-        *_mixed(lives, pods),
-        *_strange(lives, pods, groups),
-        *_unlike(
-            copies, {**pods.pods, **groups.groups}, may_have_more=plan.cluster == "kubeconfig"
-        ),
-    ]
-    return findings.answer(
-        CHECK,
-        examined=sum(map(len, lives.generated.values())),
-        what="generated claims",
-        found=found,
-    )
+class _Excuses:
+    """The claims that a controller cannot know, because of faults that come by chance."""
+
+    def __init__(self, evidence: protocol.Evidence) -> None:
+        hits = evidence[fault_records.FaultRecords].applications
+        unanswered = {item.uid for item in hits if _effect(item.kind) in _UNANSWERED}
+        forgets = any(_effect(fault.kind) in _FORGETTING for fault in evidence.plan.faults)
+        self._is_chance = not scripted_plans.is_scripted(evidence.plan)
+        self._all, self._unknown = forgets or "" in unanswered, unanswered
+
+    def hides(self, uid: str) -> bool:
+        """Return whether the controller may not know of a claim that it has created."""
+        return self._is_chance and (self._all or uid in self._unknown)
 
 
 def _effect(kind: str) -> Effect:
     return fault_kinds.of(kind).effect
 
 
-class _Excuses:
-    """The claims that a controller cannot know, because of faults that come by chance."""
-
-    def __init__(self, plan: plans.Plan, faults: fault_records.FaultRecords) -> None:
-        if scripted_plans.is_scripted(plan):
-            self._unknown, self._all = set[str](), False
-            return
-        unanswered = [item for item in faults.applications if _effect(item.kind) in _UNANSWERED]
-        self._unknown = {item.uid for item in unanswered if item.uid}
-        self._all = any(_effect(fault.kind) in _FORGETTING for fault in plan.faults) or any(
-            not item.uid for item in unanswered
-        )
-
-    def hides(self, uid: str) -> bool:
-        """Return whether the controller may not know of a claim that it has created."""
-        return self._all or uid in self._unknown
-
-
 def _second(
-    lives: claim_lives.ClaimLives, pods: pod_lives.PodLives, excuses: _Excuses
+    generated: _Claims, pods: pod_lives.PodLives, excuses: _Excuses
 ) -> Iterator[findings.Finding]:
-    for (uid, entry), claims in lives.generated.items():
+    for (uid, entry), claims in generated.items():
         for index, claim in enumerate(claims):
-            beside = [item for item in claims[:index] if _is_live(item, claim.from_version)]
+            beside = [item for item in claims[:index] if _is_live(item, claim.from_rv)]
             known = [item for item in beside if not excuses.hides(item.claim.uid)]
             if known and claim.is_new:
-                yield _finding(pods, uid, entry, known[0], claim)
+                yield _second_finding(pods.pods.get(uid), uid, entry, known[0], claim)
 
 
-def _is_live(item: claim_lives.Generated, version: int) -> bool:
+def _is_live(item: claim_versions.Generated, rv: int) -> bool:
     """Return whether a claim existed at this version, and was not being deleted."""
-    ends = (item.deleting_version, item.gone_version)
-    return item.from_version < version and all(end is None or end > version for end in ends)
+    ends = (item.deleting_rv, item.gone_rv)
+    return item.from_rv < rv and all(end is None or end > rv for end in ends)
 
 
-def _finding(
-    pods: pod_lives.PodLives,
+def _second_finding(
+    pod: pod_lives.PodLife | None,
     uid: str,
     entry: str,
-    first: claim_lives.Generated,
-    second: claim_lives.Generated,
+    first: claim_versions.Generated,
+    second: claim_versions.Generated,
 ) -> findings.Finding:
-    pod = pods.pods.get(uid)
-    name = pod.name if pod else uid
-    claims = [verdicts.involved_claim(item.claim) for item in (first, second)]
     return findings.Finding(
-        summary=f"pod {name} has a second claim for {entry}",
+        summary=f"pod {pod.name if pod else uid} has a second claim for {entry}",
         text=f"Pod {pod or uid} got claim {second.claim} for entry {entry} at resourceVersion "
-        f"{second.from_version}, while it had claim {first.claim} from {first.from_version}",
-        versions=(first.from_version, second.from_version),
-        objects=[*([pod.involved] if pod else ()), *claims],
+        f"{second.from_rv}, while it had claim {first.claim} from {first.from_rv}",
+        versions=(first.from_rv, second.from_rv),
+        objects=[
+            *([pod.involved] if pod else ()),
+            first.claim.involved,
+            second.claim.involved,
+        ],
     )
 
 
 def _unnamed(pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
     """Find pods that a scheduler has bound before their status named all claims."""
     for pod in pods.pods.values():
-        missing = _missing(pod)
-        if missing and pod.bound_version is not None:
+        # A user may bind a pod without them.
+        if pod.bound_rv is None or pod.bound_by_user or not pod.is_certain:
+            continue
+        missing = [entry for entry in pod.templates if entry not in pod.recorded]
+        if missing:
             entries = ", ".join(missing)
             yield findings.Finding(
                 summary=f"pod {pod.name} was bound without a claim for {entries}",
-                text=f"Pod {pod} was bound at resourceVersion {pod.bound_version}, but its status "
+                text=f"Pod {pod} was bound at resourceVersion {pod.bound_rv}, but its status "
                 f"named no claim for {entries}",
-                versions=(pod.bound_version,),
+                versions=(pod.bound_rv,),
                 objects=(pod.involved,),
                 weight=len(missing),
             )
 
 
-def _missing(pod: pod_lives.PodLife) -> Sequence[str]:
-    """Return the entries that the status does not have; a user may bind a pod without them."""
-    if pod.bound_by_user or not pod.is_certain:
-        return ()
-    return [entry for entry in pod.templates if entry not in pod.recorded]
-
-
-def _mixed(lives: claim_lives.ClaimLives, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
-    for (uid, entry), claims in lives.generated.items():
-        pod = pods.pods.get(uid)
-        if pod is None:
-            continue
+def _mixed(generated: _Claims, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
+    for (uid, entry), claims in generated.items():
+        latest = pods.pods[uid].latest if uid in pods.pods else {}
         for item in claims:
-            others = [key for key, name in pod.latest.items() if name == item.claim.name]
-            for other in sorted({*others} - {entry}):
+            others = {key for key, name in latest.items() if name == item.claim.name}
+            for other in sorted(others - {entry}):
+                pod = pods.pods[uid]
                 yield findings.Finding(
                     summary=f"pod {pod.name} names the claim of {entry} for {other}",
                     text=f"The status of pod {pod} names claim {item.claim} for entry {other}, but "
-                    f"it was created for entry {entry} at resourceVersion {item.from_version}",
-                    versions=(item.from_version,),
-                    objects=(pod.involved, verdicts.involved_claim(item.claim)),
+                    f"it was created for entry {entry} at resourceVersion {item.from_rv}",
+                    versions=(item.from_rv,),
+                    objects=(pod.involved, item.claim.involved),
                 )
 
 
 def _strange(
-    lives: claim_lives.ClaimLives, pods: pod_lives.PodLives, groups: group_lives.GroupLives
+    generated: _Claims, pods: pod_lives.PodLives, last_rv: int
 ) -> Iterator[findings.Finding]:
     """Find entries of statuses that name a claim which was not made for the pod.
 
     One that is also an entry of the pod's group has the claim that was made for the group.
     """
-    for pod in pods.pods.values() if lives.is_complete else ():
+    for pod in pods.pods.values():
         own = {
             item.claim.name
             for entry, template in pod.templates.items()
-            for uid in _owners(pod, entry, template, groups)
-            for item in lives.generated.get((uid, entry), ())
+            for uid in _owners(pod, entry, template, pods)
+            for item in generated.get((uid, entry), ())
         }
         for entry, name in pod.latest.items():
             # The newest claims may have been created after the last one that was observed.
-            if name and name not in own and pod.latest_version < lives.last_version:
+            if name and name not in own and pod.recorded_rv < last_rv:
                 yield findings.Finding(
                     summary=f"pod {pod.name} names a claim for {entry} that is not its own",
                     text=f"The status of pod {pod} named claim {name} for entry {entry} at "
-                    f"resourceVersion {pod.latest_version}, but it was not made for this pod",
-                    versions=(pod.latest_version,),
+                    f"resourceVersion {pod.recorded_rv}, but it was not made for this pod",
+                    versions=(pod.recorded_rv,),
                     objects=(pod.involved,),
                 )
 
 
 def _owners(
-    pod: pod_lives.PodLife, entry: str, template: str, groups: group_lives.GroupLives
+    pod: pod_lives.PodLife, entry: str, template: str, pods: pod_lives.PodLives
 ) -> list[str]:
     """Return the uids of those for which the claim of an entry is made: the pod, or its group."""
-    shared = [one.uid for one in groups.of(pod) if one.templates.get(entry) == template]
+    shared = [one.uid for one in pods.groups_of(pod) if one.templates.get(entry) == template]
     return shared or [pod.uid]
 
 
-_Owner = pod_lives.PodLife | group_lives.GroupLife
-
-
-def _unlike(
-    copies: template_copies.TemplateCopies, owners: Mapping[str, _Owner], *, may_have_more: bool
-) -> Iterator[findings.Finding]:
+def _unlike(evidence: protocol.Evidence) -> Iterator[findings.Finding]:
     """Find claims that differ from all versions of their templates before them."""
+    copies = evidence[template_copies.TemplateCopies]
+    claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
     for item in copies.made if not copies.has_gap else ():
-        pod = owners.get(item.claim.owner or "")
-        entry = item.claim.entry or ""
-        if pod is None:
+        claim = claims.by_uid[item.uid][0].claim
+        owner, entry = claim.owner or "", claim.entry or ""
+        user = pods.pods.get(owner) or pods.groups.get(owner)
+        if user is None:
             continue
-        template = pod.templates.get(entry)
+        template = user.templates.get(entry)
         if template is None:
-            yield _unlike_finding(pod, item, f"is for entry {entry}, which the pod lacks")
+            yield _unlike_finding(
+                user, claim, item.rv, f"is for entry {entry}, which the pod lacks"
+            )
             continue
-        versions = copies.until(pod.namespace, template, item.version)
-        problems = [_difference(item.content, one, may_have_more=may_have_more) for one in versions]
-        if problems and all(problems):
-            yield _unlike_finding(pod, item, f"{problems[-1]} template {template}")
+        versions = copies.until(user.namespace, template, item.rv)
+        told = [_difference(item.content, one, evidence.plan) for one in versions]
+        if told and all(told):
+            yield _unlike_finding(user, claim, item.rv, f"{told[-1]} template {template}")
 
 
 def _difference(
-    made: template_copies.Content, template: template_copies.Content, *, may_have_more: bool
+    made: template_copies.Content, template: template_copies.Content, plan: plans.Plan
 ) -> str:
     """Return what a claim has otherwise than its template; empty: nothing."""
+    may_have_more = plan.cluster == "kubeconfig"
     if made.spec != template.spec:
         return "has another spec than"
     for name in ("labels", "annotations"):
@@ -250,11 +227,12 @@ def _difference(
     return ""
 
 
-def _unlike_finding(pod: _Owner, item: template_copies.Made, problem: str) -> findings.Finding:
+def _unlike_finding(
+    user: pod_lives.UserLife, claim: claim_versions.ClaimName, rv: int, problem: str
+) -> findings.Finding:
     return findings.Finding(
-        summary=f"claim {item.claim.name} of pod {pod.name} {problem}",
-        text=f"Claim {item.claim} was created at resourceVersion {item.version} for pod {pod}; it "
-        f"{problem}",
-        versions=(item.version,),
-        objects=(pod.involved, verdicts.involved_claim(item.claim)),
+        summary=f"claim {claim.name} of pod {user.name} {problem}",
+        text=f"Claim {claim} was created at resourceVersion {rv} for pod {user}; it {problem}",
+        versions=(rv,),
+        objects=(user.involved, claim.involved),
     )

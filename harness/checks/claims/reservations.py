@@ -11,15 +11,43 @@ All versions of all claims are examined. Pods that the recorder cannot know, bec
 pods had a gap, and consumers of other kinds are not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from harness.checks import protocol, verdicts
-from harness.checks.claims import claim_lives, findings, group_lives, pod_lives
-from harness.checks.observed import observed_claims
+from harness.checks import findings, protocol, verdicts
+from harness.checks.observed import claim_versions, observations, observed_claims, pod_lives
 from harness.history import plans
 
-RESERVATIONS_MAX = claim_lives.RESERVATIONS_MAX
-_PODS = "pods"
+RESERVATIONS_MAX = 256
+"""Entries that the API allows in `status.reservedFor`."""
+Reservation = claim_versions.Span[str]
+"""The time in which a claim was reserved for a consumer, by the consumer's uid."""
+_PODS, _GROUPS = (observations.PODS, ""), (observations.POD_GROUPS, "scheduling.k8s.io")
+
+
+class Reservations(list[Reservation]):
+    """All reservations of claims."""
+
+    NEEDS = (claim_versions.ClaimVersions,)
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reservations":
+        """Read them from the versions of claims."""
+        spans = evidence[claim_versions.ClaimVersions].spans(_by_uid)
+        return cls(sorted(spans, key=lambda item: item.begin.rv))
+
+
+def _by_uid(version: claim_versions.Version) -> dict[str, observed_claims.Consumer]:
+    return {item.uid: item for item in version.consumers}
+
+
+def is_group(consumer: observed_claims.Consumer) -> bool:
+    """Return whether a claim is reserved for a PodGroup by this entry."""
+    return (consumer.resource, consumer.api_group) == _GROUPS
+
+
+def most(claims: claim_versions.ClaimVersions) -> int:
+    """Return the largest number of reservations of one claim at once."""
+    return max((len(now.consumers) for now in claims if not now.is_gone), default=0)
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -27,142 +55,112 @@ def applies(plan: plans.Plan) -> bool:
     return findings.owes(plan) or plan.requirements.reservations_min > 0
 
 
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with all claims and reservations that break a rule, VALID without any."""
+    claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
+    reserved = [now for now in claims if now.consumers and not now.is_gone]
+    found = [*_excesses(reserved), *_unallocated(reserved)]
+    for item in evidence[Reservations]:
+        found += _wrong(item, pods)
+    return findings.answer(
+        CHECK,
+        examined=len(reserved),
+        what="versions of reserved claims, with at most "
+        + verdicts.counted(most(claims), "reservation"),
+        found=found,
+    )
+
+
 CHECK = protocol.Check(
     name="claim_reservations",
     guarantee="R",
     promise=f"claims are reserved while allocated, for at most {RESERVATIONS_MAX} pods that name them",
     applies=applies,
-    needs=(claim_lives.ClaimLives, pod_lives.PodLives, group_lives.GroupLives),
-    judge=lambda evidence: check(
-        evidence[claim_lives.ClaimLives],
-        evidence[pod_lives.PodLives],
-        evidence[group_lives.GroupLives],
-    ),
+    needs=(claim_versions.ClaimVersions, pod_lives.PodLives, Reservations),
+    judge=judge,
 )
 
 
-def check(
-    lives: claim_lives.ClaimLives,
-    pods: pod_lives.PodLives,
-    groups: group_lives.GroupLives | None = None,
-) -> verdicts.Answer:
-    """Return INVALID with all claims and reservations that break a rule, VALID without any."""
-    found = [
-        *_excesses(lives),
-        *_unallocated(lives),
-        *_wrong_pods(lives, pods),
-        *(_wrong_groups(lives, groups) if groups is not None else ()),
-    ]
-    return findings.answer(
-        CHECK,
-        examined=lives.reserved_versions,
-        what=f"versions of reserved claims, with at most {_reserved(lives.most)}",
-        found=found,
-    )
-
-
-def _excesses(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
-    for versions in lives.excesses.values():
-        claim, first, _ = versions[0]
-        most, last = max(item[2] for item in versions), versions[-1][1]
+def _excesses(reserved: Sequence[claim_versions.Version]) -> Iterator[findings.Finding]:
+    excesses: dict[str, list[claim_versions.Version]] = {}
+    for now in reserved:
+        if len(now.consumers) > RESERVATIONS_MAX:
+            excesses.setdefault(now.claim.uid, []).append(now)
+    for versions in excesses.values():
+        first, last = versions[0], versions[-1]
+        count = max(len(item.consumers) for item in versions)
         yield findings.Finding(
-            summary=f"claim {claim.name} was reserved for {most} pods at once",
-            text=f"Claim {claim} was reserved for up to {most} pods at once, {RESERVATIONS_MAX} are "
-            f"allowed, in {verdicts.counted(len(versions), 'version')} from resourceVersion {first} "
-            f"to {last}",
-            versions=(first, last),
-            objects=(verdicts.involved_claim(claim),),
-            weight=most,
+            summary=f"claim {first.claim.name} was reserved for {count} pods at once",
+            text=f"Claim {first.claim} was reserved for up to {count} pods at once, "
+            f"{RESERVATIONS_MAX} are allowed, in {verdicts.counted(len(versions), 'version')} from "
+            f"resourceVersion {first.rv} to {last.rv}",
+            versions=(first.rv, last.rv),
+            objects=(first.claim.involved,),
+            weight=count,
         )
 
 
-def _unallocated(lives: claim_lives.ClaimLives) -> Iterator[findings.Finding]:
-    for item in lives.unallocated:
-        count = _reserved(item.count)
+def _unallocated(reserved: Sequence[claim_versions.Version]) -> Iterator[findings.Finding]:
+    for now in reserved:
+        if now.allocation is None:
+            count = verdicts.counted(len(now.consumers), "reservation")
+            yield findings.Finding(
+                summary=f"claim {now.claim.name} was reserved without an allocation",
+                text=f"Claim {now.claim} had {count} at resourceVersion {now.rv}, but no allocation",
+                versions=(now.rv,),
+                objects=(now.claim.involved,),
+                weight=len(now.consumers),
+            )
+
+
+def _wrong(item: Reservation, pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
+    consumer, pod = item.value, pods.pods.get(item.key)
+    if is_group(consumer) and pod is None:
+        kind, why = "PodGroup", _refusal_of_group(item, pods)
+    else:
+        kind, why = "pod", _refusal(item, pods)
+    if why:
         yield findings.Finding(
-            summary=f"claim {item.claim.name} was reserved without an allocation",
-            text=f"Claim {item.claim} had {count} at resourceVersion {item.version}, but no "
-            "allocation",
-            versions=(item.version,),
-            objects=(verdicts.involved_claim(item.claim),),
-            weight=item.count,
+            summary=f"claim {item.claim.name} was reserved for a {kind} that {why}",
+            text=f"Claim {item.claim} was reserved at resourceVersion {item.begin.rv} for {kind} "
+            f"{consumer.name} (uid {consumer.uid}), that {why}",
+            versions=(item.begin.rv,),
+            objects=[item.claim.involved, *([pod.involved] if pod else ())],
         )
 
 
-def _reserved(count: int) -> str:
-    return verdicts.counted(count, "reservation")
-
-
-def _wrong_pods(
-    lives: claim_lives.ClaimLives, pods: pod_lives.PodLives
-) -> Iterator[findings.Finding]:
-    for item in lives.reservations:
-        why = _refusal(item, pods) if _is_pod(item.consumer, pods) else ""
-        if why:
-            pod = pods.pods.get(item.consumer.uid)
-            objects = [verdicts.involved_claim(item.claim), *([pod.involved] if pod else ())]
-            yield findings.Finding(
-                summary=f"claim {item.claim.name} was reserved for a pod that {why}",
-                text=f"Claim {item.claim} was reserved at resourceVersion {item.from_version} for "
-                f"pod {item.consumer.name} (uid {item.consumer.uid}), that {why}",
-                versions=(item.from_version,),
-                objects=objects,
-            )
-
-
-def _wrong_groups(
-    lives: claim_lives.ClaimLives, groups: group_lives.GroupLives
-) -> Iterator[findings.Finding]:
-    for item in lives.reservations:
-        is_known = group_lives.is_group(item.consumer) and groups.is_complete
-        why = _refusal_of_group(item, groups.groups.get(item.consumer.uid)) if is_known else ""
-        if why:
-            yield findings.Finding(
-                summary=f"claim {item.claim.name} was reserved for a PodGroup that {why}",
-                text=f"Claim {item.claim} was reserved at resourceVersion {item.from_version} for "
-                f"PodGroup {item.consumer.name} (uid {item.consumer.uid}), that {why}",
-                versions=(item.from_version,),
-                objects=[verdicts.involved_claim(item.claim)],
-            )
-
-
-def _refusal_of_group(item: claim_lives.Reservation, group: group_lives.GroupLife | None) -> str:
-    """Return why the group of a reservation is a wrong one; empty if nothing speaks against it."""
-    if group is None:
-        return "never existed"
-    if (group.namespace, group.name) != (item.claim.namespace, item.consumer.name):
-        return f"is {group.namespace}/{group.name}"
-    is_user = item.claim.name in group.named or item.claim.owner == group.uid
-    return "" if is_user else "does not name it"
-
-
-def _is_pod(consumer: observed_claims.Consumer, pods: pod_lives.PodLives) -> bool:
-    return (consumer.resource, consumer.api_group) == (_PODS, "") or consumer.uid in pods.pods
-
-
-def _refusal(item: claim_lives.Reservation, pods: pod_lives.PodLives) -> str:
+def _refusal(item: Reservation, pods: pod_lives.PodLives) -> str:
     """Return why the pod of a reservation is a wrong one; empty if nothing speaks against it."""
-    pod = pods.pods.get(item.consumer.uid)
+    pod, kind = pods.pods.get(item.key), (item.value.resource, item.value.api_group)
     if pod is None:
-        return _absence(item, pods) if pods.is_complete else ""
+        return _absence(item, pods) if kind == _PODS and pods.is_complete else ""
     if pod.namespace != item.claim.namespace:
         return f"is in namespace {pod.namespace}"
-    if pod.name != item.consumer.name:
+    if pod.name != item.value.name:
         return f"has the name {pod.name}"
-    kind = item.consumer.resource, item.consumer.api_group
-    if kind != (_PODS, ""):
+    if kind != _PODS:
         return f"is a pod, but was named as {'.'.join(filter(None, kind))}"
-    return "" if _uses(pod, item.claim) else "does not name it"
+    return _unnamed(pod, item.claim)
 
 
-def _absence(item: claim_lives.Reservation, pods: pod_lives.PodLives) -> str:
-    others = [pod.uid for pod in pods.named(item.claim.namespace, item.consumer.name)]
-    return (
-        f"never existed: pods of this name had uid {', '.join(others)}"
-        if others
-        else ("never existed")
-    )
+def _absence(item: Reservation, pods: pod_lives.PodLives) -> str:
+    key = item.claim.namespace, item.value.name
+    others = [pod.uid for pod in pods.pods.values() if (pod.namespace, pod.name) == key]
+    told = f": pods of this name had uid {', '.join(others)}" if others else ""
+    return f"never existed{told}"
 
 
-def _uses(pod: pod_lives.PodLife, claim: claim_lives.ClaimName) -> bool:
-    return claim.name in pod.named or claim.owner == pod.uid
+def _refusal_of_group(item: Reservation, pods: pod_lives.PodLives) -> str:
+    group = pods.groups.get(item.key)
+    if not pods.has_all_groups:
+        return ""
+    if group is None:
+        return "never existed"
+    if (group.namespace, group.name) != (item.claim.namespace, item.value.name):
+        return f"is {group.namespace}/{group.name}"
+    return _unnamed(group, item.claim)
+
+
+def _unnamed(user: pod_lives.UserLife, claim: claim_versions.ClaimName) -> str:
+    is_user = claim.name in user.named or claim.owner == user.uid
+    return "" if is_user else "does not name it"

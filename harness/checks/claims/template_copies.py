@@ -7,13 +7,12 @@ adds one annotation of its own. A field that is empty or has its default is as g
 """
 
 import collections
-import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.checks.claims import claim_lives
 from harness.checks.observed import (
+    claim_versions,
     folders,
     observations,
     observed_cluster,
@@ -24,8 +23,7 @@ from harness.history import records
 Labels = dict[str, str]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class Content(NamedTuple):
     """The copied parts of a template, or of a claim when it was created."""
 
     spec: bytes
@@ -35,12 +33,11 @@ class Content:
     """All but the controller's."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A claim that was created for an entry of a pod."""
+class Made(NamedTuple):
+    """What a claim had when it was created for an entry of a pod."""
 
-    claim: claim_lives.ClaimName
-    version: int
+    uid: str
+    rv: int
     content: Content
 
 
@@ -61,22 +58,17 @@ class TemplateCopies(folders.Folder):
         self.made: list[Made] = []
         self.has_gap = False
         """Versions of templates may be missing."""
-        self._templates: dict[tuple[str, str], list[tuple[int, Content]]] = collections.defaultdict(
-            list
-        )
+        self._templates = collections.defaultdict[tuple[str, str], list[tuple[int, Content]]](list)
         """Templates by namespace and name, each version with its resourceVersion."""
         self._plain: dict[bytes, bytes] = {}
-        """The specs of claims so far, by their JSON."""
+        """The specs of claims so far, as in `Content`, by their JSON."""
 
     def see_template(self, seen: observations.SeenTemplate) -> None:
         if seen.is_gone:
             return
         meta, spec = seen.object.metadata, seen.object.spec
-        content = Content(
-            spec=_encoded(spec.spec),
-            labels=spec.metadata.labels or {},
-            annotations=spec.metadata.annotations or {},
-        )
+        labels, annotations = spec.metadata.labels or {}, spec.metadata.annotations or {}
+        content = Content(_encoded(spec.spec), labels, annotations)
         self._templates[meta.namespace, meta.name].append((seen.version, content))
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
@@ -86,23 +78,22 @@ class TemplateCopies(folders.Folder):
         """
         if seen.type != "ADDED":
             return
-        name = claim_lives.name_of(seen.object)
-        if name.owner is None or name.entry is None:
+        meta = seen.object.metadata
+        if meta.owner is None or claim_versions.ENTRY not in (meta.annotations or {}):
             return
         try:
             content = self._content(_decode(seen.content))
         except observed_metadata.NO_OBJECTS as error:
             raise observed_metadata.ObjectError(str(error)) from error
-        self.made.append(Made(claim=name, version=seen.version, content=content))
+        self.made.append(Made(meta.uid, seen.version, content))
 
     def _content(self, created: _Created) -> Content:
         annotations = dict(created.metadata.annotations or {})
-        annotations.pop(claim_lives.ENTRY, None)
-        return Content(
-            spec=self._plain_spec(bytes(created.spec)),
-            labels=created.metadata.labels or {},
-            annotations=annotations,
-        )
+        annotations.pop(claim_versions.ENTRY, None)
+        raw = bytes(created.spec)
+        if raw not in self._plain:
+            self._plain[raw] = _encoded(msgspec.json.decode(raw))
+        return Content(self._plain[raw], created.metadata.labels or {}, annotations)
 
     def see_gap(self, gap: records.Gap) -> None:
         """Note that versions of templates may be missing."""
@@ -112,11 +103,6 @@ class TemplateCopies(folders.Folder):
         """Return the versions of a template before this one; empty: none was observed."""
         known = self._templates.get((namespace, name), ())
         return [content for since, content in known if since < version]
-
-    def _plain_spec(self, raw: bytes) -> bytes:
-        if raw not in self._plain:
-            self._plain[raw] = _encoded(msgspec.json.decode(raw))
-        return self._plain[raw]
 
 
 def _encoded(spec: Any) -> bytes:

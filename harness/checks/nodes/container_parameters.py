@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
-from harness.checks import check_results, object_plans, protocol, verdicts
+from harness.checks import findings, object_plans, protocol, verdicts
 from harness.checks.nodes import preparations
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
@@ -178,58 +178,42 @@ def check(
     UNKNOWN if no container was started, or one whose pod or claim was never observed.
     """
     of_class = {f"admin_{name}": value for name, value in _of_class(plan).items()}
-    wrong: list[tuple[records.ContainerStarted, dict[str, str]]] = []
-    unseen: list[records.ContainerStarted] = []
+    wrong: list[findings.Finding] = []
+    unseen = 0
     for item in started:
         variables = expected.of(item)
         if variables is None:
-            unseen.append(item)
+            unseen += 1
         elif (wanted := {**variables, **of_class}) != _told(item.environment):
-            wrong.append((item, wanted))
-    return check_results.of_found(
+            wrong.append(_finding(item, wanted))
+    return findings.result(
         CHECK,
         wrong,
-        verdict=check_results.verdict(wrong, is_kept=bool(started and not unseen)),
-        examined_count=len(started) - len(unseen),
-        violation=lambda pair: _violation(*pair),
-        summary=lambda pair: _summary(*pair),
-        reason=_reason(started, unseen, wrong),
+        is_kept=bool(started and not unseen),
+        examined=len(started) - unseen,
+        reason=_reason(len(started), unseen, wrong),
     )
 
 
-_Wrong = Sequence[tuple[records.ContainerStarted, dict[str, str]]]
-
-
-def _reason(
-    started: Sequence[object], unseen: Sequence[records.ContainerStarted], wrong: _Wrong
-) -> str:
+def _reason(started: int, unseen: int, wrong: Sequence[findings.Finding]) -> str:
     if wrong:
-        return _summary(*wrong[0]) + f", and {len(wrong) - 1} more" * (len(wrong) > 1)
+        return findings.first(wrong)
     if unseen:
-        return f"the pod or the claim of {len(unseen)} containers was never observed"
-    return f"{len(started)} containers had the parameters of their own claims"
+        return f"the pod or the claim of {unseen} containers was never observed"
+    return f"{started} containers had the parameters of their own claims"
 
 
 def _told(environment: Environment) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(_PREFIXES)}
 
 
-def _summary(started: records.ContainerStarted, wanted: Environment) -> str:
+def _finding(started: records.ContainerStarted, wanted: Environment) -> findings.Finding:
     got = _told(started.environment)
     names = sorted(name for name in {*got, *wanted} if got.get(name) != wanted.get(name))
     values = [f"{name} is {got.get(name)!r}, not {wanted.get(name)!r}" for name in names]
-    return f"container {started.container} of pod {started.pod}: {'; '.join(values)}"
-
-
-def _violation(started: records.ContainerStarted, wanted: Environment) -> verdicts.Violation:
-    pod = verdicts.InvolvedObject(
-        kind="Pod", namespace=started.namespace, name=started.pod, uid=started.pod_uid
-    )
-    summary = _summary(started, wanted)
-    return verdicts.Violation(
-        guarantee=CHECK.name,
+    summary = f"container {started.container} of pod {started.pod}: {'; '.join(values)}"
+    return findings.Finding(
         summary=summary,
-        text=f"On {started.node}, {summary}.",
-        resource_versions=[],
-        objects=[pod],
+        text=f"On {started.node}, {summary}",
+        objects=[preparations.involved_pod(started)],
     )

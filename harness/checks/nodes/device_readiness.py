@@ -6,11 +6,10 @@ that mean failure. Both are recorded API objects, whose resourceVersions give th
 """
 
 import bisect
-import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import check_results, protocol, verdicts
-from harness.checks.observed import folders, observations, observed_claims, observed_pods
+from harness.checks import findings, protocol, verdicts
+from harness.checks.observed import folders, observations, observed_claims, pod_lives
 from harness.history import plans
 
 _Key = tuple[str, str]
@@ -19,70 +18,25 @@ _State = tuple[str, ...] | None
 """Why devices of a claim are not ready, empty if they are; None: they have no conditions."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Binding:
-    """A pod when it was seen bound for the first time."""
-
-    pod: observed_pods.Pod
-    version: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Early:
-    """A pod that was bound although devices of a claim were not ready."""
-
-    binding: _Binding
-    claim: _Key
-    claim_version: int
-    missing: tuple[str, ...]
-
-
 class DeviceReadiness(folders.Folder):
-    """When devices of claims became ready, and when pods were bound."""
+    """When devices of claims became ready."""
 
     def __init__(self) -> None:
-        self._versions: dict[_Key, list[int]] = {}
-        """The resourceVersions at which the state of a claim changed, in order."""
-        self._states: dict[_Key, list[_State]] = {}
-        """Its states since then."""
-        self._bound: dict[str, _Binding] = {}
-        """Keyed by uid of the pod."""
+        self._states: dict[_Key, list[tuple[int, _State]]] = {}
+        """The states of a claim, each with the resourceVersion since which it had it, in order."""
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        self._note(seen, None if seen.is_gone else _state_of(seen.object))
-
-    def see_pod(self, seen: observations.SeenPod) -> None:
-        if seen.object.spec.node_name:
-            uid = seen.object.metadata.uid
-            self._bound.setdefault(uid, _Binding(seen.object, seen.version))
-
-    def _note(self, seen: observations.SeenClaim, state: _State) -> None:
+        state = None if seen.is_gone else _state_of(seen.object)
         key = seen.object.metadata.namespace, seen.object.metadata.name
         states = self._states.setdefault(key, [])
-        if not states or states[-1] != state:
-            states.append(state)
-            self._versions.setdefault(key, []).append(seen.version)
+        if not states or states[-1][1] != state:
+            states.append((seen.version, state))
 
-    def examined(self) -> tuple[int, list[_Early]]:
-        """Return the number of uses of devices with conditions, and those that were too early."""
-        count, early = 0, []
-        for binding in self._bound.values():
-            for key in _claims_of(binding.pod):
-                index = bisect.bisect_left(self._versions.get(key, []), binding.version) - 1
-                state = self._states[key][index] if index >= 0 else None
-                if state is None:
-                    continue
-                count += 1
-                if state:
-                    version = self._versions[key][index]
-                    early.append(
-                        _Early(binding=binding, claim=key, claim_version=version, missing=state)
-                    )
-        return count, early
-
-
-def _claims_of(pod: observed_pods.Pod) -> list[_Key]:
-    return [(pod.metadata.namespace, name) for name in pod.claim_names.values()]
+    def before(self, key: _Key, rv: int) -> tuple[int, _State]:
+        """Return the state of a claim before a version, and since when it had it."""
+        states = self._states.get(key, [])
+        count = bisect.bisect_left(states, rv, key=lambda item: item[0])
+        return states[count - 1] if count else (0, None)
 
 
 def _state_of(claim: observed_claims.Claim) -> _State:
@@ -133,8 +87,21 @@ def _is_owed(plan: plans.Plan) -> bool:
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return the result; NotExamined if no pod got such a device, and the plan describes none."""
-    found = check(evidence[DeviceReadiness])
+    """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions.
+
+    NotExamined if no pod got such a device, and the plan describes none.
+    """
+    seen, count, early = evidence[DeviceReadiness], 0, []
+    for pod in evidence[pod_lives.PodLives].pods.values():
+        rv = pod.bound_rv
+        for name in pod.claims_at_binding if rv is not None else ():
+            since, missing = seen.before((pod.namespace, name), rv or 0)
+            count += missing is not None
+            if missing:
+                early.append(_finding(pod, name, since, missing))
+    found = findings.result(
+        CHECK, early, is_kept=count > 0, examined=count, reason=_reason(count, early)
+    )
     is_idle = found.is_vacuous and not _is_owed(evidence.plan)
     return found.as_not_examined() if is_idle else found
 
@@ -144,54 +111,27 @@ CHECK = protocol.Check(
     guarantee="N",
     promise="no pod is bound before its devices are ready",
     applies=applies,
-    needs=(DeviceReadiness,),
+    needs=(DeviceReadiness, pod_lives.PodLives),
     judge=judge,
 )
 
 
-def check(seen: DeviceReadiness) -> verdicts.CheckResult:
-    """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions."""
-    count, early = seen.examined()
-    return check_results.of_found(
-        CHECK,
-        early,
-        verdict=check_results.verdict(early, is_kept=count > 0),
-        examined_count=count,
-        violation=_violation,
-        summary=_summary,
-        reason=_reason(count, early),
-    )
-
-
-def _reason(count: int, early: list[_Early]) -> str:
+def _reason(count: int, early: Sequence[findings.Finding]) -> str:
     if not count:
         return "no pod with a device that has to be made ready was bound, so nothing was examined"
     if early:
-        return f"{_summary(early[0])}; {len(early)} of {count} pods were bound too early"
+        return f"{early[0].summary}; {len(early)} of {count} pods were bound too early"
     return f"{count} pods were bound when their devices were ready"
 
 
-def _summary(item: _Early) -> str:
-    return f"pod {item.binding.pod.metadata.name} was bound before its devices were ready"
-
-
-def _violation(item: _Early) -> verdicts.Violation:
-    pod, (namespace, claim) = item.binding.pod, item.claim
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=_summary(item),
-        text=(
-            f"Pod {pod.metadata.namespace}/{pod.metadata.name} was bound to {pod.spec.node_name} at "
-            f"resourceVersion {item.binding.version}. Claim {namespace}/{claim} was as of "
-            f"resourceVersion {item.claim_version}: {', '.join(item.missing)}."
-        ),
-        resource_versions=sorted({item.claim_version, item.binding.version}),
-        objects=[
-            verdicts.InvolvedObject(
-                kind="Pod",
-                namespace=pod.metadata.namespace,
-                name=pod.metadata.name,
-                uid=pod.metadata.uid,
-            )
-        ],
+def _finding(
+    pod: pod_lives.PodLife, claim: str, claim_rv: int, missing: tuple[str, ...]
+) -> findings.Finding:
+    return findings.Finding(
+        summary=f"pod {pod.name} was bound before its devices were ready",
+        text=f"Pod {pod.namespace}/{pod.name} was bound to {pod.node} at resourceVersion "
+        f"{pod.bound_rv}. Claim {pod.namespace}/{claim} was as of resourceVersion {claim_rv}: "
+        + ", ".join(missing),
+        versions=(claim_rv, pod.bound_rv or 0),
+        objects=[pod.involved],
     )

@@ -11,10 +11,10 @@ another pod, as when a patch comes late (hazard H16): kubelet and claim controll
 import bisect
 import collections
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks import check_results, object_plans, protocol, scripted_plans, verdicts
+from harness.checks import findings, object_plans, protocol, scripted_plans, verdicts
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
@@ -94,43 +94,47 @@ def check(settings: Mapping[str, Any], seen: ExtendedClaims) -> verdicts.CheckRe
     """
     resource = extended_resources.ExtendedResource(settings)
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
-    lacking = [
-        (pod, f"runs without its extended resource: {why}")
+    lacking = {
+        pod.metadata.uid: _finding(pod, f"runs without its extended resource: {why}")
         for pod in asking
         if (why := _lack(pod, resource, seen))
+    }
+    misnamed = [
+        _finding(pod, why)
+        for pod in seen.renamed
+        if pod.metadata.uid not in lacking and (why := _misnamed(pod, seen))
     ]
-    wrong = [*lacking, *_misnamed(seen, {pod.metadata.uid for pod, _ in lacking})]
-    found = [] if seen.has_gap else wrong
-    return check_results.of_found(
+    wrong = [*lacking.values(), *misnamed]
+    return findings.result(
         CHECK,
-        found,
-        verdict=check_results.verdict(found, is_kept=bool(asking and not wrong)),
-        examined_count=len(asking),
-        violation=lambda item: _violation(*item),
-        summary=lambda item: _summary(*item),
-        reason=_reason(asking, wrong, has_gap=seen.has_gap),
+        [] if seen.has_gap else wrong,
+        is_kept=bool(asking and not wrong),
+        examined=len(asking),
+        reason=_reason(len(asking), wrong, has_gap=seen.has_gap),
     )
 
 
-def _misnamed(
-    seen: ExtendedClaims, but: Collection[str]
-) -> Iterator[tuple[observed_pods.Pod, str]]:
-    """Yield bound pods whose status came to name a wrong claim, and why.
+def _reason(asking: int, wrong: Sequence[findings.Finding], *, has_gap: bool) -> str:
+    if wrong and has_gap:
+        return f"the observations have a gap; otherwise {wrong[0].summary}"
+    if wrong:
+        return findings.first(wrong)
+    if not asking:
+        return "no pod with an extended resource was seen Running, so nothing was examined"
+    return f"{asking} pods ran with a claim of their own for their extended resource"
 
-    `but`: without the pods of these UIDs.
-    """
-    for pod in seen.renamed:
-        named = pod.status.extended_resource_claim_status
-        if named is None or pod.metadata.uid in but:
-            continue
-        name = named.resource_claim_name
-        claim = seen.claim_at(
-            f"{pod.metadata.namespace}/{name}", int(pod.metadata.resource_version)
-        )
-        if claim is None:
-            yield pod, f"names the claim {name} in its status, which is gone"
-        elif claim.metadata.owner != pod.metadata.uid:
-            yield pod, f"names the claim {name} in its status, which is not its own"
+
+def _misnamed(pod: observed_pods.Pod, seen: ExtendedClaims) -> str:
+    """Return why the claim is wrong that a bound pod's status came to name; empty: it is not."""
+    named = pod.status.extended_resource_claim_status
+    if named is None:
+        return ""
+    name, meta = named.resource_claim_name, pod.metadata
+    claim = seen.claim_at(f"{meta.namespace}/{name}", int(meta.resource_version))
+    if claim is None:
+        return f"names the claim {name} in its status, which is gone"
+    is_own = claim.metadata.owner == meta.uid
+    return "" if is_own else f"names the claim {name} in its status, which is not its own"
 
 
 def _lack(
@@ -202,29 +206,11 @@ def _containers(pod: observed_pods.Pod) -> Iterator[tuple[observed_pods.Containe
         yield container, True
 
 
-_Wrong = Sequence[tuple[observed_pods.Pod, str]]
-
-
-def _reason(asking: Sequence[object], wrong: _Wrong, *, has_gap: bool) -> str:
-    if wrong and has_gap:
-        return f"the observations have a gap; otherwise {_summary(*wrong[0])}"
-    if wrong:
-        return _summary(*wrong[0]) + f", and {len(wrong) - 1} more" * (len(wrong) > 1)
-    if not asking:
-        return "no pod with an extended resource was seen Running, so nothing was examined"
-    return f"{len(asking)} pods ran with a claim of their own for their extended resource"
-
-
-def _summary(pod: observed_pods.Pod, told: str) -> str:
-    return f"pod {pod.metadata.name} {told}"
-
-
-def _violation(pod: observed_pods.Pod, told: str) -> verdicts.Violation:
+def _finding(pod: observed_pods.Pod, told: str) -> findings.Finding:
     meta = pod.metadata
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=_summary(pod, told),
-        text=f"Pod {meta.key} (uid {meta.uid}) {told}.",
-        resource_versions=[int(meta.resource_version)],
+    return findings.Finding(
+        summary=f"pod {meta.name} {told}",
+        text=f"Pod {meta.key} (uid {meta.uid}) {told}",
+        versions=(int(meta.resource_version),),
         objects=[pod.involved],
     )

@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from harness.checks import protocol
+from harness.checks import protocol, verdicts
 from harness.history import histories, records
 
 _Call = records.Prepared | records.Unprepared | records.PrepareFailed
@@ -44,6 +44,17 @@ class Preparation:
     from_ns: int
     until_ns: int | None = None
     """Monotonic times; None: to the end of the journals."""
+
+    def lasts_at(self, ts_ns: int) -> bool:
+        return self.from_ns <= ts_ns and (self.until_ns is None or ts_ns < self.until_ns)
+
+
+def involved_pod(
+    record: records.ContainerStarted | records.ContainersFailed,
+) -> verdicts.InvolvedObject:
+    return verdicts.InvolvedObject(
+        kind="Pod", namespace=record.namespace, name=record.pod, uid=record.pod_uid
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

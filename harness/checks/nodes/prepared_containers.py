@@ -6,17 +6,14 @@ writing their CDI files lets pods wait for ever (kubernetes#141433).
 """
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.checks.nodes import container_parameters, preparations
 from harness.history import plans, records
 
 _Place = tuple[str, str, str]
 """Node, and namespace and name of a claim."""
-_Record = records.ContainerStarted | records.ContainersFailed
-_Found = tuple[_Record, str]
-"""A record of a container, and what is wrong with it as a sentence without its period."""
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -48,68 +45,45 @@ def check(
     seen = [(item, claims) for item, claims in used if claims]
     if not seen and not reading.unstarted:
         return CHECK.not_examined("no container with claims was started, so nothing was examined")
-    found = [*_unprepared(reading, seen), *((item, _failure(item)) for item in reading.unstarted)]
-    return check_results.of_found(
+    found = [*_unprepared(reading, seen), *map(_failure, reading.unstarted)]
+    kept = f"{verdicts.counted(len(seen), 'container')} found the prepared devices"
+    return findings.result(
         CHECK,
         found,
-        verdict=check_results.verdict(found, is_kept=True),
-        examined_count=len(seen) + len(reading.unstarted),
-        violation=_violation,
-        summary=lambda pair: pair[1],
-        reason=_reason(len(seen), found),
+        examined=len(seen) + len(reading.unstarted),
+        reason=findings.first(found) if found else kept,
     )
 
 
 def _unprepared(
     reading: preparations.Reading,
     seen: Sequence[tuple[records.ContainerStarted, Sequence[tuple[str, str]]]],
-) -> Iterator[_Found]:
+) -> Iterator[findings.Finding]:
     """Yield the containers that were started with a claim that was not prepared then."""
-    times = _times(reading.prepared)
+    times = collections.defaultdict[_Place, list[preparations.Preparation]](list)
+    for made in reading.prepared:
+        times[made.node, made.namespace, made.name].append(made)
     for item, claims in seen:
         for namespace, name in claims:
             known = times.get((item.node, namespace, name), ())
-            if not any(from_ns <= item.ts_ns < until_ns for from_ns, until_ns in known):
-                yield item, _told(item, name)
+            if not any(made.lasts_at(item.ts_ns) for made in known):
+                yield _finding(
+                    item,
+                    f"container {item.container} of pod {item.pod} was started while claim {name} "
+                    f"was not prepared on {item.node}",
+                )
 
 
-def _times(
-    prepared: Sequence[preparations.Preparation],
-) -> Mapping[_Place, list[tuple[int, float]]]:
-    """Return from when until when each claim was prepared on each node."""
-    found = collections.defaultdict(list)
-    for item in prepared:
-        until_ns = float("inf") if item.until_ns is None else item.until_ns
-        found[item.node, item.namespace, item.name].append((item.from_ns, until_ns))
-    return found
+def _failure(item: records.ContainersFailed) -> findings.Finding:
+    told = f"the containers of pod {item.pod} were not started on {item.node}: {item.message}"
+    return _finding(item, told)
 
 
-def _told(started: records.ContainerStarted, claim: str) -> str:
-    return (
-        f"container {started.container} of pod {started.pod} was started while claim {claim} was "
-        f"not prepared on {started.node}"
-    )
-
-
-def _failure(failed: records.ContainersFailed) -> str:
-    return f"the containers of pod {failed.pod} were not started on {failed.node}: {failed.message}"
-
-
-def _reason(seen: int, found: Sequence[_Found]) -> str:
-    if found:
-        return found[0][1] + f", and {len(found) - 1} more" * (len(found) > 1)
-    return f"{verdicts.counted(seen, 'container')} found the prepared devices"
-
-
-def _violation(found: _Found) -> verdicts.Violation:
-    item, summary = found
-    pod = verdicts.InvolvedObject(
-        kind="Pod", namespace=item.namespace, name=item.pod, uid=item.pod_uid
-    )
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=summary,
-        text=f"{summary[0].upper()}{summary[1:]}.",
-        resource_versions=[],
-        objects=[pod],
+def _finding(
+    item: records.ContainerStarted | records.ContainersFailed, told: str
+) -> findings.Finding:
+    return findings.Finding(
+        summary=told,
+        text=f"{told[0].upper()}{told[1:]}",
+        objects=[preparations.involved_pod(item)],
     )

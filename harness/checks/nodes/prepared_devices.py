@@ -12,7 +12,7 @@ import collections
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.checks.holds import hold_columns, hold_history
 from harness.checks.nodes import preparations
 from harness.history import plans
@@ -52,22 +52,24 @@ def check(
         for device in {pair[0] for pair in pairs}
         for hold in reversed(holds.of_device(device))
     }
-    sure = [pair for pair in pairs if all((pair[0], item.uid) in held for item in pair[1:])]
+    found = [
+        _finding(pair, held)
+        for pair in pairs
+        if all((pair[0], item.uid) in held for item in pair[1:])
+    ]
     reused = _reused(prepared)
-    return check_results.of_found(
+    return findings.result(
         CHECK,
-        sure,
-        verdict=check_results.verdict(sure, is_kept=bool(reused and not pairs)),
-        examined_count=reused,
-        violation=lambda pair: _violation(pair, held),
-        summary=_summary,
-        reason=_reason(reused, sure, pairs),
+        found,
+        is_kept=bool(reused and not pairs),
+        examined=reused,
+        reason=_reason(reused, found, pairs),
     )
 
 
-def _reason(reused: int, sure: Sequence[_Pair], pairs: Sequence[_Pair]) -> str:
-    if sure:
-        return f"{_summary(sure[0])}" + f", and {len(sure) - 1} more" * (len(sure) > 1)
+def _reason(reused: int, found: Sequence[findings.Finding], pairs: Sequence[_Pair]) -> str:
+    if found:
+        return findings.first(found)
     if pairs:
         return f"the API knows of no such claims, but the journals say: {_summary(pairs[0])}"
     if reused:
@@ -130,23 +132,16 @@ def _summary(pair: _Pair) -> str:
     return f"{device} was prepared for {second.name} while it was prepared for {first.name}"
 
 
-def _violation(pair: _Pair, held: dict[tuple[str, str], hold_history.Hold]) -> verdicts.Violation:
+def _finding(pair: _Pair, held: dict[tuple[str, str], hold_history.Hold]) -> findings.Finding:
     device, first, second = pair
     before_s = (second.from_ns - first.from_ns) / 1e9
-    end = "never unprepared" if first.until_ns is None else f"unprepared {_late(pair)} later"
-    text = (
-        f"{device} was prepared on {first.node} for claim {first.name} ({first.uid}), and "
-        f"{before_s:.3f} s later on {second.node} for claim {second.name} ({second.uid}); the "
-        f"first one was {end}."
-    )
-    return verdicts.Violation(
-        guarantee=CHECK.name,
+    late_s = ((first.until_ns or 0) - second.from_ns) / 1e9
+    end = "never unprepared" if first.until_ns is None else f"unprepared {late_s:.3f} s later"
+    return findings.Finding(
         summary=_summary(pair),
-        text=text,
-        resource_versions=sorted(held[device, item.uid].from_rv for item in (first, second)),
+        text=f"{device} was prepared on {first.node} for claim {first.name} ({first.uid}), and "
+        f"{before_s:.3f} s later on {second.node} for claim {second.name} ({second.uid}); the "
+        f"first one was {end}",
+        versions=[held[device, item.uid].from_rv for item in (first, second)],
         objects=[verdicts.involved_claim(item) for item in (first, second)],
     )
-
-
-def _late(pair: _Pair) -> str:
-    return f"{((pair[1].until_ns or 0) - pair[2].from_ns) / 1e9:.3f} s"

@@ -1,6 +1,5 @@
 """The ResourceClaims that were observed, as far as checks read them."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -188,48 +187,11 @@ class ClaimStatus(observed_metadata.Part, frozen=True):
     devices: list[DeviceStatus] | None = None
 
 
-class StatusFields(observed_metadata.Part, frozen=True):
-    """The fields of a status that a manager owns."""
-
-    allocation: Any = msgspec.field(default=None, name="f:allocation")
-
-
-class OwnedFields(observed_metadata.Part, frozen=True):
-    """A `fieldsV1`: the fields that a manager owns."""
-
-    status: StatusFields | None = msgspec.field(default=None, name="f:status")
-
-
-class ManagedFields(observed_metadata.Part, frozen=True):
-    """An entry of `metadata.managedFields`."""
-
-    manager: str = ""
-    subresource: str = ""
-    fields: OwnedFields | None = msgspec.field(default=None, name="fieldsV1")
-
-    @property
-    def has_allocation(self) -> bool:
-        """True if the manager owns `status.allocation`."""
-        owned = self.fields.status if self.subresource == "status" and self.fields else None
-        return owned is not None and owned.allocation is not None
-
-
-_managers = msgspec.json.Decoder(list[ManagedFields] | None).decode
-
-
 class ClaimMeta(observed_metadata.Meta, frozen=True):
     """The metadata of a claim; its managed fields are decoded only if they are asked for."""
 
     managed_fields: msgspec.Raw = field_managers.ABSENT
     """JSON of the list, see `field_managers`."""
-
-    @property
-    def managers(self) -> Sequence[ManagedFields]:
-        """The managers of its fields; raises ObjectError if they are none of the API."""
-        try:
-            return _managers(self.managed_fields) or () if self.managed_fields else ()
-        except observed_metadata.NO_OBJECTS as error:
-            raise observed_metadata.ObjectError(str(error)) from error
 
 
 class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
@@ -254,9 +216,5 @@ class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
 
     @property
     def manager(self) -> str:
-        """Field manager of `status.allocation`; empty if the server does not track managers.
-
-        Raises ObjectError if its managers are none of the API.
-        """
-        managers = self.metadata.managers
-        return next((item.manager for item in reversed(managers) if item.has_allocation), "")
+        """Field manager of `status.allocation`; empty if it is not known."""
+        return field_managers.owner(self.metadata.managed_fields, "status", "allocation")

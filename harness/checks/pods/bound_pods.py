@@ -11,21 +11,28 @@ another client moves claims, a reservation may have ended before a binding that 
 hazards H10 and H19; there it must have held at some version before. That is enough, too, for a pod
 of which the API server removed an allocated claim in spite of its finalizer; of such a pod, another
 claim may have been made and recorded before the binding.
+
+A pod that names its node when it is created was not scheduled; the claim controller reserves its
+claims later. Such pods are left out.
 """
 
-import dataclasses
-from collections.abc import Sequence
+import collections
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from harness.checks import check_results, protocol, verdicts
+import msgspec
+
+from harness.checks import findings, protocol, verdicts
 from harness.checks.devices import device_catalogue, node_selectors
 from harness.checks.faults import drawn_faults
-from harness.checks.observed import observations
-from harness.checks.pods import pod_bindings
+from harness.checks.observed import claim_versions, interning, observations, pod_lives
 from harness.history import plans
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds import fault
 
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
+_User = tuple[str, bytes]
+"""A pod's uid, or `group …`, that may use a claim, and the node selector of its allocation."""
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -41,12 +48,36 @@ def _is_lenient(plan: plans.Plan) -> bool:
     return is_moved or drawn_faults.confuse_schedulers(plan)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Wrong:
-    """A binding with what is wrong about its claims, one clause each."""
+class Binding(NamedTuple):
+    """A pod that a scheduler has bound to a node."""
 
-    binding: pod_bindings.Binding
-    problems: Sequence[str]
+    pod: pod_lives.PodLife
+    rv: int
+    claims: Mapping[str, str | None]
+    """Entry of the pod -> name of its claim; None: its status has named none so far."""
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with the wrong bindings; NotExamined if there is nothing."""
+    catalogue = evidence[device_catalogue.DeviceCatalogue]
+    pods, claims = evidence[pod_lives.PodLives], evidence[claim_versions.ClaimVersions]
+    gaps = catalogue.gaps.intersection(_RESTS_ON)
+    bindings = _bindings(pods)
+    if gaps or not bindings:
+        missing = f"versions of {', '.join(sorted(gaps))} may be missing"
+        why = missing if gaps else "no pod with claims was bound"
+        return CHECK.not_examined(f"{why}, so nothing was examined")
+    judge = _Judge(claims, catalogue, is_lenient=_is_lenient(evidence.plan))
+    judged = [(item, judge.problems(item)) for item in bindings]
+    found = [_finding(item, problems) for item, problems in judged if problems]
+    found.sort(key=lambda item: item.versions[0])
+    return findings.result(
+        CHECK,
+        found,
+        examined=len(bindings),
+        reason=_reason(len(bindings), found),
+        worst=findings.worst(found),
+    )
 
 
 CHECK = protocol.Check(
@@ -56,136 +87,144 @@ CHECK = protocol.Check(
         "a pod is bound when its claims are allocated and reserved for it, to a node that suits them"
     ),
     applies=applies,
-    needs=(pod_bindings.PodBindings, device_catalogue.DeviceCatalogue),
-    judge=lambda evidence: check(
-        evidence[pod_bindings.PodBindings],
-        evidence[device_catalogue.DeviceCatalogue],
-        evidence.plan,
+    needs=(
+        pod_lives.PodLives,
+        claim_versions.ClaimVersions,
+        device_catalogue.DeviceCatalogue,
     ),
+    judge=judge,
 )
 
 
-def check(
-    bound: pod_bindings.PodBindings,
-    catalogue: device_catalogue.DeviceCatalogue,
-    plan: plans.Plan,
-) -> verdicts.Answer:
-    """Return INVALID with the wrong bindings; NotExamined if there is nothing."""
-    gaps = bound.gaps.intersection(_RESTS_ON)
-    examined = bound.bindings
-    if gaps or not examined:
-        missing = f"versions of {', '.join(sorted(gaps))} may be missing"
-        why = missing if gaps else "no pod with claims was bound"
-        return CHECK.not_examined(f"{why}, so nothing was examined")
-    judge = _Judge(bound, catalogue, is_lenient=_is_lenient(plan))
-    found = [_Wrong(item, problems) for item in examined if (problems := judge.problems(item))]
-    found.sort(key=lambda item: item.binding.version)
-    chosen = check_results.in_full(len(found), found.index(_worst(found)) if found else 0)
-    others = [item for position, item in enumerate(found) if position not in chosen]
-    return verdicts.CheckResult(
-        check=CHECK.name,
-        promise=CHECK.promise,
-        verdict=verdicts.Verdict.INVALID if found else verdicts.Verdict.VALID,
-        examined_count=len(examined),
-        violation_count=len(found),
-        violations=[_violation(found[position]) for position in chosen],
-        others=[_summary(item) for item in others[: check_results.OTHERS_MAX]],
-        reason=_reason(examined, found),
-    )
+def _bindings(pods: pod_lives.PodLives) -> list[Binding]:
+    return [
+        Binding(pod, pod.bound_rv, claims)
+        for pod in pods.pods.values()
+        if pod.bound_rv is not None
+        and not (pod.bound_by_user or pod.bound_in_list)
+        and (claims := _claims_of(pod))
+    ]
+
+
+def _claims_of(pod: pod_lives.PodLife) -> dict[str, str | None]:
+    """Return the claims that a pod needed when it was bound; a name that was known stays."""
+    known = {
+        entry: name
+        for item in pod.recorded_until(pod.bound_rv)
+        for entry, name in item.names.items()
+        if name
+    }
+    recorded = pod.recorded
+    found = {
+        entry.name: entry.resource_claim_name or known.get(entry.name)
+        for entry in pod.entries
+        if entry.resource_claim_name or entry.name in known or entry.name not in recorded
+    }
+    return found | {"extended resources": pod.extended} if pod.extended else found
 
 
 class _Judge:
     def __init__(
         self,
-        bound: pod_bindings.PodBindings,
+        claims: claim_versions.ClaimVersions,
         catalogue: device_catalogue.DeviceCatalogue,
         *,
         is_lenient: bool,
     ) -> None:
-        self._bound, self._catalogue, self._is_lenient = bound, catalogue, is_lenient
-        self._suitable: dict[tuple[int, str, int], bool] = {}
-        """Identity of a selector, node, epoch of the catalogue -> whether it admits the node."""
+        self._robbed, self._catalogue, self._is_lenient = claims.robbed, catalogue, is_lenient
+        self._reserved = collections.defaultdict[
+            tuple[str, str, str], list[claim_versions.Span[_User]]
+        ](list)
+        """Keyed by namespace and name of the claim and its user."""
+        self._encoded = interning.DerivedValues[Any, bytes](msgspec.json.encode)
+        for span in claims.spans(self._users, across_gaps=True):
+            self._reserved[span.claim.namespace, span.claim.name, span.key[0]].append(span)
+        self._suitable: dict[tuple[bytes, str, int], bool] = {}
+        """Selector, node, epoch of the catalogue -> whether the selector admits the node."""
 
-    def problems(self, binding: pod_bindings.Binding) -> list[str]:
+    def _users(self, version: claim_versions.Version) -> dict[_User, Any]:
+        """Return what may use a claim, with the node selector; nothing unless it is allocated."""
+        if version.allocation is None:
+            return {}
+        selector = version.allocation.node_selector
+        content = b"" if selector is None else self._encoded.of(selector)
+        return {
+            (item.uid if item.resource == observations.PODS else f"group {item.name}", content): (
+                selector
+            )
+            for item in version.consumers
+            if item.resource in (observations.PODS, observations.POD_GROUPS)
+        }
+
+    def problems(self, binding: Binding) -> list[str]:
         """Return what is wrong with a binding, one clause for each claim."""
         clauses = [self._problem(binding, entry, name) for entry, name in binding.claims.items()]
         return [clause for clause in clauses if clause]
 
-    def _problem(self, binding: pod_bindings.Binding, entry: str, claim: str | None) -> str:
-        is_robbed = binding.uid in self._bound.robbed
+    def _problem(self, binding: Binding, entry: str, claim: str | None) -> str:
+        pod = binding.pod
         if claim is None:
             return f"no claim had been made for its entry {entry}"
+        is_robbed = pod.uid in self._robbed
         reserved = [
             item
-            for item in self._bound.reservations(binding, claim)
-            if self._is_lenient or is_robbed or item.until is None or item.until > binding.version
+            for user in filter(None, (pod.uid, pod.group and f"group {pod.group}"))
+            for item in self._reserved.get((pod.namespace, claim, user), ())
+            if item.begin.rv < binding.rv
+            and (self._is_lenient or is_robbed or item.end is None or item.end.rv > binding.rv)
         ]
         if not reserved and is_robbed:
             return ""
         if not reserved:
             return f"claim {claim} was not allocated and reserved for it"
         if not any(self._suits(item, binding) for item in reserved):
-            return f"the allocation of claim {claim} does not admit node {binding.node}"
+            return f"the allocation of claim {claim} does not admit node {pod.node}"
         return ""
 
-    def _suits(self, item: pod_bindings.Reservation, binding: pod_bindings.Binding) -> bool:
-        key = id(item.node_selector), binding.node, self._catalogue.epoch(binding.version)
+    def _suits(self, item: claim_versions.Span[_User], binding: Binding) -> bool:
+        key = item.key[1], binding.pod.node, self._catalogue.epoch(binding.rv)
         if key not in self._suitable:
-            self._suitable[key] = self._admits(item, binding)
+            self._suitable[key] = self._admits(item.value, binding)
         return self._suitable[key]
 
-    def _admits(self, item: pod_bindings.Reservation, binding: pod_bindings.Binding) -> bool:
-        known = self._catalogue.nodes(binding.node, binding.version) or [{}]
+    def _admits(self, selector: Any, binding: Binding) -> bool:
+        node = binding.pod.node
+        known = self._catalogue.nodes(node, binding.rv) or [{}]
         try:
-            return any(
-                node_selectors.admits(item.node_selector, binding.node, labels) for labels in known
-            )
+            return any(node_selectors.admits(selector, node, labels) for labels in known)
         except node_selectors.UnknownSelectorError:
             return True  # doubt is no violation
 
 
-def _worst(found: Sequence[_Wrong]) -> _Wrong:
-    """Return the first of those with most wrong claims."""
-    return max(found, key=lambda item: len(item.problems))
-
-
-def _reason(examined: Sequence[pod_bindings.Binding], found: Sequence[_Wrong]) -> str:
-    of = f"{len(examined)} {'binding' if len(examined) == 1 else 'bindings'}"
+def _reason(examined: int, found: Sequence[findings.Finding]) -> str:
+    of = verdicts.counted(examined, "binding")
     if not found:
         return f"{of} examined; all claims were allocated and reserved on the nodes of their pods"
-    parts = [f"{len(found)} of {of} wrong, the first: {_summary(found[0])}"]
-    worst = _worst(found)
+    worst = found[findings.worst(found)]
+    parts = [f"{len(found)} of {of} wrong, the first: {found[0].summary}"]
     if worst is not found[0]:
-        parts.append(f"the worst: {_summary(worst)}")
+        parts.append(f"the worst: {worst.summary}")
     if found[-1] not in (found[0], worst):
-        parts.append(f"the last: {_summary(found[-1])}")
+        parts.append(f"the last: {found[-1].summary}")
     return "; ".join(parts)
 
 
-def _summary(item: _Wrong) -> str:
-    return f"pod {item.binding.name}: {item.problems[0]}"
-
-
-def _violation(item: _Wrong) -> verdicts.Violation:
-    binding = item.binding
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=_summary(item),
-        text=(
-            f"Pod {binding.namespace}/{binding.name} (uid {binding.uid}) was bound to node "
-            f"{binding.node} at resourceVersion {binding.version}: {'; '.join(item.problems)}."
-        ),
-        resource_versions=[binding.version],
+def _finding(binding: Binding, problems: Sequence[str]) -> findings.Finding:
+    pod = binding.pod
+    return findings.Finding(
+        summary=f"pod {pod.name}: {problems[0]}",
+        text=f"Pod {pod} was bound to node {pod.node} at resourceVersion {binding.rv}: "
+        + "; ".join(problems),
+        versions=(binding.rv,),
         objects=[
-            verdicts.InvolvedObject(
-                kind="Pod", namespace=binding.namespace, name=binding.name, uid=binding.uid
-            ),
+            pod.involved,
             *(
                 verdicts.InvolvedObject(
-                    kind="ResourceClaim", namespace=binding.namespace, name=claim, uid=""
+                    kind="ResourceClaim", namespace=pod.namespace, name=claim, uid=""
                 )
                 for claim in binding.claims.values()
                 if claim
             ),
         ],
+        weight=len(problems),
     )

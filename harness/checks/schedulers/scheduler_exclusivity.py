@@ -11,16 +11,16 @@ being: a scheduler that knows a claim has seen every release before it.
 """
 
 import collections
-import dataclasses
 import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from harness.checks import check_results, protocol, verdicts
+import msgspec
+
+from harness.checks import findings, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_identities
 
-Pair: TypeAlias = tuple[hold_history.Hold, hold_history.Hold]
 Identity: TypeAlias = scheduler_identities.SchedulerIdentity | None
 """None: it is not known which scheduler it was."""
 
@@ -54,36 +54,20 @@ def check(
     search = _Search(list(holds.values()), schedulers)
     own = [row for row in pairs_of.index if search.is_own(holds[row])]
     unclear = [row for row in pairs_of.index if search.is_unclear(holds[row])]
-    counts = _Counts(
-        len(examined), int(pairs_of.sum()), int(pairs_of[own].sum()), int(pairs_of[unclear].sum())
-    )
     shown = double_allocations.first_by_second(examined, own)
-    pairs = [
-        (holds[first], holds[second])
+    found = [
+        _finding(holds[first], holds[second], schedulers.of(holds[first]))
         for first, second in zip(shown["first"], shown["second"], strict=True)
     ]
-    return verdicts.CheckResult(
-        check=CHECK.name,
-        promise=CHECK.promise,
-        verdict=check_results.verdict(
-            range(counts.own), is_kept=bool(counts.examined and not counts.unclear)
-        ),
-        examined_count=counts.examined,
-        violation_count=counts.own,
-        violations=[_violation(pair, search) for pair in pairs[: check_results.IN_FULL_MAX]],
-        others=[_summary(pair, search) for pair in pairs[check_results.IN_FULL_MAX :]],
-        reason=_reason(counts),
+    count, unclear_count = int(pairs_of[own].sum()), int(pairs_of[unclear].sum())
+    result = findings.result(
+        CHECK,
+        found,
+        is_kept=bool(len(examined) and not unclear_count),
+        examined=len(examined),
+        reason=_reason(len(examined), int(pairs_of.sum()), count, unclear_count),
     )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Counts:
-    """Exclusive holds, and double allocations: all, those by one scheduler, and unknown ones."""
-
-    examined: int
-    pairs: int
-    own: int
-    unclear: int
+    return msgspec.structs.replace(result, violation_count=count)
 
 
 class _Search:
@@ -123,41 +107,30 @@ class _Search:
         """Return whether it is not known which schedulers had the device."""
         return None in self._since_free[id(second)]
 
-    def scheduler_of(self, hold: hold_history.Hold) -> Identity:
-        return self._schedulers.of(hold)
 
-
-def _reason(counts: _Counts) -> str:
-    if not counts.examined:
+def _reason(examined: int, pairs: int, own: int, unclear: int) -> str:
+    if not examined:
         return "no exclusive allocation of any device was observed, so nothing was examined"
-    if counts.own:
-        return f"{counts.own} of {counts.pairs} double allocations are of one scheduler by itself"
-    if counts.unclear:
-        return f"it is not known which scheduler made {counts.unclear} of {counts.pairs} double allocations"
-    if counts.pairs:
-        return f"none of {counts.pairs} double allocations is of one scheduler by itself"
+    if own:
+        return f"{own} of {pairs} double allocations are of one scheduler by itself"
+    if unclear:
+        return f"it is not known which scheduler made {unclear} of {pairs} double allocations"
+    if pairs:
+        return f"none of {pairs} double allocations is of one scheduler by itself"
     return "no scheduler gave a device to two claims"
 
 
-def _summary(pair: Pair, search: _Search) -> str:
-    first, second = pair
-    return (
-        f"{first.device}: {search.scheduler_of(first)} gave it to {first.name} and {second.name} "
-        f"from version {second.from_rv}"
-    )
-
-
-def _violation(pair: Pair, search: _Search) -> verdicts.Violation:
-    first, second = pair
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=_summary(pair, search),
-        text=(
-            f"Scheduler {search.scheduler_of(first)} allocated device {first.device} to claim "
-            f"{first.namespace}/{first.name} (uid {first.uid}) at resourceVersion {first.from_rv}, "
-            f"and to claim {second.namespace}/{second.name} (uid {second.uid}) at resourceVersion "
-            f"{second.from_rv}, while the first still held it; no other scheduler had it since it was last free."
-        ),
-        resource_versions=sorted({first.from_rv, second.from_rv}),
-        objects=[verdicts.involved_claim(hold) for hold in pair],
+def _finding(
+    first: hold_history.Hold, second: hold_history.Hold, scheduler: Identity
+) -> findings.Finding:
+    return findings.Finding(
+        summary=f"{first.device}: {scheduler} gave it to {first.name} and {second.name} "
+        f"from version {second.from_rv}",
+        text=f"Scheduler {scheduler} allocated device {first.device} to claim "
+        f"{first.namespace}/{first.name} (uid {first.uid}) at resourceVersion {first.from_rv}, "
+        f"and to claim {second.namespace}/{second.name} (uid {second.uid}) at resourceVersion "
+        f"{second.from_rv}, while the first still held it; no other scheduler had it since it was "
+        "last free",
+        versions=(first.from_rv, second.from_rv),
+        objects=[verdicts.involved_claim(first), verdicts.involved_claim(second)],
     )

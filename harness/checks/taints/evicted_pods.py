@@ -7,15 +7,15 @@ Examined are pods that were evicted, and those that used a tainted device for lo
 runs with faults the controller may be late by any time, and nothing is examined.
 """
 
-import dataclasses
+import collections
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.observed import observations
-from harness.checks.taints import device_uses
+from harness.checks.observed import claim_versions, observations, observed_claims, pod_lives
+from harness.checks.taints import taint_timelines
 from harness.history import plans
 
 IN_TIME_S = 10.0
@@ -26,6 +26,10 @@ the recorder sees a taint later than the controller may."""
 KNOWN = "known as H23: a toleration without an effect does not keep a pod on its device"
 _NS = 1_000_000_000
 _STREAMS = (*("pods", "resourceclaims"), *("resourceslices", "devicetaintrules"))
+Use = claim_versions.Span[tuple[str, str, str]]
+"""A device that a claim holds for a pod, by the pod's UID, the device and the request."""
+_Stay = tuple[Use, taint_timelines.Tainting, float]
+"""A use of a tainted device, and for how many seconds it went on after its time."""
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -40,8 +44,41 @@ def _evicts(pools: Mapping[str, Any]) -> bool:
     taints = [taint for kind in pools.get("more") or () for taint in kind.get("taints") or ()]
     taints += [item for item in pools.get("changes") or () if item.get("kind") == "taint"]
     of_files = (pools.get("imported") or {}).get("has") or ()
-    is_described = any(taint.get("effect") == device_uses.NO_EXECUTE for taint in taints)
+    is_described = any(taint.get("effect") == taint_timelines.NO_EXECUTE for taint in taints)
     return is_described or not {"taints", "taint-rules"}.isdisjoint(of_files)
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with the pods that stayed too long, or were evicted without a reason.
+
+    UNKNOWN if versions may be missing, not examined if no pod had a device with such a taint.
+    """
+    folded = evidence[hold_history.HoldHistory]
+    if any(folded.stream(name).gaps for name in _STREAMS):
+        return CHECK.unknown("versions of pods, claims, slices or rules may be missing")
+    pods, timelines = evidence[pod_lives.PodLives].pods, evidence[taint_timelines.TaintTimelines]
+    uses = collections.defaultdict[str, list[Use]](list)
+    spans = evidence[claim_versions.ClaimVersions].spans(_used, across_gaps=True)
+    for use in sorted(spans, key=lambda item: item.begin.ts_ns):
+        uses[use.key[0]].append(use)
+    evicted = [pod for pod in pods.values() if pod.eviction is not None]
+    stayed = {
+        uid: list(_long_uses(timelines, pods[uid], listed))
+        for uid, listed in uses.items()
+        if uid in pods
+    }
+    examined = {*(pod.uid for pod in evicted), *(uid for uid, listed in stayed.items() if listed)}
+    if not examined:
+        return CHECK.not_examined("no pod used a device with a NoExecute taint for long enough")
+    found = [_late(pods[uid], listed) for uid, listed in stayed.items() if any(listed)]
+    found += [
+        _finding(pod, told)
+        for pod in evicted
+        if (told := _wrong(timelines, pod, uses.get(pod.uid, [])))
+    ]
+    told = f"{len(examined)} pods examined, {len(evicted)} of them evicted"
+    reason = f"{findings.first(found)}; {told}" if found else told
+    return findings.result(CHECK, found, examined=len(examined), reason=reason)
 
 
 CHECK = protocol.Check(
@@ -50,71 +87,40 @@ CHECK = protocol.Check(
     promise="a pod is evicted in time if a device of it gets a NoExecute taint that it does not "
     "tolerate, and only then",
     applies=applies,
-    needs=(hold_history.HoldHistory, device_uses.DeviceUses),
-    judge=lambda evidence: check(
-        evidence[device_uses.DeviceUses],
-        has_gaps=any(evidence[hold_history.HoldHistory].stream(name).gaps for name in _STREAMS),
+    needs=(
+        hold_history.HoldHistory,
+        claim_versions.ClaimVersions,
+        pod_lives.PodLives,
+        taint_timelines.TaintTimelines,
     ),
+    judge=judge,
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Finding:
-    """A pod that stayed too long, or was evicted without a reason."""
-
-    pod: device_uses.PodTimes
-    claims: Sequence[Any]
-    told: str
-
-    @property
-    def summary(self) -> str:
-        return f"pod {self.pod.involved.name} {self.told}"
+def _used(
+    version: claim_versions.Version,
+) -> dict[tuple[str, str, str], observed_claims.AllocationResult]:
+    """Return what pods use by a claim: UID of the pod, device and request -> the result."""
+    pods = [item.uid for item in version.consumers if item.resource == "pods"]
+    return {(pod, item.id, item.request): item for pod in pods for item in version.results}
 
 
-def check(uses: device_uses.DeviceUses, *, has_gaps: bool) -> verdicts.Answer:
-    """Return INVALID with the pods that stayed too long, or were evicted without a reason.
-
-    UNKNOWN if versions may be missing, not examined if no pod had a device with such a taint.
-    """
-    if has_gaps:
-        return CHECK.unknown("versions of pods, claims, slices or rules may be missing")
-    by_pod: dict[str, list[device_uses.Use]] = {}
-    for use in uses.uses:
-        by_pod.setdefault(use.pod, []).append(use)
-    evicted = [uid for uid, pod in uses.pods.items() if pod.evicted_ns is not None]
-    stayed = {uid: list(_long_uses(uses, by_pod[uid])) for uid in by_pod if uid in uses.pods}
-    examined = {*evicted, *(uid for uid, listed in stayed.items() if listed)}
-    if not examined:
-        return CHECK.not_examined("no pod used a device with a NoExecute taint for long enough")
-    found = [_late(uses.pods[uid], listed) for uid, listed in stayed.items() if any(listed)]
-    found += [
-        _Finding(uses.pods[uid], [], _wrong(uses, uid, by_pod.get(uid, []))) for uid in evicted
-    ]
-    found = [item for item in found if item.told]
-    return check_results.of_found(
-        CHECK,
-        found,
-        verdict=check_results.verdict(found, is_kept=True),
-        examined_count=len(examined),
-        violation=_violation,
-        summary=lambda item: item.summary,
-        reason=_reason(found, len(examined), len(evicted)),
-    )
+def _until_ns(use: Use) -> float:
+    return math.inf if use.end is None else use.end.ts_ns
 
 
 def _long_uses(
-    uses: device_uses.DeviceUses, of_pod: Sequence[device_uses.Use]
-) -> Iterator[tuple[device_uses.Use, device_uses.Tainting, float] | None]:
+    timelines: taint_timelines.TaintTimelines, pod: pod_lives.PodLife, uses: Sequence[Use]
+) -> Iterator[_Stay | None]:
     """Yield for how long, in seconds, the pod stayed beyond its time; None: it tolerated a taint.
 
     Only uses of a tainted device are told that lasted long enough to be examined.
     """
-    for use in of_pod:
-        pod = uses.pods[use.pod]
-        for taint, span in uses.taints_of(use.device):
-            begin = max(use.span.since_ns, pod.bound_ns, span.since_ns)
-            end = min(use.span.until_ns, pod.ended_ns, span.until_ns, uses.end_ns)
-            tolerated_s = tolerated_for_s(use.tolerations, taint)
+    for use in uses:
+        for taint, span in timelines.taints_of(use.key[1]):
+            begin = max(use.begin.ts_ns, pod.bound_ns, span.since_ns)
+            end = min(_until_ns(use), pod.leaving_ns, span.until_ns, timelines.end_ns)
+            tolerated_s = tolerated_for_s(use.value.tolerations or (), taint)
             due = max(begin, span.since_ns + tolerated_s * _NS)
             if tolerated_s == math.inf and end > begin + IN_TIME_S * _NS:
                 yield None
@@ -123,7 +129,7 @@ def _long_uses(
 
 
 def tolerated_for_s(
-    tolerations: Sequence[Any], taint: device_uses.Tainting, *, theirs: bool = False
+    tolerations: Sequence[Any], taint: taint_timelines.Tainting, *, theirs: bool = False
 ) -> float:
     """Return for how many seconds a taint is tolerated; infinite: for ever.
 
@@ -137,13 +143,13 @@ def tolerated_for_s(
 
 def _seconds(toleration: Any) -> float:
     seconds = toleration.get("tolerationSeconds")
-    if seconds is None or toleration.get("effect") != device_uses.NO_EXECUTE:
+    if seconds is None or toleration.get("effect") != taint_timelines.NO_EXECUTE:
         return math.inf
     return float(seconds)
 
 
-def _matches(toleration: Any, taint: device_uses.Tainting) -> bool:
-    if (toleration.get("effect") or device_uses.NO_EXECUTE) != device_uses.NO_EXECUTE:
+def _matches(toleration: Any, taint: taint_timelines.Tainting) -> bool:
+    if (toleration.get("effect") or taint_timelines.NO_EXECUTE) != taint_timelines.NO_EXECUTE:
         return False
     if (toleration.get("key") or taint.key) != taint.key:
         return False
@@ -151,38 +157,41 @@ def _matches(toleration: Any, taint: device_uses.Tainting) -> bool:
     return is_any or (toleration.get("value") or "") == taint.value
 
 
-def _late(
-    pod: device_uses.PodTimes,
-    listed: Sequence[tuple[device_uses.Use, device_uses.Tainting, float] | None],
-) -> _Finding:
+def _late(pod: pod_lives.PodLife, listed: Sequence[_Stay | None]) -> findings.Finding:
     use, taint, late_s = max(filter(None, listed), key=lambda item: item[2])
     told = (
-        f"used {use.device} for {late_s:.1f} s after its taint {taint.key}:NoExecute should have "
+        f"used {use.key[1]} for {late_s:.1f} s after its taint {taint.key}:NoExecute should have "
         "evicted it"
     )
-    return _Finding(pod, [use.claim], told)
+    return _finding(pod, told, use.claim.involved)
 
 
-def _wrong(uses: device_uses.DeviceUses, uid: str, of_pod: Sequence[device_uses.Use]) -> str:
+def _wrong(
+    timelines: taint_timelines.TaintTimelines, pod: pod_lives.PodLife, uses: Sequence[Use]
+) -> str:
     """Return why an evicted pod should not have been evicted then, and by whom it was."""
-    told, by = _early(uses, of_pod), uses.pods[uid].evicted_by
-    if told and not _early(uses, of_pod, theirs=True):
+    told, by = _early(timelines, pod, uses), pod.eviction.by if pod.eviction else ""
+    if told and not _early(timelines, pod, uses, theirs=True):
         told += f" ({KNOWN})"
     return told.replace("evicted", f"evicted by {by}", 1) if by else told
 
 
 def _early(
-    uses: device_uses.DeviceUses, of_pod: Sequence[device_uses.Use], *, theirs: bool = False
+    timelines: taint_timelines.TaintTimelines,
+    pod: pod_lives.PodLife,
+    uses: Sequence[Use],
+    *,
+    theirs: bool = False,
 ) -> str:
     """Return why an evicted pod should not have been evicted then; empty: it should."""
-    if not of_pod:
+    if not uses:
         return "was evicted, although it has never used a device"
-    evicted_ns = uses.pods[of_pod[0].pod].evicted_ns or 0
+    evicted_ns = pod.eviction.ts_ns if pod.eviction else 0
     reasons = [
-        span.since_ns + tolerated_for_s(use.tolerations, taint, theirs=theirs) * _NS
-        for use in of_pod
-        for taint, span in uses.taints_of(use.device)
-        if span.until_ns > evicted_ns - EARLY_S * _NS and use.span.since_ns < evicted_ns
+        span.since_ns + tolerated_for_s(use.value.tolerations or (), taint, theirs=theirs) * _NS
+        for use in uses
+        for taint, span in timelines.taints_of(use.key[1])
+        if span.until_ns > evicted_ns - EARLY_S * _NS and use.begin.ts_ns < evicted_ns
     ]
     due = min(reasons, default=math.inf)
     if due == math.inf:
@@ -192,19 +201,12 @@ def _early(
     return ""
 
 
-def _reason(found: Sequence[_Finding], examined: int, evicted: int) -> str:
-    told = f"{examined} pods examined, {evicted} of them evicted"
-    if not found:
-        return told
-    return f"{found[0].summary}{f', and {len(found) - 1} more' * (len(found) > 1)}; {told}"
-
-
-def _violation(item: _Finding) -> verdicts.Violation:
-    involved = item.pod.involved
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=item.summary,
-        text=f"Pod {involved.namespace}/{involved.name} (uid {involved.uid}) {item.told}.",
-        resource_versions=[item.pod.evicted_rv] if item.pod.evicted_rv else [],
-        objects=[involved, *item.claims],
+def _finding(
+    pod: pod_lives.PodLife, told: str, *claims: verdicts.InvolvedObject
+) -> findings.Finding:
+    return findings.Finding(
+        summary=f"pod {pod.name} {told}",
+        text=f"Pod {pod} {told}",
+        versions=[pod.eviction.rv] if pod.eviction else [],
+        objects=[pod.involved, *claims],
     )

@@ -1,70 +1,97 @@
-"""When devices were free of taints, by the versions of slices and DeviceTaintRules.
+"""When devices had taints, by the versions of slices and DeviceTaintRules, and by their times.
 
 A device is clear as long as some slice lists it without a taint that keeps it from being allocated;
-a rule that selects it makes it tainted, whatever the slices say.
+a rule that selects it makes it tainted, whatever the slices say. A NoExecute taint lasts as long as
+a slice of the newest generation of the pool has it for the device, or a rule that selects the
+device; it begins again when its time changes.
 """
 
 import bisect
+import collections
 import dataclasses
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from harness.checks.observed import folders, observations, observed_cluster
+from harness.checks.observed import folders, observations, observed_cluster, observed_slices
 from harness.checks.taints import attempt_views
 from harness.model import devices
 
+NO_EXECUTE = "NoExecute"
+_Changes = list[tuple[int, int]]
+"""Time and version of each change of a resource, in order."""
+
+
+class Tainting(NamedTuple):
+    """A taint of a device."""
+
+    device: str
+    """`driver/pool/device`."""
+    key: str
+    value: str
+    time_added: str | None
+
 
 @dataclasses.dataclass(slots=True)
-class _Span:
-    """A span of resourceVersions; `until` is exclusive, None: to the end of the history."""
+class Span:
+    """A span of resourceVersions, and of the recorder's nanoseconds; its end is exclusive."""
 
     since: int
-    until: int | None = None
+    since_ns: int
+    until: float = math.inf
+    until_ns: float = math.inf
+
+    def end(self, seen: observations.SeenAny) -> None:
+        self.until, self.until_ns = seen.version, seen.ts_ns
 
 
-@dataclasses.dataclass(slots=True)
 class TaintTimelines(folders.Folder):
     """Slices and rules in all their versions, and the claims that tolerate taints."""
 
-    _clear: dict[str, list[_Span]] = dataclasses.field(default_factory=dict)
-    """Versions of slices that list a device without such a taint, by `driver/pool/device`."""
-    _open: dict[str, list[_Span]] = dataclasses.field(default_factory=dict)
-    """The spans of the newest version of each slice, by its uid."""
-    _tainting: dict[str, list[tuple[observed_cluster.TaintRuleSpec, _Span]]] = dataclasses.field(
-        default_factory=dict
-    )
-    """The versions of each rule, by its uid."""
-    _tolerant: set[str] = dataclasses.field(default_factory=set)
-    """UIDs of the claims with tolerations."""
-    _blocked: set[str] = dataclasses.field(default_factory=set)
-    """`driver/pool/device` of the devices that a slice has listed with a blocking taint."""
-    _claimed_ns: dict[str, int] = dataclasses.field(default_factory=dict)
-    """Uid of a claim -> when its creation was seen."""
-    _slices: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-    """Time and version of each change of a slice, in order."""
-    _rules: list[tuple[int, int]] = dataclasses.field(default_factory=list)
-    """The same of the rules."""
+    def __init__(self) -> None:
+        self.end_ns = 0
+        """Time of the last observation."""
+        self._clear = collections.defaultdict[str, list[Span]](list)
+        """Versions of slices that list a device without a blocking taint, by the device."""
+        self._listed_clear: dict[str, list[Span]] = {}
+        """The spans of the newest version of each slice, by its uid."""
+        self._blocked: set[str] = set()
+        """The devices that a slice has listed with a blocking taint."""
+        self._tainted = collections.defaultdict[str, list[tuple[Tainting, Span]]](list)
+        """The NoExecute taints of slices, by device."""
+        self._listed_taints = collections.defaultdict[str, dict[Tainting, Span]](dict)
+        """Those of the newest version of each slice, by its uid."""
+        self._generations = collections.defaultdict[tuple[str, str], dict[str, int]](dict)
+        """Driver and name of a pool -> the generation of each of its slices, by uid."""
+        self._rules: list[tuple[observed_cluster.TaintRuleSpec, Span]] = []
+        """Each rule as long as its spec stayed the same."""
+        self._ruling: dict[str, tuple[observed_cluster.TaintRuleSpec, Span]] = {}
+        """The newest version of each rule, by its uid."""
+        self._changes: dict[str, _Changes] = {observations.SLICES: [], observations.TAINT_RULES: []}
+        self._tolerant: set[str] = set()
+        """UIDs of the claims with tolerations."""
+        self._claimed_ns: dict[str, int] = {}
+        """Uid of a claim -> when its creation was seen."""
 
     def tolerates(self, claim: str) -> bool:
         """Return whether a claim, by its uid, has tolerations."""
         return claim in self._tolerant
 
-    def view_at(self, ts_ns: int) -> attempt_views.View:
-        """Return the versions of slices and rules that were the newest at a time."""
-        return attempt_views.View(_newest(self._slices, ts_ns), _newest(self._rules, ts_ns))
-
     def claimed_ns(self, claim: str) -> int:
         """Return when the creation of a claim was seen, by its uid; 0: it was not."""
         return self._claimed_ns.get(claim, 0)
 
+    def view_at(self, ts_ns: int) -> attempt_views.View:
+        """Return the versions of slices and rules that were the newest at a time."""
+        return attempt_views.View(*(_newest(item, ts_ns) for item in self._changes.values()))
+
     @property
     def has_taints(self) -> bool:
         """True if a slice or a rule ever had a taint that keeps devices from being allocated."""
-        return bool(self._blocked) or any(
-            spec.taint.is_blocking for versions in self._tainting.values() for spec, _ in versions
-        )
+        return bool(self._blocked) or any(spec.taint.is_blocking for spec, _ in self._rules)
 
     def was_tainted(self, device: str) -> bool:
-        return device in self._blocked or any(self._rules_of(device))
+        return device in self._blocked or any(self._blocking_rules(device))
 
     def could_be_clear(self, device: str, *, slices: int, rules: int, until: int) -> bool:
         """Return whether a scheduler may have seen the device without a blocking taint.
@@ -72,33 +99,38 @@ class TaintTimelines(folders.Folder):
         It has seen some version of the slices from `slices` on, and some of the rules from `rules`
         on, both before `until`.
         """
-        spans = self._clear.get(device, ())
-        is_listed = any(
-            span.since < until and (span.until is None or span.until > slices) for span in spans
-        )
-        return is_listed and self._has_gap(device, rules, until)
-
-    def _has_gap(self, device: str, since: int, until: int) -> bool:
-        tainted = sorted(
-            (span.since, until if span.until is None else span.until)
-            for span in self._rules_of(device)
-        )
-        reached = since
-        for begin, end in tainted:
-            if begin > reached:
+        listed = self._clear.get(device, ())
+        if not any(span.since < until and span.until > slices for span in listed):
+            return False
+        reached: float = rules
+        for span in sorted(self._blocking_rules(device), key=lambda item: item.since):
+            if span.since > reached:
                 break
-            reached = max(reached, end)
+            reached = max(reached, min(span.until, until))
         return reached < until
 
-    def _rules_of(self, device: str) -> Iterator[_Span]:
+    def taints_of(self, device: str) -> Iterator[tuple[Tainting, Span]]:
+        """Yield the NoExecute taints of a device."""
+        yield from self._tainted.get(device, ())
+        for spec, span in self._rules_of(device):
+            taint = spec.taint
+            if taint.effect == NO_EXECUTE:
+                yield Tainting(device, taint.key, taint.value, taint.time_added), span
+
+    def _blocking_rules(self, device: str) -> Iterator[Span]:
+        return (span for spec, span in self._rules_of(device) if spec.taint.is_blocking)
+
+    def _rules_of(self, device: str) -> Iterator[tuple[observed_cluster.TaintRuleSpec, Span]]:
         parsed = devices.parse(device)
-        for versions in self._tainting.values():
-            for spec, span in versions:
-                selector = spec.device_selector
-                if spec.taint.is_blocking and selector is not None and selector.selects(parsed):
-                    yield span
+        for spec, span in self._rules:
+            if spec.device_selector is not None and spec.device_selector.selects(parsed):
+                yield spec, span
 
     # ------------------------------------------------------------------- observations
+
+    def end(self, ts_ns: int) -> None:
+        """Note the end of the records."""
+        self.end_ns = ts_ns
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         if seen.type == "MODIFIED":
@@ -111,33 +143,72 @@ class TaintTimelines(folders.Folder):
                 self._tolerant.add(seen.object.metadata.uid)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        """Note which devices a version of a slice lists without a blocking taint."""
-        uid, spec, version = seen.object.metadata.uid, seen.object.spec, seen.version
-        self._slices.append((seen.ts_ns, version))
-        for span in self._open.pop(uid, ()):
-            span.until = version
-        if seen.is_gone:
-            return
-        opened = self._open[uid] = []
-        for device in spec.devices or ():
-            key = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
-            if any(taint.is_blocking for taint in device.taints or ()):
-                self._blocked.add(key)
+        uid, spec = seen.object.metadata.uid, seen.object.spec
+        self._changes[observations.SLICES].append((seen.ts_ns, seen.version))
+        listed = {} if seen.is_gone else _taints_of(spec)
+        for span in self._listed_clear.pop(uid, ()):
+            span.end(seen)
+        opened = self._listed_clear[uid] = []
+        for device, taints in listed.items():
+            if any(taint.is_blocking for taint in taints):
+                self._blocked.add(device)
             else:
-                span = _Span(version)
-                opened.append(span)
-                self._clear.setdefault(key, []).append(span)
+                opened.append(Span(seen.version, seen.ts_ns))
+                self._clear[device].append(opened[-1])
+        self._note_generation(seen)
+        evicting = {
+            Tainting(device, taint.key, taint.value, taint.time_added)
+            for device, of_device in listed.items()
+            for taint in of_device
+            if taint.effect == NO_EXECUTE
+        }
+        of_pool = self._generations[spec.driver, spec.pool.name]
+        is_newest = of_pool.get(uid) == max(of_pool.values(), default=0)
+        self._list(uid, evicting if is_newest else (), seen)
+
+    def _note_generation(self, seen: observations.SeenSlice) -> None:
+        """End the taints of older generations of a pool."""
+        uid, spec = seen.object.metadata.uid, seen.object.spec
+        of_pool = self._generations[spec.driver, spec.pool.name]
+        of_pool.pop(uid, None)
+        if not seen.is_gone:
+            of_pool[uid] = spec.pool.generation
+        newest = max(of_pool.values(), default=0)
+        for other, generation in of_pool.items():
+            if other != uid and generation < newest:
+                self._list(other, (), seen)
+
+    def _list(self, uid: str, taints: Iterable[Tainting], seen: observations.SeenSlice) -> None:
+        """Note the taints of a slice; those that it had before go on."""
+        known, listed = self._listed_taints[uid], set(taints)
+        for taint in known.keys() - listed:
+            known.pop(taint).end(seen)
+        for taint in listed - known.keys():
+            known[taint] = Span(seen.version, seen.ts_ns)
+            self._tainted[taint.device].append((taint, known[taint]))
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        versions = self._tainting.setdefault(seen.object.metadata.uid, [])
-        if versions and versions[-1][1].until is None:
-            versions[-1][1].until = seen.version
-        self._rules.append((seen.ts_ns, seen.version))
-        if not seen.is_gone:
-            versions.append((seen.object.spec, _Span(seen.version)))
+        """Note a version of a rule; a change of its status changes nothing."""
+        uid, spec = seen.object.metadata.uid, seen.object.spec
+        self._changes[observations.TAINT_RULES].append((seen.ts_ns, seen.version))
+        known = self._ruling.get(uid)
+        if known is not None and (seen.is_gone or known[0] != spec):
+            known[1].end(seen)
+            del self._ruling[uid]
+        if not seen.is_gone and uid not in self._ruling:
+            self._ruling[uid] = spec, Span(seen.version, seen.ts_ns)
+            self._rules.append(self._ruling[uid])
 
 
-def _newest(changes: list[tuple[int, int]], ts_ns: int) -> int:
+def _taints_of(spec: observed_slices.SliceSpec) -> dict[str, list[observed_slices.Taint]]:
+    """Return the taints of each device that a slice lists."""
+    return {
+        str(devices.DeviceID(spec.driver, spec.pool.name, device.name)): device.taints or []
+        for device in spec.devices or ()
+    }
+
+
+def _newest(changes: _Changes, ts_ns: int) -> int:
     """Return the newest version up to a time; all may have been seen if there is none."""
     count = bisect.bisect_right(changes, ts_ns, key=lambda item: item[0])
     return changes[count - 1][1] if count else attempt_views.UNKNOWN

@@ -9,7 +9,7 @@ and is not examined.
 
 from collections.abc import Mapping, Sequence
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
 from harness.checks.taints import attempt_views, taint_timelines
@@ -73,20 +73,17 @@ def check(
         return CHECK.not_examined(why)
     gaps = [*folded.stream("resourceslices").gaps, *folded.stream("devicetaintrules").gaps]
     found = [
-        hold
-        for hold in examined
+        _finding(hold, known[hold.uid])
+        for hold in (() if gaps else examined)
         if (is_told or timelines.was_tainted(hold.device))
         and not _could_be_clear(hold, timelines, known[hold.uid])
     ]
-    found = [] if gaps else found
-    return check_results.of_found(
+    return findings.result(
         CHECK,
         found,
-        verdict=check_results.verdict(found, is_kept=bool(examined and not gaps)),
-        examined_count=len(examined),
-        violation=lambda hold: _violation(hold, known[hold.uid]),
-        summary=_summary,
-        reason=_reason(found, examined, is_complete=not gaps),
+        is_kept=bool(examined and not gaps),
+        examined=len(examined),
+        reason=_reason(found, len(examined), is_complete=not gaps),
     )
 
 
@@ -111,38 +108,23 @@ def _could_be_clear(
     )
 
 
-def _reason(
-    found: Sequence[hold_history.Hold],
-    examined: Sequence[hold_history.Hold],
-    *,
-    is_complete: bool,
-) -> str:
+def _reason(found: Sequence[findings.Finding], examined: int, *, is_complete: bool) -> str:
     if not is_complete:
         return "versions of slices or rules may be missing, so nothing was examined"
     if not examined:
         return "of no allocation is known what the scheduler had seen, so nothing was examined"
-    told = f"{len(examined)} allocations examined"
-    if found:
-        more = f", and {len(found) - 1} more" * (len(found) > 1)
-        return f"{_summary(found[0])}{more}; {told}"
-    return f"no tainted device was allocated; {told}"
+    told = findings.first(found) if found else "no tainted device was allocated"
+    return f"{told}; {examined} allocations examined"
 
 
-def _summary(hold: hold_history.Hold) -> str:
-    return f"claim {hold.name} was allocated {hold.device}, which was tainted"
-
-
-def _violation(hold: hold_history.Hold, view: attempt_views.View) -> verdicts.Violation:
+def _finding(hold: hold_history.Hold, view: attempt_views.View) -> findings.Finding:
     rules = f", those of the rules from {view.rules} on" if view.rules else ""
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=_summary(hold),
-        text=(
-            f"Claim {hold.namespace}/{hold.name} (uid {hold.uid}) was allocated {hold.device} at "
-            f"resourceVersion {hold.from_rv}. When the scheduler began the attempt, it had seen "
-            f"the slices up to resourceVersion {view.slices}. In all versions of the slices from then "
-            f"on{rules}, up to the allocation, the device was tainted or not there."
-        ),
-        resource_versions=sorted({view.slices, hold.from_rv}),
+    return findings.Finding(
+        summary=f"claim {hold.name} was allocated {hold.device}, which was tainted",
+        text=f"Claim {hold.namespace}/{hold.name} (uid {hold.uid}) was allocated {hold.device} at "
+        f"resourceVersion {hold.from_rv}. When the scheduler began the attempt, it had seen "
+        f"the slices up to resourceVersion {view.slices}. In all versions of the slices from then "
+        f"on{rules}, up to the allocation, the device was tainted or not there",
+        versions=(view.slices, hold.from_rv),
         objects=[verdicts.involved_claim(hold)],
     )

@@ -2,12 +2,12 @@
 
 from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
-from harness.checks.observed import folders
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.objects import claims
 from harness.subject.plugin import scheduling_attempts
 from tests.detection import stages
+from tests.histories import building, claim_judging
 from tests.support import api_objects, commit_recording, local_servers, plugin_world
 
 EXPOSED = frozenset({"conditions-not-awaited"})
@@ -39,9 +39,11 @@ class Play:
         self.stage.start("driver", self._make_ready)
 
     def judged(self) -> verdicts.CheckResult:
-        seen = device_readiness.DeviceReadiness()
-        folders.fold(self._recorder.body, seen)
-        return device_readiness.check(seen)
+        check = device_readiness.CHECK
+        plan = building.plan(settings={"pools": {"more": [{"binding_conditions": [READY]}]}})
+        answer = check.judge(claim_judging.evidence(self._recorder.body, [check], of=plan))
+        assert isinstance(answer, verdicts.CheckResult)
+        return answer
 
     def _bind(self) -> None:
         attempt: scheduling_attempts.Attempt = self._attempt

@@ -27,20 +27,19 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "progress": ({"progress_s": 5.0}, ["WorldState"]),
     "controller": (
         {"progress_s": 5.0, "expected_steps": [controller_records.CONTROLLER]},
-        ["WorldState", "ControllerHistory"],
+        ["WorldState", "ClaimVersions", "PodLives"],
     ),
     "reservations": (
         {"settings": {"traffic": {"clients": 1}}},
         [
-            *("ControllerHistory", "ClaimLives", "PodLives", "GroupLives"),
-            *("TemplateCopies", "DeviceStatuses"),
+            *("ClaimVersions", "PodLives", "TemplateCopies", "DeviceStatuses"),
         ],
     ),
     "preparations": ({"expected_preparations": []}, []),
     "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedClaims"]),
     "readiness": (
         {"settings": {"pools": {"more": [{"binding_conditions": ["ready"]}]}}},
-        ["DeviceReadiness"],
+        ["DeviceReadiness", "PodLives"],
     ),
     "schedulers": (
         {"settings": {"subject": {"schedulers": [*SCHEDULERS["schedulers"]] * 2}}},
@@ -51,10 +50,13 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["TaintTimelines"],
     ),
     "slices": ({"resources": [*ALL, observations.SLICES]}, ["TaintTimelines", *OF_ALLOCATIONS]),
-    "nodes": ({"resources": [*ALL, observations.NODES]}, ["DeviceCatalogue", "PodBindings"]),
+    "nodes": (
+        {"resources": [*ALL, observations.NODES]},
+        ["DeviceCatalogue", "PodLives", "ClaimVersions"],
+    ),
     "slices and nodes": (
         {"resources": [*ALL, observations.SLICES, observations.NODES]},
-        ["TaintTimelines", *OF_ALLOCATIONS, "PodBindings"],
+        ["TaintTimelines", *OF_ALLOCATIONS, "PodLives", "ClaimVersions"],
     ),
 }
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness.checks import verdicts
-from harness.checks.claim_control import controller_history, controller_records
-from harness.checks.observed import folders
+from harness.checks.claim_control import controller_records
 from harness.history import records
-from tests.histories import language
+from tests.histories import building, claim_judging, language
 
 SPACE, POD = "tests", "uid-pod"
 
@@ -81,6 +80,9 @@ def claim(
 def judge(
     observed: Iterable[records.Observation], *, undisturbed: bool = False
 ) -> verdicts.CheckResult:
-    history = controller_history.ControllerHistory()
-    folders.fold(observed, history)
-    return controller_records.check(history, undisturbed=undisturbed)
+    check = controller_records.CHECK
+    faults = [] if undisturbed else [building.fault("lose-response")]
+    plan = claim_judging.plan(faults)
+    answer = check.judge(claim_judging.evidence(observed, [check], of=plan))
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.claims import allocation_finalizers, claim_lives
+from harness.checks.claims import allocation_finalizers
+from harness.checks.observed import claim_versions
 from harness.history import records
 from tests.histories import claim_judging, language
 
@@ -52,7 +53,7 @@ def _extended(text: str) -> verdicts.Answer:
         if not isinstance(record, records.Observation):
             return record
         document = json.loads(bytes(record.object))
-        document["metadata"]["annotations"] = {claim_lives.EXTENDED: "true"}
+        document["metadata"]["annotations"] = {claim_versions.EXTENDED: "true"}
         return msgspec.structs.replace(record, object=msgspec.Raw(json.dumps(document).encode()))
 
     return claim_judging.answers([marked(item) for item in language.observe(text)])[NAME]

@@ -7,9 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.claims import claim_lives, claims_in_use, pod_lives
-from harness.checks.faults import fault_records
-from harness.checks.observed import folders
+from harness.checks.claims import claims_in_use
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
@@ -157,10 +155,7 @@ def _hit(kind: str, resource: str, name: str, **changes: Any) -> records.FaultAp
 
 def _judged(*hits: records.FaultApplied) -> verdicts.Answer:
     """The answer about a claim that is taken from a running pod, after these faults."""
-    lives, pods = claim_lives.ClaimLives(), pod_lives.PodLives()
-    folders.fold(language.observe(f"{BOUND} a/p"), lives, pods)
-    found = fault_records.FaultRecords(applications=hits)
-    return claims_in_use.check(lives, pods, found)
+    return claim_judging.answers(language.observe(f"{BOUND} a/p"), applied=hits)[NAME]
 
 
 @pytest.mark.parametrize(

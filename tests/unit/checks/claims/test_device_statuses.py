@@ -9,9 +9,8 @@ from typing import Any
 
 from harness.checks import verdicts
 from harness.checks.claims import device_statuses
-from harness.checks.observed import folders
 from harness.history import records
-from tests.histories import recording, worlds
+from tests.histories import claim_judging, recording, worlds
 
 Object = dict[str, Any]
 GPU, NIC, SCHEDULER = "gpu.example", "nic.example", "scheduler"
@@ -83,9 +82,8 @@ def _key(entry: Object) -> str:
 
 
 def judge(body: Sequence[records.Body]) -> verdicts.Answer:
-    seen = device_statuses.DeviceStatuses()
-    folders.fold(body, seen)
-    return device_statuses.check(seen)
+    check = device_statuses.CHECK
+    return check.judge(claim_judging.evidence(body, [check]))
 
 
 def summaries(claim: Claim) -> list[str]:

@@ -3,21 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
-from harness.checks import verdicts
-from harness.checks.claims import (
-    claim_lives,
-    claims_in_use,
-    generated_claims,
-    group_lives,
-    pod_lives,
-    reservations,
-    template_copies,
-)
-from harness.checks.faults import fault_records
-from harness.checks.observed import folders
-from harness.checks.pods import pod_bindings
+from harness.checks import plain_answers, protocol, verdicts
+from harness.checks.claims import claims_in_use, generated_claims, reservations
+from harness.checks.pods import bound_pods
 from harness.history import records
 from tests.histories import claim_judging, language
 
@@ -66,28 +57,17 @@ def _lists() -> list[records.Body]:
     ]
 
 
-def _fold(body: Sequence[records.Body], *seers: folders.Folder) -> None:
-    folders.fold([*_lists(), *body], *seers)
+def _judge(check: protocol.Check) -> Judge:
+    def judge(body: Sequence[records.Body]) -> verdicts.Answer:
+        evidence = claim_judging.evidence([*_lists(), *body], [check])
+        return plain_answers.judged(check, evidence)
+
+    return judge
 
 
-def _generated(body: Sequence[records.Body]) -> verdicts.Answer:
-    lives, pods, groups = claim_lives.ClaimLives(), pod_lives.PodLives(), group_lives.GroupLives()
-    copies = template_copies.TemplateCopies()
-    _fold(body, lives, pods, groups, copies)
-    faults = fault_records.FaultRecords(planned=(), applications=())
-    return generated_claims.check(lives, pods, claim_judging.plan(), faults, copies, groups)
-
-
-def _reservations(body: Sequence[records.Body]) -> verdicts.Answer:
-    lives, pods, groups = claim_lives.ClaimLives(), pod_lives.PodLives(), group_lives.GroupLives()
-    _fold(body, lives, pods, groups)
-    return reservations.check(lives, pods, groups)
-
-
-def _in_use(body: Sequence[records.Body]) -> verdicts.Answer:
-    lives, pods = claim_lives.ClaimLives(), pod_lives.PodLives()
-    _fold(body, lives, pods)
-    return claims_in_use.check(lives, pods)
+_generated = _judge(generated_claims.CHECK)
+_reservations = _judge(reservations.CHECK)
+_in_use = _judge(claims_in_use.CHECK)
 
 
 GOOD = [
@@ -149,11 +129,20 @@ def test_a_gap_in_the_groups_is_doubt() -> None:
     assert answer.verdict is verdicts.Verdict.VALID
 
 
-@pytest.mark.parametrize(("body", "count"), [(GOOD[:5], 1), ([*GOOD[:3], *GOOD[4:5]], 0)])
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        (GOOD[:5], verdicts.Verdict.VALID),
+        ([*GOOD[:3], *GOOD[4:5]], verdicts.Verdict.INVALID),
+    ],
+)
 def test_a_reservation_for_the_group_is_one_for_its_pods(
-    body: list[records.Body], count: int
+    body: list[records.Body], verdict: verdicts.Verdict
 ) -> None:
-    bound = pod_bindings.PodBindings()
-    _fold(body, bound)
-    [binding] = bound.bindings
-    assert len(list(bound.reservations(binding, "c"))) == count
+    plan = msgspec.structs.replace(
+        claim_judging.plan(), resources=["pods", "resourceclaims", "nodes"]
+    )
+    check = bound_pods.CHECK
+    answer = check.judge(claim_judging.evidence([*_lists(), *body], [check], of=plan))
+    assert isinstance(answer, verdicts.CheckResult)
+    assert answer.verdict is verdict

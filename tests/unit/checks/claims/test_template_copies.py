@@ -7,9 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.claims import generated_claims, template_copies
-from harness.checks.faults import fault_records
-from harness.checks.observed import folders
+from harness.checks.claims import generated_claims
 from harness.history import records
 from tests.histories import claim_judging, recording, worlds
 
@@ -101,12 +99,9 @@ def found(*commits: recording.Commit, gap: str = "", cluster: str = "embedded") 
     body = recording.record(commits, ["resourceclaims", "pods"])
     if gap:
         body.insert(-1, records.Gap(resource=gap, after_resource_version=9, reason="410", ts_ns=9))
-    lives, pods = claim_judging.fold(body)
-    copies = template_copies.TemplateCopies()
-    folders.fold(body, copies)
     plan = msgspec.structs.replace(claim_judging.plan(), cluster=cluster)
-    faults = fault_records.FaultRecords()
-    answer = generated_claims.check(lives, pods, plan, faults, copies)
+    check = generated_claims.CHECK
+    answer = check.judge(claim_judging.evidence(body, [check], of=plan))
     assert isinstance(answer, verdicts.CheckResult)
     return [item.summary for item in answer.violations]
 

@@ -21,10 +21,13 @@ from harness.checks.nodes import (
 )
 from harness.checks.observed import folders
 from harness.history import records
-from tests.histories import building, language
+from tests.histories import building, claim_judging, language
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 VALID, UNKNOWN, INVALID = verdicts.Verdict
+READINESS = building.plan(
+    settings={"pools": {"more": [{"name": "a", "binding_conditions": ["ready"]}]}}
+)
 Object = dict[str, Any]
 
 
@@ -180,9 +183,9 @@ def test_device_readiness() -> None:
             body.append(observed("pods", version, document))
         stream.shuffle(body)  # pods and claims come by different watches
         body.sort(key=lambda item: (item.resource, item.resource_version))  # type: ignore[union-attr]
-        seen = device_readiness.DeviceReadiness()
-        folders.fold(body, seen)
-        result = device_readiness.check(seen)
+        check = device_readiness.CHECK
+        result = check.judge(claim_judging.evidence(body, [check], of=READINESS))
+        assert isinstance(result, verdicts.CheckResult)
         states = []
         for version, entries in pods.values():
             for entry in entries:

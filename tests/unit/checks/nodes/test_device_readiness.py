@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from harness.checks import protocol, verdicts
+from harness.checks import verdicts
 from harness.checks.nodes import device_readiness
-from harness.checks.observed import folders
 from harness.history import records
-from tests.histories import building, language
+from tests.histories import building, claim_judging, language
 
 Object = dict[str, Any]
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -47,9 +46,14 @@ def pod(version: int, *, node: str = "worker-0", generated: bool = False) -> rec
 
 
 def checked(*observations: records.Observation) -> verdicts.CheckResult:
-    seen = device_readiness.DeviceReadiness()
-    folders.fold(observations, seen)
-    return device_readiness.check(seen)
+    answer = judged({"more": [{"binding_conditions": ["attached"]}]}, *observations)
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer
+
+
+def judged(pools: Object, *observations: records.Observation) -> verdicts.Answer:
+    plan, check = building.plan(settings={"pools": pools}), device_readiness.CHECK
+    return check.judge(claim_judging.evidence(observations, [check], of=plan))
 
 
 @pytest.mark.parametrize("generated", [False, True])
@@ -112,13 +116,8 @@ def test_the_check_is_owed_by_runs_with_such_devices() -> None:
 
 def test_devices_of_files_need_not_be_used() -> None:
     imported = {"imported": {"has": ["binding-conditions"]}}
-    plan = building.plan(settings={"pools": imported})
-    seen = device_readiness.DeviceReadiness()
-    assert device_readiness.applies(plan)
-    idle = protocol.Evidence(plan, {device_readiness.DeviceReadiness: seen})
-    assert isinstance(device_readiness.judge(idle), verdicts.NotExamined)
-    folders.fold([claim(1), pod(4)], seen)
-    found = device_readiness.judge(
-        protocol.Evidence(plan, {device_readiness.DeviceReadiness: seen})
-    )
+    assert device_readiness.applies(building.plan(settings={"pools": imported}))
+    assert isinstance(judged(imported), verdicts.NotExamined)
+    found = judged(imported, claim(1), pod(4))
+    assert isinstance(found, verdicts.CheckResult)
     assert found.verdict is INVALID

@@ -147,7 +147,6 @@ def test_the_manager_of_an_allocation_is_the_last_one_that_owns_it() -> None:
         {"manager": "a", "subresource": "status", "fieldsV1": owns},
         {"manager": "b", "subresource": "status", "fieldsV1": owns},
         {"manager": "c", "subresource": "status", "fieldsV1": {"f:status": {"f:devices": {}}}},
-        {"manager": "d", "fieldsV1": owns},
     ]
     seen = observations.decode(
         msgspec.structs.replace(

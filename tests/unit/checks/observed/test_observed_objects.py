@@ -12,7 +12,6 @@ from harness.checks.observed import (
     observed_cluster,
     observed_metadata,
     observed_pods,
-    observed_slices,
 )
 from harness.model import devices
 
@@ -24,15 +23,6 @@ META: dict[str, Any] = {"name": "x", "uid": "u", "resourceVersion": "7", "namesp
 
 def exact(**fields: Any) -> observed_claims.ExactRequest:
     return msgspec.convert(fields, observed_claims.ExactRequest)
-
-
-def test_a_request_asks_for_one_device_unless_it_says_more() -> None:
-    request = exact()
-    assert (request.count, request.allocation_mode, request.admin_access) == (
-        1,
-        "ExactCount",
-        False,
-    )
 
 
 @pytest.mark.parametrize(
@@ -65,21 +55,6 @@ def test_the_options_of_a_request_are_its_alternatives() -> None:
     assert observed_claims.Request().options == []
 
 
-@pytest.mark.parametrize(
-    ("managed", "has_allocation"),
-    [
-        ({"subresource": "status", "fieldsV1": {"f:status": {"f:allocation": {}}}}, True),
-        ({"subresource": "", "fieldsV1": {"f:status": {"f:allocation": {}}}}, False),
-        ({"subresource": "status", "fieldsV1": {"f:status": {}}}, False),
-        ({"subresource": "status", "fieldsV1": {"f:spec": {}}}, False),
-        ({"subresource": "status"}, False),
-    ],
-)
-def test_a_manager_owns_an_allocation(managed: dict[str, Any], has_allocation: bool) -> None:
-    found = msgspec.convert(managed, observed_claims.ManagedFields)
-    assert found.has_allocation is has_allocation
-
-
 def test_a_claim_without_an_allocation_has_no_devices_and_no_manager() -> None:
     claim = msgspec.convert({"metadata": META}, observed_claims.Claim)
     assert (claim.results, claim.manager) == ([], "")
@@ -110,19 +85,6 @@ def test_a_claim_with_undecoded_parts_has_the_same_status(status: dict[str, Any]
     assert claim.spec == observed_claims.ClaimSpec()
 
 
-def test_managers_are_decoded_when_they_are_asked_for() -> None:
-    assert raw().metadata.managers == ()
-    wrong = msgspec.json.decode(
-        json.dumps({"metadata": META | {"managedFields": [1]}}), type=observations.RawClaim
-    )
-    with pytest.raises(observed_metadata.ObjectError):
-        _ = observations.decoded(wrong).metadata.managers
-    for managed in ([], None):
-        meta = META | {"managedFields": managed}
-        claim = msgspec.json.decode(json.dumps({"metadata": meta}), type=observations.RawClaim)
-        assert list(claim.metadata.managers) == []
-
-
 # ------------------------------------------------------------------------------- owners, pods
 
 
@@ -141,15 +103,6 @@ def test_a_claim_was_generated_for_the_pod_that_controls_it(
 ) -> None:
     meta = msgspec.convert(META | {"ownerReferences": owners}, observed_metadata.Meta)
     assert meta.owner == owner
-
-
-@pytest.mark.parametrize(
-    ("phase", "has_ended"),
-    [("", False), ("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True)],
-)
-def test_a_pod_has_ended_in_its_last_phases(phase: str, has_ended: bool) -> None:
-    pod = msgspec.convert({"metadata": META, "status": {"phase": phase}}, observed_pods.Pod)
-    assert pod.has_ended is has_ended
 
 
 def test_the_names_of_the_claims_of_a_pod_come_from_its_spec_and_its_status() -> None:
@@ -173,21 +126,6 @@ def test_the_names_of_the_claims_of_a_pod_come_from_its_spec_and_its_status() ->
 
 
 # ----------------------------------------------------------------------------- slices, taints
-
-
-@pytest.mark.parametrize(
-    ("effect", "is_blocking"),
-    [("NoSchedule", True), ("NoExecute", True), ("None", False), ("", False)],
-)
-def test_taints_of_some_effects_keep_devices_from_being_allocated(
-    effect: str, is_blocking: bool
-) -> None:
-    assert observed_slices.Taint(effect=effect).is_blocking is is_blocking
-
-
-def test_a_pool_is_one_slice_of_generation_0_unless_it_says_more() -> None:
-    pool = msgspec.convert({"name": "p"}, observed_slices.Pool)
-    assert (pool.generation, pool.resource_slice_count) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_the_check_agrees_with_a_judge_that_replays_everything() -> None:
         seen = placements.fold(events)
         for plan in (strict, lenient):
             expected = wrong_pods(events, is_lenient=plan is lenient)
-            answer = bound_pods.check(seen.bound, seen.catalogue, plan)
+            answer = bound_pods.judge(seen.evidence(plan))
             if isinstance(answer, verdicts.NotExamined):
                 assert not [item for item in events if "nodeName" in item.obj.get("spec", {})]
                 continue

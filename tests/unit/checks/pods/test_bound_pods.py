@@ -30,7 +30,7 @@ def judge(
 ) -> verdicts.CheckResult:
     seen = placements.fold([*NODES, *events])
     plan = msgspec.structs.replace(building.plan(), faults=list(faults))
-    answer = bound_pods.check(seen.bound, seen.catalogue, plan)
+    answer = bound_pods.judge(seen.evidence(plan))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -91,7 +91,7 @@ def test_a_claim_that_is_removed_in_spite_of_its_finalizer_is_not_the_fault_of_a
 @pytest.mark.parametrize("history", cases("not examined"))
 def test_what_no_scheduler_has_bound_is_not_examined(history: str) -> None:
     seen = placements.fold([*NODES, *placement_words.history(history, WORDS)])
-    answer = bound_pods.check(seen.bound, seen.catalogue, building.plan())
+    answer = bound_pods.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason == "no pod with claims was bound, so nothing was examined"
 
@@ -100,8 +100,8 @@ def test_what_no_scheduler_has_bound_is_not_examined(history: str) -> None:
 def test_a_gap_may_hide_a_reservation(resource: str) -> None:
     seen = placements.fold([*NODES, NEW, BOUND])
     gap = records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
-    seen.bound.see_gap(gap)
-    answer = bound_pods.check(seen.bound, seen.catalogue, building.plan())
+    seen.catalogue.see_gap(gap)
+    answer = bound_pods.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason.startswith(f"versions of {resource} may be missing")
 

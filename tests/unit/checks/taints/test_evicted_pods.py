@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.observed import folders
-from harness.checks.taints import device_uses, evicted_pods
-from tests.histories import building
+from harness.checks.observed import pod_lives
+from harness.checks.taints import evicted_pods, taint_timelines
+from harness.history import records
+from tests.histories import building, claim_judging
 from tests.support import text_tables
 from tests.unit.checks.taints import taint_events
 
@@ -42,7 +43,7 @@ def pod(
     status: Object = {}
     if evicted:
         condition = {"type": "DisruptionTarget", "status": "True"}
-        status["conditions"] = [{**condition, "reason": device_uses.EVICTED}]
+        status["conditions"] = [{**condition, "reason": pod_lives.EVICTED}]
     obj = {"metadata": meta, "spec": {"nodeName": node}, "status": status}
     return taint_events.observed("pods", second, obj)
 
@@ -58,13 +59,13 @@ def claim(second: int, *tolerations: Object, used: bool = True) -> Any:
 
 
 def judge(*body: Any, end: int = 60) -> verdicts.Answer:
-    uses = device_uses.DeviceUses()
     timed = [
         msgspec.structs.replace(item, ts_ns=item.resource_version * 1_000_000_000) for item in body
     ]
-    folders.fold(timed, uses)
-    uses.end_ns = end * 1_000_000_000
-    return evicted_pods.check(uses, has_gaps=False)
+    check = evicted_pods.CHECK
+    evidence = claim_judging.evidence(timed, [check])
+    evidence[taint_timelines.TaintTimelines].end_ns = end * 1_000_000_000
+    return check.judge(evidence)
 
 
 WORDS: dict[str, Callable[[int], Any]] = {
@@ -117,7 +118,9 @@ def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
 
 
 def test_a_gap_leaves_it_open() -> None:
-    found = evicted_pods.check(device_uses.DeviceUses(), has_gaps=True)
+    gap = records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=0)
+    check = evicted_pods.CHECK
+    found = check.judge(claim_judging.evidence([gap], [check]))
     assert isinstance(found, verdicts.CheckResult)
     assert found.verdict is UNKNOWN
 

@@ -17,8 +17,8 @@ class Finding:
     summary: str
     text: str
     """One sentence without its period."""
-    versions: Sequence[int]
-    """The resourceVersions that show it, ascending."""
+    versions: Sequence[int] = ()
+    """The resourceVersions that show it."""
     objects: Sequence[verdicts.InvolvedObject]
     weight: int = 1
     """How bad it is, compared with others of the same check."""
@@ -51,27 +51,48 @@ def answer(
     """
     if not examined and not found:
         return check.not_examined(f"no {what} were observed, so nothing was examined")
-    ordered = sorted(found, key=lambda item: (item.versions[0], item.summary))
-    worst = max(range(len(ordered)), key=lambda index: ordered[index].weight, default=0)
-    chosen = check_results.in_full(len(ordered), worst)
-    others = [item.summary for index, item in enumerate(ordered) if index not in chosen]
+    ordered = sorted(found, key=lambda item: (min(item.versions), item.summary))
+    figures = f"{what}: {examined}"
+    reason = f"{first(ordered)}; {figures}" if found else f"{figures}, none against it"
+    return result(check, ordered, examined=examined, reason=reason, worst=worst(ordered))
+
+
+def result(
+    check: protocol.Check,
+    found: Sequence[Finding],
+    *,
+    examined: int,
+    reason: str,
+    is_kept: bool = True,
+    worst: int | None = None,
+) -> verdicts.CheckResult:
+    """Return INVALID with the findings, in this order; without any, VALID if `is_kept`.
+
+    The first ones are told in full; with the position of the worst one, this and the last one, too.
+    """
+    at_most = min(len(found), check_results.IN_FULL_MAX)
+    chosen = range(at_most) if worst is None else check_results.in_full(len(found), worst)
+    others = [item.summary for index, item in enumerate(found) if index not in chosen]
     return verdicts.CheckResult(
         check=check.name,
         promise=check.promise,
-        verdict=verdicts.Verdict.INVALID if found else verdicts.Verdict.VALID,
+        verdict=check_results.verdict(found, is_kept=is_kept),
         examined_count=examined,
         violation_count=len(found),
-        violations=[_violation(check.name, ordered[index]) for index in chosen],
+        violations=[_violation(check.name, found[index]) for index in chosen],
         others=others[: check_results.OTHERS_MAX],
-        reason=_reason(ordered, f"{what}: {examined}"),
+        reason=reason,
     )
 
 
-def _reason(ordered: Sequence[Finding], examined: str) -> str:
-    if not ordered:
-        return f"{examined}, none against it"
-    more = f", and {len(ordered) - 1} more" * (len(ordered) > 1)
-    return f"{ordered[0].summary}{more}; {examined}"
+def first(found: Sequence[Finding]) -> str:
+    """Return the summary of the first finding, and how many more there are."""
+    return found[0].summary + f", and {len(found) - 1} more" * (len(found) > 1)
+
+
+def worst(found: Sequence[Finding]) -> int:
+    """Return the position of the first of the worst findings; 0 without any."""
+    return max(range(len(found)), key=lambda index: found[index].weight, default=0)
 
 
 def _violation(name: str, item: Finding) -> verdicts.Violation:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from harness.checks import check_results, protocol, verdicts
-from harness.checks.claims import findings
+from harness.checks import check_results, findings, protocol, verdicts
 from tests.histories import building, claim_judging
 
 CHECK = protocol.Check(
