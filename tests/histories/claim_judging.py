@@ -39,7 +39,7 @@ def evidence(
     of: plans.Plan | None = None,
     applied: Sequence[records.FaultApplied] = (),
 ) -> protocol.Evidence:
-    """What the checks see of a history; `of` is the plan of its run."""
+    """The evidence that the checks see of a history; `of` is the plan of its run."""
     planned = of or plan()
     record = fault_records.FaultRecords(planned=planned.faults, applications=applied)
     found = protocol.Evidence(planned, {fault_records.FaultRecords: record})

@@ -30,7 +30,7 @@ _HAZARDS = (
     ("resourceclaims", Effect.LOST_ANSWER, "H10, a reservation that was taken back"),
     ("resourceclaims", Effect.LATE_WRITE, "H18, a reservation that is taken back late"),
 )
-"""What faults in a scheduler's writes of a pod or its claim show, the first of them that fits."""
+"""The hazards that faults in a scheduler's writes of a pod or its claim show; the first counts."""
 
 
 def applies(plan: plans.Plan) -> bool:

@@ -34,7 +34,7 @@ class Content(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a claim had when it was created for an entry of a pod."""
+    """The content of a claim when it was created for an entry of a pod."""
 
     uid: str
     rv: int

@@ -103,7 +103,7 @@ class PodLife(UserLife):
 
     @property
     def recorded(self) -> Names:
-        """What its status named when it was bound."""
+        """The claims that its status named when it was bound."""
         listed = self.recorded_until(self.bound_rv)
         return listed[-1].names if listed else {}
 
@@ -116,7 +116,7 @@ class PodLife(UserLife):
 
     @property
     def latest(self) -> Names:
-        """What its status named last, if it has named anything."""
+        """The claims that its status named last, if it has named any."""
         return next((item.names for item in reversed(self.records) if item.names), {})
 
     def runs_at(self, rv: int) -> bool:

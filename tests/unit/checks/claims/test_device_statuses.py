@@ -83,7 +83,7 @@ def _key(entry: Object) -> str:
 
 def judge(body: Sequence[records.Body]) -> verdicts.Answer:
     check = device_statuses.CHECK
-    return check.judge(claim_judging.evidence(body, [check]))
+    return device_statuses.judge(claim_judging.evidence(body, [check]))
 
 
 def summaries(claim: Claim) -> list[str]:

@@ -53,7 +53,7 @@ def checked(*observations: records.Observation) -> verdicts.CheckResult:
 
 def judged(pools: Object, *observations: records.Observation) -> verdicts.Answer:
     plan, check = building.plan(settings={"pools": pools}), device_readiness.CHECK
-    return check.judge(claim_judging.evidence(observations, [check], of=plan))
+    return device_readiness.judge(claim_judging.evidence(observations, [check], of=plan))
 
 
 @pytest.mark.parametrize("generated", [False, True])

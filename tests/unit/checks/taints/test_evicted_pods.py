@@ -65,7 +65,7 @@ def judge(*body: Any, end: int = 60) -> verdicts.Answer:
     check = evicted_pods.CHECK
     evidence = claim_judging.evidence(timed, [check])
     evidence[taint_timelines.TaintTimelines].end_ns = end * 1_000_000_000
-    return check.judge(evidence)
+    return evicted_pods.judge(evidence)
 
 
 WORDS: dict[str, Callable[[int], Any]] = {
