@@ -29,7 +29,7 @@ from harness.report.causes import (
     server_reads,
     strips,
 )
-from harness.report.explanations import texts
+from harness.report.explanations import documents, texts
 from harness.report.replay import race_events, replays, watches
 
 
@@ -117,7 +117,7 @@ class Card:
     """The deciding writes of a double allocation; empty if they are not known."""
     replay: replays.Replay | None = None
     """The moments of a double allocation; None: they are not known, or are left out."""
-    log_cause: log_causes.LogCause | None = None
+    log_cause: documents.DoubleAllocationDocument | None = None
     """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
     sent: str = ""
     """The reads of a program without steps, from the API server's log; empty: not known."""
@@ -134,12 +134,8 @@ class Card:
     @property
     def why(self) -> str:
         """The cause of a double allocation as text; empty for every other violation."""
-        if self.strip is None:
-            return ""
-        if self.log_cause is not None or self.sent:
-            return f"{self.log_cause.text if self.log_cause else ''} {self.sent}".strip()
-        window = self.strip.window
-        return " ".join([self.strip.explanation, *([window.text] if window else [])])
+        log = log_causes.text(self.log_cause) if self.log_cause else ""
+        return " ".join(filter(None, (log, self.sent))) or (self.strip.why if self.strip else "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -301,7 +297,7 @@ class _Races:
             race.violation,
             strip,
             [
-                dataclasses.replace(item, ts_ns=times.get(item.resource_version, item.ts_ns))
+                item._replace(ts_ns=times.get(item.resource_version, item.ts_ns))
                 for item in writes.of(violation)
             ],
             replays.replay(race, zero_ns=strip.zero_ns) if is_replayed else None,

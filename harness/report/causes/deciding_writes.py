@@ -5,10 +5,11 @@ They are read from the observations in one pass for all double allocations of a 
 
 import array
 import bisect
-import dataclasses
+import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,8 +24,7 @@ _IGNORED = frozenset({"metadata.managedFields"})
 """Paths that say who wrote a field, in many more lines than the field itself."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One value that was removed or added."""
 
     sign: str
@@ -53,23 +53,14 @@ def _compared(path: str, before: Any, after: Any) -> Iterator[Line]:
         old, new = before or {}, after or {}
         for key in [*old, *(key for key in new if key not in old)]:
             yield from _compared(f"{path}.{key}".lstrip("."), old.get(key), new.get(key))
-    elif _is_list(before) and _is_list(after) and (before or after):
-        yield from _compared_lists(path, before or [], after or [])
+    elif isinstance(before, list | None) and isinstance(after, list | None) and (before or after):
+        for index, pair in enumerate(itertools.zip_longest(before or [], after or [])):
+            yield from _compared(f"{path}[{index}]", *pair)
     else:
         if before is not None:
             yield Line("-", f"{path}: {_shown(before)}")
         if after is not None:
             yield Line("+", f"{path}: {_shown(after)}")
-
-
-def _is_list(value: Any) -> bool:
-    return value is None or isinstance(value, list)
-
-
-def _compared_lists(path: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[Line]:
-    for index in range(max(len(old), len(new))):
-        pair = (items[index] if index < len(items) else None for items in (old, new))
-        yield from _compared(f"{path}[{index}]", *pair)
 
 
 def _shown(value: Any) -> str:
@@ -84,8 +75,7 @@ BYTES_MAX = 256 * 2**20
 _CLAIMS, _PODS = "resourceclaims", "pods"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One commit, as its difference from the version before it."""
 
     title: str
@@ -95,8 +85,7 @@ class Write:
     lines: Sequence[Line]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """One version of an object."""
 
     resource_version: int
@@ -105,6 +94,11 @@ class Version:
     object: dict[str, Any]
     is_gone: bool = False
     """The object was deleted; it is in its last state."""
+
+    def part(self, section: str, name: str) -> Any:
+        """Return a value of `metadata`, `spec` or `status`; empty if there is none."""
+        found = self.object.get(section)
+        return found.get(name, "") if isinstance(found, dict) else ""
 
 
 class _Place(msgspec.Struct, frozen=True, tag_field="record", tag="observation", gc=False):
@@ -134,16 +128,14 @@ class DecidingWrites:
         if not self._keys or not path.is_file() or path.stat().st_size > BYTES_MAX:
             return
         for item in history.observations(_decoder(self._keys)) or ():
-            if isinstance(item, records.Observation | _Place) and item.type != "FINAL":
-                self._note(item)
-                if isinstance(item, records.Observation):
-                    self._add(item)
-
-    def _note(self, item: records.Observation | _Place) -> None:
-        if item.resource == _CLAIMS:
-            newest = self._newest[-1] if self._newest else 0
-            self._newest.append(max(newest, item.resource_version))
-            self._seen_ns.append(item.ts_ns)
+            if not isinstance(item, records.Observation | _Place) or item.type == "FINAL":
+                continue
+            if item.resource == _CLAIMS:
+                newest = self._newest[-1] if self._newest else 0
+                self._newest.append(max(newest, item.resource_version))
+                self._seen_ns.append(item.ts_ns)
+            if isinstance(item, records.Observation):
+                self._add(item)
 
     def newest(self, ts_ns: int) -> int:
         """Return the newest version of any claim that the recorder had seen; 0: none."""
@@ -153,7 +145,11 @@ class DecidingWrites:
     def versions_of_claim(self, holder: verdicts.Holder) -> list[Version]:
         """Return the versions of the claim of a holder, in order."""
         key = _CLAIMS, holder.namespace, holder.name
-        return [item for item in self._versions.get(key, ()) if _uid(item) == holder.uid]
+        return [
+            item
+            for item in self._versions.get(key, ())
+            if item.part("metadata", "uid") == holder.uid
+        ]
 
     def binding(self, namespace: str, pod: str) -> Version | None:
         """Return the version in which a pod was bound; None: it was not."""
@@ -162,42 +158,39 @@ class DecidingWrites:
 
     def _add(self, item: records.Observation) -> None:
         try:
-            version = Version(
-                item.resource_version,
-                item.ts_ns,
-                msgspec.json.decode(item.object, type=dict),
-                is_gone=item.type == "DELETED",
-            )
+            found = msgspec.json.decode(item.object, type=dict)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
-        meta = version.object.get("metadata")
-        if isinstance(meta, dict):
-            key = item.resource, str(meta.get("namespace", "")), str(meta.get("name", ""))
-            if key in self._keys:
-                self._versions.setdefault(key, []).append(version)
+        is_gone = item.type == "DELETED"
+        version = Version(item.resource_version, item.ts_ns, found, is_gone=is_gone)
+        key = (
+            item.resource,
+            *(str(version.part("metadata", name)) for name in ("namespace", "name")),
+        )
+        if key in self._keys:
+            self._versions.setdefault(key, []).append(version)
 
     def of(self, violation: verdicts.DoubleAllocation) -> list[Write]:
         """Return the writes of a double allocation, in the order of their commits."""
-        return sorted(self._of(violation), key=lambda write: write.resource_version)
-
-    def _of(self, violation: verdicts.DoubleAllocation) -> Iterator[Write]:
+        found = []
         for holder, letter in zip(violation.holders, "AB", strict=True):
-            claim = _CLAIMS, holder.namespace, holder.name
             title = f"claim {letter}, {holder.name}, is allocated"
-            yield from self._first(claim, title, _is_version(holder.held_from_rv))
+            allocated = functools.partial(_is_version, resource_version=holder.held_from_rv)
+            found.append(self._first((_CLAIMS, holder.namespace, holder.name), title, allocated))
             for pod in holder.pods:
                 title = f"pod {pod} of claim {letter} is bound"
-                yield from self._first((_PODS, holder.namespace, pod), title, _is_bound)
+                found.append(self._first((_PODS, holder.namespace, pod), title, _is_bound))
+        return sorted(filter(None, found), key=lambda write: write.resource_version)
 
-    def _first(self, key: _Key, title: str, is_it: Callable[[Version], bool]) -> Iterator[Write]:
-        """Yield the first such version of an object, compared with the one before it."""
+    def _first(self, key: _Key, title: str, is_it: Callable[[Version], bool]) -> Write | None:
+        """Return the first such version of an object, compared with the one before it."""
         before: dict[str, Any] = {}
         for version in self._versions.get(key, ()):
             if is_it(version):
                 lines = differences(before, version.object)
-                yield Write(title, version.resource_version, version.ts_ns, lines)
-                return
+                return Write(title, version.resource_version, version.ts_ns, lines)
             before = version.object
+        return None
 
 
 def _keys(violation: verdicts.DoubleAllocation) -> Iterator[_Key]:
@@ -206,18 +199,12 @@ def _keys(violation: verdicts.DoubleAllocation) -> Iterator[_Key]:
         yield from ((_PODS, holder.namespace, pod) for pod in holder.pods)
 
 
-def _is_version(resource_version: int) -> Callable[[Version], bool]:
-    return lambda version: version.resource_version == resource_version
-
-
-def _uid(version: Version) -> str:
-    meta = version.object.get("metadata")
-    return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
+def _is_version(version: Version, *, resource_version: int) -> bool:
+    return version.resource_version == resource_version
 
 
 def _is_bound(version: Version) -> bool:
-    spec = version.object.get("spec")
-    return isinstance(spec, dict) and bool(spec.get("nodeName"))
+    return bool(version.part("spec", "nodeName"))
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode

@@ -1,7 +1,7 @@
 """Explains a double allocation: which read of the scheduler was stale, according to its steps."""
 
-import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from harness.checks import verdicts
 from harness.history import records
@@ -16,21 +16,55 @@ NO_STEPS = (
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Moments:
-    """Sequence numbers of the deciding steps; None for steps that were not recorded."""
+class Moments(NamedTuple):
+    """The deciding steps; None for those that were not recorded."""
 
-    cloned: int | None
+    cloned: records.Step | None
     """The gather for the second claim copied the allocated devices."""
-    listed: int | None
+    listed: records.Step | None
     """The gather for the second claim listed the claims in flight."""
-    inserted: int | None
+    inserted: records.Step | None
     """The device was inserted into the allocated devices for the first claim, by the scheduler of
     the second one."""
-    removed: int | None
+    removed: records.Step | None
     """The first claim was removed from the claims in flight."""
     freed_by: str | None
     """uid of another claim whose release removed the device while the first claim held it."""
+
+
+class Window(NamedTuple):
+    """A stale read, and the write that it missed."""
+
+    read: records.Step
+    """The scheduler copied the allocated devices for the second claim."""
+    missed: records.Step
+    """The device was inserted for the first claim, too late for that read."""
+    first_rv: int
+    """resourceVersion of the first allocation."""
+    second_rv: int
+
+    @property
+    def length_ms(self) -> float:
+        """Its length in milliseconds."""
+        return (self.missed.ts_ns - self.read.ts_ns) / 1e6
+
+    @property
+    def text(self) -> str:
+        """The window as text."""
+        return (
+            f"The window was {self.length_ms:,.3f} ms long: from the stale read "
+            f"({self.read.name}) to the write that it missed ({self.missed.name}). The second "
+            f"allocation was committed as resourceVersion {self.second_rv}, "
+            f"{self.second_rv - self.first_rv:,} after the first one, {self.first_rv}."
+        )
+
+
+def window(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Window | None:
+    """Return the window; None if the steps show no stale read, or no write that it missed."""
+    found = find(violation, steps)
+    if not found.cloned or not found.inserted or found.inserted.ts_ns < found.cloned.ts_ns:
+        return None
+    return Window(found.cloned, found.inserted, *(item.held_from_rv for item in violation.holders))
 
 
 def are_of_scheduler(steps: Sequence[records.Step]) -> bool:
@@ -45,36 +79,32 @@ def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step])
     """
     if not are_of_scheduler(steps):
         return NO_STEPS
-    moments = find(violation, steps)
-    first = violation.holders[0].name
-    if moments.freed_by is not None:
+    found, (first, second) = find(violation, steps), violation.holders
+    if found.freed_by is not None:
         return (
-            f"The release of another claim ({moments.freed_by}) removed the device from the "
-            f"allocated devices while {first} still held it. The set does not count holders, so an "
-            "earlier double allocation caused this one."
+            f"The release of another claim ({found.freed_by}) removed the device from the "
+            f"allocated devices while {first.name} still held it. The set does not count holders, "
+            "so an earlier double allocation caused this one."
         )
-    if _are_two_schedulers(violation) and moments.cloned is not None:
-        return _explain_two(violation, moments)
-    if moments.cloned is None or moments.listed is None or moments.removed is None:
+    are_two = first.scheduler and second.scheduler and first.scheduler != second.scheduler
+    if are_two and found.cloned is not None:
+        return _between_schedulers(violation, found.cloned, found.inserted)
+    if found.cloned is None or found.listed is None or found.removed is None:
         return "Some of the steps around it were not recorded, so the stale read is unknown."
-    order = (moments.cloned, moments.listed, moments.inserted, moments.removed)
-    found = _explain_order(*order, first, is_outcome_unknown=_is_outcome_unknown(violation))
-    return f"{found} {SEE_FAULTS}" if found == NO_KNOWN_ORDER and violation.faults else found
+    text = _order(violation, found.cloned.seq, found.listed.seq, found.removed.seq, found.inserted)
+    return text or (f"{NO_KNOWN_ORDER} {SEE_FAULTS}" if violation.faults else NO_KNOWN_ORDER)
 
 
-def _are_two_schedulers(violation: verdicts.DoubleAllocation) -> bool:
-    first, second = violation.holders
-    return bool(first.scheduler and second.scheduler) and first.scheduler != second.scheduler
-
-
-def _explain_two(violation: verdicts.DoubleAllocation, moments: Moments) -> str:
+def _between_schedulers(
+    violation: verdicts.DoubleAllocation, cloned: records.Step, inserted: records.Step | None
+) -> str:
     """Explain a double allocation by two schedulers, each with claims in flight of its own."""
     first, second = violation.holders
-    if moments.inserted is not None and moments.inserted < (moments.cloned or 0):
+    if inserted is not None and inserted.seq < cloned.seq:
         return NO_KNOWN_ORDER
     missed = (
         "it knew of that allocation at all"
-        if moments.inserted is None
+        if inserted is None
         else f"the event of that allocation inserted the device of {first.name}"
     )
     return (
@@ -84,44 +114,35 @@ def _explain_two(violation: verdicts.DoubleAllocation, moments: Moments) -> str:
     )
 
 
-def _is_outcome_unknown(violation: verdicts.DoubleAllocation) -> bool:
-    """Return whether a fault hid the outcome of the write that allocated the device first."""
-    first = violation.holders[0]
-    written = f"ResourceClaim {first.namespace}/{first.name}"
-    return any(
-        effect.kind in HIDING_FAULTS and effect.object == written for effect in violation.faults
-    )
-
-
-def _explain_order(
+def _order(
+    violation: verdicts.DoubleAllocation,
     cloned: int,
     listed: int,
-    inserted: int | None,
     removed: int,
-    first: str,
-    *,
-    is_outcome_unknown: bool,
+    inserted: records.Step | None,
 ) -> str:
-    late = inserted is None or inserted > cloned
-    if late and removed < listed and (inserted is None or removed < inserted):
-        if is_outcome_unknown:
-            return (
-                f"{first} left the claims in flight when its status write seemed to fail, before "
-                "the event of its allocation inserted the device into the allocated devices. In "
-                "between, the device was in neither, and the gather for the second claim read both."
-            )
-        return (
-            f"{first} left the claims in flight before its device was inserted into the allocated "
-            "devices. In between, the device was in neither, and the gather for the second claim "
-            "read both: `assume` returned before its effects were visible, or ran too late."
-        )
-    if late and removed < listed:
+    """Explain the order of the steps, given by their numbers; empty if it is not known."""
+    first = violation.holders[0]
+    if removed > listed or (inserted is not None and inserted.seq < cloned):
+        return ""
+    if inserted is not None and inserted.seq < removed:
         return (
             "The gather for the second claim copied the allocated devices before the device of "
-            f"{first} was inserted, and listed the claims in flight after {first} had left them. "
-            "It saw the device in neither and did not notice the change."
+            f"{first.name} was inserted, and listed the claims in flight after {first.name} had "
+            "left them. It saw the device in neither and did not notice the change."
         )
-    return NO_KNOWN_ORDER
+    written = f"ResourceClaim {first.namespace}/{first.name}"
+    if any(item.kind in HIDING_FAULTS and item.object == written for item in violation.faults):
+        return (
+            f"{first.name} left the claims in flight when its status write seemed to fail, before "
+            "the event of its allocation inserted the device into the allocated devices. In "
+            "between, the device was in neither, and the gather for the second claim read both."
+        )
+    return (
+        f"{first.name} left the claims in flight before its device was inserted into the allocated "
+        "devices. In between, the device was in neither, and the gather for the second claim "
+        "read both: `assume` returned before its effects were visible, or ran too late."
+    )
 
 
 def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> Moments:
@@ -140,36 +161,16 @@ def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) ->
     seen = [step for step in after if planned is None or _process(step) == _process(planned)]
     inserted = _first(seen, "allocated-devices.inserted", claim=first, device=violation.device)
     removed = _first(after, "in-flight.removed", claim=first)
-    return Moments(
-        cloned=cloned.seq if cloned else None,
-        listed=listed.seq if listed else None,
-        inserted=inserted.seq if inserted else None,
-        removed=removed.seq if removed else None,
-        freed_by=_freed_by(violation, before, inserted, cloned),
-    )
-
-
-def _freed_by(
-    violation: verdicts.DoubleAllocation,
-    before: Sequence[records.Step],
-    inserted: records.Step | None,
-    cloned: records.Step | None,
-) -> str | None:
-    if inserted is None or cloned is None:
-        return None
-    for step in before:
-        if (
-            step.name == "allocated-devices.removed"
-            and step.fields.get("device") == violation.device
-            and inserted.seq < step.seq < cloned.seq
-            and step.fields.get("claim") != violation.holders[0].uid
-        ):
-            return str(step.fields.get("claim"))
-    return None
+    freed_by = None
+    if inserted and cloned:
+        between = [step for step in before if inserted.seq < step.seq < cloned.seq]
+        others = [step for step in between if step.fields.get("claim") != first]
+        freed = _first(others, "allocated-devices.removed", device=violation.device)
+        freed_by = str(freed.fields.get("claim")) if freed else None
+    return Moments(cloned, listed, inserted, removed, freed_by)
 
 
 def _process(step: records.Step) -> str:
-    """Return the process of a step; empty if all steps are of one process."""
     return step.thread.rpartition("/")[0]
 
 

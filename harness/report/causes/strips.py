@@ -1,11 +1,12 @@
 """The strip of a double allocation: both claims and the scheduler's steps over time, explained."""
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from harness.checks import verdicts
 from harness.history import records
-from harness.report.causes import explaining, step_sentences, strip_pictures
+from harness.report import drawing
+from harness.report.causes import explaining, step_sentences
 
 STEPS_MAX = 60
 """Steps shown."""
@@ -14,8 +15,7 @@ COMMITTED = "the allocation of claim B was committed"
 """The meaning of time zero without steps of the scheduler: when it chose is not known."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(NamedTuple):
     """A step as a table row; `number` counts from 1, `ms` is relative to time zero."""
 
     number: int
@@ -25,16 +25,14 @@ class StepRow:
     about: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(NamedTuple):
     """The picture, explanation and steps of a double allocation."""
 
     picture: str
-    explanation: str
+    why: str
+    """The stale read, and how long its window was."""
     steps: list[StepRow]
     steps_left_out: int
-    window: strip_pictures.Window | None
-    """None: no stale read is known."""
     story: list[tuple[int, str]]
     """The deciding steps: the number of each among `steps`, and a sentence."""
     zero_ns: int
@@ -52,33 +50,40 @@ def strip(
 
     `steps` in order, empty if none were recorded; `names` of pods and other claims by uid.
     """
-    origin = time_zero(violation, steps)
-    shown = _window(violation, steps)
-    letters = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
-    rows = [
-        StepRow(
-            index,
-            f"{(step.ts_ns - origin) / 1e6:+.2f}",
-            step.thread,
-            step.name,
-            about(step, letters),
-        )
-        for index, step in enumerate(shown[:STEPS_MAX], start=1)
-    ]
-    window = strip_pictures.find(violation, steps)
-    lettered = {uid: f"claim {letter}" for uid, letter in letters.items()}
+    origin, around = time_zero(violation, steps), _around(violation, steps)
+    shown, window = around[:STEPS_MAX], explaining.window(violation, steps)
+    lettered = {uid: f"claim {letter}" for uid, letter in _letters(violation).items()}
+    explanation = explaining.explain(violation, steps)
     return Strip(
-        picture=strip_pictures.draw(
-            violation, shown[:STEPS_MAX], origin=origin, window=window, about=about
-        ),
-        explanation=explaining.explain(violation, steps),
-        steps=rows,
-        steps_left_out=max(len(shown) - STEPS_MAX, 0),
-        window=window,
-        story=step_sentences.tell(shown[:STEPS_MAX], {**names, **lettered}, origin_ns=origin),
+        picture=_picture(violation, shown, origin, window),
+        why=f"{explanation} {window.text}" if window else explanation,
+        steps=rows(violation, shown, origin),
+        steps_left_out=len(around) - len(shown),
+        story=step_sentences.tell(shown, {**names, **lettered}, origin_ns=origin),
         zero_ns=origin,
         zero_meaning=CHOSEN if _choice(violation, steps) else COMMITTED,
     )
+
+
+def rows(
+    violation: verdicts.DoubleAllocation, steps: Sequence[records.Step], zero_ns: int
+) -> list[StepRow]:
+    """Return steps as the rows of a table."""
+    letters = _letters(violation)
+    return [
+        StepRow(
+            number,
+            f"{(step.ts_ns - zero_ns) / 1e6:+.2f}",
+            step.thread,
+            step.name,
+            _about(step, letters),
+        )
+        for number, step in enumerate(steps, start=1)
+    ]
+
+
+def _letters(violation: verdicts.DoubleAllocation) -> dict[str, str]:
+    return {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
 
 
 def time_zero(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) -> int:
@@ -103,7 +108,7 @@ def _choice(
     return next(found, None)
 
 
-def _window(
+def _around(
     violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
 ) -> list[records.Step]:
     """Return the steps from shortly before the first allocation to shortly after the second.
@@ -117,12 +122,136 @@ def _window(
     return [step for step in steps if begin <= step.ts_ns <= end]
 
 
-def about(step: records.Step, names: dict[str, str]) -> str:
-    """Return the fields of a step as text; `names` has the letters of claims, by uid."""
+def _about(step: records.Step, letters: Mapping[str, str]) -> str:
     parts = []
     for key, value in step.fields.items():
         short = str(value).rpartition("/")[2] if key == "device" else value
         parts.append(
-            f"claim {names.get(str(value), value)}" if key == "claim" else f"{key} {short}"
+            f"claim {letters.get(str(value), value)}" if key == "claim" else f"{key} {short}"
         )
     return ", ".join(parts)
+
+
+# ------------------------------------------------------------------------------------ the picture
+
+EFFECTS_MAX = 6
+"""Effects of faults shown."""
+_LANE, _BAR = 40.0, 18.0
+_MARGIN_NS = 500_000
+_CROWDED = 9.0
+"""Steps closer than this, in percent, share one label."""
+
+
+class _Lanes:
+    """Draws lanes from top to bottom on one scale of milliseconds."""
+
+    def __init__(self, times: Sequence[int], origin: int) -> None:
+        """Show all `times`, and something before and after them; `origin` counts as 0 ms."""
+        margin_ns = max(_MARGIN_NS, (max(times) - min(times)) // 20)
+        low, high = min(times) - margin_ns - origin, max(times) + margin_ns - origin
+        self.scale = drawing.Scale(low / 1e6, high / 1e6)
+        self._origin = origin
+        self.body: list[str] = []
+        self.labels: list[str] = []
+        self.y = 0.0
+
+    def x(self, ts_ns: int | None) -> float:
+        """Return the place of a time; None: the end of the picture."""
+        end = self.scale.right
+        return end if ts_ns is None else self.scale((ts_ns - self._origin) / 1e6)
+
+    def lane(self, name: str) -> float:
+        """Begin a lane and return the top of its bar."""
+        self.labels.append(drawing.label(0, self.y + 12, name, kind="lane"))
+        top = self.y + 16
+        self.y += _LANE
+        return top
+
+    def line(self, y: float) -> None:
+        self.body.append(drawing.line(0, y, drawing.WIDTH, y, kind="grid"))
+
+
+def _picture(
+    violation: verdicts.DoubleAllocation,
+    steps: Sequence[records.Step],
+    origin: int,
+    window: explaining.Window | None,
+) -> str:
+    """Return a lane for each claim, fault and thread over time, and the window."""
+    times = [step.ts_ns for step in steps] + [item.allocated_ts_ns for item in violation.holders]
+    lanes = _Lanes([*times, *([window.read.ts_ns, window.missed.ts_ns] if window else [])], origin)
+    _draw_holds(lanes, violation)
+    for effect in violation.faults[:EFFECTS_MAX]:
+        y = lanes.lane(drawing.shortened(f"fault {effect.fault}"))
+        left, right = lanes.x(effect.begun_ns), lanes.x(effect.ended_ns)
+        lanes.line(y + 8)
+        width = max(right - left, 0.4)
+        lanes.body.append(drawing.rect(left, y, width, 16, kind="fault-mark", title=effect.text))
+    _draw_threads(lanes, violation, steps)
+    shade = _draw_window(lanes, window) if window is not None else []
+    words = [violation.text, violation.attribution, window.text if window else ""]
+    axis = drawing.time_axis(lanes.scale, y=lanes.y, unit="ms")
+    return drawing.svg(
+        [*shade, *lanes.body, *axis, *lanes.labels],
+        height=lanes.y + 22,
+        title=f"{violation.device} in two claims at once",
+        description=" ".join(filter(None, words)),
+        over=lanes.scale,
+    )
+
+
+def _draw_window(lanes: _Lanes, window: explaining.Window) -> list[str]:
+    """Shade the time from the stale read to the write that it missed, below everything else."""
+    left, right = lanes.x(window.read.ts_ns), lanes.x(window.missed.ts_ns)
+    text = f"stale for {window.length_ms:,.3f} ms"
+    x, anchor = (left, "start") if left < 60 else (right, "end")
+    lanes.labels.append(drawing.label(x, lanes.y + 10, text, kind="small", anchor=anchor))
+    lanes.y += 14
+    return [drawing.rect(left, 0, right - left, lanes.y, kind="window", title=window.text)]
+
+
+def _draw_holds(lanes: _Lanes, violation: verdicts.DoubleAllocation) -> None:
+    for index, (holder, letter) in enumerate(zip(violation.holders, "AB", strict=True)):
+        since = f"from resourceVersion {holder.held_from_rv}"
+        y = lanes.lane(f"claim {letter} holds it {since}")
+        start, end = lanes.x(holder.allocated_ts_ns), lanes.x(holder.released_ts_ns)
+        title = f"claim {letter}: {holder.name}, {since}"
+        bar = drawing.rect(start, y, end - start, _BAR, kind=f"hold{index}", title=title)
+        lanes.body.append(bar)
+    left = lanes.x(violation.holders[1].allocated_ts_ns)
+    width = min(lanes.x(holder.released_ts_ns) for holder in violation.holders) - left
+    title = "both hold the device"
+    both = drawing.rect(left, 14, width, lanes.y - 20, kind="overlap", title=title)
+    lanes.body.append(both)
+
+
+def _draw_threads(
+    lanes: _Lanes, violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
+) -> None:
+    """Draw a line for each thread and a numbered dot for each of its steps."""
+    letters = _letters(violation)
+    for thread in dict.fromkeys(step.thread for step in steps):
+        y = lanes.lane(drawing.shortened(thread)) + 15
+        lanes.line(y)
+        marks = []
+        for number, step in enumerate(steps, start=1):
+            if step.thread == thread:
+                owner = letters.get(str(step.fields.get("claim")), "")
+                title = f"{number}. {step.name} {_about(step, letters)}"
+                marks.append((number, lanes.x(step.ts_ns)))
+                lanes.body.append(drawing.dot(marks[-1][1], y, kind=f"step{owner}", title=title))
+        for numbers, x in _numbers(marks):
+            anchor = "end" if x > 97 else "start" if x < 3 else "middle"
+            lanes.body.append(drawing.label(x, y - 7, numbers, kind="tick", anchor=anchor))
+
+
+def _numbers(marks: Sequence[tuple[int, float]]) -> Iterator[tuple[str, float]]:
+    """Yield (label, x), with one label such as `12-16` for steps that are close together."""
+    group: list[tuple[int, float]] = []
+    for mark in [*marks, (0, float("inf"))]:
+        if group and mark[1] - group[-1][1] > _CROWDED:
+            first, last = group[0][0], group[-1][0]
+            text = f"{first}" if first == last else f"{first}-{last}"
+            yield text, (group[0][1] + group[-1][1]) / 2
+            group = []
+        group.append(mark)

@@ -126,9 +126,7 @@ def _commits(race: Race) -> Iterator[_Commit]:
         for pod in holder.pods:
             bound = race.writes.binding(holder.namespace, pod)
             if bound is not None:
-                spec = bound.object.get("spec")
-                node = spec.get("nodeName") if isinstance(spec, dict) else ""
-                text = f"{pod} of claim {letter} is bound to {node}"
+                text = f"{pod} of claim {letter} is bound to {bound.part('spec', 'nodeName')}"
                 yield _Commit(bound.resource_version, bound.ts_ns, 1, text)
 
 

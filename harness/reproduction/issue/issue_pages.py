@@ -64,7 +64,7 @@ def _what_happened(found: Findings) -> Iterator[str]:
     if specimen.violation.attribution:
         yield f"Faults behind it: {markdown.text(specimen.violation.attribution)}."
     if specimen.strip is not None:
-        yield markdown.text(specimen.strip.explanation)
+        yield markdown.text(specimen.strip.why)
     if specimen.plan.faults:
         yield "The faults were injected on purpose:"
         rows = (

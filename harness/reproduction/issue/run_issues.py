@@ -138,9 +138,8 @@ def _why(source: evidence.Evidence, specimen: specimens.Specimen) -> str:
         logs = log_causes.LogCauses()
         logs.read(source.history.directory)
         if found := logs.of(specimen.violation):
-            return found.text
-    window = specimen.strip.window
-    return " ".join([specimen.strip.explanation, *([window.text] if window else [])])
+            return log_causes.text(found)
+    return specimen.strip.why
 
 
 def _figures(source: evidence.Evidence) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness.checks import verdicts
 from harness.history import plans, records, subject_names
 from harness.model import naming
-from harness.report.causes import strip_pictures, strips
+from harness.report.causes import strips
 from harness.reproduction.issue import markdown, specimens
 
 COLUMNS = 64
@@ -47,20 +47,10 @@ def steps(
 
     Of too many, the last ones.
     """
-    names = {holder.uid: name for holder, name in zip(violation.holders, "AB", strict=True)}
-    rows = [
-        (
-            str(number),
-            f"{(step.ts_ns - zero_ns) / 1e6:+.2f}",
-            step.thread,
-            step.name,
-            strips.about(step, names),
-        )
-        for number, step in enumerate(taken, start=1)
-    ][-STEPS_MAX:]
+    rows = strips.rows(violation, taken, zero_ns)[-STEPS_MAX:]
     if not rows:
         return []
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(len(str(value)) for value in column) for column in zip(*rows, strict=True)]
     lines = [
         f"{number:>{widths[0]}} {ms:>{widths[1]}} ms  {thread:<{widths[2]}}  {name:<{widths[3]}}  {about}"
         for number, ms, thread, name, about in rows
@@ -72,7 +62,7 @@ def _bars(violation: verdicts.DoubleAllocation) -> Iterator[_Bar]:
     for letter, holder in zip("AB", violation.holders, strict=True):
         name = f"{letter} {holder.name} has it"
         yield _Bar(name, "=", holder.allocated_ts_ns, holder.released_ts_ns)
-    for effect in violation.faults[: strip_pictures.EFFECTS_MAX]:
+    for effect in violation.faults[: strips.EFFECTS_MAX]:
         yield _Bar(f"fault {effect.fault}", "#", effect.begun_ns, effect.ended_ns)
 
 

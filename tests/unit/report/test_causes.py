@@ -8,7 +8,7 @@ import pytest
 from harness.checks import judging, verdicts
 from harness.history import directories, records
 from harness.report import evidence, publishing, rendering
-from harness.report.causes import deciding_writes, step_sentences, strip_pictures, strips
+from harness.report.causes import deciding_writes, explaining, step_sentences, strips
 from tests.histories import building
 from tests.support import cases, page_markup
 from tests.unit.report import races
@@ -29,7 +29,7 @@ def _violation(source: evidence.Evidence) -> verdicts.DoubleAllocation:
 def test_the_window_is_from_the_stale_read_to_the_write_it_missed(tmp_path: pathlib.Path) -> None:
     steps = races.steps(races.NOT_ATOMIC)
     source = _source(building.build(tmp_path / "run", races.TEXT, steps=steps))
-    window = strip_pictures.find(_violation(source), source.steps[0])
+    window = explaining.window(_violation(source), source.steps[0])
     assert window is not None
     names = [name for _, name, _ in races.NOT_ATOMIC]
     read, missed = (names.index(name) for name in (window.read.name, window.missed.name))
@@ -45,7 +45,7 @@ def test_without_a_stale_read_there_is_none(
     tmp_path: pathlib.Path, lines: list[races.Line]
 ) -> None:
     source = _source(building.build(tmp_path / "run", races.TEXT, steps=races.steps(lines)))
-    assert strip_pictures.find(_violation(source), source.steps[0]) is None
+    assert explaining.window(_violation(source), source.steps[0]) is None
 
 
 @pytest.mark.parametrize("lines", [races.NOT_ATOMIC, races.GATHER, []])

@@ -165,12 +165,6 @@ def test_without_steps_nothing_is_explained(violation: verdicts.DoubleAllocation
     assert explaining.explain(violation, []) == explaining.NO_STEPS
 
 
-def test_the_deciding_moments(violation: verdicts.DoubleAllocation) -> None:
-    assert explaining.find(violation, races.steps(races.NOT_ATOMIC)) == explaining.Moments(
-        cloned=2, inserted=3, removed=4, listed=5, freed_by=None
-    )
-
-
 def test_other_claims_and_devices_do_not_matter(violation: verdicts.DoubleAllocation) -> None:
     noise = [races.added(races.C, "other"), races.removed(races.C), races.inserted(races.C)]
     lines = [line for pair in zip(races.NOT_ATOMIC, noise * 3, strict=False) for line in pair]
