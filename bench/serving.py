@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from harness.serving import choices, list_pages, listings, sites
+from harness.serving import listings, pages, sites
 from tests.histories import archives
 
 RUNS = 10_000
@@ -31,10 +31,8 @@ def measure() -> Iterator[tuple[str, float, str]]:
         listed = listing.listed(at_most_s=600)
         yield f"{RUNS:,} runs: looked at again", time.process_time() - started, "s CPU"
         started = time.process_time()
-        filters = choices.Filters(verdict="VALID", text="written")
-        chosen = choices.page(filters.chosen(listed.runs), "50")
-        values = list_pages.filter_values(listed, filters)
-        page = sites.render("runs.html.j2", **values, page=chosen, unread=0)
+        parameters = {"verdict": "VALID", "text": "written", "page": "50"}
+        page = sites.render("runs.html.j2", **pages.of_runs(listed, parameters))
         yield "  filtered, and one page of it", time.process_time() - started, "s CPU"
         yield "  the page", len(page) / 1024, "KiB"
         yield f"{RUNS:,} runs: memory", _memory_mib() - before_mib, "MiB"

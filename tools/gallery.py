@@ -23,7 +23,7 @@ from harness import errors
 from harness.checks import judging, verdicts
 from harness.checks.certificate import script_items
 from harness.history import directories, records
-from harness.report import escaping, evidence, page_templates, rendering, run_facts
+from harness.report import cards, escaping, evidence, page_templates, rendering, run_facts
 from harness.report.causes import deciding_writes
 from harness.report.replay import race_states, replays
 from harness.scenario import hazard_steps, hazards
@@ -131,7 +131,7 @@ def show(run: pathlib.Path, wanted: str = "") -> None:
     Raises HarnessError if the run is none, or of no finding, or not INVALID.
     """
     examination = judging.examine(directories.existing(run))
-    source = evidence.collect(examination)
+    source = evidence.Evidence(examination)
     page = hazards.find(wanted or source.history.plan.known_to_fail)
     if page is None or page not in shown():
         raise errors.HarnessError(f"{run}: expected a run of a finding: name it as in H1={run}")
@@ -149,8 +149,8 @@ def _run(source: evidence.Evidence, page: hazards.Page) -> Iterator[str]:
     subject = escaping.in_markdown(_subject(facts.subject, source.history.plan.defects))
     reason = escaping.in_markdown(judgement.reason)
     yield f"\n**{judgement.verdict}**: {subject}, {facts.cluster}, {day}: {reason}\n\n"
-    cards = [card for section in rendering.sections_of(source) for card in section.cards]
-    first = next((item for item in cards if item.replay), cards[0])
+    shown = [card for section in cards.sections_of(source) for card in section.cards]
+    first = next((item for item in shown if item.replay), shown[0])
     yield f"{escaping.in_markdown(first.violation.text)}\n\n"
     commands = "\n".join(
         [findings_index.command(page, whole=True), *rendering.commands(source)[:-1]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness import clocks
 from harness.conformance import results, rules
-from harness.report import escaping
+from harness.report import junit
 
 
 def render(
@@ -25,9 +25,7 @@ def render(
     for item in found:
         _add(suite, item, fails=item.rule.level.counts(fail_on))
     suite.set("time", f"{sum(item.seconds for item in found):.3f}")
-    _count(suite)
-    ET.indent(suite)
-    return escaping.visible(ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n")
+    return junit.document(suite)
 
 
 def _add(suite: ET.Element, item: results.Result, *, fails: bool) -> None:
@@ -46,10 +44,3 @@ def _add(suite: ET.Element, item: results.Result, *, fails: bool) -> None:
     found = ET.SubElement(case, tag, message=text, type=str(item.outcome))
     if item.outcome is results.Outcome.FAILED:
         found.text = f"{item.rule.says}; {'; '.join(item.rule.sources)}"
-
-
-def _count(suite: ET.Element) -> None:
-    cases = suite.findall("testcase")
-    suite.set("tests", str(len(cases)))
-    for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(plural, str(sum(case.find(tag) is not None for case in cases)))

@@ -8,7 +8,6 @@ Floats = npt.NDArray[np.float64]
 
 
 def counts(times: Times, edges: Times) -> Floats:
-    """Return the number of events in each bin."""
     return np.histogram(times, edges)[0].astype(np.float64)
 
 

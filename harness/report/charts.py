@@ -38,7 +38,6 @@ class Chart:
 
 
 def throughput(source: evidence.Evidence) -> Chart:
-    """Draw the allocations of devices per second."""
     scale = _scale(source)
     edges = _edges(scale)
     values = binning.counts(source.holds.from_ns.astype(np.float64), edges)
@@ -48,7 +47,6 @@ def throughput(source: evidence.Evidence) -> Chart:
 
 
 def latency(source: evidence.Evidence) -> Chart:
-    """Draw percentiles of the time from a claim to its allocation."""
     scale = _scale(source)
     found = [
         (life.ready_ns - source.started_ns, life.waited_ns / 1e6)
@@ -72,7 +70,6 @@ def _scale(source: evidence.Evidence) -> drawing.Scale:
 
 
 def _edges(scale: drawing.Scale) -> binning.Times:
-    """Return the edges of the bins, in nanoseconds since the start of the run."""
     edges: binning.Times = np.linspace(scale.low * 1e9, scale.high * 1e9, BINS + 1)
     return edges
 

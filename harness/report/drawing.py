@@ -40,7 +40,6 @@ class Scale:
 
 
 def text(value: object) -> str:
-    """Return the value as text, escaped for markup."""
     return html.escape(escaping.visible(str(value)))
 
 
@@ -65,14 +64,12 @@ def svg(
 
 
 def rect(x: float, y: float, width: float, height: float, *, kind: str, title: str = "") -> str:
-    """Return a bar, wide enough to be seen."""
     start = f'<rect x="{x:.2f}%" y="{y:.1f}" width="{max(width, _LEAST):.2f}%" '
     start += f'height="{height:.1f}" class="{kind}"'
     return f"{start}><title>{text(title)}</title></rect>" if title else f"{start}/>"
 
 
 def line(x1: float, y1: float, x2: float, y2: float, *, kind: str) -> str:
-    """Return a line."""
     return f'<line x1="{x1:.2f}%" y1="{y1:.1f}" x2="{x2:.2f}%" y2="{y2:.1f}" class="{kind}"/>'
 
 
@@ -94,12 +91,10 @@ def label(
 
 
 def shortened(name: str) -> str:
-    """Return a name that fits on the left of a picture."""
     return name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1]}…"
 
 
 def dot(x: float, y: float, *, kind: str, title: str) -> str:
-    """Return a dot with a tooltip."""
     start = f'<circle cx="{x:.2f}%" cy="{y:.1f}" r="4" class="{kind}">'
     return f"{start}<title>{text(title)}</title></circle>"
 
@@ -124,7 +119,6 @@ def curve(points: Points, *, floor: float, kind: str) -> str:
 
 
 def time_axis(scale: Scale, *, y: float, unit: str) -> list[str]:
-    """Return an axis with labels at round numbers."""
     drawn = [line(scale.left, y, scale.right, y, kind="axis")]
     step = _round_step((scale.high - scale.low) / TICKS_MAX)
     number = math.ceil(scale.low / step)

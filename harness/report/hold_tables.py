@@ -1,9 +1,8 @@
 """The holds of a run as arrays, for pictures and traces of any number of holds."""
 
-import dataclasses
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,7 @@ PAIRS_MAX = 200_000
 """Double allocations that are marked; more are so close that no picture can separate them."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HoldTable:
+class HoldTable(NamedTuple):
     """One element for each hold; times are nanoseconds since the start of the run."""
 
     devices: Sequence[str]
@@ -42,17 +40,10 @@ class HoldTable:
     """One more than the last resourceVersion for holds that never end."""
     end_rv: int
     """One more than the last resourceVersion."""
-    second: Integers
-    """Rows of holds that began while another claim held the device; ascending."""
+    begins_of_doubles: Integers
+    """The times at which double allocations began; ascending."""
     doubled: Integers
     """Rows of all holds of double allocations, the earlier ones too; ascending."""
-
-    def __len__(self) -> int:
-        return len(self.device)
-
-    def begins_of_doubles(self) -> Integers:
-        """Return the times at which double allocations began."""
-        return self.from_ns[self.second]
 
 
 def table(
@@ -62,7 +53,6 @@ def table(
     started_ns: int,
     ended_ns: int,
 ) -> HoldTable:
-    """Return the table of the holds of a run."""
     holds = folded.holds.frame(end_rv=folded.last_rv + 1)
     names = list(folded.holds.device_names)
     order = sorted(range(len(names)), key=lambda index: _natural(names[index]))
@@ -86,7 +76,7 @@ def table(
         from_rv=holds.from_rv.to_numpy(),
         until_rv=holds.until_rv.to_numpy(),
         end_rv=folded.last_rv + 1,
-        second=np.unique(second),
+        begins_of_doubles=np.sort(from_ns[np.unique(second)]),
         doubled=np.unique(np.concatenate([first, second])),
     )
 

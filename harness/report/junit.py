@@ -1,15 +1,13 @@
 """junit.xml: the verdict for CI systems; INVALID is a failure, UNKNOWN an error."""
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from harness.checks import threshold_results, verdict_files, verdicts
-from harness.checks.certificate import certificate_items
 from harness.report import escaping, run_facts
 
 
-def properties(judgement: verdict_files.Judgement, facts: run_facts.RunFacts) -> dict[str, str]:
-    """Return the properties of a run: scenario, subject, cluster, date and versions."""
+def properties_of(judgement: verdict_files.Judgement, facts: run_facts.RunFacts) -> dict[str, str]:
     return {
         "scenario": judgement.scenario,
         "subject": facts.subject,
@@ -27,6 +25,7 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
     """
     name = f"{judgement.scenario} ({judgement.subject_name})"
     suite = ET.Element("testsuite", name=name)
+    properties = ET.SubElement(suite, "properties")
     for key, value in {
         "seed": judgement.seed,
         "run": judgement.run_id,
@@ -34,92 +33,79 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
         **({"not-examined": ", ".join(judgement.unexamined)} if judgement.unexamined else {}),
         **(more or {}),
     }.items():
-        ET.SubElement(_properties(suite), "property", name=key, value=str(value))
-    certificate = ET.SubElement(suite, "testcase", classname=name, name="certificate")
-    _add_certificate(certificate, judgement.certificate)
+        ET.SubElement(properties, "property", name=key, value=str(value))
+    missing: dict[bool, list[str]] = {True: [], False: []}
+    for item in judgement.certificate:
+        if not item.ok:
+            missing[item.needed].append(f"{item.question} {item.reason}")
+    certificate = _case(suite, name, "certificate", map(_not_needed, missing[False]))
+    for position, text in enumerate(missing[True]):
+        certificate.insert(position, ET.Element("error", message=text))
     for check in judgement.checks:
         _add_check(suite, name, check, is_needed=judgement.is_needed(check))
     for threshold in judgement.thresholds:
         add_threshold(suite, name, threshold, is_needed=not judgement.ended_by_violation)
     for left in judgement.not_examined:
-        case = ET.SubElement(suite, "testcase", classname=name, name=left.check)
+        case = _case(suite, name, left.check)
         ET.SubElement(case, "skipped", message=f"not examined: {left.reason}")
-    _count(suite)
+    return document(suite)
+
+
+def document(suite: ET.Element) -> str:
+    """Return a suite as a document, with the counts of its cases."""
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(plural, str(sum(case.find(tag) is not None for case in cases)))
     ET.indent(suite)
     text = ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
     return escaping.visible(text)  # without the characters that XML 1.0 cannot contain
-
-
-def _properties(suite: ET.Element) -> ET.Element:
-    found = suite.find("properties")
-    return ET.SubElement(suite, "properties") if found is None else found
-
-
-def _add_certificate(case: ET.Element, items: Iterable[certificate_items.Item]) -> None:
-    """Add an error for each item that is missing, and name those that were not needed."""
-    lines = []
-    for item in items:
-        if item.ok:
-            continue
-        text = f"{item.question} {item.reason}"
-        if item.needed:
-            ET.SubElement(case, "error", message=text)
-        else:
-            lines.append(_not_needed(text))
-    _add_output(case, lines)
-
-
-def _not_needed(text: str) -> str:
-    return f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}"
-
-
-def _add_check(
-    suite: ET.Element, name: str, check: verdicts.CheckResult, *, is_needed: bool
-) -> None:
-    case = ET.SubElement(suite, "testcase", classname=name, name=check.check)
-    match check.verdict:
-        case verdicts.Verdict.INVALID:
-            failure = ET.SubElement(case, "failure", message=check.reason)
-            failure.text = "\n".join(violation.text for violation in check.violations)
-        case verdicts.Verdict.UNKNOWN if not is_needed:
-            ET.SubElement(case, "skipped", message=_not_needed(check.reason))
-        case verdicts.Verdict.UNKNOWN:
-            ET.SubElement(case, "error", message=check.reason)
-        case verdicts.Verdict.VALID:
-            pass
-    lines = [
-        f"{item.summary}: {explanation}"
-        for item in check.violations
-        for explanation in (item.schedulers, item.attribution)
-        if explanation
-    ]
-    _add_output(case, lines)
 
 
 def add_threshold(
     suite: ET.Element, name: str, found: threshold_results.Result, *, is_needed: bool = True
 ) -> None:
     """Add a test case that the threshold names; `name` is its class."""
-    case = ET.SubElement(suite, "testcase", classname=name, name=f"threshold {found.text}")
-    match found.verdict:
-        case verdicts.Verdict.INVALID:
-            ET.SubElement(case, "failure", message=found.reason)
-        case verdicts.Verdict.UNKNOWN if is_needed:
-            ET.SubElement(case, "error", message=found.reason)
-        case verdicts.Verdict.UNKNOWN:
-            ET.SubElement(case, "skipped", message=_not_needed(found.reason))
-        case verdicts.Verdict.VALID:
-            ET.SubElement(case, "system-out").text = found.reason
+    output = [found.reason] if found.verdict is verdicts.Verdict.VALID else []
+    case = _case(suite, name, f"threshold {found.text}", output)
+    _add_verdict(case, found.verdict, found.reason, is_needed=is_needed)
 
 
-def _add_output(case: ET.Element, lines: Sequence[str]) -> None:
-    if lines:
-        ET.SubElement(case, "system-out").text = "\n".join(lines)
+def _add_check(
+    suite: ET.Element, name: str, check: verdicts.CheckResult, *, is_needed: bool
+) -> None:
+    output = [
+        f"{item.summary}: {explanation}"
+        for item in check.violations
+        for explanation in (item.schedulers, item.attribution)
+        if explanation
+    ]
+    case = _case(suite, name, check.check, output)
+    text = "\n".join(violation.text for violation in check.violations)
+    _add_verdict(case, check.verdict, check.reason, is_needed=is_needed, text=text)
 
 
-def _count(suite: ET.Element) -> None:
-    cases = suite.findall("testcase")
-    suite.set("tests", str(len(cases)))
-    suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
-    suite.set("errors", str(sum(case.find("error") is not None for case in cases)))
-    suite.set("skipped", str(sum(case.find("skipped") is not None for case in cases)))
+def _case(suite: ET.Element, classname: str, name: str, output: Iterable[str] = ()) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=classname, name=name)
+    if text := "\n".join(output):
+        ET.SubElement(case, "system-out").text = text
+    return case
+
+
+def _add_verdict(
+    case: ET.Element, verdict: verdicts.Verdict, reason: str, *, is_needed: bool, text: str = ""
+) -> None:
+    """Say that a case failed, has an error, or is skipped: no verdict depends on its answer."""
+    if verdict is verdicts.Verdict.INVALID:
+        found = ET.Element("failure", message=reason)
+        found.text = text
+    elif verdict is verdicts.Verdict.UNKNOWN:
+        tag, message = ("error", reason) if is_needed else ("skipped", _not_needed(reason))
+        found = ET.Element(tag, message=message)
+    else:
+        return
+    case.insert(0, found)
+
+
+def _not_needed(text: str) -> str:
+    return f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}"

@@ -1,17 +1,17 @@
 """index.html of a folder of reports: every run and campaign there is, newest first."""
 
 import contextlib
-import dataclasses
 import fcntl
 import os
 import pathlib
 import urllib.parse
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from harness import clocks, writing
+from harness import writing
 from harness.checks import verdicts
 from harness.history import campaign_folders, report_folders, run_folders, subject_names
-from harness.report import page_templates
+from harness.report import page_templates, run_facts
 
 NAME = "index.html"
 HEADINGS = {
@@ -27,10 +27,12 @@ REASON_MAX = 200
 """Characters of a reason or summary; the run's own page has all."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunRow:
-    """One run."""
+class RunRow(NamedTuple):
+    """One run in a list."""
 
+    folder: str
+    """Name of the folder that it is in, `scenario` is that of its plan."""
+    name: str
     verdict: str
     """Its verdict, or its state if it has none."""
     look: str
@@ -44,12 +46,26 @@ class RunRow:
     cluster: str
     reason: str
     link: str
+    campaign: str
+    """Name of its campaign; empty: it is of none."""
+    is_open: bool
+    """It has no verdict yet, and may be under way."""
+
+    @property
+    def is_expected(self) -> bool | None:
+        """True if its verdict is as it should be; None: it has none."""
+        return self.expected.startswith("✓") if self.expected else None
+
+    @property
+    def words(self) -> str:
+        texts = (self.folder, self.name, self.scenario, self.subject, self.cluster, self.reason)
+        return "\n".join((*texts, self.verdict))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CampaignRow:
-    """One campaign."""
+class CampaignRow(NamedTuple):
+    """One campaign in a list."""
 
+    name: str
     verdict: str
     """Empty if it is not known."""
     started: str
@@ -87,12 +103,12 @@ def _locked(reports: pathlib.Path) -> Iterator[None]:
 def page(reports: pathlib.Path) -> str:
     """Return the index as one self-contained page; the same bytes for the same folder."""
     folder = report_folders.ReportFolder(reports)
-    runs = [run_row(run, link=_run_link(reports, run)) for run in folder.runs()]
+    runs = [run_row(run, link=_link(run.path, "report.html", reports)) for run in folder.runs()]
     runs.sort(key=lambda row: row.started, reverse=True)
     runs.sort(key=lambda row: list(HEADINGS).index(row.purpose))
     subjects = sorted({run.subject for run in runs if run.subject})
-    found = list(folder.campaigns())
-    campaigns = [campaign_row(item, link=_campaign_link(reports, item)) for item in found]
+    found, index = list(folder.campaigns()), campaign_folders.INDEX
+    campaigns = [campaign_row(item, link=_link(item.path, index, reports)) for item in found]
     return (
         page_templates.templates()
         .get_template("reports.html.j2")
@@ -123,27 +139,25 @@ def _rates(
 
 
 def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
-    """Return the row of a run."""
     plan, verdict = run.plan, run.verdict
     purpose = plan.purpose if plan else "subject"
     look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
     return RunRow(
+        folder=run.path.parent.name,
+        name=run.path.name,
         verdict=verdict.verdict if verdict else run.state,
         look=look,
         purpose=purpose,
         expected=expected,
-        started=_date(plan.created_wall_ns) if plan else _started(run.path),
+        started=run_facts.date(plan.created_wall_ns) if plan else _started(run.path),
         scenario=plan.scenario if plan else run.path.parent.name,
         subject=plan.subject_name if plan else "",
         cluster=_cluster(plan) if plan else "",
         reason=_shortened(verdict.reason if verdict else run.problem),
         link=link,
+        campaign=plan.campaign if plan else "",
+        is_open=run.state is run_folders.State.UNFINISHED,
     )
-
-
-def _run_link(reports: pathlib.Path, run: run_folders.RunFolder) -> str:
-    page = run.path / "report.html"
-    return _link(page if page.is_file() else run.path, reports)
 
 
 def _expected(
@@ -172,17 +186,10 @@ def _asked(hazard: str, verdict: verdicts.Verdict) -> tuple[str, str]:
     return verdicts.Verdict.VALID, f"✓ {hazard}, {shown}"
 
 
-def _date(nanoseconds: int) -> str:
-    try:
-        return clocks.wall_text(nanoseconds)
-    except (ValueError, OverflowError, OSError):
-        return ""  # no calendar has the time of this plan
-
-
 def campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> CampaignRow:
-    """Return the row of a campaign."""
     ended = len(campaign.results)
     return CampaignRow(
+        name=campaign.path.name,
         verdict=campaign.verdict,
         started=_started(campaign.path),
         runs=f"{ended} of {campaign.planned}" if campaign.problem else str(ended),
@@ -191,11 +198,6 @@ def campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> Cam
         summary=_shortened(campaign.problem or campaign.summary or _counted(campaign)),
         link=link,
     )
-
-
-def _campaign_link(reports: pathlib.Path, campaign: campaign_folders.CampaignFolder) -> str:
-    page = campaign.path / campaign_folders.INDEX
-    return _link(page if page.is_file() else campaign.path, reports)
 
 
 def _counted(campaign: campaign_folders.CampaignFolder) -> str:
@@ -222,5 +224,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= REASON_MAX else f"{line[: REASON_MAX - 1]}…"
 
 
-def _link(path: pathlib.Path, reports: pathlib.Path) -> str:
+def _link(folder: pathlib.Path, page: str, reports: pathlib.Path) -> str:
+    """Return the link to a page of a folder, or to the folder if there is none."""
+    path = folder / page if (folder / page).is_file() else folder
     return urllib.parse.quote(os.fsencode(os.path.relpath(path, reports)))

@@ -1,19 +1,18 @@
 """Files of runs and campaigns: which there are, and their bytes."""
 
 import asyncio
-import dataclasses
 import os
 import pathlib
 import stat
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from aiohttp import web
 
 from harness.history import directories
-from harness.report import run_files
+from harness.report import run_facts
 from harness.serving import served_folders, sites
 
-FILES_MAX = run_files.FILES_MAX
 _PIECE = 256 * 2**10
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -28,8 +27,7 @@ _TYPES = {
 _DOWNLOADED = ("trace.json", "junit.xml")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """One file."""
 
     name: str
@@ -39,18 +37,16 @@ class File:
 
 
 def run(served: served_folders.ServedFolder, directory: directories.RunDirectory) -> Iterator[File]:
-    """Yield the files of a run that there are."""
-    about = {link.name: link.about for link in run_files.links(directory)}
+    about = {link.name: link.about for link in run_facts.links(directory)}
     traces = (directory.trace, directory.compressed_trace)
-    about |= {path.name: run_files.trace_link(path).about for path in traces}
+    about |= {path.name: run_facts.link(path.name).about for path in traces}
     about[directory.report.name] = "the report"
     for name, text in about.items():
         yield from _file(served, directory.path, name, text)
 
 
 def folder(served: served_folders.ServedFolder, path: pathlib.Path) -> Iterator[File]:
-    """Yield the files in a folder."""
-    for name in sorted(os.listdir(path))[:FILES_MAX]:  # noqa: PTH208 - names are wanted
+    for name in sorted(os.listdir(path))[: run_facts.FILES_MAX]:  # noqa: PTH208 - names are wanted
         yield from _file(served, path, name, "")
 
 
@@ -68,7 +64,6 @@ def _file(
 
 
 def size_text(size: int) -> str:
-    """Return `512 B`, `1.2 KiB`, `34 MiB`."""
     amount = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":

@@ -2,25 +2,116 @@
 
 import asyncio
 import contextlib
+import pathlib
+import threading
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from aiohttp import web
 
-from harness.serving import followers, sites
+from harness import errors
+from harness.campaign import campaign_plan
+from harness.history import campaign_folders
+from harness.live import live_campaigns, live_runs, snapshots
+from harness.serving import listings, served_folders, sites
 
 EVERY_S = 1.0
 """Seconds between two states."""
 STREAMS_MAX = 32
-_OPEN = web.AppKey("open streams", set[followers.Follower])
+READ_S = 0.3
+"""Most seconds that are spent on reading before a state is shown."""
+OPEN_MAX = 100
+"""Newest runs without a verdict that are looked at; most of them were interrupted long ago."""
+SHOWN_MAX = 12
+"""Most runs and campaigns that are shown at once."""
+_Live = live_runs.LiveRun | live_campaigns.LiveCampaign
+
+
+class Follower:
+    """Follows all that goes on in a folder, for one request, in one thread at a time."""
+
+    def __init__(self, folder: served_folders.ServedFolder, listing: listings.Listing) -> None:
+        self._folder, self._listing = folder, listing
+        self._guard = threading.Lock()
+        self._is_closed = False
+        self._followed: dict[str, _Live] = {}
+        self._ended: set[str] = set()
+        """Those that will not go on, although they have no verdict."""
+
+    def look(self) -> Sequence[snapshots.Snapshot]:
+        """Read what has come, for some time, and return the states of now; nothing once closed."""
+        with self._guard:
+            return [] if self._is_closed else self._look()
+
+    def close(self) -> None:
+        with self._guard:
+            self._is_closed = True
+            for live in self._followed.values():
+                live.close()
+
+    def _look(self) -> Sequence[snapshots.Snapshot]:
+        found: list[snapshots.Snapshot] = []
+        places = list(self._places())
+        for place in [place for place in self._followed if place not in places]:
+            self._followed.pop(place).close()
+        for place in places:
+            if len(found) < SHOWN_MAX and (state := self._state(place)) is not None:
+                found.append(state)
+        within = {
+            run.directory for item in found if item.kind == "campaign" for run in item.running
+        }
+        return [item for item in found if item.directory not in within]
+
+    def _places(self) -> Iterator[str]:
+        """Yield the paths of campaigns and runs without a verdict, newest first."""
+        listed = self._listing.listed(at_most_s=READ_S)
+        opened = [f"{item.folder}/{item.name}" for item in listed.runs if item.is_open][:OPEN_MAX]
+        campaigns = [item.name for item in listed.campaigns if not item.verdict][:OPEN_MAX]
+        places = [*(f"{campaign_folders.FOLDER}/{name}" for name in campaigns), *opened]
+        yield from (place for place in places if place not in self._ended)
+
+    def _state(self, place: str) -> snapshots.Snapshot | None:
+        """Return the state of what goes on; None: it does not any more."""
+        state: snapshots.Snapshot | None = None
+        try:
+            if place not in self._followed:
+                self._followed[place] = self._live(place)
+            self._followed[place].read(at_most_s=READ_S)
+            state = self._followed[place].snapshot()
+        except (errors.HarnessError, OSError):
+            pass
+        if state is None or state.state in snapshots.AT_END:
+            self._ended.add(place)
+            if place in self._followed:
+                self._followed.pop(place).close()
+            return None
+        return state
+
+    def _live(self, place: str) -> _Live:
+        folder, _, name = place.partition("/")
+        if folder != campaign_folders.FOLDER:
+            return live_runs.LiveRun(self._folder.run(folder, name).path)
+        path = self._folder.campaign(name)
+        _require_own_folders(path)
+        return live_campaigns.LiveCampaign(path)
+
+
+def _require_own_folders(path: pathlib.Path) -> None:
+    """Raise HistoryError for a campaign whose plan names folders that a run cannot have."""
+    for title in {run.title for run in campaign_plan.read(path / campaign_folders.PLAN).runs}:
+        folder = path.parent.parent / title
+        if title in ("", ".", "..") or "/" in title or folder.is_symlink():
+            raise errors.HistoryError(f"{campaign_folders.PLAN} names a scenario {title!r:.100}")
+
+
+_OPEN = web.AppKey("open streams", set[Follower])
 
 
 def prepare(app: web.Application) -> None:
-    """Give an application what streams need."""
     app[_OPEN] = set()
 
 
 async def answer_running(request: web.Request) -> web.Response:
-    """Answer with all that goes on."""
     follower = _follower(request)
     try:
         states = await asyncio.to_thread(follower.look)
@@ -29,9 +120,9 @@ async def answer_running(request: web.Request) -> web.Response:
     return sites.page("running.html.j2", states=states, is_live=True)
 
 
-def _follower(request: web.Request) -> followers.Follower:
+def _follower(request: web.Request) -> Follower:
     site = sites.of(request)
-    return followers.Follower(site.folder, site.listing)
+    return Follower(site.folder, site.listing)
 
 
 async def answer_events(request: web.Request) -> web.StreamResponse:
@@ -52,9 +143,7 @@ async def answer_events(request: web.Request) -> web.StreamResponse:
     return answer
 
 
-async def _send(
-    answer: web.StreamResponse, follower: followers.Follower, stopping: asyncio.Event
-) -> None:
+async def _send(answer: web.StreamResponse, follower: Follower, stopping: asyncio.Event) -> None:
     sent = b""
     while not stopping.is_set():
         states = await asyncio.to_thread(follower.look)

@@ -17,10 +17,9 @@ from aiohttp import hdrs, web
 from harness import clocks, errors
 from harness.serving import (
     files_of,
-    list_pages,
     listings,
     live_pages,
-    run_pages,
+    pages,
     served_folders,
     sites,
 )
@@ -65,10 +64,10 @@ def application(reports: pathlib.Path) -> web.Application:
     live_pages.prepare(app)
     app.add_routes(
         [
-            web.get("/", list_pages.answer_runs),
-            web.get("/campaigns", list_pages.answer_campaigns),
-            web.get("/campaigns/{name}", list_pages.answer_campaign),
-            web.get("/runs/{scenario}/{name}", run_pages.answer_run),
+            web.get("/", pages.answer_runs),
+            web.get("/campaigns", pages.answer_campaigns),
+            web.get("/campaigns/{name}", pages.answer_campaign),
+            web.get("/runs/{scenario}/{name}", pages.answer_run),
             web.get("/running", live_pages.answer_running),
             web.get("/running/events", live_pages.answer_events),
             web.get(r"/files/{path:[\s\S]+}", files_of.answer_file),

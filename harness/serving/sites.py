@@ -11,7 +11,7 @@ from aiohttp import web
 
 from harness.live import figure_texts
 from harness.report import page_templates, reports_index
-from harness.serving import choices, listings, served_folders
+from harness.serving import listings, served_folders
 
 LIST_S = 0.4
 """Seconds for which a page waits for runs that are read for the first time."""
@@ -27,7 +27,6 @@ class Site:
     """Is set when the server ends: streams of events end, too."""
 
     async def listed(self) -> listings.Listed:
-        """Return the runs and campaigns of now."""
         return await asyncio.to_thread(self.listing.listed, at_most_s=LIST_S)
 
 
@@ -35,7 +34,6 @@ SITE = web.AppKey("site", Site)
 
 
 def of(request: web.Request) -> Site:
-    """Return the site that a request asks."""
     return request.app[SITE]
 
 
@@ -46,7 +44,7 @@ def _templates() -> jinja2.Environment:
     own = reports.overlay(loader=jinja2.ChoiceLoader([item for item in loaders if item]))
     own.globals.update(
         address=served_folders.address,
-        query=choices.query,
+        query=served_folders.query,
         headings=reports_index.HEADINGS,
         milliseconds=figure_texts.milliseconds,
         elapsed=figure_texts.elapsed,
@@ -56,12 +54,10 @@ def _templates() -> jinja2.Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template with values."""
     return _templates().get_template(template).render(**values)
 
 
 def page(template: str, *, status: int = 200, **values: Any) -> web.Response:
-    """Return a template with values as the answer."""
     return web.Response(
         text=render(template, **values), content_type="text/html", charset="utf-8", status=status
     )
@@ -80,7 +76,6 @@ _STATIC: Mapping[str, tuple[str, str]] = {
 
 
 async def answer_static(request: web.Request) -> web.Response:
-    """Answer with a file of the server."""
     name = request.match_info["name"]
     if name not in _STATIC:
         return problem("there is no such file", status=404)

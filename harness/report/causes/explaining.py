@@ -45,12 +45,10 @@ class Window(NamedTuple):
 
     @property
     def length_ms(self) -> float:
-        """Its length in milliseconds."""
         return (self.missed.ts_ns - self.read.ts_ns) / 1e6
 
     @property
     def text(self) -> str:
-        """The window as text."""
         return (
             f"The window was {self.length_ms:,.3f} ms long: from the stale read "
             f"({self.read.name}) to the write that it missed ({self.missed.name}). The second "

@@ -40,12 +40,10 @@ def _time(step: records.Step, origin_ns: int) -> str:
 
 
 def has_sentence(name: str, fields: Fields) -> bool:
-    """Return whether there is a sentence for a step."""
     return name in _PHRASES and str(fields.get("handler")) not in _SKIPPED_HANDLERS
 
 
 def sentence(task: str, name: str, fields: Fields, names: Names) -> str:
-    """Return the sentence of a step that has one."""
     return f"{who(task)} {_PHRASES[name].format_map(_named(fields, names))}"
 
 

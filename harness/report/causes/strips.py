@@ -68,7 +68,6 @@ def strip(
 def rows(
     violation: verdicts.DoubleAllocation, steps: Sequence[records.Step], zero_ns: int
 ) -> list[StepRow]:
-    """Return steps as the rows of a table."""
     letters = _letters(violation)
     return [
         StepRow(
@@ -98,7 +97,6 @@ def time_zero(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step
 def _choice(
     violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
 ) -> records.Step | None:
-    """Return the last step in which the device was chosen for the second claim; None: unknown."""
     wanted = {"claim": violation.holders[1].uid, "device": violation.device}
     found = (
         step
@@ -228,7 +226,6 @@ def _draw_holds(lanes: _Lanes, violation: verdicts.DoubleAllocation) -> None:
 def _draw_threads(
     lanes: _Lanes, violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
 ) -> None:
-    """Draw a line for each thread and a numbered dot for each of its steps."""
     letters = _letters(violation)
     for thread in dict.fromkeys(step.thread for step in steps):
         y = lanes.lane(drawing.shortened(thread)) + 15

@@ -167,7 +167,6 @@ class Explanation:
 
 
 def document(analysis: analysis_results.Analysis) -> Explanation:
-    """Return what an analysis says."""
     return Explanation(
         schema=SCHEMA,
         verdict=analysis.verdict.value,

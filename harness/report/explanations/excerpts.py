@@ -45,7 +45,6 @@ def of_stale_gather(stale: StaleGather) -> list[Line]:
 
 
 def of_lines(records: Iterable[LogRecord]) -> list[Line]:
-    """Return lines without what they mean."""
     return [_line(record, "") for record in records]
 
 
@@ -68,7 +67,6 @@ def _in_order(entries: Iterable[tuple[LogRecord, str]]) -> list[Line]:
 
 
 def _with_neighbours(record: LogRecord) -> Iterator[Line]:
-    """Yield a line and those beside it."""
     around = record.neighbours or Neighbours((), ())
     first = record.number - len(around.before)
     for number, text in enumerate(around.before, first):

@@ -57,11 +57,9 @@ class Documents:
         return f"{text[0]}{self.quoted(text[1:-1])}{text[-1]}"
 
     def comment(self, text: str) -> str:
-        """Return what stands for a comment in CEL."""
         return self.text(text)
 
     def quoted(self, text: str) -> str:
-        """Return a text that is quoted in CEL."""
         return self.text(text)
 
 

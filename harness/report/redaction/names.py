@@ -44,7 +44,6 @@ class Numbers:
         return given[name]
 
     def given(self, kind: str) -> dict[str, str]:
-        """Return the names of a kind so far, with what stands for each."""
         return self._given.setdefault(kind, {})
 
 

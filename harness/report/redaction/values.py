@@ -32,7 +32,6 @@ def tells_identity(value: str, name: str = "") -> bool:
 
 
 def is_secret(key: str) -> bool:
-    """Return whether the value of an opaque parameter of this name is to be kept secret."""
     return bool(_SECRET.search(key))
 
 

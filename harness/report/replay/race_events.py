@@ -65,7 +65,6 @@ Calls = Mapping[tuple[str, str], Sequence[Call]]
 
 
 def calls_of(history: histories.History, found: Iterable[verdicts.DoubleAllocation]) -> Calls:
-    """Return the writes of the claims of double allocations, from the schedulers' journals."""
     wanted = {(item.namespace, item.name) for one in found for item in one.holders}
     calls: dict[tuple[str, str], list[Call]] = collections.defaultdict(list)
     for process in filter(watches.is_scheduler, history.expected_writes() if wanted else ()):
@@ -91,14 +90,13 @@ class Race(NamedTuple):
     writes: deciding_writes.DecidingWrites
     calls: Calls
     watches: watches.Watches
+    is_replayed: bool
 
     @property
     def claims(self) -> Iterator[tuple[verdicts.Holder, str]]:
-        """Both claims with their letters."""
         return zip(self.violation.holders, "AB", strict=True)
 
     def calls_of(self, holder: verdicts.Holder) -> Sequence[Call]:
-        """Return the status writes of the claim of a holder."""
         return self.calls.get((holder.namespace, holder.name), ())
 
 
@@ -182,7 +180,6 @@ def _placed(race: Race) -> list[Event]:
 
 
 def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield versions with times at which they had been stored."""
     yield from race.watches.proofs(wanted)
     written = race.source.reads.writes
     yield from ((found, written[found].answered_ns) for found in wanted & written.keys())

@@ -25,7 +25,6 @@ class Stored(NamedTuple):
     is_gone: bool
 
     def words(self, device: str) -> str:
-        """Return it in words; `device` is the one that the race is about."""
         if self.is_gone:
             return f"version {self.version}: deleted"
         held = "the device" if device in self.devices else "another device"
@@ -99,7 +98,6 @@ class State:
     """Processes that do not run any more."""
 
     def store(self, letter: str, now: Stored) -> None:
-        """Note a version of a claim."""
         self.stored[letter] = now
         self.newest = max(self.newest, now.version)
 
@@ -110,7 +108,6 @@ class State:
         self.planned = {item for item in self.planned if item[0] != process}
 
     def claim(self, letter: str) -> str:
-        """Return what the API server stores of a claim."""
         known = self.stored.get(letter)
         return known.words(self.device) if known else "not there"
 

@@ -31,7 +31,6 @@ _NEVER = 2**62
 
 
 def is_scheduler(process: str) -> bool:
-    """Return whether a process of a run is one of its schedulers."""
     return process.startswith(SCHEDULER)
 
 
@@ -76,7 +75,6 @@ class Received:
         return bool(self._times)
 
     def at(self, ts_ns: int) -> Position:
-        """Return how far the watch was at a time."""
         count = bisect.bisect_right(self._times, ts_ns)
         newest = self._newest[count - 1] if count else 0
         return Position(newest, newest + 1) if newest else Position()
@@ -152,7 +150,6 @@ class Watches:
         """They are versions that were sent, which may be received later."""
 
     def at(self, process: str, ts_ns: int) -> Position:
-        """Return how far the watch of a process was at a time."""
         found = self._received.get(process) or self._held.get(process)
         return found.at(ts_ns) if found else Position()
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from harness import errors
 from harness.checks import judging, run_figures, verdicts
+from harness.history import run_folders
 from harness.report import evidence, run_facts
 from harness.report.causes import deciding_writes, log_causes
 from harness.reproduction.issue import (
@@ -28,7 +29,7 @@ def text(examination: judging.Examination) -> str:
     """
     judgement = examination.judgement
     broken = [item for item in judgement.checks if item.violations]
-    source = evidence.collect(examination)
+    source = evidence.Evidence(examination)
     if broken:
         specimen = specimens.of(source, broken[0].check)
         return _joined(list(_parts(source, specimen, broken)))
@@ -77,7 +78,7 @@ def _of_thresholds(source: evidence.Evidence) -> Iterator[str]:
     plan, missed = source.history.plan, source.judgement.missed_thresholds
     yield f"# {specimen_sections.scheduler(plan)} misses a threshold"
     yield "\n".join(f"- {markdown.text(clause)}" for clause in missed)
-    cluster_versions = run_facts.cluster_versions(source.history.directory)
+    cluster_versions = run_folders.cluster_versions(source.history.directory.path)
     yield from specimen_sections.versions(plan, cluster_versions)
     yield from repeating.section(plan)
     yield from _figures(source)
@@ -153,7 +154,7 @@ def _figures(source: evidence.Evidence) -> Iterator[str]:
         ("allocations/s", str(found.allocations_per_s or "–")),
         ("from claim to allocation", _latency(found.claim_to_allocation)),
         ("from pod to Running", _latency(found.pod_to_running)),
-        ("date", run_facts.date(source.history.plan)),
+        ("date", run_facts.date(source.history.plan.created_wall_ns) or "unknown"),
     ]
     yield "## Figures"
     yield markdown.table(

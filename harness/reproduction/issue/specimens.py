@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from harness import regular_files
 from harness.checks import judging, verdicts
-from harness.history import directories, plans, records
-from harness.report import evidence, run_facts
+from harness.history import directories, plans, records, run_folders
+from harness.report import evidence
 from harness.report.causes import strips
 from harness.reproduction.issue import api_writes, involved_objects
 
@@ -84,7 +84,7 @@ def read(path: pathlib.Path, check: str) -> Specimen:
     Raises StopIteration if the run did not fail the check.
     """
     directory = directories.existing(path)
-    return of(evidence.collect(judging.examine(directory)), check)
+    return of(evidence.Evidence(judging.examine(directory)), check)
 
 
 def of(source: evidence.Evidence, check: str) -> Specimen:
@@ -109,7 +109,7 @@ def of(source: evidence.Evidence, check: str) -> Specimen:
         zero_ns=zero_ns,
         writes=writes,
         logs=of_schedulers(directory, involved),
-        cluster_versions=run_facts.cluster_versions(directory),
+        cluster_versions=run_folders.cluster_versions(directory.path),
     )
 
 

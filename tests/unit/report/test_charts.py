@@ -19,7 +19,7 @@ def _source(path: pathlib.Path, text: str, *damage: damages.Damage) -> evidence.
     directory = building.build(path / "run", text)
     for do in damage:
         do(directory)
-    return evidence.collect(judging.examine(directory))
+    return evidence.Evidence(judging.examine(directory))
 
 
 # -------------------------------------------------------------------------------------- binning

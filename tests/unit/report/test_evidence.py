@@ -29,7 +29,7 @@ def _with_successor(
 
 
 def _collected(directory: directories.RunDirectory) -> evidence.Evidence:
-    return evidence.collect(judging.examine(directory))
+    return evidence.Evidence(judging.examine(directory))
 
 
 def _lines(steps: Sequence[records.Step]) -> list[str]:

@@ -73,14 +73,3 @@ def test_a_log_that_is_too_large_is_not_read(
 ) -> None:
     monkeypatch.setattr(log_causes, "BYTES_MAX", 10)
     assert "According to the scheduler's log" not in _page(_run(tmp_path, _log())).text
-
-
-def test_what_the_log_says_is_escaped(tmp_path: pathlib.Path) -> None:
-    log = _log().replace("tests/a", "tests/<img src=x>")
-    directory = building.build(tmp_path / "run", TEXT, names={"a": "<img src=x>"})
-    directory.steps(building.SCHEDULER).unlink()
-    directory.logs.mkdir(exist_ok=True)
-    directory.log("scheduler").write_text(log)
-    page = _page(directory)
-    assert "img" not in page.tags
-    assert page.unbalanced == []

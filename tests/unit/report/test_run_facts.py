@@ -47,15 +47,6 @@ def test_a_run_that_was_to_fail_says_so(changes: dict[str, Any], expected: str) 
     assert run_facts.purpose(msgspec.structs.replace(building.plan(), **changes)) == expected
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"versions": 3}', "\x00"])
-def test_a_damaged_description_of_the_cluster_is_left_out(
-    tmp_path: pathlib.Path, content: str
-) -> None:
-    directory = _built(tmp_path)
-    directory.cluster.write_text(content)
-    assert run_facts.cluster_versions(directory) == {}
-
-
 def test_a_time_that_no_calendar_has(tmp_path: pathlib.Path) -> None:
     page = _page(_built(tmp_path, created_wall_ns=-(10**30)))
     assert page.texts[page.texts.index("date ") + 1] == "unknown"

@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.history import directories
-from harness.report import evidence, publishing, rendering
+from harness.report import cards, evidence, publishing
 from harness.report.causes import explaining
 from tests.histories import audit_logs, building, language
 from tests.unit.report import races
@@ -53,8 +53,8 @@ def _run(path: pathlib.Path, *reads: dict[str, Any], **changes: Any) -> director
     return directory
 
 
-def _card(directory: directories.RunDirectory) -> rendering.Card:
-    [section] = rendering.sections_of(evidence.collect(judging.examine(directory)))
+def _card(directory: directories.RunDirectory) -> cards.Card:
+    [section] = cards.sections_of(evidence.Evidence(judging.examine(directory)))
     return section.cards[0]
 
 

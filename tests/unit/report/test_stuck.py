@@ -40,10 +40,6 @@ def test_the_headline_names_what_is_stuck_alone(judgement: verdict_files.Judgeme
     assert rendering._headline(alone) == STUCK
 
 
-def test_only_the_double_allocation_has_a_strip(judgement: verdict_files.Judgement) -> None:
-    assert len(verdicts.double_allocations(judgement.checks)) == 1
-
-
 def test_junit_has_a_failure_for_each(judgement: verdict_files.Judgement) -> None:
     suite = ET.fromstring(junit.render(judgement).encode())
     failures = {

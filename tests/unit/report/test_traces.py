@@ -82,11 +82,6 @@ def test_spans_of_a_track_nest(tmp_path: pathlib.Path, text: str) -> None:
     assert _not_nested(trace) == []
 
 
-def test_the_check_of_nesting_finds_what_does_not_nest() -> None:
-    spans = [{"ph": "X", "pid": 1, "tid": 0, "name": "a", "ts": at, "dur": 2} for at in (0, 1)]
-    assert _not_nested({"traceEvents": spans}) == [(1000, 3000, "a")]
-
-
 def test_windows_of_a_fault_that_overlap_have_tracks_of_their_own(tmp_path: pathlib.Path) -> None:
     directory = building.build(tmp_path / "run", "a+D1 /delay-events:a>9")
     damages.appended(damages.faults, _window(0, 50), _window(20, 90), _window(60, 70))(directory)

@@ -6,7 +6,7 @@ import urllib.parse
 
 import pytest
 
-from harness.serving import choices, listings
+from harness.serving import listings, pages
 from tests.histories import archives
 from tests.support import page_markup, served_reports
 from tests.unit.serving import conftest
@@ -78,10 +78,10 @@ def test_campaigns(client: served_reports.Client) -> None:
 def test_pages_of_a_list() -> None:
     items = list(range(250))
     for number, first, count in [("1", 1, 100), ("3", 201, 50), ("9", 201, 50), ("-1", 1, 100)]:
-        page = choices.page(items, number)
-        assert (page.first, len(page.items), page.pages, page.count) == (first, count, 3, 250)
+        page = pages.page(items, number)
+        assert (page.first, len(page.items), page.pages, page.total) == (first, count, 3, 250)
         assert page.items[0] == first - 1
-    assert choices.page([], "2") == choices.Page([], 1, 1, 0, 0)
+    assert pages.page([], "2") == pages.Page([], 1, 1, 0, 0)
 
 
 def test_only_what_has_changed_is_read_again(
@@ -90,9 +90,9 @@ def test_only_what_has_changed_is_read_again(
     monkeypatch.setattr(listings, "FRESH_S", 0.0)
     made = [archives.run(tmp_path, f"run-{number}") for number in range(4)]
     listing, read = listings.Listing(tmp_path), []
-    run_of = listings._run
+    run_of = listings._row
     monkeypatch.setattr(
-        listings, "_run", lambda folder, place: read.append(place) or run_of(folder, place)
+        listings, "_row", lambda folder, place: read.append(place) or run_of(folder, place)
     )
 
     def names() -> list[str]:

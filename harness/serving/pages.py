@@ -1,0 +1,156 @@
+"""The pages of a folder: lists of runs and campaigns, one run, and one campaign."""
+
+import asyncio
+import collections
+import math
+import os
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from aiohttp import web
+
+from harness.history import campaign_folders, directories, run_folders
+from harness.report import escaping, reports_index
+from harness.report.reports_index import RunRow
+from harness.serving import files_of, listings, served_folders, sites
+
+T = TypeVar("T")
+PAGE_ROWS = 100
+"""Rows of one page of a list."""
+CHOICES = ("verdict", "scenario", "subject", "purpose")
+"""The filters of which a page shows all values."""
+EXPECTED = {"yes": "as expected", "no": "not as expected", "none": "without a verdict"}
+_WORDS = {True: "yes", False: "no", None: "none"}
+_VALUES: Mapping[str, Callable[[RunRow], str]] = {
+    "verdict": lambda run: escaping.visible(run.verdict),
+    "subject": lambda run: escaping.visible(run.subject),
+    "scenario": lambda run: escaping.visible(run.scenario),
+    "purpose": lambda run: run.purpose,
+    "campaign": lambda run: escaping.visible(run.campaign),
+    "expected": lambda run: _WORDS[run.is_expected],
+}
+"""Key of an address -> the value that a run must have, as pages show it."""
+_NAMES = (*_VALUES, "text")
+
+
+class Filters(dict[str, str]):
+    """The values that the runs of a list have in common, by their keys; empty means all."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Filters":
+        return cls({name: query[name] for name in _NAMES if query.get(name)})
+
+    def chosen(self, runs: Iterable[RunRow]) -> list[RunRow]:
+        wanted = [(read, value) for name, read in _VALUES.items() if (value := self[name])]
+        text = self["text"].lower()
+        return [
+            run
+            for run in runs
+            if all(read(run) == value for read, value in wanted)
+            and (not text or text in escaping.visible(run.words).lower())
+        ]
+
+
+class Page(NamedTuple, Generic[T]):
+    """One page of a list."""
+
+    items: Sequence[T]
+    number: int
+    """From 1."""
+    pages: int
+    first: int
+    """Number of its first item, from 1; 0: there is none."""
+    total: int
+    """Number of all items."""
+
+
+def page(items: Sequence[T], number: str) -> Page[T]:
+    """Return the page with a number that an address names; the nearest one if there is no such."""
+    pages = max(math.ceil(len(items) / PAGE_ROWS), 1)
+    is_number = number.isascii() and number.isdigit() and len(number) < 9
+    chosen = min(max(int(number) if is_number else 1, 1), pages)
+    begun = (chosen - 1) * PAGE_ROWS
+    first = begun + 1 if items else 0
+    return Page(items[begun : begun + PAGE_ROWS], chosen, pages, first, len(items))
+
+
+def of_runs(listed: listings.Listed, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the list of runs shows for the parameters of an address."""
+    filters = Filters.of(parameters)
+    counts = {name: collections.Counter(map(_VALUES[name], listed.runs)) for name in CHOICES}
+    return {
+        "filters": filters,
+        "choices": {
+            name: sorted(item for item in found.items() if item[0])
+            for name, found in counts.items()
+        },
+        "expected_words": EXPECTED,
+        "all_count": len(listed.runs),
+        "page": page(filters.chosen(listed.runs), parameters.get("page", "")),
+        "unread": listed.unread,
+    }
+
+
+async def answer_runs(request: web.Request) -> web.Response:
+    listed = await sites.of(request).listed()
+    return sites.page("runs.html.j2", **of_runs(listed, request.query))
+
+
+async def answer_campaigns(request: web.Request) -> web.Response:
+    listed = await sites.of(request).listed()
+    shown = page(listed.campaigns, request.query.get("page", ""))
+    return sites.page("campaigns.html.j2", page=shown)
+
+
+async def answer_campaign(request: web.Request) -> web.Response:
+    site, name = sites.of(request), served_folders.names(request)[1]
+    path = await asyncio.to_thread(site.folder.campaign, name)
+    listed = await site.listed()
+    filters = Filters(campaign=name)
+    files = await asyncio.to_thread(lambda: list(files_of.folder(site.folder, path)))
+    return sites.page(
+        "campaign_page.html.j2",
+        name=name,
+        row=next((item for item in listed.campaigns if item.name == name), None),
+        report=next((file for file in files if file.name == campaign_folders.INDEX), None),
+        files=files,
+        page=page(filters.chosen(listed.runs), request.query.get("page", "")),
+        filters=filters,
+    )
+
+
+async def answer_run(request: web.Request) -> web.Response:
+    _, scenario, name = served_folders.names(request)
+    folder = sites.of(request).folder
+    return await asyncio.to_thread(lambda: _run_page(folder, folder.run(scenario, name)))
+
+
+def _run_page(folder: served_folders.ServedFolder, run: directories.RunDirectory) -> web.Response:
+    found = run_folders.read(run.path)
+    files = {file.name: file for file in files_of.run(folder, run)}
+    return sites.page(
+        "run.html.j2",
+        run=found,
+        row=reports_index.run_row(found, link=""),
+        files=files,
+        trace=files.get("trace.json") or files.get("trace.json.gz"),
+        commands=_commands(found),
+    )
+
+
+def _commands(found: run_folders.RunFolder) -> dict[str, str]:
+    """Return what a run offers, as command lines for the folder the server began in."""
+    folder = os.fsencode(os.path.relpath(found.path)).decode(errors="backslashreplace")
+    again = found.plan.again if found.plan else []
+    offered = {"repeat it": shlex.join(["flake-hunt", *again])} if again else {}
+    commands = {
+        "judge it again": "check",
+        "write its report again": "report",
+        "pack it into one file": "pack",
+    }
+    named = {text: shlex.join(["flake-hunt", name, folder]) for text, name in commands.items()}
+    return offered | named
