@@ -78,17 +78,16 @@ def _races(source: evidence.Evidence) -> Iterator[race_events.Race]:
 
 def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Card:
     """Return the card of a double allocation: a commit has one time in all of its parts."""
-    times = race_events.commit_times(race)
-    violation, log, why = race_events.at_commits(race.violation, times), None, ""
+    source, times = race.source, race_events.commit_times(race)
+    violation = race_events.at_commits(race.violation, times)
     race = race._replace(violation=violation)
-    strip = strips.strip(violation, race.steps, race.source.names)
-    if not explaining.are_of_scheduler(race.steps):
-        log = logs.of(violation)
-        texts = (
-            log_causes.text(log) if log else "",
-            server_reads.explain(violation, race.source.reads),
-        )
-        why = " ".join(filter(None, texts))
+    strip = strips.strip(violation, race.steps, source.names)
+    has_steps = explaining.are_of_scheduler(race.steps)
+    log = None if has_steps else logs.of(violation)
+    texts = (
+        log_causes.text(log) if log else "",
+        "" if has_steps else server_reads.explain(violation, source.reads),
+    )
     return Card(
         anchor,
         violation,
@@ -99,5 +98,5 @@ def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Ca
         ],
         replays.replay(race, zero_ns=strip.zero_ns) if race.is_replayed else None,
         log,
-        why or strip.why,
+        " ".join(filter(None, texts)) or strip.why,
     )

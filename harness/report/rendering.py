@@ -132,7 +132,7 @@ class _Fault(NamedTuple):
     """`yes`, `no`, or `not planned`."""
     windows: str
     """The times in which it was on: `0.51 to 9.80`."""
-    count: int
+    times: int
     """Number of times it took effect."""
     first: str
     last: str
@@ -142,7 +142,7 @@ class _Fault(NamedTuple):
 
 def _faults(found: fault_records.FaultRecords, *, started_ns: int) -> Iterator[_Fault]:
     planned = {fault.name: fault for fault in found.planned}
-    others = [item.fault for item in (*found.applications, *found.windows)]
+    others = [item.fault for item in found.applications] + [item.fault for item in found.windows]
     for name in dict.fromkeys([*planned, *others]):
         fault = planned.get(name)
         windows = [window for window in found.windows if window.fault == name]
@@ -156,7 +156,7 @@ def _faults(found: fault_records.FaultRecords, *, started_ns: int) -> Iterator[_
             text=fault.text if fault else "in the record only",
             required=_requirement(fault),
             windows=", ".join(spans),
-            count=len(begun),
+            times=len(begun),
             first=_second(min(begun), started_ns) if begun else "",
             last=_second(max(begun), started_ns) if begun else "",
             errors=[window.error for window in windows if window.error],

@@ -196,7 +196,7 @@ def fault_events(source: evidence.Evidence) -> Iterator[Event]:
     are arguments.
     """
     applications, track = source.faults.applications[:EFFECTS_MAX], 0
-    names = [item.fault for item in (*source.faults.windows, *applications)]
+    names = [item.fault for item in source.faults.windows] + [item.fault for item in applications]
     for name in dict.fromkeys(names):
         windows = [item for item in source.faults.windows if item.fault == name]
         windows.sort(key=operator.attrgetter("begun_ns"))
@@ -241,9 +241,9 @@ def _waits(
     """Return when pods began to wait, and when they ran or went; nanoseconds since the start."""
     lives = list(pods)
     left = [[at for at in (life.ready_ns, life.gone_ns) if at is not None] for life in lives]
-    begins = np.array([life.seen_ns for life in lives], dtype=np.float64)
-    ends = np.array([min(times) for times in left if times], dtype=np.float64)
-    return begins - started_ns, ends - started_ns
+    begins = np.array([life.seen_ns for life in lives], dtype=np.int64)
+    ends = np.array([min(times) for times in left if times], dtype=np.int64)
+    return (begins - started_ns).astype(np.float64), (ends - started_ns).astype(np.float64)
 
 
 def _counter(name: str, values: binning.Floats, edges: binning.Times) -> Iterator[Event]:

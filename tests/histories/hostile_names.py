@@ -4,8 +4,8 @@ import json
 import pathlib
 import re
 
-from harness.history import directories, records
-from tests.histories import building, damages
+from harness.history import directories
+from tests.histories import building
 
 CONTROLS = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eflow\x7f\x0b\ufffe"
 MARKUP = "[red]red[/red][/] <img src=x onerror=alert(1)> ]]> &lt; | [x](http://y) @all #1 `a` **b**"
@@ -22,13 +22,10 @@ def build(path: pathlib.Path) -> directories.RunDirectory:
     made = building.build(
         path,
         "a+D1 /lose-response:a p* a^p b+D1 b^q q*",
-        faults=[building.fault("reject", name=f"fault{EVIL}", text=EVIL, required=False)],
         names={name: f"{name}{EVIL}" for name in ("a", "b", "D1", "p", "q")},
         steps=steps,
         scenario=f"scenario{EVIL}",
         remedies=[f"remedy{EVIL}"],
     )
-    phase = records.Phase(name=f"phase{EVIL}", ts_ns=0, detail=EVIL)
-    damages.before_the_end(phase)(made)
     made.cluster.write_text(json.dumps({"name": EVIL, "versions": {EVIL: EVIL}}))
     return made
