@@ -186,11 +186,5 @@ def _without(
             reason=f"{mine[0].summary}{f', and {left - 1} more' * (left > 1)}; {told}",
         )
     is_kept = all(blame.is_sure for blame in others) and answer.violation_count == len(others)
-    return msgspec.structs.replace(
-        answer,
-        verdict=verdicts.Verdict.VALID if is_kept else verdicts.Verdict.UNKNOWN,
-        violation_count=0,
-        violations=[],
-        others=[],
-        reason=told,
-    )
+    verdict = verdicts.Verdict.VALID if is_kept else verdicts.Verdict.UNKNOWN
+    return answer.without_violations(verdict, told)

@@ -42,7 +42,6 @@ def judgement(
     answers: Iterable[verdicts.Answer],
     measured: run_figures.Figures,
 ) -> verdict_files.Judgement:
-    """Return what the answers and the certificate of a run come to."""
     history, plan = evidence.history, evidence.plan
     answers = _without_vacuous(answers, plan) if scripted_plans.is_scripted(plan) else answers
     results, not_examined = divided(answers, owed(plan, _AT_REST))

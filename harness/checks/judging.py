@@ -6,8 +6,8 @@ the exception as its reason, and so is damaged evidence.
 
 import dataclasses
 import pathlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from harness.checks import (
     blamed_writers,
@@ -30,21 +30,24 @@ from harness.checks.schedulers import scheduler_attribution
 from harness.checks.witness import audit_comparison, audit_history, program_reads
 from harness.history import directories, histories
 
+_Reviewer: TypeAlias = Callable[
+    [protocol.Evidence, protocol.Check, verdicts.CheckResult], verdicts.CheckResult
+]
 
-class _Reviewer(Protocol):
-    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
-        """Return an answer after a review."""
+
+def _of(kind: type[Any]) -> _Reviewer:
+    return lambda evidence, check, answer: evidence[kind].review(check, answer)
 
 
-_REVIEWERS: tuple[type[_Reviewer], ...] = (
-    doubtful_violations.Reviewer,
-    blamed_writers.Reviewer,
-    version_skew.Reviewer,
-    fault_attribution.Attributor,
-    scheduler_attribution.Attributor,
+_REVIEWERS: tuple[_Reviewer, ...] = (
+    doubtful_violations.review,
+    _of(blamed_writers.Reviewer),
+    version_skew.review,
+    _of(fault_attribution.Attributor),
+    _of(scheduler_attribution.Attributor),
 )
-"""The reviewers of each answer, in their order: the first ones leave out violations that do not
-stand, the others say what is behind those that do."""
+"""The reviewers of each answer with violations, in their order: the first ones leave out those that
+do not stand, the others say what is behind those that do."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,9 +130,9 @@ def _reviewed(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.An
     if changed and check.applies(evidence.plan):
         return check.unknown(f"plan.json {changed}, so nothing was checked")
     answer = _answer(check, evidence)
-    for reviewer in _REVIEWERS:
-        if isinstance(answer, verdicts.CheckResult):
-            answer = evidence[reviewer].review(check, answer)
+    for review in _REVIEWERS:
+        if isinstance(answer, verdicts.CheckResult) and answer.violations:
+            answer = review(evidence, check, answer)
     return answer
 
 

@@ -73,15 +73,6 @@ class Evidence:
         """The phases of the run, in order."""
         return self._phases if self._history is None else tuple(self._history.phases)
 
-    def replaced(self, values: Mapping[Kind, object]) -> "Evidence":
-        """Return the evidence with other values, and what follows from them made again."""
-        kept = {
-            kind: value
-            for kind, value in self._values.items()
-            if values.keys().isdisjoint(closure([kind]))
-        }
-        return Evidence(self.plan, {**kept, **values}, history=self._history, phases=self._phases)
-
     def of(self, check: "Check") -> "Evidence":
         """Return the same evidence, for a check that may ask for nothing but what it needs."""
         found = Evidence(self.plan, history=self._history, phases=self._phases)
@@ -125,8 +116,8 @@ class Check:
     applies: Callable[[plans.Plan], bool] = _always
     """Returns True if a run with this plan owes the guarantee; others have no result of it."""
     by_holds: bool = False
-    """Violations need nothing but holds, so that they stand if the certain part of the holds shows
-    them; those of other checks do not stand if the observations are in doubt."""
+    """Violations need nothing but holds, so that they stand if the observations only have gaps;
+    those of other checks do not stand if the observations are in doubt."""
     at_rest: bool = False
     """Violations are of what is so at the end, when everything is at rest."""
 

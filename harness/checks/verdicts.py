@@ -30,16 +30,13 @@ class NamedObject(Protocol):
     """A namespaced object that a check names, such as the claim of a hold."""
 
     @property
-    def namespace(self) -> str:
-        """Its namespace."""
+    def namespace(self) -> str: ...
 
     @property
-    def name(self) -> str:
-        """Its name."""
+    def name(self) -> str: ...
 
     @property
-    def uid(self) -> str:
-        """Its UID."""
+    def uid(self) -> str: ...
 
 
 def involved_claim(item: NamedObject) -> InvolvedObject:
@@ -146,6 +143,17 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         """True if there was nothing of what the guarantee is about."""
         is_empty = not self.examined_count and not self.violation_count
         return self.verdict is Verdict.UNKNOWN and is_empty and self.reason.startswith("no ")
+
+    def without_violations(self, verdict: Verdict, reason: str) -> "CheckResult":
+        return msgspec.structs.replace(
+            self, verdict=verdict, violation_count=0, violations=[], others=[], reason=reason
+        )
+
+    def in_doubt(self, why: str) -> "CheckResult":
+        """Return the result whose violations do not stand, for this reason: UNKNOWN."""
+        count = self.violation_count
+        told = f"{count:,} violation{'s' * (count != 1)} would follow, but {why}"
+        return self.without_violations(Verdict.UNKNOWN, told)
 
     def as_not_examined(self) -> "NotExamined":
         """Return the answer of a run that does not owe the guarantee."""

@@ -4,11 +4,8 @@ Since Kubernetes 1.35, the counter sets of a pool are in slices of their own; ol
 for them in the slice of the device, and count nothing. That is not their fault.
 """
 
-import dataclasses
 import re
 from typing import Any
-
-import msgspec
 
 from harness.checks import protocol, verdicts
 from harness.checks.consumption import device_consumption
@@ -24,32 +21,12 @@ _RESTING = frozenset({device_consumption.CHECK.name, claim_progress.CHECK.name})
 _RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reviewer:
-    """Reviews what checks say of a scheduler that could not read the counters."""
-
-    plan: plans.Plan
-
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "Reviewer":
-        return cls(evidence.plan)
-
-    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
-        """Return an answer, without violations of such a scheduler."""
-        del check
-        if answer.check not in _RESTING or answer.verdict is not verdicts.Verdict.INVALID:
-            return answer
-        objection = _objection(self.plan)
-        if not objection:
-            return answer
-        return msgspec.structs.replace(
-            answer,
-            verdict=verdicts.Verdict.UNKNOWN,
-            violation_count=0,
-            violations=[],
-            others=[],
-            reason=f"{verdicts.counted(answer.violation_count, 'violation')} would follow, but {objection}",
-        )
+def review(
+    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
+) -> verdicts.CheckResult:
+    """Return the answer of a check, without violations of such a scheduler."""
+    objection = _objection(evidence.plan) if check.name in _RESTING else ""
+    return answer.in_doubt(objection) if objection else answer
 
 
 def _objection(plan: plans.Plan) -> str:

@@ -61,20 +61,16 @@ class WorldState(folders.Folder):
         """Time of the last change of any claim."""
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note the newest state of a pod."""
         self._see(seen)
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note the newest state of a claim."""
         self.robbed |= observations.robbed(seen)
         self._see(seen)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        """Note the newest state of a slice."""
         self._see(seen)
 
     def see_node(self, seen: observations.SeenNode) -> None:
-        """Note that a node exists or is gone."""
         self.nodes, meta = self.nodes or {}, seen.object.metadata
         if seen.is_gone:
             self.nodes.pop(meta.name, None)
@@ -84,7 +80,6 @@ class WorldState(folders.Folder):
             self.allocatable[meta.name] = seen.object.status.allocatable or {}
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        """Note that a rule exists or is gone."""
         if seen.is_gone:
             self.taint_rules.pop(seen.object.metadata.uid, None)
         else:
@@ -92,7 +87,6 @@ class WorldState(folders.Folder):
         self._moved(seen.ts_ns)
 
     def see_class(self, seen: observations.SeenClass) -> None:
-        """Note that a class exists or is gone."""
         name = seen.object.metadata.name
         if seen.is_gone:
             self.classes.pop(name, None)
@@ -108,18 +102,15 @@ class WorldState(folders.Folder):
         self._moved(seen.ts_ns)
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note that changes may be unseen."""
         self._moved(gap.ts_ns)
         self._claim_changed(gap.ts_ns)
 
     def see_list(self, listed: records.Listed) -> None:
-        """Note that changes may have been unseen until now."""
         if listed.purpose == "relist":
             self._moved(listed.ts_ns)
             self._claim_changed(listed.ts_ns)
 
     def conclude(self, others: Mapping[type, Any]) -> None:
-        """Remove the objects that a list after a gap did not have."""
         folded: hold_history.HoldHistory = others[hold_history.HoldHistory]
         for resource in TYPES:
             self.keep(resource, folded.stream(resource).live)
@@ -131,7 +122,6 @@ class WorldState(folders.Folder):
             del table[uid]
 
     def note(self, obj: Object, ts_ns: int) -> None:
-        """Store the newest state of an object."""
         table = self._table(type(obj))
         if _milestones(table.get(obj.metadata.uid)) != _milestones(obj):
             self._moved(ts_ns)

@@ -1,4 +1,4 @@
-"""Run directories in memory, to be doctored: the golden ones and a few recorded runs."""
+"""Run directories in memory, to be damaged: the golden ones and a few recorded runs."""
 
 import dataclasses
 import functools

@@ -195,12 +195,15 @@ def judged(
     plan: plans.Plan,
     phases: Sequence[records.Phase] = (),
     books: Mapping[str, written_books.Books | None] | None = None,
+    collects_garbage: bool = True,
 ) -> protocol.Evidence:
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
     given = {
         written_books.BooksOfSchedulers: books or {},
-        garbage_collection.GarbageCollection: garbage_collection.GarbageCollection(),
+        garbage_collection.GarbageCollection: garbage_collection.GarbageCollection(
+            works=collects_garbage
+        ),
     }
     evidence = protocol.Evidence(plan, given, phases=tuple(phases))
     return evidence.fold(body, [world_states.WorldState, hold_history.HoldHistory])

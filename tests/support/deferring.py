@@ -17,7 +17,7 @@ LIST = pathlib.Path(__file__).parents[1] / "deferred.txt"
 COMMIT = "FLAKE_HUNT_SLICE"
 """Variable with the text that chooses the tenth; without it, the commit of the checkout."""
 SHARE = 10
-AMOUNTS = {"FLAKE_HUNT_HISTORIES": "300", "FLAKE_HUNT_DOCTORED": "100", "FLAKE_HUNT_EDITS": "120"}
+AMOUNTS = {"FLAKE_HUNT_HISTORIES": "300", "FLAKE_HUNT_EDITS": "120"}
 """Numbers of random inputs, a tenth to a fifth of those of `make test-all`."""
 
 

@@ -1,14 +1,6 @@
-"""A question of the certificate, and the item that its answer is."""
-
-import dataclasses
-from collections.abc import Callable
+"""An item of the certificate: a question about the evidence of a run, and its answer."""
 
 import msgspec
-
-from harness.checks import protocol
-
-ItemResult = tuple[bool, str]
-"""The answer to a question and its reason."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,18 +13,3 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """The answer as text, with figures."""
     needed: bool = True
     """False if the verdict needs no yes: a violation ended the run before its planned end."""
-
-
-def _always(evidence: protocol.Evidence) -> bool:
-    del evidence
-    return True
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
-    """An item before it is answered."""
-
-    name: str
-    text: str
-    answer: Callable[[protocol.Evidence], ItemResult]
-    applies: Callable[[protocol.Evidence], bool] = _always

@@ -6,7 +6,6 @@ has it no longer, even if its trailer was made to fit.
 
 from collections.abc import Iterator
 
-from harness.checks.certificate import certificate_items
 from harness.history import histories, last_words, plans, records
 from harness.model import naming
 
@@ -17,7 +16,7 @@ ENDED = "ended"
 """The last phase of every run."""
 
 
-def processes(history: histories.History) -> certificate_items.ItemResult:
+def processes(history: histories.History) -> tuple[bool, str]:
     """Return whether every planned process started, and every process ran until it was stopped."""
     journal = history.processes
     if journal is None or journal.trailer is None:
@@ -36,7 +35,7 @@ def processes(history: histories.History) -> certificate_items.ItemResult:
     return not bad, "; ".join(dict.fromkeys(bad)) or good
 
 
-def phases(history: histories.History) -> certificate_items.ItemResult:
+def phases(history: histories.History) -> tuple[bool, str]:
     """Return whether the run came to its end, and no phase took longer than allowed."""
     names = [phase.name for phase in history.phases]
     late = [phase.detail for phase in history.phases if phase.name == "timed out"]

@@ -1,7 +1,6 @@
 """Was the script followed: did every step happen, in its time?"""
 
 from harness.checks import protocol, scripted_plans
-from harness.checks.certificate import certificate_items
 from harness.history import histories, records
 
 NAME = "script"
@@ -15,7 +14,7 @@ def steps(history: histories.History) -> list[records.ScriptStep]:
     return [item for item in found if isinstance(item, records.ScriptStep)]
 
 
-def answer(evidence: protocol.Evidence) -> certificate_items.ItemResult:
+def answer(evidence: protocol.Evidence) -> tuple[bool, str]:
     """Return whether every step of the plan's script happened in its time, in order."""
     reader, planned = evidence.history.script(), scripted_plans.steps(evidence.plan)
     if reader is None:

@@ -11,7 +11,7 @@ its name.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from harness.checks import protocol
 from harness.checks.evidence import contradictions, observed_versions
@@ -44,7 +44,6 @@ class Write:
 
     @property
     def title(self) -> str:
-        """The write as text."""
         space = f"{self.call.namespace}/" if self.call.namespace else ""
         return (
             f"{self.call.verb} {self.call.resource} {space}{self.call.name} "
@@ -64,8 +63,19 @@ class SubjectWrites:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "SubjectWrites":
-        """Read the journals of the run."""
-        return read(evidence.history)
+        """Read the journals of the subject's writes that the plan expects."""
+        found, history = cls(), evidence.history
+        for process in history.expected_writes():
+            reader = history.operations(process)
+            if reader is None:
+                found.problems.append(f"{process} left no journal of its writes")
+                continue
+            for write in of_journal(history.plan, reader):
+                found.versions.add(write.uid, write.rv, write.held)
+            ok, reason = reader.ended_in_order(f"writes of {process}")
+            if not ok:
+                found.problems.append(reason)
+        return found
 
 
 def of_call(plan: plans.Plan, call: records.Invocation, end: records.Completion) -> Write | None:
@@ -83,22 +93,6 @@ def of_call(plan: plans.Plan, call: records.Invocation, end: records.Completion)
     return Write(call=call, uid=end.uid, rv=rv, devices=devices)
 
 
-def read(history: histories.History) -> SubjectWrites:
-    """Read the journals of the subject's writes that the plan expects."""
-    found = SubjectWrites()
-    for process in history.expected_writes():
-        reader = history.operations(process)
-        if reader is None:
-            found.problems.append(f"{process} left no journal of its writes")
-            continue
-        for write in of_journal(history.plan, reader):
-            found.versions.add(write.uid, write.rv, write.held)
-        ok, reason = reader.ended_in_order(f"writes of {process}")
-        if not ok:
-            found.problems.append(reason)
-    return found
-
-
 def of_journal(plan: plans.Plan, journal: Iterable[records.Body]) -> Iterator[Write]:
     """Yield the acknowledged writes of a journal, without those that are not looked for."""
     begun: dict[int, records.Invocation] = {}
@@ -112,59 +106,37 @@ def of_journal(plan: plans.Plan, journal: Iterable[records.Body]) -> Iterator[Wr
                 yield write
 
 
-def missing(
-    written: observed_versions.NumberedVersions,
-    observed: observed_versions.Versions,
-    *,
-    since_rv: int,
-) -> set[int]:
-    """Return the digests of the writes after `since_rv` that were not observed."""
-    digests = observed_versions.as_integers(written.digests)
-    digests = digests[written.numbers() > since_rv]
-    known = observed_versions.as_integers(observed.digests)
-    return set(digests[~observed_versions.are_among(digests, known)].tolist())
-
-
-def differing(
-    written: observed_versions.Versions, observed: observed_versions.Versions
-) -> set[int]:
-    """Return the digests of the writes of claims that were not observed with their devices."""
-    held = observed_versions.as_integers(written.held)
-    known = observed_versions.as_integers(observed.held)
-    return set(held[~observed_versions.are_among(held, known)].tolist())
-
-
-def complain(
+def require(
     found: contradictions.Contradictions,
+    observed: observed_versions.Versions,
+    journals: Iterable[observed_versions.NumberedVersions],
     history: histories.History,
     *,
-    lost: set[int],
-    changed: set[int],
     since_rv: int,
+    is_in_gap: Callable[[int], bool],
 ) -> None:
-    """Count the writes that are missing or differ; reads the journals again, for their names."""
+    """Count the writes in some journals after `since_rv` that were not observed as they are there.
+
+    The journals are read again for their names if there are such writes. `is_in_gap` returns
+    whether a gap may have hidden this version of a claim.
+    """
+    lost, changed = set[int](), set[int]()
+    for written in journals:
+        after = written.numbers() > since_rv
+        lost |= observed_versions.missing(written.digests, observed.digests, where=after)
+        changed |= observed_versions.missing(written.held, observed.held)
+    if not (lost or changed):
+        return
     for process in (*history.expected_operations(), *history.expected_writes()):
         for write in of_journal(history.plan, history.operations(process) or ()):
             if write.rv <= since_rv:
                 continue
-            if observed_versions.digest(write.uid, write.rv) in lost:
-                _complain_of_loss(found, process, write)
-            elif write.devices is not None and _holding(write) in changed:
-                _complain_of_change(found, process, write)
-
-
-def _complain_of_loss(found: contradictions.Contradictions, process: str, write: Write) -> None:
-    """The record of the version may have been lost, or belong to another object now."""
-    text = f"{process}: {write.title} was acknowledged and never observed"
-    found.add(OBSERVED, text, uid=write.uid, from_rv=write.rv)
-    found.doubt(from_rv=write.rv)
-
-
-def _complain_of_change(found: contradictions.Contradictions, process: str, write: Write) -> None:
-    shown = f"with {', '.join(write.devices)}" if write.devices else "without devices"
-    text = f"{process}: {write.title} was acknowledged {shown}, and observed otherwise"
-    found.add(OBSERVED, text, resource=observations.CLAIMS, uid=write.uid, from_rv=0)
-
-
-def _holding(write: Write) -> int:
-    return observed_versions.holding(write.uid, write.rv, write.devices or ())
+            version = observed_versions.digest(write.uid, write.rv)
+            told = f"{process}: {write.title} was acknowledged"
+            if version in lost:
+                is_claim = write.call.resource.partition("/")[0] == observations.CLAIMS
+                doubts_holds = is_claim and not is_in_gap(write.rv)
+                found.add(OBSERVED, f"{told} and never observed", doubts_holds=doubts_holds)
+            elif write.held is not None and version ^ write.held in changed:
+                shown = f"with {', '.join(write.devices)}" if write.devices else "without devices"
+                found.add(OBSERVED, f"{told} {shown}, and observed otherwise")

@@ -1,6 +1,5 @@
 """Totals over the journals of API calls, and the problems of those journals."""
 
-import collections
 import dataclasses
 
 from harness.checks import protocol
@@ -14,29 +13,30 @@ CONFLICT = 409
 NOT_FOUND = 404
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(slots=True, kw_only=True)
 class Operations:
     """Totals over the journals of API calls."""
 
-    problems: list[str]
+    problems: list[str] = dataclasses.field(default_factory=list)
     """One line for each journal that is missing or incomplete."""
-    calls: int
-    unknown: int
+    calls: int = 0
+    unknown: int = 0
     """Calls whose outcome is unknown: no complete answer arrived."""
-    created: set[str]
+    created: set[str] = dataclasses.field(default_factory=set)
     """uids of the pods and claims whose creation the API server acknowledged."""
-    written: observed_versions.NumberedVersions
+    written: observed_versions.NumberedVersions = dataclasses.field(
+        default_factory=observed_versions.NumberedVersions
+    )
     """Versions that the API server acknowledged and that must have been observed."""
-    errors: dict[str, int]
+    errors: dict[str, int] = dataclasses.field(default_factory=dict)
     """`verb resource status reason` -> number of calls that did not succeed."""
-    examples: dict[str, str]
+    examples: dict[str, str] = dataclasses.field(default_factory=dict)
     """`verb resource status reason` -> message of the first such call."""
-    begun_beside: int
+    begun_beside: int = 0
     """Claims or pods that users have begun beside others that were waiting."""
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Operations":
-        """Read the journals of the run."""
         return read(evidence.history)
 
     @property
@@ -58,83 +58,59 @@ class Operations:
 
 def read(history: histories.History) -> Operations:
     """Read all journals of API calls that the plan expects."""
-    tally = _Tally(history.plan)
+    found = Operations()
     for process in history.expected_operations():
         reader = history.operations(process)
         if reader is None:
-            tally.problems.append(f"{process} left no journal")
-        else:
-            tally.read(process, reader)
-    return tally.operations()
-
-
-class _Tally:
-    """Totals over journals of API calls."""
-
-    def __init__(self, plan: plans.Plan) -> None:
-        self._plan = plan
-        self.written = observed_versions.NumberedVersions()
-        self.problems: list[str] = []
-        self.calls = self.unknown = 0
-        self.created: set[str] = set()
-        self.errors: collections.Counter[str] = collections.Counter()
-        self.examples: dict[str, str] = {}
-        self.begun_beside = 0
-
-    def read(self, process: str, reader: histories.EvidenceReader) -> None:
-        open_calls = self._count(reader)
+            found.problems.append(f"{process} left no journal")
+            continue
+        open_calls = _count(found, history.plan, reader)
         ok, reason = reader.ended_in_order(f"operations of {process}")
         if not ok:
-            self.problems.append(reason)
+            found.problems.append(reason)
         elif reader.may_be_cut_off:
-            self.unknown += open_calls
+            found.unknown += open_calls
         elif open_calls:
-            self.problems.append(f"{process}: {open_calls} calls without a completion")
+            found.problems.append(f"{process}: {open_calls} calls without a completion")
+    found.errors = dict(sorted(found.errors.items()))
+    return found
 
-    def operations(self) -> Operations:
-        return Operations(
-            problems=self.problems,
-            calls=self.calls,
-            unknown=self.unknown,
-            created=self.created,
-            written=self.written,
-            errors=dict(sorted(self.errors.items())),
-            examples=self.examples,
-            begun_beside=self.begun_beside,
-        )
 
-    def _count(self, reader: histories.EvidenceReader) -> int:
-        """Count the calls of a journal; return the number of those without a completion."""
-        begun: dict[int, records.Invocation] = {}
-        for record in reader:
-            match record:
-                case records.Invocation():
-                    self.calls += 1
-                    begun[record.op] = record
-                case records.Completion():
-                    self._complete(begun.pop(record.op, None), record)
-                case records.Waited():
-                    self.begun_beside += bool(record.begun_beside)
-                case _:
-                    pass
-        return len(begun)
+def _count(found: Operations, plan: plans.Plan, reader: histories.EvidenceReader) -> int:
+    """Count the calls of a journal; return the number of those without a completion."""
+    begun: dict[int, records.Invocation] = {}
+    for record in reader:
+        match record:
+            case records.Invocation():
+                found.calls += 1
+                begun[record.op] = record
+            case records.Completion():
+                _complete(found, plan, begun.pop(record.op, None), record)
+            case records.Waited():
+                found.begun_beside += bool(record.begun_beside)
+            case _:
+                pass
+    return len(begun)
 
-    def _complete(self, call: records.Invocation | None, end: records.Completion) -> None:
-        if call is None:
-            self.problems.append(f"a completion without an invocation (operation {end.op})")
-            return
-        if end.outcome == "unknown":
-            self.unknown += 1
-        if call.user == records.SET_UP and end.status == CONFLICT:
-            return  # another worker was first
-        if call.verb == "delete" and end.status == NOT_FOUND:
-            return  # it is gone, as was asked for
-        if end.outcome != "ok":
-            what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}"
-            self.errors[what.strip()] += 1
-            self.examples.setdefault(what.strip(), end.message)
-        elif call.verb == "create" and call.resource in (hold_history.CLAIMS, hold_history.PODS):
-            self.created.add(end.uid)
-        write = acknowledged_writes.of_call(self._plan, call, end)
-        if write is not None:
-            self.written.add(write.uid, write.rv, write.held)
+
+def _complete(
+    found: Operations, plan: plans.Plan, call: records.Invocation | None, end: records.Completion
+) -> None:
+    if call is None:
+        found.problems.append(f"a completion without an invocation (operation {end.op})")
+        return
+    if end.outcome == "unknown":
+        found.unknown += 1
+    if call.user == records.SET_UP and end.status == CONFLICT:
+        return  # another worker was first
+    if call.verb == "delete" and end.status == NOT_FOUND:
+        return  # it is gone, as was asked for
+    if end.outcome != "ok":
+        what = f"{call.verb} {call.resource} {end.status or 'no answer'} {end.reason}".strip()
+        found.errors[what] = found.errors.get(what, 0) + 1
+        found.examples.setdefault(what, end.message)
+    elif call.verb == "create" and call.resource in (hold_history.CLAIMS, hold_history.PODS):
+        found.created.add(end.uid)
+    write = acknowledged_writes.of_call(plan, call, end)
+    if write is not None:
+        found.written.add(write.uid, write.rv, write.held)

@@ -38,7 +38,6 @@ class Queue:
     """UIDs of objects that have got what they waited for; they never wait again."""
 
     def see(self, uid: str, *, is_served: bool, is_leaving: bool) -> None:
-        """See the next version of an object."""
         if is_served:
             self._served.add(uid)
         if is_leaving or uid in self._served:
@@ -56,7 +55,6 @@ class Contention(folders.Folder):
         self.pods = Queue()
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note whether the claim waits for its first allocation."""
         meta = seen.object.metadata
         self.claims.see(
             meta.uid,
@@ -65,7 +63,6 @@ class Contention(folders.Folder):
         )
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note whether the pod waits for a node."""
         meta, pod = seen.object.metadata, seen.object
         self.pods.see(
             meta.uid,

@@ -1,29 +1,11 @@
-"""Contradictions in the evidence of a run, and the states of objects that they put in doubt.
-
-A doubt names an object (or every object of a resource) and a revision: the state of the object is
-not certain from that revision on until its next undisputed observation. `certain_holds` uses the
-doubts; the certificate uses the counts and the first contradiction of each item as text.
-"""
+"""Contradictions in the evidence of a run: how many there are, and the first of them as text."""
 
 import collections
-import dataclasses
 
-DOUBTS_MAX = 10_000
-"""Doubts that are kept one by one; with more, everything after the first one is in doubt."""
-EVERY = ""
-"""Stands for every object of a resource, or for every resource."""
+from harness.checks.observed import observations
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
-    """The state of an object is not certain from a revision on."""
-
-    resource: str
-    """Plural name; EVERY: objects of any resource."""
-    uid: str
-    """EVERY: any object of the resource."""
-    from_rv: int
-    """The first doubtful revision; observations at it are disputed. 0: the whole life."""
+OF_HOLDS = (observations.CLAIMS, observations.SLICES)
+"""Resources whose objects say what is held, and what may be shared."""
 
 
 class Contradictions:
@@ -32,40 +14,17 @@ class Contradictions:
     def __init__(self) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
         self._first: dict[str, str] = {}
-        self.doubts: list[Doubt] = []
-        """No more than DOUBTS_MAX; see `end_rv`."""
-        self.end_rv: int | None = None
-        """There were too many doubts to list: everything from here on is in doubt. None: the list
-        is complete."""
+        self.are_holds_in_doubt = False
+        """True if holds may have been folded from something that was not so."""
 
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing contradicts anything, and nothing is in doubt."""
-        return not self._counts and not self.doubts
+    def add(self, item: str, text: str, *, doubts_holds: bool = True) -> None:
+        """Count a contradiction. One of a pod doubts no hold, nor does a loss in a gap of claims.
 
-    def add(
-        self,
-        item: str,
-        text: str,
-        *,
-        resource: str = EVERY,
-        uid: str = EVERY,
-        from_rv: int | None = None,
-    ) -> None:
-        """Count a contradiction, and doubt the object from the revision on; None: doubt nothing."""
+        Holds end where such a gap begins.
+        """
         self._counts[item] += 1
         self._first.setdefault(item, text)
-        if from_rv is not None:
-            self.doubt(resource=resource, uid=uid, from_rv=from_rv)
-
-    def doubt(self, *, resource: str = EVERY, uid: str = EVERY, from_rv: int) -> None:
-        """Doubt an object without counting a contradiction."""
-        if len(self.doubts) < DOUBTS_MAX:
-            self.doubts.append(Doubt(resource=resource, uid=uid, from_rv=from_rv))
-            return
-        if self.end_rv is None:
-            self.end_rv = min(item.from_rv for item in self.doubts)
-        self.end_rv = min(self.end_rv, from_rv)
+        self.are_holds_in_doubt |= doubts_holds
 
     def count(self, item: str) -> int:
         return self._counts[item]
@@ -74,3 +33,15 @@ class Contradictions:
         """Return the number of contradictions and the first as text; empty if there is none."""
         first = self._first.get(item, "")
         return first if self._counts[item] < 2 else f"{self._counts[item]:,}, first: {first}"
+
+
+def title(seen: observations.SeenAny) -> str:
+    """Return the object for messages: `pods tests/p`."""
+    meta = seen.object.metadata
+    space = f"{meta.namespace}/" if meta.namespace else ""
+    return f"{seen.resource} {space}{meta.name}"
+
+
+def titled(seen: observations.SeenAny) -> str:
+    """Return the version of an object for messages: `pods tests/p at 3`."""
+    return f"{title(seen)} at {seen.version}"

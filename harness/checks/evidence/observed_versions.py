@@ -26,7 +26,7 @@ class Versions:
 
         `devices`: the digest of those of a claim, None if they are not known.
         """
-        version = hash(uid) ^ rv
+        version = digest(uid, rv)
         self.digests.append(version)
         if devices is not None:
             self.held.append(version ^ devices)
@@ -60,11 +60,6 @@ def digest_of_devices(devices: Iterable[str]) -> int:
     return hash(tuple(devices))
 
 
-def holding(uid: str, rv: int, devices: Iterable[str]) -> int:
-    """Return the digest of a version of a claim with its devices."""
-    return digest(uid, rv) ^ digest_of_devices(devices)
-
-
 def as_integers(content: "array.array[int]") -> Integers:
     """Return an array of 64-bit integers without copying them."""
     return np.frombuffer(content, dtype=np.int64) if content else np.empty(0, np.int64)
@@ -80,14 +75,19 @@ def distinct(numbers: Integers) -> Integers:
     return found
 
 
-def are_among(wanted: Integers, known: Integers) -> npt.NDArray[np.bool_]:
-    """Return of each number whether it is among the known ones.
+def missing(
+    wanted: "array.array[int]",
+    known: "array.array[int]",
+    *,
+    where: npt.NDArray[np.bool_] | None = None,
+) -> set[int]:
+    """Return the wanted numbers that are not among the known ones.
 
     `np.isin` builds a hash table, which takes many times as long for a million.
     """
-    if not len(known):
-        return np.zeros(len(wanted), dtype=bool)
-    ordered = np.sort(known)
-    places = np.searchsorted(ordered, wanted)
-    found: npt.NDArray[np.bool_] = ordered[np.minimum(places, len(ordered) - 1)] == wanted
-    return found
+    numbers, ordered = as_integers(wanted), np.sort(as_integers(known))
+    numbers = numbers if where is None else numbers[where]
+    if not len(ordered):
+        return set(numbers.tolist())
+    places = np.searchsorted(ordered, numbers)
+    return set(numbers[ordered[np.minimum(places, len(ordered) - 1)] != numbers].tolist())

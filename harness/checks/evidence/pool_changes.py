@@ -30,7 +30,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
-        """Read the journals of the run."""
         return read(evidence.history)
 
 

@@ -5,7 +5,7 @@ which nothing follows. A list counts its objects, and no object in it is newer t
 list is older than an event before it.
 """
 
-from harness.checks.evidence import contradictions, observed_objects
+from harness.checks.evidence import contradictions
 from harness.checks.observed import observations
 from harness.history import records
 
@@ -28,6 +28,8 @@ class RecordedLists:
         """The newest version in an event or list."""
         self._gap_rv: int | None = None
         """The last certain version before a gap after which no list was recorded."""
+        self._gaps: list[tuple[int, int]] = []
+        """Versions before and of the list after each gap."""
         self._takes_events = False
         """True if events may follow; only their order is still to be looked at."""
         self.first_rv: int | None = None
@@ -41,10 +43,14 @@ class RecordedLists:
         """The version up to which the watch has delivered everything."""
         return self._last_rv if self._gap_rv is None else self._gap_rv
 
+    def is_in_gap(self, version: int) -> bool:
+        """Return whether a gap may have hidden a commit of this version."""
+        is_open = self._gap_rv is not None and version > self._gap_rv
+        return is_open or any(after < version <= until for after, until in self._gaps)
+
     def begin(self, listed: records.Listed) -> None:
-        """Follow the head of a list."""
         self._takes_events = False
-        self._require_whole()
+        self.require_whole()
         self._require_place(listed)
         if listed.resource_version < self._last_rv:
             self._complain(
@@ -53,7 +59,9 @@ class RecordedLists:
             )
         self._list, self._left = listed, listed.count
         self.count += 1
-        self._gap_rv = None
+        if self._gap_rv is not None:
+            self._gaps.append((self._gap_rv, listed.resource_version))
+            self._gap_rv = None
         if listed.purpose == "final":
             self.final_rv = listed.resource_version
         elif listed.purpose == "first" and self.first_rv is None:
@@ -70,7 +78,6 @@ class RecordedLists:
         self._gap_rv = gap.after_resource_version
 
     def observe(self, seen: observations.SeenAny) -> None:
-        """Follow an observation of this resource."""
         version = seen.version
         if seen.type in _LISTED:
             self._observe_listed(seen)
@@ -80,31 +87,29 @@ class RecordedLists:
         if version > self._last_rv:
             self._last_rv = version
         else:
-            text = f"{_named(seen)} came after {self._last_rv}"
-            self._found.add(ORDER, text)
-
-    def end(self) -> None:
-        """Look at the last list when there are no more records."""
-        self._require_whole()
+            text = f"{contradictions.titled(seen)} came after {self._last_rv}"
+            is_of_holds = self._resource in contradictions.OF_HOLDS
+            self._found.add(ORDER, text, doubts_holds=is_of_holds)
 
     def _observe_listed(self, seen: observations.SeenAny) -> None:
         self._takes_events = False
         self._left -= 1
         if self._list is None or _PURPOSES[self._list.purpose] != seen.type:
-            self._complain(f"{_named(seen)} is {seen.type}, but in no such list")
+            self._complain(f"{contradictions.titled(seen)} is {seen.type}, but in no such list")
         elif seen.version > self._list.resource_version:
-            self._complain(f"{_named(seen)} is in a list of version {self._list.resource_version}")
+            self._complain(
+                f"{contradictions.titled(seen)} is in a list of version {self._list.resource_version}"
+            )
 
     def _begin_events(self, seen: observations.SeenAny) -> None:
-        """Look whether an event may come after what was recorded before it."""
-        self._require_whole()
+        self.require_whole()
         if self._list is None:
             if not self._last_rv:  # once; the events themselves are not in doubt
-                self._complain(f"{_named(seen)} came before the first list")
+                self._complain(f"{contradictions.titled(seen)} came before the first list")
         elif self._list.purpose == "final":
-            self._complain(f"{_named(seen)} came after the final list")
+            self._complain(f"{contradictions.titled(seen)} came after the final list")
         elif self._gap_rv is not None:
-            self._complain(f"{_named(seen)} came in a gap, before the list after it")
+            self._complain(f"{contradictions.titled(seen)} came in a gap, before the list after it")
         else:
             self._takes_events = True
 
@@ -117,7 +122,7 @@ class RecordedLists:
         elif listed.purpose == "relist" and self._gap_rv is None:
             self._complain(f"the list at {listed.resource_version} follows no gap")
 
-    def _require_whole(self) -> None:
+    def require_whole(self) -> None:
         """Complain once if the last list has not as many objects as it says."""
         if self._list is not None and self._left:
             count = self._list.count
@@ -128,14 +133,5 @@ class RecordedLists:
             self._left = 0
 
     def _complain(self, text: str) -> None:
-        """Count a contradiction; every object is in doubt from the last certain version on."""
-        self._found.add(
-            FIT,
-            f"{self._resource}: {text}",
-            resource=self._resource,
-            from_rv=self.certain_rv + 1,
-        )
-
-
-def _named(seen: observations.SeenAny) -> str:
-    return f"{observed_objects.title(seen)} at {seen.version}"
+        is_of_holds = self._resource in contradictions.OF_HOLDS
+        self._found.add(FIT, f"{self._resource}: {text}", doubts_holds=is_of_holds)

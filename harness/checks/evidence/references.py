@@ -8,12 +8,12 @@ Names of objects that exist are settled at once; of those that have gone, eight 
 """
 
 import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harness.checks.evidence import contradictions, observed_objects, observed_versions
-from harness.checks.observed import observations
+from harness.checks.evidence import contradictions, observed_versions
+from harness.checks.observed import observations, observed_pods
 
 NAMED = "references"
 """The item of the certificate that this module answers."""
@@ -31,7 +31,6 @@ class NamedObjects:
         """Number of names that were settled or wait."""
 
     def see(self, name: int, *, deleted: bool) -> None:
-        """Note an observation of an object by the digest of its name."""
         if name not in self._existing:
             self._waiting.pop(name, None)
             if not deleted:
@@ -44,7 +43,7 @@ class NamedObjects:
         """Note that an object names another one; `named` says which as text."""
         self.count += 1
         if name not in self._existing:
-            self._waiting.setdefault(name, (observed_objects.title(by), named))
+            self._waiting.setdefault(name, (contradictions.title(by), named))
 
     def missing(self) -> Mapping[int, tuple[str, str]]:
         """Return what was named and never observed."""
@@ -76,16 +75,33 @@ class References:
             if not is_known:
                 name = hash((meta.namespace, meta.name))
                 self._claims.see(name, deleted=seen.type == "DELETED")
-            for uid in observed_objects.pods_owning(meta) if meta.owner_references else ():
-                self._pods.require(hash(uid), seen, f"the pod with uid {uid}")
+            for owner in meta.owner_references or ():
+                if owner.kind == "Pod":
+                    self._pods.require(hash(owner.uid), seen, f"the pod with uid {owner.uid}")
         elif seen.resource == observations.PODS:
             if not is_known:
                 self._pods.see(hash(meta.uid), deleted=seen.type == "DELETED")
-            for claim in observed_objects.claims_of(seen.object):
+            for claim in _claims_of(seen.object):
                 self._claims.require(hash((meta.namespace, claim)), seen, f"claim {claim}")
 
     def end(self) -> None:
         """Count what was never observed. It is missing, but what was observed is not in doubt."""
         for names in (self._claims, self._pods):
             for by, named in names.missing().values():
-                self._found.add(NAMED, f"{by} names {named}, which was never observed")
+                text = f"{by} names {named}, which was never observed"
+                self._found.add(NAMED, text, doubts_holds=False)
+
+
+def _claims_of(pod: observed_pods.Pod) -> Iterator[str]:
+    """Yield the names of the claims whose existence the pod proves.
+
+    The claim controller names a claim in the status after creating it. The spec may name one that
+    never existed, unless the pod's containers run.
+    """
+    status = pod.status
+    made = [item.resource_claim_name for item in status.resource_claim_statuses or ()]
+    if status.extended_resource_claim_status is not None:
+        made.append(status.extended_resource_claim_status.resource_claim_name)
+    if status.phase == "Running":
+        made += [item.resource_claim_name for item in pod.spec.resource_claims or ()]
+    yield from filter(None, made)

@@ -48,12 +48,10 @@ class UsedFeatures(folders.Folder):
         return implicit or not self._resources.isdisjoint(self._extended)
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note what a new claim asks for."""
         if seen.type in ("ADDED", "LISTED"):
             self.seen.update(_of_claim(seen.object.spec.devices))
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        """Note what the devices of a slice have."""
         for device in seen.object.spec.devices or ():
             self.seen.update(_of_device(device))
 
@@ -62,11 +60,9 @@ class UsedFeatures(folders.Folder):
             self.seen.add("taints")
 
     def see_class(self, seen: observations.SeenClass) -> None:
-        """Note which extended resource a class backs."""
         self._extended.add(seen.object.spec.extended_resource_name)
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note which resources a new pod asks for."""
         if seen.type in ("ADDED", "LISTED"):
             self._resources.update(_resources(seen.object.spec))
 

@@ -10,13 +10,17 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from harness.checks.witness import attempted_writes, object_states
+from harness.checks.witness import object_states
 
 RESOURCES = {("resource.k8s.io", "resourceclaims"), ("", "pods")}
 """API groups and plural names of the resources whose writes are compared."""
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_ATTEMPTS = ("create", "update", "patch")
 _BINDINGS = ("", "bindings")
 """The old path of a pod's binding."""
+RESTORED = "flake-hunt/restored-to"
+"""Annotation of the event with which our API server begins again after its end: the newest revision
+on disk. Later revisions that were logged before it were never committed."""
 MOMENTS = "flake-hunt/monotonic-ns"
 """Annotation of our API server: when a request was received and answered, on the run's clock."""
 _TRUNCATED = "audit.k8s.io/truncated"
@@ -87,8 +91,8 @@ class Write(msgspec.Struct, frozen=True):
 
     def may_be_none(self, stored: object_states.State) -> bool:
         """Return whether this answer wrote nothing, if its revision stored this state."""
-        is_marked = self.is_marking and not stored.is_marked and self.state.node == stored.node
-        return is_marked and not self.state.changed(stored, but=(object_states.DELETION,))
+        is_first = self.is_marking and not stored.is_marked
+        return is_first and self.state.differing(stored) == ["metadata"]
 
 
 HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
@@ -109,13 +113,11 @@ class Hidden(msgspec.Struct, frozen=True, kw_only=True):
     """The node of a binding."""
     after: int = 0
     """A revision before it; 0: not known."""
-    state: object_states.State | None = None
-    """The object as the answer has it; None: the answer lacks it."""
     is_certain: bool = True
     """False if the answer does not show whether it was committed."""
 
 
-class Unclear(msgspec.Struct, frozen=True, kw_only=True):
+class Unclear(msgspec.Struct, kw_only=True):
     """A request that may have written something that the event does not show."""
 
     resource: str
@@ -123,8 +125,26 @@ class Unclear(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Empty: any object of the namespace."""
     reason: str
-    attempt: attempted_writes.Attempt | None = None
-    """The request; None: the event does not show it, or `Hidden` has it."""
+    verb: str = ""
+    """That of a create, update or patch without an answer; empty: it is none."""
+    held: tuple[str, ...] | None = None
+    """The devices that such a request gives its claim; None: it leaves them as they are."""
+    is_spent: bool = False
+    """True if it explains an observation already."""
+
+    def explains(
+        self, before: object_states.State | None, seen: object_states.State, *, is_deletion: bool
+    ) -> bool:
+        """Return whether it may lead from one version of its object, if any, to the next one.
+
+        The end of an object may come with the last finalizer.
+        """
+        if self.verb == "create" or before is None:
+            return self.verb == "create" and before is None and not is_deletion
+        if is_deletion:
+            return bool(self.verb) and before.is_marked
+        held = before.held if self.held is None else self.held
+        return bool(self.verb) and (seen.held, seen.node) == (held, before.node)
 
 
 Fact: TypeAlias = Write | Hidden | Unclear
@@ -184,13 +204,13 @@ def _told(event: Event, reference: _Reference) -> Iterator[Fact]:
 
 def _attempted(event: Event, reference: _Reference, code: int) -> Iterator[Fact]:
     """Yield what a request may have written that got no answer."""
-    yield _unclear(
-        reference,
-        f"was answered with status {code}",
-        attempt=attempted_writes.Attempt(
-            verb=event.verb, subresource=reference.subresource, sent=event.requestObject
-        ),
-    )
+    unclear = _unclear(reference, f"was answered with status {code}")
+    if event.verb in _ATTEMPTS and reference.subresource in ("", "status"):
+        unclear.verb = event.verb
+        status = _document(event.requestObject).get("status") or {}
+        if reference.subresource and (event.verb == "update" or "allocation" in status):
+            unclear.held = object_states.held(status)
+    yield unclear
     if reference.subresource == "binding":
         for fact in _bound(event, reference):
             if isinstance(fact, Hidden):
@@ -255,7 +275,6 @@ def _written(event: Event, reference: _Reference, state: object_states.State) ->
             name=state.name,
             uid=state.uid,
             after=state.version,
-            state=state,
         )
     return write
 
@@ -290,15 +309,12 @@ def _hidden(
     )
 
 
-def _unclear(
-    reference: _Reference, reason: str, *, attempt: attempted_writes.Attempt | None = None
-) -> Unclear:
+def _unclear(reference: _Reference, reason: str) -> Unclear:
     return Unclear(
         resource=reference.resource,
         namespace=reference.namespace,
         name=reference.name,
         reason=reason,
-        attempt=attempt,
     )
 
 

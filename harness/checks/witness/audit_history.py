@@ -14,9 +14,6 @@ import msgspec
 from harness.checks.witness import audit_events, object_states, program_reads
 
 CLAIMS = "resourceclaims"
-RESTORED = "flake-hunt/restored-to"
-"""Annotation of the event with which our API server begins again after its end: the newest revision
-on disk. Later revisions that were logged before it were never committed."""
 
 
 class Hold(msgspec.Struct, frozen=True, order=True):
@@ -67,7 +64,7 @@ class AuditHistory:
 
     def add(self, event: audit_events.Event) -> None:
         """Fold one event; the order of the events of one server matters only at its restart."""
-        restored = (event.annotations or {}).get(RESTORED, "")
+        restored = (event.annotations or {}).get(audit_events.RESTORED, "")
         if restored.isdecimal():
             self.is_restored = True
             self._forget_after(int(restored[:20]))
@@ -107,10 +104,6 @@ class AuditHistory:
         write = self.writes[resource].get(state.version)
         if write is not None and write.may_be_none(state):
             del self.writes[resource][state.version]
-
-    def attempted(self) -> set[tuple[str, str]]:
-        """Return resource and name, empty if generated, of writes whose answer was never given."""
-        return {(item.resource, item.name) for item in self.unclear if item.attempt is not None}
 
     def adopt(self, resource: str, state: object_states.State, *, is_deletion: bool) -> None:
         """Add an observed write that the log explains without its revision."""
@@ -165,7 +158,3 @@ def fold(events: Iterable[audit_events.Event], *, namespace: str) -> AuditHistor
     for event in events:
         folded.add(event)
     return folded
-
-
-def text_of(state: object_states.State) -> str:
-    return f"{state.namespace}/{state.name}"

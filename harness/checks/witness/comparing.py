@@ -6,9 +6,8 @@ event explains. Clocks and the order of the log play no part.
 """
 
 import collections
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-
-import msgspec
 
 from harness.checks.witness import (
     audit_events,
@@ -20,25 +19,23 @@ from harness.checks.witness import (
 
 KEPT_MAX = 20
 """Number of differences that are kept as text."""
-DISPUTED_MAX = 10_000
-"""Number of differences that are kept because they dispute an observation."""
 _NAMES = {"resourceclaims": "claim", "pods": "pod"}
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
     """Two different statements of the witnesses about one object."""
 
     what: str
     """`claim <namespace>/<name>`"""
-    version: int
+    version: int = 0
     """The revision; 0: there is none."""
     watch: str
     """The watch's side, as a predicate: `saw nothing`."""
     audit: str
     """The audit log's side, as a predicate: `has its deletion`."""
-    resource: str = ""
-    uid: str = ""
-    """The state of the object, if both witnesses have it and they differ; empty: one has none."""
+    is_disputed: bool = False
+    """True if both witnesses have a state of the object."""
 
     @property
     def text(self) -> str:
@@ -47,7 +44,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.what}{at}: the watch {self.watch}, the audit log {self.audit}"
 
 
-class Comparison(msgspec.Struct, kw_only=True):
+@dataclasses.dataclass(slots=True)
+class Comparison:
     """The result of comparing both witnesses."""
 
     writes: int = 0
@@ -59,10 +57,10 @@ class Comparison(msgspec.Struct, kw_only=True):
     lost: int = 0
     """Observed writes that the log lacks because the API server was killed."""
     difference_count: int = 0
-    differences: list[Difference] = []
+    differences: list[Difference] = dataclasses.field(default_factory=list)
     """The first KEPT_MAX of them."""
-    disputed: list[Difference] = []
-    """Differences in which both witnesses have a state of the object; at most DISPUTED_MAX."""
+    is_disputed: bool = False
+    """True if both witnesses have a state of one object, and these differ."""
 
     def note(self, found: Iterable[Difference]) -> None:
         """Count differences, and keep the first ones."""
@@ -70,8 +68,7 @@ class Comparison(msgspec.Struct, kw_only=True):
             self.difference_count += 1
             if len(self.differences) < KEPT_MAX:
                 self.differences.append(difference)
-            if difference.uid and len(self.disputed) < DISPUTED_MAX:
-                self.disputed.append(difference)
+            self.is_disputed |= difference.is_disputed
 
 
 WatchedHold = tuple[str, str, int, int | None]
@@ -127,15 +124,14 @@ def _of_writes(
     yield from _of_observations(resource, audited, stream, found, explained, windows)
     for seen in (*stream.listed, *stream.final.values()):
         write = writes.get(seen.version)
-        if write and (difference := _compare(seen, write)):
-            yield _difference(resource, seen, difference, is_disputed=True)
+        if write and (audit := _compare(seen, write)):
+            yield _difference(resource, seen, audit, is_disputed=True)
     for version in sorted(writes.keys() - stream.seen.keys()):
         if stream.covers(version):
             yield _unseen(resource, writes[version])
     for item in explained.unseen():
         yield Difference(
             what=_what(resource, item.write.namespace, item.write.name),
-            version=0,
             watch=item.watch,
             audit=item.audit,
         )
@@ -156,14 +152,12 @@ def _of_observations(
         write = writes.get(seen.version)
         if write:
             explained.confirmed(seen)
-        difference, is_disputed = (
-            (_compare(seen, write), True) if write else explained.disputes(seen)
-        )
-        if difference and not is_disputed and lost_writes.is_within(windows, seen):
+        audit = _compare(seen, write) if write else explained.objection(seen)
+        if audit and not write and lost_writes.is_within(windows, seen):
             found.lost += 1
             audited.adopt(resource, seen.state, is_deletion=seen.is_deletion)
-        elif difference:
-            yield _difference(resource, seen, difference, is_disputed=is_disputed)
+        elif audit:
+            yield _difference(resource, seen, audit, is_disputed=write is not None)
         else:
             found.confirmed += 1
     for seen in explained.attempted:
@@ -174,7 +168,7 @@ def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
     """Return what the audit log has instead, as text; empty if it has the same."""
     one, two = seen.state, write.state
     if one.uid != two.uid:
-        return f"has a write of {audit_history.text_of(two)} ({two.uid})"
+        return f"has a write of {two.namespace}/{two.name} ({two.uid})"
     if seen.is_deletion != write.is_deletion:
         return f"has {_told(write)}"
     parts = one.differing(two)
@@ -200,8 +194,7 @@ def _difference(
         version=seen.version,
         watch=f"saw it {seen.state.text} ({seen.type})",
         audit=audit,
-        resource=resource,
-        uid=seen.state.uid if is_disputed else "",
+        is_disputed=is_disputed,
     )
 
 
@@ -235,7 +228,6 @@ def _of_holds(
             state = names.get(uid)
             yield Difference(
                 what=_what("resourceclaims", state.namespace, state.name) if state else uid,
-                version=0,
                 watch=f"saw {device} held {_intervals(one)}",
                 audit=f"has it held {_intervals(two)}",
             )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from harness.checks.witness import audit_events
 
-_SENT, _RESTORED = "flake-hunt/sent", "flake-hunt/restored-to"
+_SENT = "flake-hunt/sent"
 _LEAVING_OUT = frozenset({"labelSelector", "fieldSelector", "continue"})
 """Parameters of lists and watches that may show some of the claims only."""
 
@@ -54,7 +54,7 @@ class ProgramReads:
         """Note what an event says to have been sent, if it does."""
         notes, (_, now_ns) = event.annotations or {}, _moments(event)
         self._newest_ns = max(self._newest_ns, now_ns)
-        if _RESTORED in notes:
+        if audit_events.RESTORED in notes:
             self.lost_ns.append(self._newest_ns)
         if (version := notes.get(_SENT, "")).isdecimal() and event.objectRef is not None:
             query = dict(urllib.parse.parse_qsl(event.requestURI.partition("?")[2]))

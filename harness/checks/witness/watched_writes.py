@@ -1,7 +1,7 @@
 """The writes of claims and pods as the recorder's watch delivered them, and from when to when."""
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -21,8 +21,6 @@ class Seen(msgspec.Struct, frozen=True):
     state: object_states.State
     ts_ns: int = 0
     """Monotonic time of the record."""
-    content: bytes = b""
-    """JSON of the object if a write without an answer may explain it; otherwise empty."""
 
     @property
     def is_deletion(self) -> bool:
@@ -61,26 +59,15 @@ class Stream:
 class WatchedWrites(folders.Folder):
     """The observations of all compared resources."""
 
-    def __init__(
-        self,
-        told: Mapping[str, Mapping[int, audit_events.Write]] | None = None,
-        *,
-        attempted: Collection[tuple[str, str]] = (),
-    ) -> None:
+    def __init__(self, told: Mapping[str, Mapping[int, audit_events.Write]] | None = None) -> None:
         """`told` are the writes in the audit log, by resource and revision.
 
-        An observation that is the same byte for byte is not decoded again. `attempted` are resource
-        and name of objects that a write without an answer was about.
+        An observation that is the same byte for byte is not decoded again.
         """
         self._told = told or {}
-        self._attempted = attempted
         self.streams = {name: Stream() for name in sorted(_RESOURCES)}
 
     def see_any(self, seen: observations.SeenAny) -> None:
-        """Note a version of an object.
-
-        Raises ObjectError if it is none of the API.
-        """
         stream = self.streams.get(seen.resource)
         if stream is None:
             return
@@ -91,10 +78,6 @@ class WatchedWrites(folders.Folder):
             stream.seen.setdefault(seen.version, noted)
 
     def see_final(self, seen: observations.SeenAny) -> None:
-        """Note an object of the final list.
-
-        Raises ObjectError if it is none of the API.
-        """
         if seen.resource in self.streams:
             noted = self._noted(seen)
             self.streams[seen.resource].final[noted.state.uid] = noted
@@ -104,34 +87,19 @@ class WatchedWrites(folders.Folder):
             self.streams[gap.resource].gap_rv = gap.after_resource_version
 
     def see_list(self, listed: records.Listed) -> None:
-        """Note the revision of a list."""
-        if listed.resource in self.streams:
-            self._list(listed)
-
-    def _list(self, listed: records.Listed) -> None:
-        stream = self.streams[listed.resource]
-        match listed.purpose:
-            case "first":
-                stream.first_rv = listed.resource_version
-            case "final":
-                stream.final_rv = listed.resource_version
-            case "relist" if stream.gap_rv is not None:
-                stream.gaps.append((stream.gap_rv, listed.resource_version))
-                stream.gap_rv = None
+        stream, version = self.streams.get(listed.resource), listed.resource_version
+        if stream is None:
+            return
+        if listed.purpose == "first":
+            stream.first_rv = version
+        elif listed.purpose == "final":
+            stream.final_rv = version
+        elif stream.gap_rv is not None:
+            stream.gaps.append((stream.gap_rv, version))
+            stream.gap_rv = None
 
     def _noted(self, seen: observations.SeenAny) -> Seen:
         told = self._told.get(seen.resource, {}).get(seen.version)
-        if told is not None and told.content == object_states.digest(seen.content):
-            state = told.state
-        else:
-            state = _read(seen)
-        is_kept = told is None or (seen.resource, state.name) in self._attempted
-        content = seen.content if self._attempted and is_kept else b""
-        return Seen(seen.type, seen.version, state, seen.ts_ns, content)
-
-
-def _read(seen: observations.SeenAny) -> object_states.State:
-    try:
-        return object_states.read(seen.content)
-    except object_states.ObjectError as error:
-        raise observations.ObjectError(str(error)) from error
+        is_same = told is not None and told.content == object_states.digest(seen.content)
+        state = told.state if told and is_same else object_states.read(seen.content)
+        return Seen(seen.type, seen.version, state, seen.ts_ns)

@@ -124,7 +124,7 @@ class Authors:
             )
             for before, after in itertools.pairwise(ordered):
                 author = self.of(after.version)
-                if author is not None and before.uid == after.uid and _says_more(before, after):
+                if author is not None and before.uid == after.uid and after.says_more(before):
                     yield (resource, after), author
 
     def _unless_known(self, author: audit_history.Author | None) -> audit_history.Author | None:
@@ -133,11 +133,6 @@ class Authors:
 
 def _program(author: audit_history.Author) -> str:
     return author.agent.partition("/")[0]
-
-
-def _says_more(before: object_states.State, after: object_states.State) -> bool:
-    is_moved = (before.held, before.node) != (after.held, after.node)
-    return is_moved or bool(after.changed(before, but=(object_states.MARKS,)))
 
 
 def told(author: audit_history.Author) -> str:

@@ -18,7 +18,7 @@ from harness import errors
 from harness.checks import judging, verdicts
 from harness.history import directories, histories, journal_reader, records
 from harness.report import publishing
-from tests.histories import building, damages, language
+from tests.histories import building, damages, language, specimens
 
 INVALID = "a+D1 p* b+D1 a-D1 b^q q* c+D2"
 
@@ -180,6 +180,27 @@ def test_a_file_without_an_end_is_not_hashed(tmp_path: pathlib.Path) -> None:
     told = judgement.evidence["observations.jsonl"]
     assert told.startswith("not hashed: observations.jsonl, line ")
     assert "expected a line of at most" in told
+
+
+@pytest.mark.parametrize("clock", [lambda ns: -ns, lambda ns: 10**13 - ns, lambda ns: 0])
+@pytest.mark.parametrize("chosen", specimens.recorded(), ids=lambda item: item.name)
+def test_a_recorded_run_has_its_verdict_whatever_the_clock_says(
+    tmp_path: pathlib.Path, chosen: specimens.Specimen, clock: Callable[[int], int]
+) -> None:
+    def other(found: re.Match[bytes]) -> bytes:
+        return found[1] + str(clock(int(found[2]))).encode()
+
+    directory = specimens.write(chosen, tmp_path / "run", {})
+    assert judging.judge(directory).verdict is chosen.verdict
+    changed = {
+        name: re.sub(rb'("(?:\w+_)?ns":)(-?\d+)', other, content)
+        for name, content in chosen.files.items()
+        if name.endswith(".jsonl")
+    }
+    examination = judging.examine(specimens.write(chosen, tmp_path / "run", changed))
+    publishing.publish(examination)
+    if chosen.verdict is verdicts.Verdict.INVALID:
+        assert examination.judgement.verdict is verdicts.Verdict.INVALID
 
 
 @pytest.mark.parametrize("back_ns", [10**9, 10**18])

@@ -5,15 +5,13 @@ In some of the doctored histories a device was held twice; what showed it was ta
 
 import json
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.evidence import wholeness
-from harness.checks.observed import folders
 from harness.history import directories, records
 from tests.histories import building, damages, dense_histories, language
 
@@ -138,8 +136,7 @@ def test_a_contradiction_is_noticed(
     tmp_path: pathlib.Path, text: str, change: Change, expected: set[str]
 ) -> None:
     judgement = _judge(tmp_path, text, change)
-    assert judgement.verdict is verdicts.Verdict.UNKNOWN or text == DOUBLED
-    assert judgement.verdict is not verdicts.Verdict.VALID
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert _missing(judgement) >= expected
 
 
@@ -188,15 +185,6 @@ def test_a_lost_release_is_no_violation(tmp_path: pathlib.Path) -> None:
     (result,) = [item for item in judgement.checks if item.check == "device_exclusivity"]
     assert "1 violation would follow, but the observations are in doubt" in result.reason
     assert result.violations == []
-
-
-def test_a_violation_elsewhere_stands(tmp_path: pathlib.Path) -> None:
-    text = "c+D2 d+D2 c-D2 a+D1 a-D1 b+D1"
-    judgement = _judge(tmp_path, text, _without(lambda item: item.resource_version == 5))
-    assert judgement.verdict is verdicts.Verdict.INVALID
-    (result,) = [item for item in judgement.checks if item.check == "device_exclusivity"]
-    assert result.violation_count == 1
-    assert result.reason.endswith("what is in doubt was left out")
 
 
 def test_a_run_whose_record_was_cut_short_did_not_end(tmp_path: pathlib.Path) -> None:
@@ -260,45 +248,6 @@ def test_a_strange_version_is_no_write(tmp_path: pathlib.Path, version: str) -> 
     directory = building.build(tmp_path / "run", "a+D1 a^x b+D2")
     _acknowledged(directory, version, ["gpu.example/pool/D1"])
     assert judging.judge(directory).verdict is verdicts.Verdict.VALID
-
-
-def _manages_an_allocation(value: Any) -> None:
-    fields = {"f:status": {"f:allocation": {}}}
-    value["metadata"]["managedFields"] = [
-        {"manager": "kube-scheduler", "subresource": "status", "fieldsV1": fields}
-    ]
-
-
-@pytest.mark.parametrize("is_lost", [False, True])
-def test_an_allocation_that_has_a_manager_is_there(tmp_path: pathlib.Path, is_lost: bool) -> None:
-    def change(value: Any) -> None:
-        _manages_an_allocation(value)
-        if is_lost:
-            _without_allocation(value)
-
-    judgement = _judge(tmp_path, "a+D1 a^x . b+D2 a^y", _object(2, change))
-    assert _missing(judgement) == ({"lives"} if is_lost else set())
-    told = "has no allocation, but kube-scheduler manages the fields of one" in judgement.reason
-    assert told is is_lost
-
-
-def test_a_claim_without_the_allocation_that_has_a_manager_is_in_doubt_for_its_whole_life() -> None:
-    body = language.observe("a+D1 a^x")
-    value = msgspec.json.decode(next(_claims(body)).object)
-    _manages_an_allocation(value)
-    _without_allocation(value)
-    text = json.dumps(value)
-    for written in (text, text.replace("f:allocation", "f:alloc\\u0061tion")):
-        assert msgspec.json.decode(written) == value
-        whole = wholeness.Wholeness()
-        raw = msgspec.Raw(written.encode())
-        folders.fold([msgspec.structs.replace(next(_claims(body)), object=raw)], whole)
-        assert whole.found.count("lives") == 1
-        assert {doubt.from_rv for doubt in whole.found.doubts if doubt.uid} == {0}
-
-
-def _claims(body: list[records.Body]) -> Iterator[records.Observation]:
-    return (item for item in body if isinstance(item, records.Observation))
 
 
 def test_an_acknowledged_version_that_was_not_observed_is_named(tmp_path: pathlib.Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.progress import garbage_collection, resource_leaks
+from harness.checks.progress import resource_leaks
 from tests.histories import worlds
 from tests.histories.words import world_words
 from tests.histories.worlds import World
@@ -19,9 +19,10 @@ RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
 
 def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True) -> verdicts.Answer:
     phases = worlds.phases(seconds=seconds)
-    given = worlds.judged(world, plan=worlds.plan(), phases=phases)
-    found = garbage_collection.GarbageCollection(works=collects_garbage)
-    return resource_leaks.check(given.replaced({garbage_collection.GarbageCollection: found}))
+    given = worlds.judged(
+        world, plan=worlds.plan(), phases=phases, collects_garbage=collects_garbage
+    )
+    return resource_leaks.check(given)
 
 
 def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:

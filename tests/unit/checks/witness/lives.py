@@ -58,7 +58,7 @@ def claim_differences(life: Life, log: list[dict[str, Any]]) -> list[str]:
 def compare(seen: list[records.Body], told: list[dict[str, Any]]) -> comparing.Comparison:
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    watched = watched_writes.WatchedWrites(attempted=audited.attempted())
+    watched = watched_writes.WatchedWrites()
     folded = hold_history.fold(seen, watched)
     holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     found = comparing.compare(audited, watched, holds)

@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.checks.certificate import certificate_items
-from harness.checks.witness import audit_comparison, comparing
+from harness.checks.witness import audit_comparison, comparing, object_states
 from harness.history import directories, plans
 from tests.histories import audit_logs, building
 
@@ -121,29 +121,31 @@ def test_a_run_that_observed_nothing_has_nothing_to_compare(tmp_path: pathlib.Pa
     assert (found.ok, "nothing to compare" in found.reason) == (False, True)
 
 
-def difference(version: int) -> comparing.Difference:
-    return comparing.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
-
-
-@pytest.mark.parametrize(
-    ("count", "told"),
-    [
-        (1, "1 difference: claim n/7 at revision 7: the watch a, the audit log b"),
-        (2, "2 differences: claim n/7 at revision 7: the watch a, the audit log b; claim n/8"),
-    ],
-)
-def test_differences_are_counted(count: int, told: str) -> None:
-    ok, reason = audit_comparison.answer(heard([difference(7 + number) for number in range(count)]))
+def heard(*versions: int) -> str:
+    """The answer of two witnesses that differ at these revisions; the log begins at revision 5."""
+    log = audit_comparison.AuditLog([pathlib.Path("audit.log")], namespace="n")
+    log.reader.events = 9
+    log.folded.adopt("pods", object_states.of({"metadata": META}), is_deletion=False)
+    compared = comparing.Comparison(writes=9, confirmed=1)
+    compared.note(
+        comparing.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
+        for version in versions
+    )
+    ok, reason = audit_comparison.answer(audit_comparison.AuditComparison(log, compared))
     assert not ok
-    assert reason.startswith(told)
-    assert "more" not in reason
-    assert "begins" not in reason
+    return reason.split("; the log has")[0]
 
 
-def test_the_first_differences_are_told() -> None:
-    _, reason = audit_comparison.answer(heard([difference(7 + number) for number in range(9)]))
-    assert reason.count("the watch a") == audit_comparison.SHOWN_MAX
-    assert reason.endswith(f"and {9 - audit_comparison.SHOWN_MAX} more")
+META = {"name": "p", "uid": "u", "resourceVersion": "5"}
+
+
+def test_differences_are_counted_and_the_first_ones_are_told() -> None:
+    one = "claim n/7 at revision 7: the watch a, the audit log b"
+    assert heard(7) == f"1 difference: {one}"
+    assert heard(7, 8).startswith(f"2 differences: {one}; claim n/8 at revision 8")
+    many = heard(*range(7, 16))
+    assert many.count("the watch a") == audit_comparison.SHOWN_MAX
+    assert many.endswith(f"and {9 - audit_comparison.SHOWN_MAX} more")
 
 
 @pytest.mark.parametrize(
@@ -152,21 +154,4 @@ def test_the_first_differences_are_told() -> None:
 def test_a_log_is_late_if_a_difference_is_before_its_first_write(
     versions: list[int], is_late: bool
 ) -> None:
-    _, reason = audit_comparison.answer(heard([difference(version) for version in versions]))
-    assert ("the log begins at revision 5 only" in reason) is is_late
-
-
-def heard(found: list[comparing.Difference]) -> audit_comparison.AuditComparison:
-    """Two witnesses that differ; the log begins at revision 5."""
-    compared = comparing.Comparison(writes=9, confirmed=1)
-    compared.note(found)
-    return audit_comparison.AuditComparison(
-        files=1,
-        events=9,
-        size_bytes=9,
-        damaged=0,
-        notes=[],
-        unclear="",
-        first_rv=5,
-        comparison=compared,
-    )
+    assert ("the log begins at revision 5 only" in heard(*versions)) is is_late

@@ -106,7 +106,7 @@ def test_a_write_in_a_window_that_the_log_has_otherwise_is_a_difference() -> Non
 
 def test_a_server_that_says_what_it_committed_loses_nothing() -> None:
     restored = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete"}
-    restored["annotations"] = {audit_history.RESTORED: "3"}  # type: ignore[assignment]
+    restored["annotations"] = {audit_events.RESTORED: "3"}  # type: ignore[assignment]
     log = told(3)
     assert compare([*log[:2], restored, *log[2:]], KILL_S).difference_count
 

@@ -10,15 +10,6 @@ from tests.histories import audit_logs, language
 from tests.unit.checks.witness import lives
 
 
-def test_a_state_that_no_binding_leaves_behind_disputes_the_observation() -> None:
-    seen = lives.watch(lives.PODS, lives.changed(lives.BOUND_LIFE, 1, "spec", {"priority": 1}))
-    [disputed] = lives.compare(seen, [*lives.BOUND_LOG, lives.binding("n1")]).disputed
-    assert (disputed.version, disputed.uid) == (2, "uid-x")
-    assert not lives.compare(seen, lives.BOUND_LOG).disputed, (
-        "a write that is missing tells no other state"
-    )
-
-
 def test_a_binding_is_no_deletion() -> None:
     life: lives.Life = [*lives.BOUND_LIFE, ("DELETED", lives.state(4, node="n1", phase="Running"))]
     (text,) = lives.pod_differences(life, [*lives.BOUND_LOG, lives.binding("n1")])
@@ -88,16 +79,6 @@ def test_an_end_that_the_log_has_with_its_revision_is_named_once() -> None:
     assert text == (
         "pod tests/x at revision 4: the watch saw nothing, the audit log has its deletion"
     )
-
-
-def test_an_object_is_as_the_update_that_ended_it_sent_it() -> None:
-    labels = {"labels": {"a": "b"}}
-    life = lives.changed(lives.CLAIM_LIFE, 2, "metadata", labels)
-    log = [
-        *lives.CLAIM_LOG[:2],
-        lives.told(lives.CLAIMS, "update", lives.state(2, meta=lives.GRACE | labels)),
-    ]
-    assert not lives.claim_differences(life, log)
 
 
 def test_an_object_of_which_only_the_end_was_seen() -> None:
