@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from harness.checks import protocol, verdicts
-from harness.checks.faults import fault_effects, fault_records, fault_wording
+from harness.checks.faults import fault_effects, fault_records
 from harness.checks.holds import hold_columns, hold_history
 from harness.history import records
 
 NONE = "no fault hit its objects"
+UNEXPLAINED = "no fault explains it"
 EFFECTS_MAX = 5
 """Faults named for one violation; the last ones to hit its objects."""
 _Key = tuple[str, str, str]
@@ -102,15 +103,12 @@ class Attributor:
         is_unseen = any(fault_effects.is_unseen(effect, second) for effect in effects)
         freed_by = None if is_unseen else self._freed_by(violation)
         if freed_by is not None and freed_by.until_rv is not None:
-            return [], fault_wording.follows(freed_by.name, freed_by.until_rv, first.name)
-        sentence = fault_wording.sentence(
-            [effect.text for effect in effects],
-            first.name,
-            second.name,
-            versions=second.held_from_rv - first.held_from_rv,
-            is_unseen=is_unseen,
-        )
-        return effects, sentence
+            return [], (
+                f"it follows from an earlier one: {freed_by.name} had the device too, and its "
+                f"release at resourceVersion {freed_by.until_rv} made it look free while "
+                f"{first.name} still held it"
+            )
+        return effects, _sentence(effects, first, second, is_unseen=is_unseen)
 
     def _freed_by(self, violation: verdicts.DoubleAllocation) -> hold_history.Hold | None:
         """Return the hold of a third claim that ended while the first claim held the device.
@@ -127,3 +125,29 @@ class Attributor:
             and first.held_from_rv < hold.until_rv < second.held_from_rv
         ]
         return max(released, key=lambda hold: hold.until_rv or 0, default=None)
+
+
+def _sentence(
+    effects: Sequence[verdicts.FaultEffect],
+    first: verdicts.Holder,
+    second: verdicts.Holder,
+    *,
+    is_unseen: bool,
+) -> str:
+    """Join the effects behind a double allocation.
+
+    `is_unseen`: the event of the first one had not reached the scheduler when the second one was
+    committed.
+    """
+    if not effects:
+        return UNEXPLAINED
+    *others, last = (effect.text for effect in effects)
+    joined = f"{', '.join(others)}, and {last}" if others else last
+    versions = second.held_from_rv - first.held_from_rv
+    distance = "1 version" if versions == 1 else f"{versions:,} versions"
+    if is_unseen:
+        return (
+            f"{joined}: when {second.name} was allocated, {distance} after {first.name}, "
+            "the scheduler could not know of it"
+        )
+    return f"{joined}; {second.name} was allocated {distance} after {first.name}"

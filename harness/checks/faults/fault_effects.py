@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 from harness.checks import verdicts
-from harness.checks.faults import fault_records, fault_wording
+from harness.checks.faults import fault_records
 from harness.checks.holds import hold_columns, hold_history
 from harness.history import records
 from harness.scenario import fault_kinds
@@ -123,7 +123,7 @@ class FaultEffects:
             if item.uid in ("", holder.uid) and _is_decisive(item) and explains(item):
                 found[item.fault, item.kind].append(item)
         for items in found.values():
-            text = fault_wording.of_object(items[-1], holder.name, len(items))
+            text = _clause(items[-1], len(items), name=holder.name)
             yield fault_records.effect(items[-1], _claim(holder), text)
 
     def _free_since_ns(self, holder: verdicts.Holder) -> int:
@@ -148,9 +148,7 @@ class FaultEffects:
                     item, late.get(item.client, item), key=lambda one: one.resource_version
                 )
         for item in late.values():
-            is_behind = item.resource_version != first.held_from_rv
-            text = fault_wording.of_event(item, first.name, is_behind=is_behind)
-            yield fault_records.effect(item, _claim(first), text)
+            yield fault_records.effect(item, _claim(first), _of_event(item, first))
 
     @staticmethod
     def _delays(
@@ -179,7 +177,7 @@ class FaultEffects:
             if _is_read_by_scheduler(item) and is_near and _precedes(item, first, second):
                 ended[item.client, item.fault] = item
         for item in ended.values():
-            yield fault_records.effect(item, item.client, fault_wording.of_watch(item, first.name))
+            yield fault_records.effect(item, item.client, _clause(item, name=first.name))
 
     def _reads(
         self, first: verdicts.Holder, second: verdicts.Holder
@@ -193,7 +191,7 @@ class FaultEffects:
             if _is_read_by_scheduler(item) and is_between and shows_claim and is_older:
                 stale[item.client, item.fault] = item
         for item in stale.values():
-            yield fault_records.effect(item, item.client, fault_wording.of_read(item, first.name))
+            yield fault_records.effect(item, item.client, _of_read(item, first.name))
 
     # ---------------------------------------------------------------------- processes
 
@@ -206,7 +204,7 @@ class FaultEffects:
             if is_known and item.begun_ns < until_ns and _end_ns(item) >= since_ns:
                 found[item.process, item.fault].append(item)
         for (process, _), items in found.items():
-            text = fault_wording.of_process(items[-1], len(items))
+            text = _clause(items[-1], len(items))
             yield fault_records.effect(items[-1], process, text)
 
 
@@ -249,3 +247,46 @@ def _end_ns(item: records.FaultApplied) -> float:
 
 def _claim(holder: verdicts.Holder) -> str:
     return f"ResourceClaim {holder.namespace}/{holder.name}"
+
+
+# ------------------------------------------------------------------------------ clauses
+
+
+def _clause(item: records.FaultApplied, count: int = 1, *, name: str = "") -> str:
+    """Return the clause of a kind of fault, about the claim `name`.
+
+    `item` is the last of `count` applications.
+    """
+    text = fault_kinds.of(item.kind).clause.format(
+        name=name, process=_named(item.process), client=_named(item.client), lasted=_lasted(item)
+    )
+    return f"{text}{f' {count:,} times' * (count > 1)} ({item.fault})"
+
+
+def _of_event(item: records.FaultApplied, first: verdicts.Holder) -> str:
+    """Return the clause for the late event of an allocation, or of one it could not overtake."""
+    event, client = f"the event of the allocation of {first.name}", _named(item.client)
+    if item.ended_ns is None:
+        return f"{event} did not reach {client} ({item.fault})"
+    if item.resource_version != first.held_from_rv:
+        told = f"waited behind one that reached {client} {_lasted(item)} late"
+        return f"{event} {told} ({item.fault})"
+    return f"{event} reached {client} {_lasted(item)} late ({item.fault})"
+
+
+def _of_read(item: records.FaultApplied, name: str) -> str:
+    version = f" (resourceVersion {item.resource_version})" if item.resource_version else ""
+    state = f"a state{version} from before the allocation of {name}"
+    return f"{_named(item.client)} read {state} ({item.fault})"
+
+
+def _named(process: str) -> str:
+    return f"the {process}" if process == _SCHEDULER else process
+
+
+def _lasted(item: records.FaultApplied) -> str:
+    """Return the duration of an effect, or that it did not end."""
+    if item.ended_ns is None:
+        return "the rest of the run"
+    ms = (item.ended_ns - item.begun_ns) / 1e6
+    return f"{ms / 1e3:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"

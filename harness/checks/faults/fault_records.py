@@ -35,7 +35,6 @@ class FaultRecords:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "FaultRecords":
-        """Read faults.jsonl of the run."""
         return read(evidence.history)
 
     @property
