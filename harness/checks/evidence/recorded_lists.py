@@ -105,7 +105,8 @@ class RecordedLists:
         self.require_whole()
         if self._list is None:
             if not self._last_rv:  # once; the events themselves are not in doubt
-                self._complain(f"{contradictions.titled(seen)} came before the first list")
+                text = f"{contradictions.titled(seen)} came before the first list"
+                self._complain(text, doubts_holds=False)
         elif self._list.purpose == "final":
             self._complain(f"{contradictions.titled(seen)} came after the final list")
         elif self._gap_rv is not None:
@@ -132,6 +133,6 @@ class RecordedLists:
             )
             self._left = 0
 
-    def _complain(self, text: str) -> None:
-        is_of_holds = self._resource in contradictions.OF_HOLDS
+    def _complain(self, text: str, *, doubts_holds: bool = True) -> None:
+        is_of_holds = self._resource in contradictions.OF_HOLDS and doubts_holds
         self._found.add(FIT, f"{self._resource}: {text}", doubts_holds=is_of_holds)
