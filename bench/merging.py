@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 
 from bench import cpu_time
-from harness.campaign.sharding import merged_campaigns, sharded_plans
+from harness.campaign.sharding import merging, sharded_plans
 from tests.support import shards
 
 SHARDS, RUNS, CONTROLS = 20, 1000, 100
@@ -34,7 +34,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
 
 
 def _merge(given: list[str], target: pathlib.Path) -> None:
-    merged = merged_campaigns.write(merged_campaigns.read(given), target)
+    merged = merging.write(merging.read(given), target)
     if merged.campaign.exit_code or len(merged.results) != RUNS:
         raise AssertionError("expected every run to be merged")
 

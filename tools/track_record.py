@@ -18,9 +18,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from harness.campaign import campaign_documents, results
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_documents
 from harness.explore.search import random_worlds, search_campaign
+from harness.history import results
+from harness.history.purposes import Purpose
 from harness.run.defects import defect_records, known_defects, track_record
 
 ROOT = pathlib.Path(__file__).parents[1]

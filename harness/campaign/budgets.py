@@ -1,4 +1,4 @@
-"""The time budget of a campaign: the runs that it plans, when it ends, and what it leaves undone.
+"""When a campaign ends: its time budget, the first failure (`--exit-first`), and what is left.
 
 The first round makes every kind of run that the campaign has: the tested subject first, and short
 runs before long ones. Each further round makes them again, without the controls, and the hazards
@@ -10,8 +10,12 @@ which may take as long again; they end with the others if a violation was found,
 far show that twice the time is too little. A run that is under way at its end is cut: it is judged
 as it is, and counts only if it found what it looks for. A campaign some of whose kinds never had a
 whole run is UNKNOWN, unless it is INVALID.
+
+With `exit_first`, the first run that is not as expected ends the campaign: the other runs under way
+are cut, as at the end of a time budget, and no further one begins.
 """
 
+import enum
 import functools
 import math
 import pathlib
@@ -19,12 +23,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness import clocks, errors, seeds
-from harness.campaign import campaign_plan, failed_runs, results
-from harness.campaign.endings import Ending
-from harness.campaign.purposes import Purpose
+from harness import clocks, errors, seeds, writing
+from harness.campaign import campaign_plan
 from harness.checks import verdicts
+from harness.history import results
+from harness.history.purposes import Purpose
 
+MARK = "ended-early"
+"""Name of the empty file in a campaign's folder that tells its workers to end."""
 SHORTEST_RUN_S = 2.0
 """No run takes less: starting its processes alone does."""
 RUNS_MAX = 10_000
@@ -39,6 +45,17 @@ LONGER = 0.8
 """How much longer than the budget runs may go on that decide; stopping them takes time, too."""
 MORE = 1.25
 """How much longer than forecast a budget has to be that is sure to do."""
+
+
+class Ending(enum.StrEnum):
+    """Why planned runs were not made, as a clause."""
+
+    NONE = ""
+    """All were made, or were not needed, or the time budget ended."""
+    INTERRUPTED = "it was interrupted"
+    FIRST = "it ended at the first run that was not as expected (--exit-first)"
+
+
 _WHY_CUT = {
     Ending.NONE: "cut by its campaign's budget",
     Ending.INTERRUPTED: "interrupted",
@@ -99,8 +116,20 @@ class Budget:
         self._plan, self._folder = plan, folder
         self._deciding = {run.number for run in plan.kinds.values() if decides(run)}
 
+    @property
+    def ending(self) -> Ending:
+        """Why the campaign ends before its time: a run ended it, or nothing."""
+        has_ended = self._plan.exit_first and (self._folder / MARK).exists()
+        return Ending.FIRST if has_ended else Ending.NONE
+
+    def end(self) -> None:
+        """Tell the workers to end; raise StorageError or UnwritableError."""
+        writing.replace(self._folder / MARK, b"")
+
     def left_s(self, run: campaign_plan.PlannedRun | None = None) -> float:
-        """Return the seconds that are left for a run, negative after its end; None: for any."""
+        """Return the seconds that are left for a run, not positive after its end; None: for any."""
+        if run is not None and self.ending:
+            return 0.0
         if self._plan.deadline_ns is None:
             return math.inf
         left_s = (self._plan.deadline_ns - clocks.monotonic_ns()) / 1e9
@@ -113,7 +142,7 @@ class Budget:
     @functools.cached_property
     def _is_longer(self) -> bool:
         """True if the runs that decide go on when the budget ends."""
-        return are_likely_to_end(self._plan, failed_runs.read(self._folder).made)
+        return are_likely_to_end(self._plan, results.read(self._folder))
 
     def has_time_for(self, run: campaign_plan.PlannedRun) -> bool:
         """Return whether a run may begin."""
@@ -169,17 +198,22 @@ def unexamined(
     """Return one run of each kind that had no run, of a campaign that can end before them."""
     if not (plan.minutes or ending):
         return []
-    made = {(row.purpose, row.scenario, row.subject, row.hypothesis) for row in table}
+    made = {row.kind for row in table}
     return [run for kind, run in plan.kinds.items() if kind not in made]
+
+
+def not_made(plan: campaign_plan.CampaignPlan, found: Iterable[results.RunResult]) -> int:
+    """Return the number of planned runs that have no result, or only one of a cut."""
+    return len(plan.runs) - len({result.number for result in found if not result.cut})
 
 
 def summary(
     left: Sequence[object],
     plan: campaign_plan.CampaignPlan,
+    found: Iterable[results.RunResult],
     minutes: int,
     *,
     ending: Ending,
-    not_made: int,
 ) -> Iterator[str]:
     """Yield the sentence that says what a campaign did not come to, if there is anything.
 
@@ -188,7 +222,7 @@ def summary(
     why = ending or f"the budget of {plan.minutes:g} minutes ended"
     if ending is Ending.FIRST:
         count = verdicts.counted(len(plan.runs), "planned run")
-        yield f"{why}, so that {not_made} of {count} were not made"
+        yield f"{why}, so that {not_made(plan, found)} of {count} were not made"
     elif left:
         will_do = f" (--minutes {minutes} will do)" * bool(minutes)
         kinds = verdicts.counted(len(plan.kinds), "kind")
@@ -196,15 +230,12 @@ def summary(
 
 
 def notes(
-    left: Sequence[campaign_plan.PlannedRun], cut_results: Iterable[results.RunResult]
-) -> list[str]:
-    """Return the sentences that name what was not examined, and the runs that were cut."""
-    ended = [f"{run.scenario} with {run.subject}" for run in cut_results]
+    left: Sequence[campaign_plan.PlannedRun], found: Iterable[results.RunResult]
+) -> Iterator[str]:
+    """Yield the sentences that name what was not examined, and the runs that were cut."""
+    ended = [f"{run.scenario} with {run.subject}" for run in found if run.cut]
     kinds = [f"{run.title} with {run.subject}" for run in left]
-    texts = (("no run was made of", kinds), ("cut, and not counted", ended))
-    return [f"{head}: {_named(names)}" for head, names in texts if names]
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED_MAX
-    return ", ".join(names[:_NAMED_MAX]) + f", {more} more" * (more > 0)
+    for head, names in (("no run was made of", kinds), ("cut, and not counted", ended)):
+        if names:
+            more = len(names) - _NAMED_MAX
+            yield f"{head}: {', '.join(names[:_NAMED_MAX])}" + f", {more} more" * (more > 0)

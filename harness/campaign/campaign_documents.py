@@ -7,46 +7,19 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.campaign import (
-    budgets,
-    campaign_plan,
-    campaign_thresholds,
-    endings,
-    results,
-    sentences,
-)
-from harness.campaign.endings import Ending
+from harness import errors
+from harness.campaign import budgets, campaign_plan, campaign_thresholds, sentences
+from harness.campaign.budgets import Ending
 from harness.campaign.programs import tested_programs
-from harness.campaign.purposes import Purpose
 from harness.checks import threshold_results, verdicts
+from harness.history import results
+from harness.history.purposes import Purpose
 
 SCHEMA_VERSION = 2
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """All runs of one scenario with one subject."""
-
-    scenario: str
-    subject: str
-    purpose: Purpose
-    hypothesis: str
-    """Name of the hazard, such as `H1`; empty if the scenario has none."""
-    is_as_expected: bool
-    verdict: verdicts.Verdict
-    """The worst one."""
-    caught: int
-    claims: int
-    double_allocations: int
-    stuck: int
-    seconds: float
-    invalid: int
-    """Runs with a violation; those that only did not meet thresholds are not counted."""
-    conclusive: int
-    """Runs that are VALID or INVALID."""
-    low: float
-    high: float
-    """Exact 95 % interval of the rate of INVALID among them; 0 to 1 if there are none."""
-    runs: list[results.RunResult]
+HARNESS_ERROR = 1
+"""Exit code for an internal error."""
+USAGE_ERROR = errors.UsageError.exit_code
+ERRORS = (HARNESS_ERROR, USAGE_ERROR)
 
 
 class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +61,7 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of the thresholds per campaign."""
     problems: list[str] = []
     """All that a merge of shards could not count; one makes a VALID campaign UNKNOWN."""
-    rows: list[Row]
+    rows: list[results.Row]
 
     @property
     def sentences(self) -> list[str]:
@@ -105,50 +78,43 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(
-    table: Sequence[results.Row],
+    found: Sequence[results.RunResult],
     plan: campaign_plan.CampaignPlan,
     folder: pathlib.Path,
     problems: Sequence[str] = (),
     *,
-    cut: Sequence[results.RunResult] = (),
     ending: Ending = Ending.NONE,
 ) -> CampaignDocument:
     """Return the document of a campaign; `problems` are those of a merge.
 
-    `cut`: the runs that count nowhere. `ending`: why it did not make all runs.
+    `ending`: why it did not make all runs.
     """
-    found = [run for row in table for run in row.runs]
+    table = results.rows(found)
     left = budgets.unexamined(plan, table, ending)
     can_end = plan.minutes or ending is Ending.FIRST
-    code = results.exit_code(table, 0 if can_end else len(plan.runs))
+    code = exit_code(table, 0 if can_end else len(plan.runs))
     bounds = campaign_thresholds.judged(plan, table)
     of_bounds = threshold_results.worst(bounds)
-    is_broken = code in results.ERRORS and of_bounds is not verdicts.Verdict.INVALID
-    verdict = verdicts.worst([results.verdict(table), of_bounds])
+    is_broken = code in ERRORS and of_bounds is not verdicts.Verdict.INVALID
     is_short = any(map(budgets.decides, left))
-    if problems or is_short or ending is Ending.FIRST:
-        verdict = verdicts.worst([verdict, verdicts.Verdict.UNKNOWN])
-    code = code if is_broken else verdict.exit_code
+    is_part = bool(problems) or is_short or ending is Ending.FIRST
+    at_best = verdicts.Verdict.UNKNOWN if is_part else verdicts.Verdict.VALID
+    overall = verdicts.worst([verdict(table), of_bounds, at_best])
     minutes = budgets.minutes_that_do(plan, found) if is_short and not ending else 0
     failed = is_short or any(not row.is_as_expected for row in table)
-    is_open = verdict is verdicts.Verdict.UNKNOWN and failed
+    is_open = overall is verdicts.Verdict.UNKNOWN and failed
+    program = plan.program.title if plan.program else ""
     return CampaignDocument(
         seed=plan.seed,
-        verdict="ERROR" if is_broken else str(verdict),
-        exit_code=code,
+        verdict="ERROR" if is_broken else str(overall),
+        exit_code=code if is_broken else overall.exit_code,
         summary="; ".join(
             [
-                sentences.of_table(
-                    table,
-                    plan.program.title if plan.program else "",
-                    ends_at_first=plan.exit_first,
-                ),
+                sentences.of_table(table, program, ends_at_first=plan.exit_first),
                 *_bounds(table, bounds),
-                *_counted(problems),
+                *([f"{verdicts.counted(len(problems), 'problem')} of the shards"] * bool(problems)),
                 *(plan.program.counted if plan.program else ()),
-                *budgets.summary(
-                    left, plan, minutes, ending=ending, not_made=endings.not_made(plan, found)
-                ),
+                *budgets.summary(left, plan, found, minutes, ending=ending),
             ]
         ),
         program=plan.program,
@@ -160,12 +126,50 @@ def document(
         jobs=plan.jobs,
         planned=len(plan.runs),
         minutes=plan.minutes,
-        notes=[*plan.selection, *budgets.notes(left, cut)],
+        notes=[*plan.selection, *budgets.notes(left, found)],
         next=_next(plan, minutes) if is_open and not is_broken else "",
         thresholds=bounds,
         problems=list(problems),
-        rows=[_row(row) for row in table],
+        rows=table,
     )
+
+
+def verdict(table: Sequence[results.Row]) -> verdicts.Verdict:
+    """Return the verdict on the subject, with and without remedies.
+
+    INVALID also if a run with a known hazard failed in another way. UNKNOWN if a control was not
+    caught or a hazard not shown: it is not known then whether other defects would have been found;
+    if no run of the subject has examined exclusivity; and without any run.
+    """
+    of_subject = [
+        row.verdict
+        for row in table
+        if row.has_regression or not (row.purpose.must_fail or row.purpose.is_of_hazard)
+    ]
+    missed = [row for row in table if row.purpose.must_fail and not row.is_as_expected]
+    tested = [run for row in results.of_purpose(table, Purpose.SUBJECT) for run in row.runs]
+    is_blind = bool(tested) and not any(run.is_about_exclusivity for run in tested)
+    if missed or is_blind:
+        return verdicts.worst([*of_subject, verdicts.Verdict.UNKNOWN])
+    if table and not of_subject:
+        return verdicts.Verdict.VALID  # only controls and hazards, and all were found
+    return verdicts.worst(of_subject)
+
+
+def exit_code(table: Sequence[results.Row], planned: int) -> int:
+    """Return the campaign's exit code: INVALID, else harness error, else UNKNOWN, else VALID.
+
+    A run that has not even a first attempt (fewer than `planned`) is a harness error. If all errors
+    are of usage, so is the campaign's.
+    """
+    overall = verdict(table)
+    runs = [run for row in table for run in row.runs]
+    is_whole = sum(run.attempt == 0 for run in runs) >= planned
+    failed = [run for run in runs if run.error]
+    if overall is verdicts.Verdict.INVALID or (is_whole and not failed):
+        return overall.exit_code
+    is_usage = is_whole and all(run.is_usage_error for run in failed)
+    return USAGE_ERROR if is_usage else HARNESS_ERROR
 
 
 def _next(plan: campaign_plan.CampaignPlan, minutes: int) -> str:
@@ -196,30 +200,3 @@ _NOT_MET = {
     verdicts.Verdict.INVALID: "thresholds of the campaign not met",
     verdicts.Verdict.UNKNOWN: "thresholds of the campaign without an answer",
 }
-
-
-def _counted(problems: Sequence[str]) -> list[str]:
-    return [verdicts.counted(len(problems), "problem") + " of the shards"] if problems else []
-
-
-def _row(row: results.Row) -> Row:
-    found = results.rate(row.runs)
-    low, high = found.interval
-    return Row(
-        scenario=row.scenario,
-        subject=row.subject,
-        purpose=row.purpose,
-        hypothesis=row.hypothesis,
-        is_as_expected=row.is_as_expected,
-        verdict=row.verdict,
-        caught=row.caught,
-        claims=row.claims,
-        double_allocations=row.double_allocations,
-        stuck=row.stuck,
-        seconds=row.seconds,
-        invalid=found.failed,
-        conclusive=found.runs,
-        low=low,
-        high=high,
-        runs=list(row.runs),
-    )

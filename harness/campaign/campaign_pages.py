@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import msgspec
 
 from harness import rates, writing
-from harness.campaign import campaign_documents, campaign_plan, junit_files, results, summaries
-from harness.campaign.endings import Ending
+from harness.campaign import campaign_documents, campaign_plan, junit_files
+from harness.campaign.budgets import Ending
 from harness.checks import verdicts
-from harness.history import campaign_folders, run_folders, subject_names
-from harness.report import page_templates
+from harness.history import campaign_folders, results, run_folders, subject_names
+from harness.report import escaping, page_templates
 
 ERROR = "ERROR"
 """The word for a run that could not be executed."""
@@ -21,7 +21,7 @@ LINKED_MAX = 12
 """Runs of a row that have links in it; the table of runs has all."""
 
 
-def interval(row: campaign_documents.Row) -> str:
+def interval(row: results.Row) -> str:
     """Return the exact interval of the rate, in percent; empty without conclusive runs."""
     return f"{rates.span(row.low, row.high, '–')} %" if row.conclusive else ""
 
@@ -31,7 +31,7 @@ def word(run: results.RunResult) -> str:
     return str(run.verdict or ERROR)
 
 
-def unexpected(row: campaign_documents.Row) -> str:
+def unexpected(row: results.Row) -> str:
     """Return why a row is not as expected, as text; meaningless if it is."""
     if not row.runs:
         return "it has no runs"
@@ -92,38 +92,53 @@ SUMMARY = "summary.md"
 
 
 def publish(
-    table: Sequence[results.Row],
+    found: Sequence[results.RunResult],
     plan: campaign_plan.CampaignPlan,
     folder: pathlib.Path,
     problems: Sequence[str] = (),
     *,
-    cut: Sequence[results.RunResult] = (),
     ending: Ending = Ending.NONE,
 ) -> campaign_documents.CampaignDocument:
     """Write the files and return the document in results.json; `problems` are those of a merge.
 
-    `cut`, `ending`: see `campaign_documents.document`. Raises StorageError or
-    UnwritableError if they cannot be written.
+    `ending`: see `campaign_documents.document`. Raises StorageError or UnwritableError if they
+    cannot be written.
     """
-    document = campaign_documents.document(table, plan, folder, problems, cut=cut, ending=ending)
+    document = campaign_documents.document(found, plan, folder, problems, ending=ending)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
-    found = [*(run for row in table for run in row.runs), *cut]
     junit_files.write(
         folder, plan, found, thresholds=document.thresholds, problems=document.problems
     )
     is_one = document.verdict in list(verdicts.Verdict)  # and no harness error
-    verdict = verdicts.Verdict(document.verdict) if is_one else results.verdict(table)
-    index = page(document, folder, verdict=verdict)
+    verdict = document.verdict if is_one else campaign_documents.verdict(document.rows)
+    index = page(document, folder, verdict=verdicts.Verdict(verdict))
     writing.replace(folder / campaign_folders.INDEX, index.encode())
-    text = summaries.campaign(
-        table,
-        headline=document.headline,
-        seed=plan.seed,
-        answers=[*document.sentences, *document.problems],
-    )
-    writing.replace(folder / SUMMARY, text.encode())
+    writing.replace(folder / SUMMARY, summary(document).encode())
     return document
+
+
+def summary(document: campaign_documents.CampaignDocument) -> str:
+    """Return the summary for CI systems: verdict, sentences and table in Markdown."""
+    answers = [*document.sentences, *document.problems]
+    lines = [f"## {escaping.in_markdown(document.headline)}", "", f"Seed {document.seed}.", ""]
+    lines += [f"- {escaping.in_markdown(text)}" for text in answers]
+    lines += [""] if answers else []
+    lines += [
+        "| purpose | scenario | subject | runs | found | claims | double allocations | breaks | verdict |",
+        "|---|---|---|---:|---:|---:|---:|---:|---|",
+        *map(_line, document.rows),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _line(row: results.Row) -> str:
+    """Return the line of a row; unexpected verdicts are bold."""
+    counts = (len(row.runs), row.caught, row.claims, row.double_allocations, row.breaks)
+    figures = " | ".join(map(str, counts))
+    purpose = " ".join(filter(None, (row.purpose.value, row.hypothesis)))
+    names = " | ".join(map(escaping.in_markdown, (purpose, row.scenario, row.subject)))
+    return f"| {names} | {figures} | {row.word if row.is_as_expected else f'**{row.word}**'} |"
 
 
 def _facts(document: campaign_documents.CampaignDocument) -> dict[str, str]:

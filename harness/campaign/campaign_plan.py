@@ -1,17 +1,17 @@
 """The runs of a campaign, decided before the first of them: campaign.json."""
 
+import functools
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from harness import clocks, errors, regular_files, seeds, writing
-from harness.campaign import results
 from harness.campaign.programs import fitting, tested_programs
-from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces, providers
-from harness.history import plans, subject_names
+from harness.history import plans, results, subject_names
+from harness.history.purposes import Purpose
 from harness.model import naming
 from harness.run import run_plan, thread_plans
 from harness.run.defects import known_defects, track_record
@@ -60,6 +60,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Threads of its schedulers are held at random if its seed says so."""
     repetition: int
     seed: int
+    shard: int = 0
+    """Number of its shard in a plan for many machines, from 1; 0: it is in none."""
     estimate_s: float = 1.0
     """Seconds that it takes on a machine with nothing else to do, as far as that is known."""
 
@@ -176,6 +178,7 @@ def plan(
     program: tested_programs.TestedProgram | None = None,
     thresholds: Sequence[str] = (),
     leaves_out: bool = False,
+    load: Callable[[str], loading.Loaded] | None = None,
 ) -> CampaignPlan:
     """Return the plan of a campaign.
 
@@ -184,7 +187,7 @@ def plan(
     `remedies` change the Python scheduler in these runs, and `release` makes it like that one.
     `again` are the arguments of `flake-hunt` that repeat the campaign. `program` takes the place of
     `subjects`. `thresholds` are options, in place of the scenarios' own. With `leaves_out`,
-    scenarios that cannot work are left out, if others can.
+    scenarios that cannot work are left out, if others can. `load` loads a scenario.
 
     Raises ScenarioError or UsageError for runs that cannot work.
     """
@@ -194,8 +197,10 @@ def plan(
     runs: list[PlannedRun] = []
     versions: dict[str, str] = {}
     left_out: dict[str, str] = {}
+    first: errors.HarnessError | None = None
+    load = load or functools.partial(loading.load, given_thresholds=thresholds)
     for name in scenarios:
-        loaded = loading.load(name, given_thresholds=thresholds)
+        loaded = load(name)
         if program is not None:
             subjects = subjects_of(program, loaded.scenario)
         try:
@@ -208,10 +213,11 @@ def plan(
                 chosen_subjects=subjects,
                 claim_controller=claim_controller,
             )
-        except errors.UsageError as error:
-            if not leaves_out or len(left_out) == len(scenarios) - 1:
-                raise
+        except (errors.UsageError, errors.ScenarioError) as error:
+            first = first or error
             left_out[loaded.scenario.name] = str(error)
+            if not leaves_out or len(left_out) == len(scenarios):
+                raise first from None
             continue
         versions |= resolved.versions
         may_hold = program is not None and thread_plans.can_be_held(run_plan.scenario_of(resolved))
@@ -232,8 +238,13 @@ def plan(
         for kind in kinds:
             times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
             holds = may_hold and kind.purpose is Purpose.SUBJECT
-            held = msgspec.structs.replace(kind, may_hold_threads=holds)
-            runs += _repeated(held, times, random)
+            for number in range(times):
+                drawn = random.derive(kind.title, *kind.defects, *kind.remedies, number)
+                runs.append(
+                    msgspec.structs.replace(
+                        kind, may_hold_threads=holds, repetition=number, seed=drawn
+                    )
+                )
     if not runs:
         raise errors.UsageError("expected at least one run: raise --repeat or --repeat-controls")
     longest_first = sorted(runs, key=lambda run: (run.purpose.must_fail, run.repetition))
@@ -369,12 +380,6 @@ def controls(
     return [name for name in named if name not in impossible]
 
 
-def _repeated(kind: PlannedRun, times: int, random: seeds.Seeds) -> Iterator[PlannedRun]:
-    for number in range(times):
-        seed = random.derive(kind.title, *kind.defects, *kind.remedies, number)
-        yield msgspec.structs.replace(kind, repetition=number, seed=seed)
-
-
 def resolve(
     plan: CampaignPlan, run: PlannedRun, *, attempt: int = 0
 ) -> tuple[loading.Loaded, plans.Plan]:
@@ -398,6 +403,26 @@ def resolve(
     return loaded, resolved
 
 
+def as_they_are_now(
+    plan: CampaignPlan, runs: Sequence[PlannedRun]
+) -> tuple[list[PlannedRun], dict[str, str]]:
+    """Return the runs with the names that their schedulers have now, and all versions.
+
+    Raises ScenarioError or UsageError for a run that cannot work on this machine.
+    """
+    found: dict[bytes, plans.Plan] = {}
+    named = []
+    for run in runs:
+        settings = (run.scenario, run.subjects, run.claim_controller, run.remedies, run.release)
+        key = msgspec.json.encode(settings)
+        if run.tested and key not in found:
+            found[key] = resolve(plan, run)[1]
+        tested = subject_names.of_plan(found[key]) if run.tested else ""
+        named.append(msgspec.structs.replace(run, tested=tested))
+    versions = {name: text for one in found.values() for name, text in one.versions.items()}
+    return named, plan.versions | versions
+
+
 def write(path: pathlib.Path, plan: CampaignPlan) -> None:
     """Write campaign.json."""
     writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
@@ -410,5 +435,5 @@ def read(path: pathlib.Path) -> CampaignPlan:
     """
     try:
         return msgspec.json.decode(regular_files.content(path), type=CampaignPlan)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *results.DECODING) as error:
         raise errors.HistoryError(f"{path}: expected the plan of a campaign ({error})") from error

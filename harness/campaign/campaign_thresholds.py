@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness.campaign import campaign_plan, results
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_plan
 from harness.checks import threshold_results, verdicts
-from harness.history import plans
+from harness.history import plans, results
+from harness.history.purposes import Purpose
 from harness.model import figures
 from harness.scenario import threshold_specs
 

@@ -7,16 +7,13 @@ ones.
 
 import dataclasses
 import pathlib
-from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from harness import clocks, errors
-from harness.campaign import campaign_plan, results
+from harness.campaign import campaign_plan
 from harness.checks import verdicts
-from harness.history import campaign_folders, files, report_folders, subject_names
-
-_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+from harness.history import campaign_folders, report_folders, results
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +72,7 @@ def read(folder: pathlib.Path) -> Campaign:
     Raises HistoryError if it is damaged.
     """
     plan = campaign_plan.read(folder / campaign_folders.PLAN)
-    path, lines = folder / campaign_folders.RESULTS, b""
-    if path.exists():
-        lines = files.read_small(path).rpartition(b"\n")[0]
-    try:
-        made = [msgspec.json.decode(line, type=results.RunResult) for line in lines.splitlines()]
-    except _DECODING as error:
-        raise errors.HistoryError(f"{path}: expected a result on each line ({error})") from error
-    return Campaign(folder=folder, plan=plan, made=made)
+    return Campaign(folder=folder, plan=plan, made=results.read(folder))
 
 
 def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignPlan:
@@ -93,7 +83,7 @@ def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignP
     """
     all_runs = [*earlier.plan.kinds.values()] if earlier.plan.minutes else earlier.plan.runs
     chosen = earlier.failed or all_runs
-    chosen, versions = _as_they_are_now(earlier.plan, chosen)
+    chosen, versions = campaign_plan.as_they_are_now(earlier.plan, chosen)
     return msgspec.structs.replace(
         earlier.plan,
         reports=str(reports.resolve()),
@@ -121,28 +111,3 @@ def told(earlier: Campaign) -> str:
         return f"nothing failed in {runs} of {name}, so all of it was to be made again"
     runs = verdicts.counted(planned, "run")
     return f"only what failed in {name}, {failed} of {runs}, was to be made again"
-
-
-def _as_they_are_now(
-    plan: campaign_plan.CampaignPlan, runs: Sequence[campaign_plan.PlannedRun]
-) -> tuple[list[campaign_plan.PlannedRun], dict[str, str]]:
-    """Return the runs with the names that their schedulers have now, and the versions."""
-    names: dict[str, str] = {}
-    versions: dict[str, str] = {}
-    for key, run in _kinds(runs).items():
-        _, resolved = campaign_plan.resolve(plan, run)
-        versions |= resolved.versions
-        names[key] = subject_names.of_plan(resolved)
-    return [
-        msgspec.structs.replace(run, tested=names[_kind(run)] if run.tested else "") for run in runs
-    ], versions
-
-
-def _kinds(runs: Iterable[campaign_plan.PlannedRun]) -> dict[str, campaign_plan.PlannedRun]:
-    return {_kind(run): run for run in runs}
-
-
-def _kind(run: campaign_plan.PlannedRun) -> str:
-    """Return what decides the schedulers of a run, as a text."""
-    settings = (run.scenario, run.subjects, run.claim_controller, run.remedies, run.release)
-    return msgspec.json.encode(settings).decode()

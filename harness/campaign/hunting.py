@@ -10,37 +10,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from xdist import scheduler
-from xdist.workermanage import WorkerController
+from xdist.scheduler import LoadScheduling
 
 from harness import clocks, errors, prepared_processes, writing
-from harness.campaign import (
-    budgets,
-    campaign_plan,
-    endings,
-    plugin,
-    results,
-)
-from harness.campaign.endings import Ending
+from harness.campaign import budgets, campaign_plan, plugin
+from harness.campaign.budgets import Ending
 from harness.cluster import cluster_records
-
-
-class RunScheduling(scheduler.LoadScheduling):  # type: ignore[misc]
-    """The order of `--dist load`, but first each worker has one run, and only then another one."""
-
-    def _send_tests(self, node: WorkerController, num: int) -> None:
-        """Send a worker its next runs; at the start two, of which the others begin with none."""
-        if num == 2 and not self.node2pending[node]:
-            idle = sum(not pending for pending in self.node2pending.values())
-            self.pending.insert(1, self.pending.pop(min(idle, len(self.pending) - 1)))
-        super()._send_tests(node, num)
-
-    def drop(self, is_needed: Callable[[str], bool]) -> None:
-        """Forget the runs that no worker has yet and whose id is not needed."""
-        names = self.collection or []
-        self.pending[:] = [
-            index for index in self.pending if is_needed(names[index].rpartition("::")[2])
-        ]
+from harness.history import campaign_folders, results
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +47,12 @@ def hunt(
     Raises KeyboardInterrupt when a campaign without time budget is interrupted, and HarnessError if
     pytest itself fails.
     """
-    campaign = folder / plugin.PLAN_NAME
+    campaign = folder / campaign_folders.PLAN
     plan = msgspec.structs.replace(plan, pid=os.getpid(), boot_id=clocks.boot_id())
     campaign_plan.write(campaign, plan)
     if plan.runs and len(plan.done) == len(plan.runs):
         return Hunted(results=results.in_plan_order(kept))
-    collector = _Collector(plan, folder / "results.jsonl", listener)
+    collector = _Collector(plan, folder, listener)
     cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
         jobs = min(plan.jobs, len(plan.runs) - len(plan.done))
@@ -92,12 +68,11 @@ def hunt(
         raise errors.HarnessError(
             f"expected pytest to execute the campaign, but it ended with {ended}"
         )
-    ending = collector.ending
-    if is_stopped and collector.budget.left_s() > 0:
-        ending = Ending.INTERRUPTED
+    is_early = is_stopped and collector.budget.left_s() > 0
+    ending = Ending.INTERRUPTED if is_early else collector.budget.ending
     collector.cut_begun(ending)
     found = results.in_plan_order([*kept, *collector.results])
-    return Hunted(results=found, ending=ending if endings.not_made(plan, found) else Ending.NONE)
+    return Hunted(results=found, ending=ending if budgets.not_made(plan, found) else Ending.NONE)
 
 
 _ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -139,16 +114,14 @@ class _Collector:
     """A pytest plugin that collects the results in the controlling process."""
 
     def __init__(
-        self, plan: campaign_plan.CampaignPlan, path: pathlib.Path, listener: Listener
+        self, plan: campaign_plan.CampaignPlan, folder: pathlib.Path, listener: Listener
     ) -> None:
         self._plan, self._planned = plan, {run.id: run for run in plan.runs}
-        self._has_ended = False
-        """A run has ended the campaign."""
         self._begun: dict[str, float] = {}
         """Names of the runs that workers have begun and not ended -> the time of the begin."""
-        self._path, self._listener = path, listener
-        self.budget = budgets.Budget(plan, path.parent)
-        self._scheduling: RunScheduling | None = None
+        self._path, self._listener = folder / results.FILE, listener
+        self.budget = budgets.Budget(plan, folder)
+        self._scheduling: LoadScheduling | None = None
         self.results: list[results.RunResult] = []
         self.failure: errors.HarnessError | None = None
         """Why a result could not be written; None: all were.
@@ -157,19 +130,14 @@ class _Collector:
         """
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> RunScheduling:
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScheduling:
         """Return what hands the runs to the workers."""
-        self._scheduling = RunScheduling(config, log)
+        self._scheduling = LoadScheduling(config, log)
         return self._scheduling
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that a worker begins a run."""
-        self._begun[nodeid.rpartition("::")[2]] = time.monotonic()
-
-    @property
-    def ending(self) -> Ending:
-        """Why it ends before all runs are made: a run ended it, or nothing."""
-        return Ending.FIRST if self._has_ended else Ending.NONE
+        self._begun[_name(nodeid)] = time.monotonic()
 
     def cut_begun(self, ending: Ending) -> None:
         """Add the results of the runs that workers had begun when they were stopped."""
@@ -181,45 +149,51 @@ class _Collector:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the results of a test, when one of its phases has ended in a worker."""
         if report.when == "teardown":
-            self._begun.pop(report.nodeid.rpartition("::")[2], None)
-        if self._scheduling is not None and self._plan.minutes:
-            self._scheduling.drop(lambda name: self.budget.has_time_for(self._planned[name]))
+            self._begun.pop(_name(report.nodeid), None)
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == plugin.RESULT:
                     self._add(msgspec.json.decode(str(value), type=results.RunResult))
         if report.failed and self.budget.left_s() > 0:  # else the worker was interrupted
             self._add(_broken(report, self._planned))
+        if self._plan.minutes or self._plan.exit_first:
+            self._forget_late()
+
+    def _forget_late(self) -> None:
+        """Forget the runs that no worker has yet and for which no time is left."""
+        if self._scheduling is not None:
+            names = self._scheduling.collection or []
+            self._scheduling.pending[:] = [
+                index
+                for index in self._scheduling.pending
+                if self.budget.has_time_for(self._planned[_name(names[index])])
+            ]
 
     def _add(self, result: results.RunResult) -> None:
         self.results.append(result)
+        is_last = not (result.cut or result.is_tried_again)
         try:
             with self._path.open("ab") as file:
-                file.write(msgspec.json.encode(result) + b"\n")
-            self._end_at(result)
+                file.write(results.encode([result]))
+            if self._plan.exit_first and is_last and not result.is_as_expected:
+                self.budget.end()
         except OSError as error:
             self.failure = writing.explain(error, self._path)
         except errors.HarnessError as error:
             self.failure = error
         self._listener(result)
 
-    def _end_at(self, result: results.RunResult) -> None:
-        """End the campaign if this is the last attempt of a run, and it is not as expected."""
-        if not self._plan.exit_first or self._has_ended:
-            return
-        if result.is_as_expected or result.cut or result.is_tried_again:
-            return
-        self._has_ended = True
-        endings.end(self._path.parent)
-        if self._scheduling is not None:
-            self._scheduling.drop(lambda _: False)
+
+def _name(nodeid: str) -> str:
+    """Return the id of the run of a test."""
+    return nodeid.rpartition("::")[2]
 
 
 def _broken(
     report: pytest.TestReport, planned: Mapping[str, campaign_plan.PlannedRun]
 ) -> results.RunResult:
     """Return the result of a run whose worker died or that ended with a bug of the harness."""
-    name = report.nodeid.rpartition("::")[2]
+    name = _name(report.nodeid)
     run = planned.get(name)
     said: dict[str, Any] = {"seconds": report.duration, "error": str(report.longrepr)[-2000:]}
     return run.result(**said) if run else results.RunResult(scenario=name, subject="", **said)

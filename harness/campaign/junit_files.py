@@ -10,15 +10,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from harness import writing
-from harness.campaign import (
-    campaign_plan,
-    campaign_thresholds,
-    results,
-    summaries,
-)
+from harness.campaign import campaign_plan, campaign_thresholds
 from harness.checks import verdicts
+from harness.history import results
 from harness.report import escaping, junit
 
+NAME = "junit.xml"
 SUITE = "flake-hunt"
 _VERSION = re.compile(r"(?<! as) v?\d[\w.+-]*")
 _PACKAGE = pathlib.Path(__file__).parents[2]
@@ -62,7 +59,7 @@ def write(
 ) -> None:
     """Write the file into a campaign's folder; `problems` are those of a merge."""
     content = render(plan, found, thresholds=thresholds, problems=problems)
-    writing.replace(folder / summaries.JUNIT_NAME, portable(content, folder).encode())
+    writing.replace(folder / NAME, portable(content, folder).encode())
 
 
 def render(

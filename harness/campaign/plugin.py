@@ -5,31 +5,25 @@ process as properties of the test, which fails only if the harness does.
 """
 
 import contextlib
+import itertools
 import math
 import os
 import pathlib
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness import bound_processes, errors, writing
-from harness.campaign import (
-    budgets,
-    campaign_plan,
-    endings,
-    results,
-)
+from harness.campaign import budgets, campaign_plan
 from harness.checks import verdict_files
-from harness.checks.consumption import device_consumption
-from harness.checks.schedulers import scheduler_exclusivity
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
-from harness.history import directories
+from harness.history import campaign_folders, directories, results, run_folders
 from harness.run import deadlines, runs
 from harness.scenario import profiles
 
@@ -37,8 +31,6 @@ RESULT = "flake-hunt-result"
 """Name of the test property with the result of one attempt, in JSON."""
 AGAIN_S = 0.01
 """Seconds after which an interruption is tried again that came where exceptions are lost."""
-PLAN_NAME = "campaign.json"
-"""Name of the plan's file."""
 _CONTROLLER = "flake-hunt-controller"
 """Key of the worker input with the pid of the controlling process."""
 
@@ -95,7 +87,7 @@ def pytest_collect_file(
     file_path: pathlib.Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
     """Collect a campaign.json as a file of tests."""
-    if file_path.name != PLAN_NAME:
+    if file_path.name != campaign_folders.PLAN:
         return None
     file: pytest.Collector = CampaignFile.from_parent(parent, path=file_path)
     return file
@@ -109,10 +101,22 @@ class CampaignFile(pytest.File):
         plan = campaign_plan.read(self.path)
         budget = budgets.Budget(plan, self.path.parent)
         _limit(self.config, budget)
-        for run in plan.runs:
-            if run.number in plan.done:
-                continue
+        for run in _handed_out(
+            [run for run in plan.runs if run.number not in plan.done], plan.jobs
+        ):
             yield RunItem.from_parent(self, name=run.id, plan=plan, run=run, budget=budget)
+
+
+def _handed_out(
+    runs: Sequence[campaign_plan.PlannedRun], jobs: int
+) -> Sequence[campaign_plan.PlannedRun]:
+    """Return runs in an order in which each worker begins one before any has its next.
+
+    pytest-xdist first hands two tests to each, one after the other.
+    """
+    jobs = min(jobs, len(runs) // 2)
+    pairs = zip(runs[:jobs], runs[jobs : 2 * jobs], strict=True)
+    return [*itertools.chain.from_iterable(pairs), *runs[2 * jobs :]]
 
 
 class RunItem(pytest.Item):
@@ -132,21 +136,13 @@ class RunItem(pytest.Item):
 
     def runtest(self) -> None:
         """Execute the run, repeatedly if it misses what it must find."""
-        if self._has_ended() or not self._budget.has_time_for(self._run):
+        if not self._budget.has_time_for(self._run):
             return
         for attempt in range(self._run.purpose.attempts):
             result = self._attempt(attempt)
             self.user_properties.append((RESULT, msgspec.json.encode(result).decode()))
-            is_over = self._budget.left_s(self._run) <= 0 or self._has_ended()
-            if result.error or result.is_found or is_over:
+            if result.error or result.is_found or self._budget.left_s(self._run) <= 0:
                 return
-
-    def _has_ended(self) -> bool:
-        """Return whether another run has ended the campaign."""
-        return self._plan.exit_first and endings.has_ended(self.path.parent)
-
-    def _left_s(self) -> float:
-        return 0.0 if self._has_ended() else self._budget.left_s(self._run)
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
         """Return pytest's location of the test."""
@@ -155,7 +151,7 @@ class RunItem(pytest.Item):
     def _attempt(self, attempt: int) -> results.RunResult:
         """Execute one attempt; an error of the harness becomes part of its result."""
         started = time.monotonic()
-        deadline = deadlines.Deadline(self._left_s)
+        deadline = deadlines.Deadline(lambda: self._budget.left_s(self._run))
         try:
             directory, judgement = self._execute(attempt, deadline)
         except errors.HarnessError as error:
@@ -169,22 +165,12 @@ class RunItem(pytest.Item):
             started,
             attempt=attempt,
             directory=str(directory.path),
-            verdict=judgement.verdict,
             reason=judgement.reason,
-            claims=judgement.figures.claims,
-            double_allocations=judgement.figures.double_allocations,
-            stuck=judgement.figures.stuck,
-            others=_others(judgement),
-            consumed_twice=judgement.violations_of(device_consumption.CHECK.name),
-            unexamined=[told.partition(" ")[0] for told in judgement.unexamined],
-            thresholds=judgement.missed_thresholds,
-            figures=judgement.campaign_figures,
-            by_one_scheduler=judgement.violations_of(scheduler_exclusivity.CHECK.name),
+            **msgspec.convert(judgement, run_folders.Verdict, from_attributes=True).of_result,
         )
         if not deadline.has_cut or result.is_found:
             return result
-        ending = endings.Ending.FIRST if self._has_ended() else endings.Ending.NONE
-        known = budgets.cut(self._run, seconds=result.seconds, ending=ending)
+        known = budgets.cut(self._run, seconds=result.seconds, ending=self._budget.ending)
         return msgspec.structs.replace(known, directory=result.directory, attempt=attempt)
 
     def _execute(
@@ -201,11 +187,6 @@ class RunItem(pytest.Item):
 
     def _result(self, started: float, **said: Any) -> results.RunResult:
         return self._run.result(seconds=time.monotonic() - started, **said)
-
-
-def _others(judgement: verdict_files.Judgement) -> int:
-    found = judgement.figures
-    return found.violations - found.double_allocations - found.stuck
 
 
 # --------------------------------------------------------------------------- the worker's cluster

@@ -7,10 +7,9 @@ none if the failure itself ended the campaign, which would make it look higher.
 from collections.abc import Iterator, Sequence
 
 from harness import rates
-from harness.campaign import results
-from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
-from harness.history import subject_names
+from harness.history import results, subject_names
+from harness.history.purposes import Purpose
 
 _REASON_MAX = 200
 """Characters of the reason of a run that stands in the sentence; its own line has all."""

@@ -7,44 +7,15 @@ import msgspec
 
 from harness import errors
 from harness.history import files
+from harness.history import results as campaign_results
 
 FOLDER = "campaigns"
 """Name of the folder of all campaigns in a folder of reports."""
 PLAN = "campaign.json"
-RESULTS = "results.jsonl"
-"""The results of the runs, in the order in which they came."""
+RESULTS = campaign_results.FILE
 DOCUMENT = "results.json"
 """The table, the verdict and the exit code, written when the campaign has ended."""
 INDEX = "index.html"
-_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a line of results.jsonl that summaries need (`results.RunResult`)."""
-
-    scenario: str
-    subject: str
-    purpose: str = "subject"
-    directory: str = ""
-    verdict: str | None = None
-    error: str = ""
-    cut: bool = False
-    """The time of the campaign ended during the run, which counts nowhere."""
-    reason: str = ""
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a row of results.json that summaries need (`campaign_documents.Row`)."""
-
-    scenario: str
-    subject: str
-    purpose: str = "subject"
-    hypothesis: str = ""
-    caught: int = 0
-    invalid: int = 0
-    """Runs with a violation."""
-    conclusive: int = 0
-    """Runs that are VALID or INVALID."""
 
 
 class _Profile(msgspec.Struct):
@@ -61,7 +32,7 @@ class _Plan(msgspec.Struct):
 class _Document(msgspec.Struct):
     verdict: str
     summary: str
-    rows: list[Row] = []
+    rows: list[campaign_results.Row] = []
 
 
 class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,13 +48,11 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
     choice was made."""
     planned: int = 0
     """Number of runs; further attempts of controls are not planned."""
-    results: list[Result] = []
-    is_cut: bool = False
-    """The last result was not written whole, and is none of them."""
+    results: list[campaign_results.RunResult] = []
     verdict: str = ""
     """`VALID`, …, `ERROR`; empty: it has not ended, or an older version wrote it."""
     summary: str = ""
-    rows: list[Row] = []
+    rows: list[campaign_results.Row] = []
     """All runs of one scenario with one subject each; empty unless it has ended."""
 
     @property
@@ -91,7 +60,7 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
         """The run directories; they are also found when the whole folder of reports was moved."""
         return [self.directory_of(result) for result in self.results if result.directory]
 
-    def directory_of(self, result: Result) -> pathlib.Path:
+    def directory_of(self, result: campaign_results.RunResult) -> pathlib.Path:
         given = pathlib.Path(result.directory)
         moved = self.path.parent.parent / given.parent.name / given.name
         return moved if os.path.isdir(moved) else given  # noqa: PTH112 - never raises
@@ -106,8 +75,8 @@ def read(path: pathlib.Path) -> CampaignFolder:
     """Return the summary of a campaign's folder; a damaged one has a problem."""
     try:
         plan = msgspec.json.decode(files.read_small(path / PLAN), type=_Plan)
-        results, is_cut = _results(path / RESULTS)
-    except (errors.HistoryError, *_DECODING) as error:
+        made = campaign_results.read(path)
+    except (errors.HistoryError, *campaign_results.DECODING) as error:
         return CampaignFolder(path=path, problem=f"it is damaged ({error})")
     document = _document(path)
     return CampaignFolder(
@@ -117,8 +86,7 @@ def read(path: pathlib.Path) -> CampaignFolder:
         cluster=plan.cluster.name,
         failed_in=plan.failed_in,
         planned=len(plan.runs),
-        results=results,
-        is_cut=is_cut,
+        results=made,
         verdict=document.verdict if document else "",
         summary=document.summary if document else "",
         rows=document.rows if document else [],
@@ -137,19 +105,10 @@ def require_unchosen(path: pathlib.Path) -> None:
         )
 
 
-def _results(path: pathlib.Path) -> tuple[list[Result], bool]:
-    """Return the results, and whether a last line that was not written whole is left out."""
-    if not os.path.lexists(path):
-        return [], False
-    whole, _, cut = files.read_small(path).rpartition(b"\n")
-    lines = filter(None, whole.split(b"\n"))
-    return [msgspec.json.decode(line, type=Result) for line in lines], bool(cut)
-
-
 def _document(path: pathlib.Path) -> _Document | None:
     try:
         return msgspec.json.decode(files.read_small(path / DOCUMENT), type=_Document)
-    except (errors.HistoryError, *_DECODING):
+    except (errors.HistoryError, *campaign_results.DECODING):
         return None
 
 

@@ -129,6 +129,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     figures: Figures
     evidence: dict[str, str]
     checks: list[Check] = []
+    unexamined: list[str] = []
     thresholds: list[Threshold] = []
     campaign_figures: dict[str, float | None] = {}
     judges: dict[str, str] = {}
@@ -153,6 +154,23 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         """True if it is INVALID, and not only because of thresholds."""
         is_invalid = self.verdict is answers.Verdict.INVALID
         return is_invalid and bool(self.violations or not self.missed_thresholds)
+
+    @property
+    def of_result(self) -> dict[str, Any]:
+        """What a `results.RunResult` says of a run with this verdict, without its reason."""
+        found = self.figures
+        return {
+            "verdict": self.verdict,
+            "claims": found.claims,
+            "double_allocations": found.double_allocations,
+            "stuck": found.stuck,
+            "others": found.violations - found.double_allocations - found.stuck,
+            "consumed_twice": self.violations_of("device_consumption"),
+            "unexamined": [told.partition(" ")[0] for told in self.unexamined],
+            "thresholds": self.missed_thresholds,
+            "figures": self.campaign_figures,
+            "by_one_scheduler": self.violations_of("scheduler_exclusivity"),
+        }
 
     def violations_of(self, check: str) -> int:
         """Return the number of violations that a check found; 0 if it did not run."""

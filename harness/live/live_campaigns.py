@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from harness import clocks, errors
-from harness.campaign import campaign_plan, purposes, results
-from harness.history import campaign_folders, directories, files
+from harness.campaign import campaign_plan
+from harness.history import campaign_folders, directories, files, purposes, results
 from harness.live import live_runs, snapshots
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -3,16 +3,16 @@
 import hashlib
 import json
 import pathlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from harness.campaign import campaign_plan, results
-from harness.campaign.purposes import Purpose
-from harness.campaign.sharding import chosen_shards, run_durations, shard_folders, sharded_plans
+from harness.campaign import campaign_plan
+from harness.campaign.sharding import chosen_shards, shard_folders, sharded_plans
 from harness.checks import verdicts
-from harness.history import campaign_folders, run_folders
+from harness.history import campaign_folders, results, run_folders
+from harness.history.purposes import Purpose
 from harness.run import run_plan
 from harness.scenario import profiles
 from harness.seeds import Seeds
@@ -20,11 +20,10 @@ from harness.seeds import Seeds
 SCENARIO = "pod-churn"
 DEFECT = "gather-not-atomic"
 VALID, UNKNOWN, INVALID = verdicts.Verdict
-Changes = Callable[[sharded_plans.ShardedRun], Mapping[str, Any]]
 
 
 def campaign(
-    *, subjects: int, controls: int, reports: str = "reports", thresholds: Sequence[str] = ()
+    *, subjects: int, controls: int, reports: str = "none", thresholds: Sequence[str] = ()
 ) -> campaign_plan.CampaignPlan:
     """A campaign with runs of the correct subject and of one control."""
     kinds = [(Purpose.SUBJECT, [], number) for number in range(subjects)]
@@ -58,11 +57,10 @@ def plan(
     controls: int = 1,
     shards: int = 3,
     thresholds: Sequence[str] = (),
-    durations: Mapping[run_durations.Kind, float] | None = None,
 ) -> sharded_plans.ShardedPlan:
     """The plan of such a campaign."""
     made = campaign(subjects=subjects, controls=controls, thresholds=thresholds)
-    return sharded_plans.make(made, shards=shards, durations=durations or {})
+    return sharded_plans.make(made, shards=shards)
 
 
 def result(run: campaign_plan.PlannedRun, **changes: Any) -> results.RunResult:
@@ -96,11 +94,6 @@ def missed(run: campaign_plan.PlannedRun, attempts: int = 3) -> list[results.Run
         result(run, verdict=VALID, double_allocations=0, attempt=number)
         for number in range(attempts)
     ]
-
-
-def lines(found: Iterable[results.RunResult]) -> bytes:
-    """The content of a results.jsonl."""
-    return b"".join(msgspec.json.encode(item) + b"\n" for item in found)
 
 
 def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> chosen_shards.ChosenShard:
@@ -169,7 +162,7 @@ def folder(
         item if item.directory or item.error else evidence(reports, runs[item.number], item)
         for item in done
     ]
-    (path / campaign_folders.RESULTS).write_bytes(lines(whole))
+    (path / campaign_folders.RESULTS).write_bytes(results.encode(whole))
     return path
 
 

@@ -13,9 +13,9 @@ import typer
 from _pytest.config.argparsing import Parser
 
 from harness import errors, pytest_plugin
-from harness.campaign import purposes
 from harness.checks import check_registry, verdicts
 from harness.cli import commands, interruptions
+from harness.history import purposes
 
 ROOT = pathlib.Path(__file__).parents[2]
 DOCUMENTS = [

@@ -1,14 +1,12 @@
 """Chooses the scenarios that fit a program, and says of the others why they do not."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-import msgspec
-
-from harness import errors
-from harness.campaign.programs import features, tested_programs
+from harness.campaign.programs import tested_programs
 from harness.run.defects import known_defects, track_record
-from harness.scenario import hazards, loading, specs
+from harness.scenario import cluster_features, hazards, loading, specs, traffic_specs
+from harness.scenario.object_sets import set_specs
 
 QUICK = ("pod-churn", "watch-lag", "answer-lost", "failover")
 """Scenarios of `--quick`; none has hundreds of pods, which take minutes on a busy machine."""
@@ -28,67 +26,77 @@ _LARGE = ("uses-all-resources",)
 """Scenarios with hundreds of pods, for which a small scheduler of any language may need minutes."""
 _OF_WATCHES = ("delay-events", "expire-watch")
 """Kinds of faults of watches."""
-Planner = Callable[[str], object]
-"""Plans a run of a scenario; raises UsageError or ScenarioError for one that cannot work."""
+_SHARING = (traffic_specs.SharedTraffic, traffic_specs.LimitTraffic)
+Load = Callable[[str], loading.Loaded]
+"""Loads a scenario by its name."""
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """The scenarios of a test."""
-
-    names: list[str]
-    left_out: list[tested_programs.LeftOut]
-    not_tried: list[str]
+def _needs_gate(gate: str) -> Callable[[specs.Scenario], bool]:
+    return lambda scenario: gate in {item.gate for item in cluster_features.needed(scenario)}
 
 
-def choose(program: tested_programs.TestedProgram, plan: Planner) -> Chosen:
-    """Return the scenarios of the program's choice that fit it.
-
-    Raises the error of the first scenario if none fits.
-    """
-    left_out: list[tested_programs.LeftOut] = []
-    names: list[str] = []
-    first: errors.HarnessError | None = None
-    for name in _of_choice(program):
-        reason = _misfit(program, loading.load(name).scenario)
-        try:
-            _ = reason or plan(name)
-        except (errors.UsageError, errors.ScenarioError) as error:
-            first, reason = first or error, str(error)
-        if reason:
-            left_out.append(tested_programs.LeftOut(scenario=name, reason=reason))
-        else:
-            names.append(name)
-    if not names and first is not None:
-        raise first
-    return Chosen(names=names, left_out=left_out, not_tried=_not_tried(names))
+def _chooses_devices(scenario: specs.Scenario) -> bool:
+    """Return whether it matters which of the devices a claim gets."""
+    return any(
+        not claim.is_plain or claim.selectors or claim.has_admin_access or claim.devices > 1
+        for claim in scenario.claim_kinds
+    )
 
 
-def _of_choice(program: tested_programs.TestedProgram) -> Sequence[str]:
+_FEATURES: dict[str, Callable[[specs.Scenario], bool]] = {
+    "claims that pods share": lambda scenario: (
+        isinstance(scenario.traffic, _SHARING)
+        or any(one.of_kind(set_specs.POD_GROUP) for one in scenario.object_sets)
+    ),
+    "pods with several claims": lambda scenario: getattr(scenario.traffic, "claims_per_pod", 1) > 1,
+    "requests, selectors and constraints": _chooses_devices,
+    "extended resources": lambda scenario: any(claim.extended for claim in scenario.claim_kinds),
+    "shares of devices": lambda scenario: scenario.pools.has("shares"),
+    "partitions of devices": lambda scenario: scenario.pools.has("counters"),
+    "devices of several nodes": lambda scenario: scenario.pools.has("several-nodes"),
+    "binding conditions": lambda scenario: scenario.pools.has("binding-conditions"),
+    "taints of devices": _needs_gate("DRADeviceTaints"),
+    "PodGroups": cluster_features.has_pod_groups,
+    "several schedulers": lambda scenario: len(scenario.subject.schedulers) > 1,
+}
+"""Features beyond whole devices for claims of a pod each, with what says that a scenario has
+them."""
+
+
+def needed(scenario: specs.Scenario) -> list[str]:
+    """Return what a scheduler must know to satisfy the scenario, in words; empty: nothing more."""
+    return [name for name, is_needed in _FEATURES.items() if is_needed(scenario)]
+
+
+def not_tried(chosen: Iterable[str], load: Load) -> list[str]:
+    """Return the features that scenarios about schedulers have and none of the chosen ones has."""
+    tried = {feature for name in chosen for feature in needed(load(name).scenario)}
+    known = {feature for name in _about_schedulers(load) for feature in needed(load(name).scenario)}
+    return [name for name in _FEATURES if name in known - tried]
+
+
+def of_choice(program: tested_programs.TestedProgram, load: Load) -> Sequence[str]:
     """Return the names of the choice; all: those that say something about a scheduler."""
     if program.choice == "all":
-        return list(_about_schedulers())
+        return _about_schedulers(load)
     names = QUICK if program.choice == "quick" else DEFAULT
     if program.kind != "command":
         return names
-    return [name for name in names if name not in _LARGE and not _needs_more(name)]
+    return [name for name in names if name not in _LARGE and not needed(load(name).scenario)]
 
 
-def _needs_more(name: str) -> bool:
-    """Return whether a scenario asks for more than every scheduler of DRA must know."""
-    return bool(features.needed(loading.load(name).scenario))
+def _about_schedulers(load: Load) -> list[str]:
+    return [name for name in loading.shipped_names() if _is_about_schedulers(load(name).scenario)]
 
 
-def _about_schedulers() -> Iterator[str]:
-    for name in loading.shipped_names():
-        scenario = loading.load(name).scenario
-        of_scheduler = known_defects.of_part(scenario.controls, "scheduler")
-        page = hazards.find(scenario.known_to_fail)
-        is_of_hazard = page is not None and "kube-scheduler" in page.hazard.parts
-        if of_scheduler or is_of_hazard or not (scenario.controls or page):
-            yield name
+def _is_about_schedulers(scenario: specs.Scenario) -> bool:
+    of_scheduler = known_defects.of_part(scenario.controls, "scheduler")
+    page = hazards.find(scenario.known_to_fail)
+    is_of_hazard = page is not None and "kube-scheduler" in page.hazard.parts
+    return bool(of_scheduler) or is_of_hazard or not (scenario.controls or page)
 
 
-def _misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) -> str:
+def misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) -> str:
     """Return why a scenario says nothing of a program; empty: it does."""
     if program.kind == "python":
         return ""
@@ -98,8 +106,10 @@ def _misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) ->
         return f"its faults hit watches of {' and '.join(sorted(unseen))}, which the program only lists"
     if len(scenario.subject.schedulers) > 1 and program.kind != "kube-scheduler":
         return "it has several schedulers, which elect a leader as kube-scheduler does"
-    if program.kind == "command" and (needed := features.needed(scenario)):
-        return f"not every scheduler knows {', '.join(needed)}: name the scenario if this one does"
+    if program.kind == "command" and (features := needed(scenario)):
+        return (
+            f"not every scheduler knows {', '.join(features)}: name the scenario if this one does"
+        )
     return ""
 
 
@@ -113,12 +123,6 @@ def _watched(scenario: specs.Scenario) -> set[str]:
         and on.role == "scheduler"
         and (kind in _OF_WATCHES or on.verbs == ["watch"])
     }
-
-
-def _not_tried(names: Sequence[str]) -> list[str]:
-    every = (loading.load(name).scenario for name in _about_schedulers())
-    chosen = (loading.load(name).scenario for name in names)
-    return features.missing(chosen, every)
 
 
 def controls(

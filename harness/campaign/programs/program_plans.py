@@ -1,14 +1,14 @@
 """Makes the plan of a campaign that tests one program."""
 
+import functools
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from harness import errors
 from harness.campaign import campaign_plan
 from harness.campaign.programs import fitting, tested_programs
-from harness.run import run_plan
 from harness.scenario import hazards, loading, profiles
 
 ALL = "all"
@@ -32,26 +32,16 @@ def plan(
     `repeat` is the number of runs of each, without controls. Raises UsageError or ScenarioError for
     a test that cannot work.
     """
-    names = [*scenarios]
-    if program.choice != "chosen":
-
-        def planned(name: str) -> object:
-            return run_plan.plan(
-                loading.load(name),
-                seed=seed,
-                cluster=cluster,
-                chosen_subjects=campaign_plan.subjects_of(program, loading.load(name).scenario),
-                claim_controller=claim_controller,
-            )
-
-        chosen = fitting.choose(program, planned)
-        names = chosen.names
-        program = msgspec.structs.replace(
-            program, left_out=chosen.left_out, not_tried=chosen.not_tried
-        )
-    _require_asked(program, names)
-    return campaign_plan.plan(
-        names,
+    load = functools.cache(loading.load)
+    is_chosen = program.choice == "chosen"
+    names = scenarios if is_chosen else fitting.of_choice(program, load)
+    reasons = {
+        name: why
+        for name in names
+        if not is_chosen and (why := fitting.misfit(program, load(name).scenario))
+    }
+    made = campaign_plan.plan(
+        [name for name in names if name not in reasons],
         program=program,
         seed=seed,
         repeat=repeat,
@@ -60,12 +50,25 @@ def plan(
         cluster=cluster,
         claim_controller=claim_controller,
         again=again,
+        leaves_out=not is_chosen,
+        load=load,
     )
+    reasons |= made.left_out
+    names = [name for name in names if name not in reasons]
+    _require_asked(program, {load(name).scenario.known_to_fail for name in names})
+    if not is_chosen:
+        left_out = [
+            tested_programs.LeftOut(scenario=name, reason=reasons[name]) for name in reasons
+        ]
+        program = msgspec.structs.replace(
+            program, left_out=left_out, not_tried=fitting.not_tried(names, load)
+        )
+    return msgspec.structs.replace(made, program=program, left_out={}, selection=[])
 
 
-def _require_asked(program: tested_programs.TestedProgram, names: Sequence[str]) -> None:
+def _require_asked(program: tested_programs.TestedProgram, hazards_asked: Iterable[str]) -> None:
     """Raise UsageError for a hazard that must be survived, and that no scenario asks for."""
-    asked = {loading.load(name).scenario.known_to_fail for name in names} - {""}
+    asked = {*hazards_asked} - {""}
     for name in {*program.must_survive} - {ALL, *asked}:
         page = hazards.find(name)
         others = hazards.scenarios(page.hazard) if page is not None else []

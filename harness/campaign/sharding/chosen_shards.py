@@ -10,6 +10,11 @@ KUBERNETES = "JOB_COMPLETION_INDEX"
 """Variable of a pod of an Indexed Job: its index, from 0."""
 SLURM = "SLURM_ARRAY_TASK_ID"
 """Variable of a task of a Slurm job array: its number, from 1 with `--array=1-N`."""
+_ENGINES = {
+    KUBERNETES: (0, "in the Job, set completions: "),
+    SLURM: (1, "submit the array with sbatch --array=1-"),
+}
+"""Variable -> where it counts from, and what makes it right."""
 WHOLE = "all"
 """The word for all shards."""
 _SHARD = re.compile(r"(\d{1,9})/(\d{1,9})")
@@ -47,7 +52,7 @@ def choose(option: str | None, environment: Mapping[str, str], *, shards: int) -
         return ChosenShard(None, shards, f"--shard {WHOLE}")
     if option is not None:
         return _of_option(option, shards)
-    given = [variable for variable in (KUBERNETES, SLURM) if environment.get(variable)]
+    given = [variable for variable in _ENGINES if environment.get(variable)]
     if len(given) > 1:
         raise errors.UsageError(
             f"expected {KUBERNETES} or {SLURM} to name the shard, got both: add --shard I/{shards}"
@@ -66,19 +71,12 @@ def _of_option(text: str, shards: int) -> ChosenShard:
 
 
 def _of_variable(variable: str, environment: Mapping[str, str], shards: int) -> ChosenShard:
-    text, first = environment[variable], 0 if variable == KUBERNETES else 1
+    text, (first, remedy) = environment[variable], _ENGINES[variable]
     is_number = text.isascii() and text.isdecimal()
     if not is_number or not first <= int(text) < first + shards:
         raise errors.UsageError(
             f"expected {variable} to be {first} to {first + shards - 1}, because the plan has "
-            f"{shards} shards, got {text!r:.40}: {_remedy(variable, shards)}"
+            f"{shards} shards, got {text!r:.40}: {remedy}{shards}"
         )
-    return ChosenShard(
-        int(text) - first + 1, shards, f"{variable}={text}, which counts from {first}"
-    )
-
-
-def _remedy(variable: str, shards: int) -> str:
-    if variable == KUBERNETES:
-        return f"set `completions: {shards}` in the Job"
-    return f"submit the array with `sbatch --array=1-{shards}`"
+    number = int(text) - first + 1
+    return ChosenShard(number, shards, f"{variable}={text}, which counts from {first}")

@@ -1,28 +1,35 @@
-"""Merges the results of shards: each planned run counts exactly once.
+"""Merges shards into the campaign that they make together: each planned run counts exactly once.
 
 A run without a result is UNKNOWN and names its shard. Of a run with several results the worst one
 counts, so that a second start never hides what the first has found: INVALID or a miss, then
 UNKNOWN, then the expected verdict, then an error, which says nothing about the subject.
 """
 
-import dataclasses
+import pathlib
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness.campaign import results
-from harness.campaign.sharding import chosen_shards, shard_reading, sharded_plans
-from harness.checks import verdicts
+from harness import errors, regular_files, writing
+from harness.campaign import campaign_documents, campaign_pages, campaign_plan
+from harness.campaign.sharding import chosen_shards, shard_folders, shard_results, sharded_plans
+from harness.history import campaign_folders, files, report_folders, results
+from harness.model import answers
 
+MERGE = "merge.json"
+"""Name of the document about the merge."""
 SCHEMA_VERSION = 1
+PROBLEMS_MAX = 3
+"""Problems of a folder that a missing run names; merge.json has all."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 class MergedFolder(msgspec.Struct, frozen=True, kw_only=True):
     """A folder that was merged."""
 
     folder: str
-    """Its path or URL."""
     shard: int | None
     """Number of its shard, from 1; None: all shards, or it is not known because it is damaged."""
     runs: int = 0
@@ -72,98 +79,299 @@ class MergeDocument(msgspec.Struct, frozen=True, kw_only=True):
     doubled: list[DoubledRun]
 
 
-PROBLEMS_MAX = 3
-"""Problems of a folder that a missing run names; merge.json has all."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ReadShard:
+class ReadShard(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of a shard, as it was read."""
 
     folder: str
-    """Its path or URL."""
-    number: int | None
-    """Number of the shard; None: all shards."""
-    started: str
-    versions: dict[str, str]
-    jobs: int
-    """Number of runs that were made at once."""
-    found: shard_reading.ShardResults
+    record: shard_folders.ShardRecord | None
+    """None: it is damaged, and nothing of it counts."""
+    found: shard_results.ShardResults
+
+    def has(self, shard: int) -> bool:
+        """Return whether it is the folder of a shard, or of all."""
+        return self.record is not None and self.record.shard in (None, shard)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """Each planned run once, and what is missing and doubled."""
+class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
+    """The shards of one plan, in the folders that were given."""
+
+    plan: sharded_plans.ShardedPlan
+    shards: list[ReadShard]
+    empty: list[str]
+    """Given folders without any shard."""
+
+    @property
+    def records(self) -> list[shard_folders.ShardRecord]:
+        """Those of the shards that count; at least one."""
+        return [shard.record for shard in self.shards if shard.record is not None]
+
+    @property
+    def started(self) -> str:
+        """Time at which the first shard was started, in UTC."""
+        return min(record.started for record in self.records)
+
+    @property
+    def problems(self) -> list[str]:
+        """All that was noticed and does not count, with the folder that it is about."""
+        found = [
+            f"{shard.folder}: {text}" for shard in self.shards for text in shard.found.problems
+        ]
+        return [*found, *(f"{name}: it has no shard: leave it out" for name in self.empty)]
+
+    @property
+    def folder_name(self) -> str:
+        """Name of the merged campaign's folder, unless the user names one."""
+        start = self.started.replace("-", "").replace(":", "")
+        return f"{start}-plan-{self.plan.short_digest}-merged"
+
+
+class MergedCampaign(msgspec.Struct, frozen=True, kw_only=True):
+    """A merged campaign."""
 
     results: list[results.RunResult]
-    missing: list[MissingRun]
-    doubled: list[DoubledRun]
-    missing_shards: list[int]
+    """Each planned run once."""
+    campaign: campaign_documents.CampaignDocument
+    merge: MergeDocument
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Made:
-    """One result of a run, and the folder it is from."""
-
-    folder: str
-    attempts: shard_reading.Attempts
+# ----------------------------------------------------------------------------------- reading
 
 
-def merge(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> Merged:
-    """Return the results of the whole plan."""
-    made: dict[int, list[_Made]] = defaultdict(list)
+def read(given: Sequence[str]) -> GivenShards:
+    """Read the shards in folders of shards, or of reports that have some.
+
+    Raises UsageError if there is none, they are of different plans, or their plan is of another
+    version.
+    """
+    places = {name: [*_places(pathlib.Path(name).resolve())] for name in dict.fromkeys(given)}
+    records: dict[pathlib.Path, shard_folders.ShardRecord] = {}
+    damaged: dict[pathlib.Path, str] = {}
+    for place in dict.fromkeys(place for found in places.values() for place in found):
+        try:
+            records[place] = _record(place)
+        except errors.HistoryError as error:
+            damaged[place] = str(error)
+    if not records:
+        why = "; ".join(f"{place}: {problem}" for place, problem in damaged.items())
+        raise errors.UsageError(
+            "expected folders of shards, which `flake-hunt hunt --plan FILE --shard I/N` writes, got "
+            f"none in {', '.join(given)}" + f" ({why})" * bool(why)
+        )
+    plan = _plan(records)
+    for place, record in records.items():
+        if record.shards != plan.shards or record.shard not in (None, *range(1, plan.shards + 1)):
+            damaged[place] = (
+                f"{shard_folders.RECORD}: expected one of {plan.shards} shards, got shard "
+                f"{record.shard} of {record.shards}"
+            )
+    whole = {place: record for place, record in records.items() if place not in damaged}
+    broken = [
+        ReadShard(
+            folder=str(place), record=None, found=shard_results.ShardResults(problems=[problem])
+        )
+        for place, problem in damaged.items()
+    ]
+    return GivenShards(
+        plan=plan,
+        shards=[*broken, *(_shard(place, record, plan) for place, record in whole.items())],
+        empty=[name for name, found in places.items() if not found],
+    )
+
+
+def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yield the folders of shards: the given one, or those in a folder of reports."""
+    if not given.is_dir():
+        raise errors.UsageError(
+            f"expected the folder of a shard, or a folder of reports with some, got {given}, which "
+            "is no folder: leave it out, and its shard is UNKNOWN"
+        )
+    below = sorted(report_folders.folders(given / campaign_folders.FOLDER))
+    for place in (given, *below):
+        is_merged = (place / MERGE).exists()  # such a folder has the plan, too
+        if (place / shard_folders.RECORD).exists() or (
+            (place / shard_folders.PLAN).exists() and not is_merged
+        ):
+            yield place
+
+
+def _record(place: pathlib.Path) -> shard_folders.ShardRecord:
+    """Return the record of a shard; raise HistoryError if it is damaged."""
+    try:
+        content = files.read_small(place / shard_folders.RECORD)
+        record = msgspec.json.decode(content, type=shard_folders.ShardRecord)
+    except (errors.HistoryError, *results.DECODING) as error:
+        raise errors.HistoryError(f"{shard_folders.RECORD} is damaged ({error})") from error
+    if record.schema != shard_folders.SCHEMA_VERSION or not _TIME.fullmatch(record.started):
+        raise errors.HistoryError(
+            f"{shard_folders.RECORD} is damaged (schema {record.schema}, started "
+            f"{record.started!r:.40})"
+        )
+    return record
+
+
+def _plan(
+    records: Mapping[pathlib.Path, shard_folders.ShardRecord],
+) -> sharded_plans.ShardedPlan:
+    """Return the plan, from the first folder whose copy is whole."""
+    digests = {record.plan: place for place, record in records.items()}
+    if len(digests) > 1:
+        plans = " and ".join(f"{digest:.19} in {place}" for digest, place in digests.items())
+        raise errors.UsageError(f"expected shards of one plan, got {plans}: merge each by itself")
+    [digest] = digests
+    problem: errors.UsageError | None = None
+    for place in records:
+        try:
+            plan = sharded_plans.read(place / shard_folders.PLAN)
+        except errors.UsageError as error:
+            problem = problem or error
+            continue
+        if plan.digest == digest:
+            sharded_plans.require_same_version(plan, place / shard_folders.PLAN)
+            return plan
+    raise problem or errors.UsageError(
+        f"expected the plan {digest:.19} in {digests[digest]}, got another one: make the shard again"
+    )
+
+
+def _shard(
+    place: pathlib.Path, record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan
+) -> ReadShard:
+    content = b""
+    if (place / results.FILE).exists():
+        content = files.read_small(place / results.FILE)
+    runs = {run.number: run for run in plan.runs_of(record.shard)}
+    found = shard_results.confirmed(shard_results.read(content, runs), runs, place.parent.parent)
+    found.problems.extend(_of_other_plan(place, record, plan))
+    return ReadShard(folder=str(place), record=record, found=found)
+
+
+def _of_other_plan(
+    place: pathlib.Path, record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan
+) -> Iterator[str]:
+    """Yield what is wrong with a shard's copy of the plan, and with the version that made it."""
+    try:
+        digest = sharded_plans.read(place / shard_folders.PLAN).digest
+        if digest != plan.digest:
+            yield f"{shard_folders.PLAN}: expected plan {plan.digest:.19}, got {digest:.19}"
+    except errors.UsageError as error:
+        yield str(error)
+    planned, made = (
+        versions.get("flake-hunt") for versions in (plan.campaign.versions, record.versions)
+    )
+    if made != planned:
+        yield f"{shard_folders.RECORD}: expected Flake Hunt {planned}, got {made!r:.40}"
+
+
+# ----------------------------------------------------------------------------------- merging
+
+
+def merged(
+    plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
+) -> tuple[list[results.RunResult], MergeDocument]:
+    """Return each planned run once, and what is missing and doubled."""
+    made: dict[int, list[tuple[str, shard_results.Attempts]]] = defaultdict(list)
     for shard in shards:
-        for number, group in shard.found.whole.items():
-            made[number] += [_Made(shard.folder, attempts) for attempts in group]
+        for number, times in shard.found.whole.items():
+            made[number] += [(shard.folder, attempts) for attempts in times]
     found: list[results.RunResult] = []
     missing: list[MissingRun] = []
     doubled: list[DoubledRun] = []
     for run in plan.runs:
-        ranked = sorted(made[run.number], key=lambda item: shard_reading.rank(item.attempts))
+        ranked = sorted(made[run.number], key=lambda item: shard_results.rank(item[1]))
+        for folder, attempts in ranked[1:]:
+            doubled.append(
+                DoubledRun(
+                    number=run.number,
+                    run=run.id,
+                    counted=ranked[0][0],
+                    folder=folder,
+                    results=attempts,
+                )
+            )
         if ranked:
-            found += ranked[0].attempts
-            doubled += [_doubled(run, ranked[0], other) for other in ranked[1:]]
+            found += ranked[0][1]
         else:
-            missing.append(_missing(run, plan, shards))
-            unknown, why = verdicts.Verdict.UNKNOWN, missing[-1].reason
+            why = _why(run, plan, shards)
+            missing.append(MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why))
+            unknown = answers.Verdict.UNKNOWN
             found.append(run.result(seconds=0.0, verdict=unknown, reason=why, missing=True))
-    return Merged(
-        results=found,
+    return found, MergeDocument(
+        plan=plan.digest,
+        shards=plan.shards,
+        planned=len(plan.runs),
+        missing_shards=[
+            number
+            for number in range(1, plan.shards + 1)
+            if not any(shard.has(number) for shard in shards)
+        ],
+        folders=[
+            MergedFolder(
+                folder=shard.folder,
+                shard=shard.record.shard if shard.record else None,
+                runs=len(shard.found.whole),
+                versions=shard.record.versions if shard.record else {},
+                problems=shard.found.problems,
+            )
+            for shard in shards
+        ],
         missing=missing,
         doubled=doubled,
-        missing_shards=_missing_shards(plan, shards),
     )
 
 
-def _missing_shards(plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]) -> list[int]:
-    given = {shard.number for shard in shards}
-    return [] if None in given else [n for n in range(1, plan.shards + 1) if n not in given]
-
-
-def _missing(
-    run: sharded_plans.ShardedRun, plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
-) -> MissingRun:
+def _why(
+    run: campaign_plan.PlannedRun, plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
+) -> str:
+    """Return why a run is missing."""
     name = chosen_shards.name(run.shard, plan.shards)
-    own = [shard for shard in shards if shard.number in (None, run.shard)]
-    why = f"{name} is missing: none of the folders has it"
-    if own:
-        reasons = "; ".join(_why(shard, run.number) for shard in own)
-        why = f"{name} has no result of this run: {reasons}"
-    return MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why)
-
-
-def _why(shard: ReadShard, number: int) -> str:
-    """Return why a shard's folder lacks a run."""
-    lines = ", ".join(shard.found.problems[:PROBLEMS_MAX])
-    what = shard.found.rejected.get(number) or lines or "it was interrupted, or is under way"
-    return f"{what} ({shard.folder})"
-
-
-def _doubled(run: sharded_plans.ShardedRun, counted: _Made, other: _Made) -> DoubledRun:
-    return DoubledRun(
-        number=run.number,
-        run=run.id,
-        counted=counted.folder,
-        folder=other.folder,
-        results=list(other.attempts),
+    own = [shard for shard in shards if shard.has(run.shard)]
+    if not own:
+        return f"{name} is missing: none of the folders has it"
+    reasons = (
+        ", ".join(shard.found.problems[:PROBLEMS_MAX]) or "it was interrupted, or is under way"
+        for shard in own
     )
+    named = (f"{why} ({shard.folder})" for why, shard in zip(reasons, own, strict=True))
+    return f"{name} has no result of this run: {'; '.join(named)}"
+
+
+def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
+    """Write the merged campaign and return it.
+
+    Raises UsageError if the folder has something else, StorageError or UnwritableError if it cannot
+    be written.
+    """
+    found, document = merged(given.plan, given.shards)
+    _require_free(folder, given.plan)
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    jobs = {record.jobs for record in given.records}
+    campaign = msgspec.structs.replace(
+        given.plan.campaign,
+        reports=str(folder.resolve().parent.parent),
+        started=given.started,
+        jobs=jobs.pop() if len(jobs) == 1 else 0,
+    )
+    sharded_plans.write(folder / shard_folders.PLAN, given.plan)
+    content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+    writing.replace(folder / MERGE, content)
+    campaign_plan.write(folder / campaign_folders.PLAN, campaign)
+    writing.replace(folder / results.FILE, results.encode(found))
+    published = campaign_pages.publish(found, campaign, folder, given.problems)
+    return MergedCampaign(results=found, campaign=published, merge=document)
+
+
+def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None:
+    """Raise UsageError if a folder has anything but an earlier merge of the same plan."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    try:
+        earlier = msgspec.json.decode(regular_files.content(folder / MERGE), type=MergeDocument)
+        is_same = earlier.plan == plan.digest
+    except (OSError, *results.DECODING):
+        is_same = False
+    if not is_same:
+        raise errors.UsageError(
+            f"expected an empty folder, or one with an earlier merge of this plan, got {folder}: "
+            "name another one with -o"
+        )

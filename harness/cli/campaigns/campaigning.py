@@ -11,7 +11,8 @@ from harness.cli import interruptions
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.campaign import campaign_documents, campaign_plan, results
+    from harness.campaign import campaign_documents, campaign_plan
+    from harness.history import results
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ def make(
     """
     import msgspec
 
-    from harness.campaign import endings, hunting, results
+    from harness.campaign import budgets, hunting
     from harness.cli.terminal import annotations, displaying, indexing, tables
 
     plan = msgspec.structs.replace(plan, jobs=jobs)
@@ -62,22 +63,32 @@ def make(
         found, ending = hunted.results, hunted.ending
         _link_worst(found, pathlib.Path(plan.reports))
         document = tables.show(found, plan, folder=folder, out=out, ending=ending)
-    annotations.of_campaign(results.rows(found))
+    annotations.of_campaign(document.rows)
     annotations.of_thresholds(document.thresholds)
     return CampaignOutcome(
         results=found,
         folder=folder,
         document=document,
-        is_interrupted=ending is endings.Ending.INTERRUPTED,
+        is_interrupted=ending is budgets.Ending.INTERRUPTED,
     )
 
 
 def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> None:
-    """Point `latest` at the worst run of the tested subject, if there is one."""
-    from harness.campaign import results
-    from harness.history import directories
+    """Point `latest` at the worst run of the tested subject, if there is one.
 
-    worst = results.worst_of_subject(found)
+    Controls and hazards are not about the subject, and fail as they should.
+    """
+    from harness.checks import verdicts
+    from harness.history import directories
+    from harness.history.purposes import Purpose
+
+    order = list(verdicts.Verdict)
+    tested = (run for run in found if run.purpose is Purpose.SUBJECT and run.directory)
+    worst = max(
+        tested,
+        key=lambda run: (order.index(run.verdict or verdicts.Verdict.UNKNOWN), run.breaks),
+        default=None,
+    )
     if worst is not None and os.path.isdir(worst.directory):  # noqa: PTH112 - never raises
         directories.link_latest(reports, directories.RunDirectory(pathlib.Path(worst.directory)))
 
@@ -90,23 +101,10 @@ def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]
     return [*arguments[:end], "--seed", str(seed), *arguments[end:]]
 
 
-def summarize_campaign(
-    path: pathlib.Path | None, made: CampaignOutcome, plan: "campaign_plan.CampaignPlan"
-) -> None:
+def summarize(path: pathlib.Path | None, document: "campaign_documents.CampaignDocument") -> None:
     """Append the summary of a campaign to a file; do nothing if `path` is None."""
-    from harness.campaign import results, summaries
+    from harness.campaign import campaign_pages
 
-    text = summaries.campaign(
-        results.rows(made.results),
-        headline=made.document.headline,
-        seed=plan.seed,
-        answers=made.document.sentences,
-    )
-    summarize(path, text)
-
-
-def summarize(path: pathlib.Path | None, text: str) -> None:
-    """Append Markdown to the file; do nothing if `path` is None."""
     if path is not None:
         with writing.explained(path), path.open("a", encoding="utf-8") as file:
-            file.write(text)
+            file.write(campaign_pages.summary(document))

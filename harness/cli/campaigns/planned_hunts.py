@@ -39,21 +39,16 @@ def hunt(
 
     Raises UsageError for a plan or a shard that cannot be made here.
     """
-    from harness.campaign import results, summaries
     from harness.campaign.sharding import chosen_shards, sharded_plans
     from harness.scenario import profiles
 
     plan = sharded_plans.read(file)
-    sharded_plans.require_same_version(plan, str(file))
-    sharded_plans.require_same_plugins(plan.plugins, str(file))
+    sharded_plans.require_same_machine(plan, file)
     chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
-    profile = profiles.restore(plan.cluster)
+    profile = profiles.restore(plan.campaign.cluster)
     at_once = choosing.jobs(jobs, profile)
     made = make(plan, chosen, jobs=at_once, reports=reports, out=out)
-    text = summaries.campaign(
-        results.rows(made.results), headline=made.document.headline, seed=plan.seed
-    )
-    campaigning.summarize(summary, text)
+    campaigning.summarize(summary, made.document)
     return made.exit_code
 
 

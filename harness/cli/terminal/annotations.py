@@ -8,8 +8,9 @@ from harness.report import escaping
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.campaign import campaign_thresholds, results
+    from harness.campaign import campaign_thresholds
     from harness.checks import verdict_files
+    from harness.history import results
 
 
 def error(title: str, message: str) -> None:

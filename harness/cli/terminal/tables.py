@@ -13,18 +13,12 @@ import rich.progress
 import rich.table
 import rich.text
 
-from harness.campaign import (
-    campaign_documents,
-    campaign_pages,
-    campaign_plan,
-    purposes,
-    results,
-)
-from harness.campaign.endings import Ending
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_documents, campaign_pages, campaign_plan
+from harness.campaign.budgets import Ending
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
-from harness.history import campaign_folders
+from harness.history import campaign_folders, purposes, results
+from harness.history.purposes import Purpose
 from harness.report import escaping
 
 PROBLEMS_MAX = 10
@@ -97,15 +91,13 @@ def show(
     ending: Ending = Ending.NONE,
 ) -> campaign_documents.CampaignDocument:
     """Write the campaign's files, print the closing table, and return the document."""
-    table, cut = results.rows(found), [result for result in found if result.cut]
-    document = campaign_pages.publish(table, plan, folder, cut=cut, ending=ending)
+    document = campaign_pages.publish(found, plan, folder, ending=ending)
     if not out.is_json:
-        print_campaign(table, document, folder, out)
+        print_campaign(document, folder, out)
     return document
 
 
 def print_campaign(
-    table: list[results.Row],
     document: campaign_documents.CampaignDocument,
     folder: pathlib.Path,
     out: outputs.Output,
@@ -113,13 +105,13 @@ def print_campaign(
     """Print the closing table, the verdict, and where the campaign's page is."""
     console = displaying.console()
     if not out.is_quiet:
-        console.print(_table(table, console.width))
+        console.print(_table(document.rows, console.width))
     for text in [*document.sentences, *_problems(document.problems)]:
         console.print(f"  {escaping.visible(text)}", markup=False, soft_wrap=True)
-    for row in table:
+    for row in document.rows:
         for error in row.errors:
             console.print(f"  {row.scenario}, {row.subject}: {error}", markup=False, soft_wrap=True)
-    is_broken = document.exit_code in results.ERRORS
+    is_broken = document.exit_code in campaign_documents.ERRORS
     style = "bold red" if is_broken else displaying.STYLES[verdicts.Verdict(document.verdict)]
     shown = rich.markup.escape(escaping.visible(document.summary))
     console.print(f"[{style}]{document.verdict}[/] {shown}", soft_wrap=True)
@@ -181,5 +173,4 @@ def _cells(row: results.Row, names_width: int) -> tuple[str, ...]:
 def _verdict(row: results.Row) -> str:
     """Return the verdict in green if it is as expected, in red otherwise."""
     style = "green" if row.is_as_expected else "bold red"
-    what = "ERROR" if row.errors and not row.caught else str(row.verdict)
-    return f"[{style}]{what}[/]"
+    return f"[{style}]{row.word}[/]"

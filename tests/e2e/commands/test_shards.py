@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from harness import clocks
-from harness.campaign.sharding import merged_campaigns
+from harness.campaign.sharding import merging
 from tests.e2e import running
 from tests.support import schemas
 
@@ -48,9 +48,9 @@ def test_a_shard_that_was_killed_is_unknown_by_name_and_healed(tmp_path: pathlib
         schemas.obeying(name, (tmp_path / "merged" / file).read_bytes())
 
 
-def merge(folder: pathlib.Path) -> merged_campaigns.MergedCampaign:
-    given = merged_campaigns.read([str(folder / "reports")])
-    return merged_campaigns.write(given, folder / "merged")
+def merge(folder: pathlib.Path) -> merging.MergedCampaign:
+    given = merging.read([str(folder / "reports")])
+    return merging.write(given, folder / "merged")
 
 
 def results(folder: pathlib.Path) -> list[pathlib.Path]:

@@ -17,13 +17,11 @@ from harness.campaign import (
     hunting,
     junit_files,
     plugin,
-    results,
 )
-from harness.campaign.endings import Ending
-from harness.campaign.purposes import Purpose
+from harness.campaign.budgets import Ending
 from harness.checks.verdicts import Verdict
-from harness.history import campaign_folders
-from tests.support import shards
+from harness.history import campaign_folders, results
+from harness.history.purposes import Purpose
 
 OK, BAD, OPEN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 KINDS = {"correct": Purpose.SUBJECT, "a-defect": Purpose.CONTROL, "b-defect": Purpose.CONTROL}
@@ -115,7 +113,7 @@ def left_s(
     """The seconds that are left for a run of a campaign of a minute with two jobs."""
     made = msgspec.structs.replace(plan(1, used_s=used_s), jobs=2, **changes)
     campaign_plan.write(tmp_path / campaign_folders.PLAN, made)
-    (tmp_path / campaign_folders.RESULTS).write_bytes(shards.lines(found))
+    (tmp_path / campaign_folders.RESULTS).write_bytes(results.encode(found))
     return budgets.Budget(made, tmp_path).left_s(made.runs[at])
 
 
@@ -201,10 +199,7 @@ ALL = [result("correct", OK), result("a-defect", BAD), result("b-defect", BAD)]
 def document(
     found: list[results.RunResult], tmp_path: pathlib.Path, *, ending: Ending = Ending.NONE
 ) -> campaign_documents.CampaignDocument:
-    cut = [run for run in found if run.cut]
-    return campaign_documents.document(
-        results.rows(found), plan(0.5), tmp_path, cut=cut, ending=ending
-    )
+    return campaign_documents.document(found, plan(0.5), tmp_path, ending=ending)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +252,7 @@ def test_the_next_command_is_the_same_with_more_time(
 ) -> None:
     """The last one of several budgets counts, and what follows -- is the program's."""
     asked = msgspec.structs.replace(plan(0.5), again=again)
-    made = campaign_documents.document(results.rows(ALL[1:]), asked, tmp_path)
+    made = campaign_documents.document(ALL[1:], asked, tmp_path)
     assert made.next == f"flake-hunt {expected}"
 
 

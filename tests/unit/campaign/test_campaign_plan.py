@@ -6,8 +6,8 @@ import pytest
 
 from harness import errors
 from harness.campaign import campaign_plan
-from harness.campaign.purposes import Purpose
 from harness.cluster import interfaces
+from harness.history.purposes import Purpose
 from harness.scenario import loading
 from tests.stand_ins import commands
 

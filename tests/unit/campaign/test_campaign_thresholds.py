@@ -13,11 +13,10 @@ from harness.campaign import (
     campaign_plan,
     campaign_thresholds,
     junit_files,
-    results,
-    summaries,
 )
-from harness.campaign.purposes import Purpose
 from harness.checks import verdicts
+from harness.history import results
+from harness.history.purposes import Purpose
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 MISSED = "threshold pods_per_s: 3 pods/s, wanted at least 5 pods/s"
@@ -49,7 +48,7 @@ def document(
     made: list[results.RunResult], *thresholds: str, **options: Any
 ) -> campaign_documents.CampaignDocument:
     return campaign_documents.document(
-        results.rows(made), plan(*thresholds, runs=len(made), **options), pathlib.Path()
+        made, plan(*thresholds, runs=len(made), **options), pathlib.Path()
     )
 
 
@@ -190,7 +189,7 @@ def test_controls_and_shards_judge_none() -> None:
 
 def test_page_summary_results_and_junit_name_it(tmp_path: pathlib.Path) -> None:
     made, planned = measured(10, 30, 20), plan(f"campaign:{P99}<=15", "campaign:claims>=1")
-    found = campaign_pages.publish(results.rows(made), planned, tmp_path)
+    found = campaign_pages.publish(made, planned, tmp_path)
     page, text = (tmp_path / "index.html").read_text(), (tmp_path / "summary.md").read_text()
     assert '<h2 id="thresholds">Thresholds of the campaign</h2>' in page
     assert f"churn, correct: {P99}" in page
@@ -201,7 +200,7 @@ def test_page_summary_results_and_junit_name_it(tmp_path: pathlib.Path) -> None:
     )
     written = msgspec.json.decode((tmp_path / "results.json").read_bytes())
     assert [item["verdict"] for item in written["thresholds"]] == ["INVALID", "UNKNOWN"]
-    suite = ET.parse(tmp_path / summaries.JUNIT_NAME).getroot()[0]
+    suite = ET.parse(tmp_path / junit_files.NAME).getroot()[0]
     [case] = [case for case in suite if case.get("name") == f"threshold campaign:{P99}<=15"]
     failure = case.find("failure")
     assert failure is not None
@@ -214,7 +213,7 @@ def test_page_summary_results_and_junit_name_it(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_campaign_without_thresholds_says_nothing_of_them(tmp_path: pathlib.Path) -> None:
-    campaign_pages.publish(results.rows([run(1)]), plan(runs=1), tmp_path)
+    campaign_pages.publish([run(1)], plan(runs=1), tmp_path)
     shown = [(tmp_path / name).read_text() for name in ("index.html", "summary.md")]
     assert not [text for text in shown if "hreshold" in text]
 

@@ -8,15 +8,15 @@ import pytest
 
 from harness import clocks, errors
 from harness.campaign import (
+    budgets,
     campaign_documents,
     campaign_plan,
-    endings,
     hunting,
     junit_files,
     plugin,
-    results,
 )
-from harness.campaign.endings import Ending
+from harness.campaign.budgets import Ending
+from harness.history import results
 from harness.run import deadlines
 from tests.support import shards
 
@@ -48,9 +48,7 @@ def hunt(folder: pathlib.Path, **changes: object) -> hunting.Hunted:
 
 
 def document(found: hunting.Hunted, folder: pathlib.Path) -> campaign_documents.CampaignDocument:
-    return campaign_documents.document(
-        results.rows(found.results), plan(), folder, ending=found.ending
-    )
+    return campaign_documents.document(found.results, plan(), folder, ending=found.ending)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +100,7 @@ def test_it_goes_together_with_the_other_options(
     made[2] = [shards.violated(RUNS[1])]
     found = hunt(tmp_path, **changes)
     said = campaign_documents.document(
-        results.rows(found.results), plan(**changes), tmp_path, ending=found.ending
+        found.results, plan(**changes), tmp_path, ending=found.ending
     )
     assert (len(found.results), said.verdict, said.exit_code) == (2, "INVALID", 10)
     assert "so that 4 of 6 planned runs were not made" in said.summary
@@ -115,7 +113,7 @@ def test_a_control_that_is_caught_by_its_next_attempt_ends_nothing(
     made[5] = [*shards.missed(RUNS[4], 2), shards.result(RUNS[4], attempt=2)]
     found = hunt(tmp_path)
     assert not found.ending
-    assert not endings.has_ended(tmp_path)
+    assert not (tmp_path / budgets.MARK).exists()
     assert (document(found, tmp_path).verdict, len(found.results)) == ("VALID", 8)
 
 
@@ -138,17 +136,18 @@ def test_a_campaign_that_its_last_run_ends_was_whole(
 def test_what_was_not_made_is_never_valid(tmp_path: pathlib.Path) -> None:
     """The control was caught once and missed once: its row is as expected, the end was not."""
     found = [*(shards.result(run) for run in RUNS[:5]), *shards.missed(RUNS[5])]
-    whole = campaign_documents.document(results.rows(found), plan(), tmp_path)
+    whole = campaign_documents.document(found, plan(), tmp_path)
     assert whole.verdict == "VALID"
-    ended = campaign_documents.document(results.rows(found), plan(), tmp_path, ending=Ending.FIRST)
+    ended = campaign_documents.document(found, plan(), tmp_path, ending=Ending.FIRST)
     assert (ended.verdict, ended.exit_code) == ("UNKNOWN", 20)
 
 
 def test_a_run_under_way_is_cut(tmp_path: pathlib.Path) -> None:
-    deadline = deadlines.Deadline(lambda: 0.0 if endings.has_ended(tmp_path) else 1.0)
+    budget = budgets.Budget(plan(), tmp_path)
+    deadline = deadlines.Deadline(lambda: budget.left_s(RUNS[0]))
     deadline.require_time()
     assert deadline.left_s() > 0
-    endings.end(tmp_path)
+    budget.end()
     with pytest.raises(errors.TimeUpError):
         deadline.require_time()
     assert deadline.has_cut
@@ -159,4 +158,4 @@ def test_a_cut_run_says_why_and_ends_nothing(
 ) -> None:
     made[1] = [shards.result(RUNS[0], cut=True, verdict=None)]
     assert not hunt(tmp_path).ending or len(made) == 6
-    assert not endings.has_ended(tmp_path)
+    assert not (tmp_path / budgets.MARK).exists()

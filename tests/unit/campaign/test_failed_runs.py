@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.campaign import campaign_plan, failed_runs, results
-from harness.history import campaign_folders
+from harness.campaign import campaign_plan, failed_runs
+from harness.history import campaign_folders, results
 from tests.support import shards
 
 
@@ -27,7 +27,7 @@ def write(
     ]
     plan = msgspec.structs.replace(plan, runs=runs, **changes)
     campaign_plan.write(folder / campaign_folders.PLAN, plan)
-    (folder / campaign_folders.RESULTS).write_bytes(shards.lines(found))
+    (folder / campaign_folders.RESULTS).write_bytes(results.encode(found))
     return folder
 
 

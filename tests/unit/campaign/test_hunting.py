@@ -5,7 +5,8 @@ import pathlib
 import msgspec
 import pytest
 
-from harness.campaign import hunting, plugin, results
+from harness.campaign import hunting, plugin
+from harness.history import results
 from tests.support import shards
 
 pytestmark = pytest.mark.slow

@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
-from harness.campaign import results, sentences
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_documents, sentences
 from harness.checks import verdicts
+from harness.history import results
+from harness.history.purposes import Purpose
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 ERROR = None
@@ -48,7 +49,7 @@ def test_exit_code(
     expected: int,
 ) -> None:
     found = [run(item) for item in subject] + [run(item, control="defect") for item in controls]
-    assert results.exit_code(results.rows(found), planned=len(found)) == expected
+    assert campaign_documents.exit_code(results.rows(found), planned=len(found)) == expected
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_a_control_is_caught_by_what_is_consumed_twice_and_not_by_what_is_stuck(
         stuck=stuck,
         consumed_twice=consumed_twice,
     )
-    assert results.exit_code(results.rows([run(VALID), found]), planned=2) == expected
+    assert campaign_documents.exit_code(results.rows([run(VALID), found]), planned=2) == expected
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,14 @@ def test_a_hazard_must_show_and_its_remedy_must_help(
 ) -> None:
     found = [run(item, purpose=Purpose.HAZARD) for item in hazards]
     found += [run(item, purpose=Purpose.REMEDY) for item in remedied]
-    assert results.exit_code(results.rows(found), planned=len(found)) == expected
+    assert campaign_documents.exit_code(results.rows(found), planned=len(found)) == expected
 
 
 def test_a_missing_run_is_an_error() -> None:
-    assert results.exit_code(results.rows([run(VALID)]), planned=2) == results.HARNESS_ERROR
+    assert (
+        campaign_documents.exit_code(results.rows([run(VALID)]), planned=2)
+        == campaign_documents.HARNESS_ERROR
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,11 +113,11 @@ def test_errors_of_usage_alone_are_one(
     """A subject that ends at once is no internal error."""
     found = [msgspec.structs.replace(run(None), is_usage_error=is_usage) for is_usage in kinds]
     table = results.rows([*found, *map(run, others)])
-    assert results.exit_code(table, planned=planned) == code
+    assert campaign_documents.exit_code(table, planned=planned) == code
 
 
 def test_nothing_at_all_is_an_error() -> None:
-    assert results.exit_code([], planned=1) == results.HARNESS_ERROR
+    assert campaign_documents.exit_code([], planned=1) == campaign_documents.HARNESS_ERROR
 
 
 def test_rows_put_the_correct_subject_first_and_count() -> None:
@@ -143,13 +147,13 @@ def test_a_run_that_must_show_double_allocations_and_gets_stuck_has_missed_them(
     [row] = results.rows([stuck(purpose)])
     assert stuck(purpose).is_missed
     assert (row.caught, row.stuck, row.is_as_expected) == (0, 3, False)
-    assert results.verdict([row]) is UNKNOWN
+    assert campaign_documents.verdict([row]) is UNKNOWN
 
 
 def test_a_stuck_subject_is_invalid() -> None:
     [row] = results.rows([stuck(Purpose.SUBJECT)])
     assert (row.stuck, row.double_allocations, row.is_as_expected) == (3, 0, False)
-    assert results.exit_code([row], planned=1) == 10
+    assert campaign_documents.exit_code([row], planned=1) == 10
 
 
 def test_what_one_of_two_schedulers_does_alone_is_no_part_of_the_hazard() -> None:
@@ -159,8 +163,8 @@ def test_what_one_of_two_schedulers_does_alone_is_no_part_of_the_hazard() -> Non
     alone = msgspec.structs.replace(hazard, by_one_scheduler=1)
     table = results.rows([alone])
     assert not table[0].is_as_expected
-    assert results.verdict(table) is INVALID
-    assert results.exit_code(table, planned=1) == 10
+    assert campaign_documents.verdict(table) is INVALID
+    assert campaign_documents.exit_code(table, planned=1) == 10
     for name, expected in {"H2": True, "kubernetes#128980": False}.items():
         (row,) = results.rows([msgspec.structs.replace(alone, hypothesis=name)])
         assert row.is_as_expected is expected
@@ -205,7 +209,7 @@ def test_a_planned_run_without_a_result_makes_the_campaign_unknown(
 ) -> None:
     """Also a control that another run has caught: it is not known what this one would show."""
     table = results.rows(found)
-    assert results.exit_code(table, planned=len(found)) == expected
+    assert campaign_documents.exit_code(table, planned=len(found)) == expected
     assert sum(row.missing for row in table) == 1
     assert not any(row.is_as_expected for row in table if row.missing)
     assert "1 planned run without a result" in sentences.of_table(table)
@@ -221,8 +225,8 @@ def test_the_summary_names_what_runs_used_and_did_not_examine() -> None:
 def test_further_attempts_do_not_stand_for_runs_that_were_not_made() -> None:
     again = [msgspec.structs.replace(run(VALID, control="d"), attempt=number) for number in (0, 1)]
     table = results.rows([*again, msgspec.structs.replace(run(INVALID, control="d"), attempt=2)])
-    assert results.exit_code(table, planned=1) == 0
-    assert results.exit_code(table, planned=2) == results.HARNESS_ERROR
+    assert campaign_documents.exit_code(table, planned=1) == 0
+    assert campaign_documents.exit_code(table, planned=2) == campaign_documents.HARNESS_ERROR
 
 
 def test_results_have_the_order_of_the_plan() -> None:

@@ -1,12 +1,11 @@
 """The order in which runs are handed to workers."""
 
 import collections
-import pathlib
 import types
 
-from harness.campaign import campaign_plan, hunting
+from xdist.scheduler import LoadScheduling
 
-SUBJECTS, REPEAT = 10, 3
+from harness.campaign import campaign_plan, plugin
 
 
 class Worker:
@@ -24,31 +23,24 @@ class Worker:
         self.shutting_down = True
 
 
-def plan() -> campaign_plan.CampaignPlan:
+def test_each_worker_begins_one_run_before_any_has_its_next() -> None:
     runs = [
-        campaign_plan.PlannedRun(
-            scenario="s",
-            title=f"s{subject}",
-            repetition=turn,
-            seed=1,
-            number=turn * SUBJECTS + subject,
-        )
-        for turn in range(REPEAT)
-        for subject in range(SUBJECTS)
+        campaign_plan.PlannedRun(scenario="s", title=f"s{number}", repetition=1, seed=1)
+        for number in range(30)
     ]
-    return campaign_plan.CampaignPlan(seed=1, reports="r", cluster={}, runs=runs)
-
-
-def test_each_worker_begins_one_run_before_any_has_its_next(tmp_path: pathlib.Path) -> None:
-    planned = plan()
-    collector = hunting._Collector(planned, tmp_path / "results.jsonl", lambda result: None)
+    handed = plugin._handed_out(runs, 3)
+    assert sorted(run.title for run in handed) == sorted(run.title for run in runs)
     options = {"tx": ["popen"] * 3, "maxschedchunk": 1}
     config = types.SimpleNamespace(getvalue=options.get, getoption=options.get)
-    scheduling = collector.pytest_xdist_make_scheduler(config, None)
+    scheduling = LoadScheduling(config, None)
     workers = [Worker() for _ in range(3)]
     for worker in workers:
         scheduling.add_node(worker)
-        scheduling.add_node_collection(worker, [f"campaign.json::{run.id}" for run in planned.runs])
+        scheduling.add_node_collection(worker, [run.title for run in handed])
     scheduling.schedule()
-    assert [[*worker.queue] for worker in workers] == [[0, 3], [1, 4], [2, 5]]
-    assert [*scheduling.pending] == [*range(6, len(planned.runs))]
+    queues = [[handed[index].title for index in worker.queue] for worker in workers]
+    assert queues == [["s0", "s3"], ["s1", "s4"], ["s2", "s5"]]
+    left = [handed[index] for index in scheduling.pending]
+    assert left == runs[6:]
+    assert plugin._handed_out(runs[:2], 3) == runs[:2]
+    assert plugin._handed_out(runs, 0) == runs

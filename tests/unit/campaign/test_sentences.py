@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from harness.campaign import results, sentences
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_documents, sentences
 from harness.checks import verdicts
+from harness.history import results
+from harness.history.purposes import Purpose
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 KUBE = "kube-scheduler 1.36.3"
@@ -33,7 +34,7 @@ def said(*runs: results.RunResult) -> str:
 
 
 def verdict(*runs: results.RunResult) -> verdicts.Verdict:
-    return results.verdict(results.rows(runs))
+    return campaign_documents.verdict(results.rows(runs))
 
 
 def test_valid() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.campaign import campaign_plan, results
-from harness.history import campaign_folders
+from harness.campaign import campaign_plan
+from harness.history import campaign_folders, results
 from tests.support import shards
 
 DRY = ("hunt", "answer-lost", "--dry-run")
@@ -72,7 +72,7 @@ def earlier_campaign(reports: pathlib.Path, *worse: results.RunResult) -> None:
     changed = {result.number: result for result in worse}
     made = [changed.get(run.number, shards.result(run)) for run in PLAN.runs]
     campaign_plan.write(folder / campaign_folders.PLAN, PLAN)
-    (folder / campaign_folders.RESULTS).write_bytes(shards.lines(made))
+    (folder / campaign_folders.RESULTS).write_bytes(results.encode(made))
 
 
 def test_a_dry_run_of_the_failed_ones(flake_hunt: Any, here: pathlib.Path) -> None:

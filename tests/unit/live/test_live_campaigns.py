@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from harness import clocks, errors
-from harness.campaign import campaign_plan, purposes, results
+from harness.campaign import campaign_plan
+from harness.history import purposes, results
 from harness.live import live_campaigns, snapshots
 from tests.histories import building
 

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from harness import rates
-from harness.campaign import campaign_documents, campaign_pages, results
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_documents, campaign_pages
 from harness.checks import verdicts
+from harness.history import results
+from harness.history.purposes import Purpose
 from tests.support import page_markup
 
 INVALID, VALID, UNKNOWN = (
@@ -24,10 +25,10 @@ def run(verdict: verdicts.Verdict, reason: str, directory: str, seconds: float) 
     return results.RunResult(**named, verdict=verdict, reason=reason, directory=directory)  # type: ignore[arg-type]
 
 
-def row(rate: rates.Rate, **fields: Any) -> campaign_documents.Row:
+def row(rate: rates.Rate, **fields: Any) -> results.Row:
     low, high = rate.interval
     known = {"invalid": rate.failed, "conclusive": rate.runs, "low": low, "high": high}
-    return campaign_documents.Row(**{"hypothesis": "", **known, **fields})
+    return results.Row(**{"hypothesis": "", **known, **fields})
 
 
 RUNS = [

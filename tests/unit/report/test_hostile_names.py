@@ -13,11 +13,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness.campaign import campaign_plan, results, summaries
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_documents, campaign_pages, campaign_plan
 from harness.checks import judging, verdicts
 from harness.cli.terminal import annotations, displaying, outputs, tables
-from harness.history import directories
+from harness.history import directories, results
+from harness.history.purposes import Purpose
 from harness.report import publishing
 from tests.histories import hostile_names
 from tests.support import page_markup
@@ -106,11 +106,12 @@ def test_the_table_and_the_index_of_a_campaign(
 
 
 def test_the_markdown_summary_of_a_campaign() -> None:
-    table = results.rows(_results())
-    *_, row, last = summaries.campaign(table, headline="ERROR", seed=1).split("\n")
+    plan = campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=[])
+    document = campaign_documents.document(_results(), plan, pathlib.Path())
+    *_, head, _, row, last = campaign_pages.summary(document).split("\n")
     assert last == ""
     assert OBEYED.findall(row) == []
-    assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"\|", summaries.rows([])[0]))
+    assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"\|", head))
     assert re.findall(r"(?<!\\)[<\[`*]|@|://", row) == ["*"] * 4  # **ERROR**
     assert "onerror=alert(1)" in row
 

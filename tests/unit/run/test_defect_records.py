@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.campaign import results
-from harness.campaign.purposes import Purpose
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
 from harness.extensions import replacements
+from harness.history import results
+from harness.history.purposes import Purpose
 from harness.run.defects import defect_records, known_defects
 from harness.run.defects import track_record as records
 from harness.subject import releases

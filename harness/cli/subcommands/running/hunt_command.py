@@ -214,7 +214,7 @@ def hunt(
         made = campaigning.make(campaign, reports=reports, jobs=at_once, out=out)
         if out.is_json:
             out.document(made.document)
-    campaigning.summarize_campaign(summary, made, campaign)
+    campaigning.summarize(summary, made.document)
     return made.exit_code
 
 

@@ -183,7 +183,7 @@ def test(
         made = campaigning.make(plan, reports=reports, jobs=at_once, out=out)
         if out.is_json:
             out.document(made.document)
-    campaigning.summarize_campaign(summary, made, plan)
+    campaigning.summarize(summary, made.document)
     return made.exit_code
 
 

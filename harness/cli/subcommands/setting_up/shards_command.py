@@ -63,15 +63,14 @@ def plan(
     same command again if it was killed, and `flake-hunt shards merge SHARD...` to make one campaign
     of all shards.
 
-    All shards take about the same time if earlier campaigns in --reports show how long each run
-    takes. All attempts to catch a control stay in one shard. The same options, seed and reports
-    write the same file.
+    All shards take about the same time, by the load of each run, or by how long such runs took in
+    earlier campaigns of --reports. All attempts to catch a control stay in one shard. The same
+    options, seed and reports write the same file.
     """
-    from harness.campaign.sharding import run_durations, sharded_plans
+    from harness.campaign.sharding import sharded_plans
 
     campaign = _campaign(words)
-    durations = run_durations.known(pathlib.Path(campaign.reports))
-    made = sharded_plans.make(campaign, shards=count, durations=durations)
+    made = sharded_plans.make(campaign, shards=count)
     sharded_plans.write(file, made)
     with outputs.chosen() as out:
         out.note(f"seed {campaign.seed}")
@@ -121,10 +120,9 @@ def _tell(made: "sharded_plans.ShardedPlan", file: pathlib.Path, out: outputs.Ou
     """Print what the plan has, and the commands that follow."""
     sizes = Counter(run.shard for run in made.runs).values()
     span = str(max(sizes)) if len(set(sizes)) == 1 else f"{min(sizes)} to {max(sizes)}"
-    known = sum(run.expected_s is not None for run in made.runs)
     out.note(
         f"{outputs.counted(len(made.runs), 'run')} in {outputs.counted(made.shards, 'shard')} "
-        f"({span} each), with known durations for {known} of them"
+        f"({span} each)"
     )
     out.note(f"plan {made.digest}")
     out.note(f"  flake-hunt hunt --plan {file} --shard 1/{made.shards}")
@@ -138,8 +136,7 @@ def merge(
         list[str],
         typer.Argument(
             metavar="SHARD",
-            help="Folders of shards, or folders of reports that have some; also URLs such as "
-            "s3://bucket/reports or 's3://bucket/shards/*', with fsspec (the extra `remote` installs it).",
+            help="Folders of shards, or folders of reports that have some.",
         ),
     ],
     folder: Annotated[
@@ -167,34 +164,26 @@ def merge(
 
     The exit code is that of one campaign: 10 if a run was invalid, 20 if one is unknown or missing.
     """
-    from harness.campaign import results, summaries
-    from harness.campaign.sharding import merged_campaigns
+    from harness.campaign.sharding import merging
     from harness.cli.terminal import annotations, tables
 
-    given = merged_campaigns.read(folders)
+    given = merging.read(folders)
     target = folder or pathlib.Path("reports", "campaigns", given.folder_name)
     reports = target.parent.parent
     with (
         outputs.chosen(output) as out,
         contextlib.nullcontext() if folder else indexing.refreshed(reports),
     ):
-        merged = merged_campaigns.write(given, target)
+        merged = merging.write(given, target)
         for line in [*_missing(merged.merge), *_doubled(merged.merge)]:
             out.note(line)
-        table = results.rows(merged.results)
         if out.is_json:
             out.document(merged.campaign)
         else:
-            tables.print_campaign(table, merged.campaign, target, out)
-        annotations.of_campaign(table)
+            tables.print_campaign(merged.campaign, target, out)
+        annotations.of_campaign(merged.campaign.rows)
         annotations.of_thresholds(merged.campaign.thresholds)
-    text = summaries.campaign(
-        table,
-        headline=merged.campaign.headline,
-        seed=given.plan.seed,
-        answers=merged.campaign.problems,
-    )
-    campaigning.summarize(summary, text)
+    campaigning.summarize(summary, merged.campaign)
     return merged.campaign.exit_code
 
 

@@ -8,8 +8,8 @@ import pytest
 from harness import errors
 from harness.campaign import budgets, campaign_plan
 from harness.campaign.programs import fitting, program_plans, tested_programs
-from harness.campaign.purposes import Purpose
 from harness.campaign.sharding import sharded_plans
+from harness.history.purposes import Purpose
 from harness.scenario import profiles
 
 OURS = tested_programs.TestedProgram(kind="python", name="ours", subject="python")
@@ -168,8 +168,7 @@ def test_a_hazard_for_which_there_was_no_time_does_not_make_unknown() -> None:
 
 
 def test_a_plan_for_machines_has_the_program(tmp_path: pathlib.Path) -> None:
-    made = sharded_plans.make(planned(MINE), shards=2, durations={})
+    made = sharded_plans.make(planned(MINE), shards=2)
     sharded_plans.write(tmp_path / "plan.json", made)
     read = sharded_plans.read(tmp_path / "plan.json")
-    campaign = sharded_plans.campaign(read, read.runs, reports=tmp_path, started="", jobs=1)
-    assert campaign.program == planned(MINE).program
+    assert read.campaign.program == planned(MINE).program

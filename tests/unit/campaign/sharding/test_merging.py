@@ -1,20 +1,26 @@
 """Shards are merged: each planned run counts once, and nothing is missing without a name."""
 
+import json
 import pathlib
+import shutil
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness.campaign import results
-from harness.campaign.purposes import Purpose
-from harness.campaign.sharding import merging, shard_reading, sharded_plans
-from tests.support import shards
-from tests.support.shards import INVALID, UNKNOWN, VALID
+from harness import errors
+from harness.campaign import campaign_documents
+from harness.campaign.sharding import merging, shard_folders, shard_results, sharded_plans
+from harness.history import campaign_folders, results
+from harness.history.purposes import Purpose
+from harness.run import run_plan
+from tests.support import schemas, shards
+from tests.support.shards import UNKNOWN
 
 PLAN = shards.plan(subjects=5, controls=2, shards=3)
-RUNS = {run.number: run for run in PLAN.runs}
 CONTROL = next(run for run in PLAN.runs if run.purpose is Purpose.CONTROL)
+SUBJECT = PLAN.runs[0]
+Merged = tuple[list[results.RunResult], merging.MergeDocument]
 
 
 def shard(
@@ -22,105 +28,90 @@ def shard(
 ) -> merging.ReadShard:
     runs = PLAN.runs_of(number)
     if content is None:
-        content = shards.lines(shards.result(run) for run in runs)
+        content = results.encode(shards.result(run) for run in runs)
+    record = shard_folders.ShardRecord(
+        plan=PLAN.digest, shard=number, shards=3, started="", versions={}, jobs=1
+    )
     return merging.ReadShard(
         folder=folder or f"s{number}",
-        number=number,
-        started="2026-01-01T00:00:00Z",
-        versions={},
-        jobs=1,
-        found=shard_reading.read(content, {run.number: run for run in runs}),
+        record=record,
+        found=shard_results.read(content, {run.number: run for run in runs}),
     )
 
 
-def merged(*given: merging.ReadShard) -> merging.Merged:
-    made = merging.merge(PLAN, given)
-    numbers = {result.number for result in made.results}
-    assert numbers == set(RUNS), "every planned run is there"
-    return made
+def merged(*given: merging.ReadShard) -> Merged:
+    made, document = merging.merged(PLAN, given)
+    assert {result.number for result in made} == {run.number for run in PLAN.runs}
+    return made, document
 
 
-def code(made: merging.Merged) -> int:
-    return results.exit_code(results.rows(made.results), len(PLAN.runs))
+def code(made: Merged) -> int:
+    return campaign_documents.exit_code(results.rows(made[0]), len(PLAN.runs))
+
+
+def reasons(made: Merged) -> set[str]:
+    return {item.reason for item in made[1].missing}
 
 
 def test_all_shards_are_one_campaign() -> None:
     made = merged(shard(3), shard(1), shard(2))
-    assert made.results == [shards.result(run) for run in PLAN.runs], "in the order of the plan"
-    assert (made.missing, made.doubled, made.missing_shards, code(made)) == ([], [], [], 0)
-    assert merged(shard(None)).results == made.results, "a campaign of the whole plan is one, too"
+    assert made[0] == [shards.result(run) for run in PLAN.runs], "in the order of the plan"
+    assert (made[1].missing, made[1].doubled, made[1].missing_shards, code(made)) == ([], [], [], 0)
+    assert merged(shard(None))[0] == made[0], "a campaign of the whole plan is one, too"
 
 
-@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("lost", [1, 3])
 def test_a_missing_shard_is_unknown_by_name(lost: int) -> None:
     made = merged(*(shard(number) for number in (1, 2, 3) if number != lost))
-    assert made.missing_shards == [lost]
-    assert [item.number for item in made.missing] == [run.number for run in PLAN.runs_of(lost)]
-    assert {item.reason for item in made.missing} == {
-        f"shard {lost} of 3 is missing: none of the folders has it"
-    }
+    assert made[1].missing_shards == [lost]
+    assert [item.number for item in made[1].missing] == [run.number for run in PLAN.runs_of(lost)]
+    assert reasons(made) == {f"shard {lost} of 3 is missing: none of the folders has it"}
     assert code(made) == 20
-
-
-@pytest.mark.parametrize("cut", [1, 30])
-def test_a_cut_result_is_unknown_by_name(cut: int) -> None:
-    content = shards.lines(shards.result(run) for run in PLAN.runs_of(2))
-    made = merged(shard(1), shard(2, content[:-cut]), shard(3))
-    (missing,) = made.missing
-    assert missing.number == PLAN.runs_of(2)[-1].number
-    assert missing.reason == (
-        "shard 2 of 3 has no result of this run: results.jsonl:2: the line is cut (s2)"
-    )
-    assert code(made) == 20
+    unknown = [result for result in made[0] if result.missing]
+    assert {(run.verdict, run.claims, run.directory) for run in unknown} == {(UNKNOWN, 0, "")}
+    assert not any(result.is_found or result.is_missed for result in unknown)
 
 
 def test_any_cut_of_all_results_leaves_unknown_or_everything() -> None:
-    whole = shards.lines(shards.result(run) for run in PLAN.runs)
+    whole = results.encode(shards.result(run) for run in PLAN.runs)
     for end in range(0, len(whole), 7):
         made = merged(shard(None, whole[:end]))
         assert code(made) == 20
-        assert made.missing
-    assert code(merged(shard(None, whole))) == 0
-
-
-def test_a_shard_under_way_is_unknown_by_name() -> None:
-    made = merged(shard(1), shard(2, b""), shard(3))
-    assert {item.reason for item in made.missing} == {
+        assert made[1].missing
+    content = results.encode(shards.result(run) for run in PLAN.runs_of(2))
+    assert reasons(merged(shard(1), shard(2, content[:-1]), shard(3))) == {
+        "shard 2 of 3 has no result of this run: results.jsonl:2: the line is cut (s2)"
+    }
+    assert reasons(merged(shard(1), shard(2, b""), shard(3))) == {
         "shard 2 of 3 has no result of this run: it was interrupted, or is under way (s2)"
     }
-    assert made.missing_shards == []
 
 
 def test_a_control_whose_attempts_are_not_all_there_is_unknown() -> None:
-    """Two attempts missed it, and the third one was due."""
+    """Two attempts missed it, and the third one was due; or a later attempt caught it."""
     others = [shards.result(run) for run in PLAN.runs if run != CONTROL]
     for attempts in (shards.missed(CONTROL, 2), shards.missed(CONTROL, 3)[1:]):
-        made = merged(shard(None, shards.lines([*others, *attempts])))
-        assert [item.number for item in made.missing] == [CONTROL.number]
+        made = merged(shard(None, results.encode([*others, *attempts])))
+        assert [item.number for item in made[1].missing] == [CONTROL.number]
         assert code(made) == 20
-
-
-def test_a_control_that_a_later_attempt_caught_is_caught() -> None:
-    others = [shards.result(run) for run in PLAN.runs if run != CONTROL]
     late = [*shards.missed(CONTROL, 1), shards.result(CONTROL, attempt=1)]
-    made = merged(shard(None, shards.lines([*others, *late])))
+    made = merged(shard(None, results.encode([*others, *late])))
     assert code(made) == 0
-    assert [result.attempt for result in made.results if result.number == CONTROL.number] == [0, 1]
+    assert [result.attempt for result in made[0] if result.number == CONTROL.number] == [0, 1]
 
 
-def doubled(run: sharded_plans.ShardedRun, first: Any, second: Any) -> merging.Merged:
-    others = [shards.result(item) for item in PLAN.runs if item != run]
-    one = shard(None, shards.lines([*others, *first]), folder="one")
-    return merged(one, shard(run.shard, shards.lines(second), folder="two"))
-
-
-SUBJECT = PLAN.runs[0]
 OUTCOMES = {
     "violated": ([shards.violated(SUBJECT)], 10),
     "unknown": ([shards.result(SUBJECT, verdict=UNKNOWN)], 20),
     "valid": ([shards.result(SUBJECT)], 0),
     "error": ([shards.result(SUBJECT, verdict=None, error="no engine")], 1),
 }
+
+
+def doubled(run: Any, first: Any, second: Any) -> Merged:
+    others = [shards.result(item) for item in PLAN.runs if item != run]
+    one = shard(None, results.encode([*others, *first]), folder="one")
+    return merged(one, shard(run.shard, results.encode(second), folder="two"))
 
 
 @pytest.mark.parametrize("first", OUTCOMES)
@@ -132,38 +123,33 @@ def test_of_a_doubled_run_the_worse_result_counts_and_the_other_is_kept(
     made = doubled(SUBJECT, OUTCOMES[first][0], OUTCOMES[second][0])
     worse = next(name for name in OUTCOMES if name in (first, second))
     assert code(made) == OUTCOMES[worse][1]
-    (item,) = made.doubled
+    (item,) = made[1].doubled
     assert (item.run, {item.counted, item.folder}) == (SUBJECT.id, {"one", "two"})
-    counted = [result for result in made.results if result.number == SUBJECT.number]
+    counted = [result for result in made[0] if result.number == SUBJECT.number]
     both = [*OUTCOMES[first][0], *OUTCOMES[second][0]]
-    assert sorted(map(repr, [*counted, *item.results])) == sorted(map(repr, both)), (
-        "nothing is lost"
-    )
+    assert sorted(map(repr, [*counted, *item.results])) == sorted(map(repr, both))
 
 
 def test_of_a_doubled_control_a_miss_counts() -> None:
     caught, missed = [shards.result(CONTROL)], shards.missed(CONTROL)
-    controls = [run for run in PLAN.runs if run.purpose is Purpose.CONTROL]
-    assert len(controls) == 2
     for first, second in ((caught, missed), (missed, caught)):
         made = doubled(CONTROL, first, second)
-        assert [r for r in made.results if r.number == CONTROL.number] == missed
+        assert [run for run in made[0] if run.number == CONTROL.number] == missed
         assert code(made) == 0, "the other run of this control caught it"
 
 
 def test_a_run_that_one_folder_has_twice_is_doubled() -> None:
     found = [shards.result(run) for run in PLAN.runs]
-    made = merged(shard(None, shards.lines([*found, shards.violated(SUBJECT)])))
+    made = merged(shard(None, results.encode([*found, shards.violated(SUBJECT)])))
     assert code(made) == 10
-    assert [(item.counted, item.folder) for item in made.doubled] == [("sNone", "sNone")]
+    assert [(item.counted, item.folder) for item in made[1].doubled] == [("sNone", "sNone")]
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"number": 99},
-        {"number": 0},
-        {"number": RUNS[2].number},
+        {"number": SUBJECT.number},
         {"scenario": "other"},
         {"subject": "other"},
         {"purpose": Purpose.REMEDY},
@@ -175,39 +161,192 @@ def test_a_result_of_no_planned_run_is_none(change: dict[str, Any]) -> None:
     """Otherwise a shard of another plan, or an edited one, could stand for a missing run."""
     strange = shards.result(CONTROL, **change)
     others = [shards.result(run) for run in PLAN.runs if run != CONTROL]
-    made = shard(None, shards.lines([*others, strange]))
-    assert len(made.found.problems) == 1
-    assert "expected a run of this plan" in made.found.problems[0]
-    assert [item.number for item in merged(made).missing] == [CONTROL.number]
+    made = shard(None, results.encode([*others, strange]))
+    (problem,) = made.found.problems
+    assert "expected a run of this plan" in problem
+    assert [item.number for item in merged(made)[1].missing] == [CONTROL.number]
 
 
 @pytest.mark.parametrize(
     "line", [b"{}\n", b"\n", b"[" * 5000 + b"\n", b"\xff\n", b'{"number": 1}\n']
 )
 def test_a_damaged_line_is_a_problem_and_the_others_count(line: bytes) -> None:
-    content = shards.lines(shards.result(run) for run in PLAN.runs)
+    content = results.encode(shards.result(run) for run in PLAN.runs)
     made = shard(None, line + content)
-    assert len(made.found.problems) == 1
-    assert made.found.problems[0].startswith("results.jsonl:1: ")
+    (problem,) = made.found.problems
+    assert problem.startswith("results.jsonl:1: ")
     assert code(merged(made)) == 0
 
 
-def test_a_verdict_that_no_result_can_have_is_damage() -> None:
-    content = shards.lines(shards.result(run) for run in PLAN.runs).replace(
-        b'"VALID"', b'"FINE"', 1
+# ------------------------------------------------------------------------------------ folders
+
+
+def merge(given: list[str], target: pathlib.Path) -> tuple[int, merging.MergedCampaign]:
+    made = merging.write(merging.read(given), target)
+    schemas.obeying("campaign", (target / "results.json").read_bytes())
+    schemas.obeying("merge", (target / "merge.json").read_bytes())
+    return made.campaign.exit_code, made
+
+
+def test_folders_of_shards_of_reports_and_of_all_reports_are_the_same(
+    tmp_path: pathlib.Path,
+) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    together = tmp_path / "together"
+    for number in range(1, 4):
+        shards.folder(together, PLAN, number)
+    reports = [str(pathlib.Path(path).parents[1]) for path in own]
+    made = [
+        merge(given, tmp_path / f"m{number}")
+        for number, given in enumerate((own, reports, [str(together)], [*own, *reports]))
+    ]
+    assert {exit_code for exit_code, _ in made} == {0}
+    first, *others = (
+        [msgspec.structs.replace(result, directory="") for result in one.results] for _, one in made
     )
-    made = shard(None, content)
-    assert "FINE" in made.found.problems[0]
-    assert code(merged(made)) == 20
+    assert others == [first] * len(others)
+    assert [one.merge.doubled for _, one in made] == [[]] * 4, "a folder named twice is one"
 
 
-def test_missing_runs_are_no_evidence(tmp_path: pathlib.Path) -> None:
-    del tmp_path
-    made = merged(shard(1))
-    unknown = [result for result in made.results if result.missing]
-    assert {result.verdict for result in unknown} == {UNKNOWN}
-    assert {(result.claims, result.directory) for result in unknown} == {(0, "")}
-    assert not any(result.is_found or result.is_missed for result in unknown)
-    assert VALID not in {result.verdict for result in unknown}
-    assert INVALID not in {result.verdict for result in unknown}
-    assert msgspec.structs.replace(unknown[0], missing=False) != unknown[0]
+def test_a_copy_of_a_shard_is_doubled_and_named(tmp_path: pathlib.Path) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    copy = tmp_path / "copy"
+    shutil.copytree(own[0], copy)
+    exit_code, made = merge([*own, str(copy)], tmp_path / "merged")
+    assert exit_code == 0
+    assert {(item.counted, item.folder) for item in made.merge.doubled} == {(own[0], str(copy))}
+    assert len(made.merge.doubled) == len(PLAN.runs_of(1))
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"schema": 1}', "[]", "\udcff"])
+def test_a_damaged_shard_is_named_and_unknown(tmp_path: pathlib.Path, content: str) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    record = pathlib.Path(own[1], shard_folders.RECORD)
+    record.write_bytes(content.encode(errors="surrogateescape"))
+    exit_code, made = merge(own, tmp_path / "merged")
+    assert (exit_code, made.merge.missing_shards) == (20, [2])
+    (damaged,) = [item for item in made.merge.folders if item.shard is None]
+    assert (damaged.folder, damaged.problems[0][:20]) == (own[1], "shard.json is damage")
+
+
+def test_a_shard_without_results_and_an_empty_folder_are_unknown(tmp_path: pathlib.Path) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    pathlib.Path(own[2], campaign_folders.RESULTS).unlink()
+    (tmp_path / "empty").mkdir()
+    exit_code, made = merge([own[0], own[2], str(tmp_path / "empty")], tmp_path / "merged")
+    assert (exit_code, made.merge.missing_shards) == (20, [2])
+    assert {item.shard for item in made.merge.missing} == {2, 3}
+    assert "it has no shard" in made.campaign.problems[0]
+
+
+def test_a_damaged_copy_of_the_plan_is_named_and_unknown(tmp_path: pathlib.Path) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    plans = [pathlib.Path(path, shard_folders.PLAN) for path in own]
+    plans[0].write_bytes(plans[0].read_bytes()[:100])
+    exit_code, made = merge(own, tmp_path / "merged")
+    assert (exit_code, made.merge.missing) == (20, [])
+    assert made.campaign.problems[0].startswith(f"{own[0]}: expected a whole")
+    for plan in plans:
+        plan.write_bytes(b"{")
+    with pytest.raises(errors.UsageError, match=r"expected a whole plan .*sharded-plan\.json"):
+        merging.read(own)
+
+
+def test_shards_of_two_plans_are_refused(tmp_path: pathlib.Path) -> None:
+    other = shards.plan(subjects=6, shards=3)
+    first = shards.folder(tmp_path / "a", PLAN, 1)
+    second = shards.folder(tmp_path / "b", other, 2)
+    with pytest.raises(errors.UsageError, match="expected shards of one plan") as caught:
+        merging.read([str(first), str(second)])
+    assert str(first) in str(caught.value)
+    assert str(second) in str(caught.value)
+    sharded_plans.write(first / shard_folders.PLAN, other)
+    with pytest.raises(errors.UsageError, match="got another one"):
+        merging.read([str(first)])
+
+
+def test_a_plan_of_another_version_is_refused(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shards.folder(tmp_path, PLAN, 1)
+    versions = PLAN.campaign.versions | {"flake-hunt": "9.9"}
+    monkeypatch.setattr(run_plan, "versions", lambda: versions)
+    with pytest.raises(errors.UsageError, match=r"which has flake-hunt 9\.9 instead of"):
+        merging.read([str(path)])
+
+
+def test_what_is_no_folder_or_has_no_shard_is_refused(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("none", "file"):
+        with pytest.raises(errors.UsageError, match="which is no folder"):
+            merging.read([str(tmp_path / name)])
+    with pytest.raises(errors.UsageError, match="expected folders of shards"):
+        merging.read([str(tmp_path)])
+
+
+def test_nothing_but_an_earlier_merge_of_the_plan_is_overwritten(tmp_path: pathlib.Path) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    target = tmp_path / "merged"
+    assert merge(own[:2], target)[0] == 20
+    assert merge(own, target)[0] == 0
+    given = merging.read([str(shards.folder(tmp_path / "b", shards.plan(subjects=6), 2))])
+    before = (target / "merge.json").read_bytes()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    for folder in (target, tmp_path / "mine"):
+        with pytest.raises(errors.UsageError, match="expected an empty folder"):
+            merging.write(given, folder)
+    assert (target / "merge.json").read_bytes() == before
+
+
+def test_run_directories_are_found_where_the_reports_were_copied_to(tmp_path: pathlib.Path) -> None:
+    first, second = PLAN.runs_of(1)[:2]
+    here = shards.evidence(tmp_path / "r1", first, shards.result(first)).directory
+    there = f"/machine/reports/pod-churn/{pathlib.Path(here).name}"
+    gone = shards.violated(second, directory="/machine/reports/pod-churn/gone")
+    path = shards.folder(tmp_path / "r1", PLAN, 1, [shards.result(first, directory=there), gone])
+    exit_code, made = merge([str(path)], tmp_path / "merged" / "campaigns" / "one")
+    found = {result.number: result.directory for result in made.results if result.directory}
+    assert found == {first.number: here, second.number: str(tmp_path / "r1/pod-churn/gone")}
+    assert exit_code == 10, "what was found is not lost with its folder"
+    [problem] = made.campaign.problems
+    assert "expected a run directory, but" in problem
+
+
+def test_the_number_of_jobs_is_that_of_all_machines(tmp_path: pathlib.Path) -> None:
+    own = shards.every_folder(tmp_path, PLAN)
+    assert merge(own, tmp_path / "same")[1].campaign.jobs == 1
+    record = pathlib.Path(own[1], shard_folders.RECORD)
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"jobs": 4}))
+    assert merge(own, tmp_path / "other")[1].campaign.jobs == 0
+
+
+@pytest.mark.parametrize(("least", "exit_code"), [(15, 0), (16, 10)])
+def test_a_threshold_is_judged_over_the_runs_of_all_shards(
+    tmp_path: pathlib.Path, least: int, exit_code: int
+) -> None:
+    """The runs of the subject have 1 to 5 claims; no shard has all of them."""
+    plan = shards.plan(shards=3, thresholds=[f"campaign:claims>={least}"])
+    own = shards.every_folder(tmp_path, plan)
+    found, made = merge(own, tmp_path / "merged")
+    assert (found, [item.measured for item in made.campaign.thresholds]) == (exit_code, [15.0])
+    text = (tmp_path / "merged" / "junit.xml").read_text()
+    assert f'name="threshold campaign:claims&gt;={least}"' in text
+    with shard_folders.opened(
+        plan, shards.chosen(1, plan), reports=tmp_path / "r1", jobs=1
+    ) as folder:
+        assert shard_folders.campaign(plan, folder).is_part
+
+
+def test_a_threshold_needs_all_shards_and_what_their_verdicts_say(tmp_path: pathlib.Path) -> None:
+    plan = shards.plan(shards=3, thresholds=["campaign:claims>=1"])
+    own = shards.every_folder(tmp_path, plan)
+    exit_code, made = merge(own[:2], tmp_path / "merged")
+    [item] = made.campaign.thresholds
+    assert (exit_code, item.verdict, item.measured) == (20, "UNKNOWN", None)
+    assert item.reason.endswith("of 5 runs cannot say it")
+    path = pathlib.Path(own[0], campaign_folders.RESULTS)
+    path.write_bytes(path.read_bytes().replace(b'"figures":{"claims":', b'"figures":{"claims":1'))
+    exit_code, made = merge(own, tmp_path / "forged")
+    assert exit_code == 20
+    assert "(figures differ)" in made.campaign.problems[0]

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from harness import errors
-from harness.campaign import campaign_plan, plugin, results
-from harness.campaign.purposes import Purpose
-from harness.campaign.sharding import merged_campaigns, shard_folders, sharded_plans
+from harness.campaign import campaign_documents, campaign_plan, plugin
+from harness.campaign.sharding import merging, shard_folders, sharded_plans
 from harness.checks import verdicts
 from harness.cli.campaigns import campaigning, planned_hunts
 from harness.cli.terminal import outputs
-from harness.history import campaign_folders
+from harness.history import campaign_folders, results
+from harness.history.purposes import Purpose
 from harness.scenario import loading
 from tests.support import mig_objects, schemas, shards
 
@@ -81,8 +81,8 @@ def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: A
     assert (codes, whole.exit_code) == ({0}, 0)
     assert sorted(attempts.made) == made, "each attempt once"
     target = tmp_path / "merged" / "campaigns" / "all"
-    given = merged_campaigns.read([str(tmp_path / f"r{n}") for n in range(5, 0, -1)])
-    merged = merged_campaigns.write(given, target)
+    given = merging.read([str(tmp_path / f"r{n}") for n in range(5, 0, -1)])
+    merged = merging.write(given, target)
     assert merged.campaign.exit_code == 0
     assert content(target) == content(whole.folder)
     assert campaign_plan.read(target / "campaign.json").runs
@@ -94,14 +94,6 @@ def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: A
     assert all((target / link).parent.is_dir() for link in links)
 
 
-def test_other_bytes_would_be_noticed(tmp_path: pathlib.Path, attempts: Attempts) -> None:
-    plan = shards.plan(subjects=2, controls=0, shards=2)
-    whole = make(plan, None, tmp_path / "whole")
-    before = content(whole.folder)
-    (whole.folder / "summary.md").write_bytes(before["summary.md"].replace(b"VALID", b"UNKNOWN"))
-    assert content(whole.folder) != before
-
-
 def test_a_shard_that_was_interrupted_continues(tmp_path: pathlib.Path, attempts: Attempts) -> None:
     plan = shards.plan(subjects=5, controls=1, shards=1)
     attempts.died_at = 3
@@ -109,7 +101,7 @@ def test_a_shard_that_was_interrupted_continues(tmp_path: pathlib.Path, attempts
         make(plan, 1, tmp_path)
     assert [number for number, _ in attempts.made] == [1, 2]
     (folder,) = (tmp_path / "campaigns").iterdir()
-    before = merged_campaigns.write(merged_campaigns.read([str(folder)]), tmp_path / "before")
+    before = merging.write(merging.read([str(folder)]), tmp_path / "before")
     assert before.campaign.exit_code == 20
     assert [item.number for item in before.merge.missing] == [3, 4, 5, 6]
     attempts.died_at = None
@@ -117,7 +109,7 @@ def test_a_shard_that_was_interrupted_continues(tmp_path: pathlib.Path, attempts
     assert make(plan, 1, tmp_path).exit_code == 0
     assert sorted({number for number, _ in attempts.made}) == [3, 4, 5, 6]
     assert list((tmp_path / "campaigns").iterdir()) == [folder]
-    after = merged_campaigns.write(merged_campaigns.read([str(folder)]), tmp_path / "before")
+    after = merging.write(merging.read([str(folder)]), tmp_path / "before")
     assert (after.campaign.exit_code, after.merge.missing) == (0, [])
 
 
@@ -136,20 +128,17 @@ def test_a_shard_that_has_ended_is_not_made_again(
     assert after == before
 
 
-def test_what_could_not_be_executed_is_made_again_and_kept_aside(
+def test_what_could_not_be_executed_is_made_again(
     tmp_path: pathlib.Path, attempts: Attempts
 ) -> None:
     plan = shards.plan(subjects=3, controls=0, shards=1)
     attempts.failed = {2}
     first = make(plan, 1, tmp_path)
-    assert first.exit_code == results.HARNESS_ERROR
+    assert first.exit_code == campaign_documents.HARNESS_ERROR
     attempts.failed.clear()
     attempts.made.clear()
     assert make(plan, 1, tmp_path).exit_code == 0
     assert attempts.made == [(2, 0)]
-    aside = (first.folder / shard_folders.EARLIER).read_text().splitlines()
-    assert len(aside) == 1
-    assert "no engine" in aside[0]
 
 
 @pytest.mark.parametrize("damage", ["verdict", "line"])
@@ -208,7 +197,8 @@ def test_a_scenario_that_this_machine_lacks_comes_with_the_plan(
     text = plan.scenarios[0].text.replace("title = ", "title = 'changed' # ", 1)
     mine = msgspec.structs.replace(plan.scenarios[0], given="../mine.toml", text=text)
     runs = [msgspec.structs.replace(run, scenario="../mine.toml") for run in plan.runs]
-    plan = msgspec.structs.replace(plan, scenarios=[mine], runs=runs)
+    campaign = msgspec.structs.replace(plan.campaign, runs=runs)
+    plan = msgspec.structs.replace(plan, scenarios=[mine], campaign=campaign)
     monkeypatch.chdir(tmp_path)
     with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
         (run,) = shard_folders.campaign(plan, folder).runs
@@ -228,8 +218,8 @@ def test_objects_of_files_come_with_the_plan(tmp_path: pathlib.Path) -> None:
     )
     options = {"seed": 1, "repeat": 1, "repeat_controls": 1, "reports": tmp_path}
     made = campaign_plan.plan([str(path)], **options)
-    content = sharded_plans.encode(sharded_plans.make(made, shards=1, durations={}))
-    plan = sharded_plans.decode(content, "plan.json")
+    sharded_plans.write(tmp_path / "plan.json", sharded_plans.make(made, shards=1))
+    plan = sharded_plans.read(tmp_path / "plan.json")
     settings = plan.scenarios[0].settings["pools"]["imported"]
     with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
         assert {run.scenario for run in shard_folders.campaign(plan, folder).runs} == {str(path)}
@@ -266,3 +256,25 @@ def test_latest_stays_as_it_is_without_a_run_of_the_subject(
 ) -> None:
     make(shards.plan(subjects=0, controls=2, shards=1), 1, tmp_path)
     assert not (tmp_path / "latest").exists()
+
+
+def test_another_version_of_a_scheduler_is_refused_before_the_first_run(
+    tmp_path: pathlib.Path,
+) -> None:
+    plan = campaign_plan.plan(
+        ["pod-churn"],
+        seed=1,
+        repeat=2,
+        repeat_controls=1,
+        reports=tmp_path,
+        subjects=["external=volcano"],
+    )
+    shard_folders.require_same_subjects(plan)
+    runs = [
+        msgspec.structs.replace(run, tested="kube-scheduler v1.36.2") if run.tested else run
+        for run in plan.runs
+    ]
+    with pytest.raises(
+        errors.UsageError, match=r"expected kube-scheduler v1\.36\.2 on this machine"
+    ):
+        shard_folders.require_same_subjects(msgspec.structs.replace(plan, runs=runs))

@@ -8,11 +8,11 @@ import types
 import msgspec
 import pytest
 
-from harness.campaign import campaign_thresholds, results
-from harness.campaign.purposes import Purpose
+from harness.campaign import campaign_thresholds
 from harness.checks import threshold_results, verdicts
 from harness.cli.terminal import annotations
-from harness.history import plans
+from harness.history import plans, results
+from harness.history.purposes import Purpose
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 MISSED = "title=control not caught%3A churn%2C a-defect"

@@ -15,10 +15,11 @@ import msgspec
 import pytest
 import rich.console
 
-from harness.campaign import campaign_documents, campaign_plan, results, sentences, summaries
+from harness.campaign import campaign_documents, campaign_plan, sentences
 from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.cluster.lifecycle import held_clusters
+from harness.history import results
 from harness.scenario import profiles
 from tests.support import schemas
 
@@ -297,8 +298,7 @@ def test_one_run_is_one_run() -> None:
 
 
 def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
-    table = results.rows([result(purpose="subject", subject="correct", verdict="VALID")])
-    document = _document(table, tmp_path)
+    document = _document([result(purpose="subject", subject="correct", verdict="VALID")], tmp_path)
     assert set(document) == documented("hunt")
     assert (document["verdict"], document["exit_code"], document["seed"]) == ("VALID", 0, 3)
     (row,) = document["rows"]
@@ -308,14 +308,13 @@ def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
     assert row["high"] == pytest.approx(0.975)
 
 
-def _document(table: list[results.Row], folder: pathlib.Path) -> dict[str, Any]:
+def _document(made: list[results.RunResult], folder: pathlib.Path) -> dict[str, Any]:
     """The document of a campaign with one planned run for each that was made."""
     planned = campaign_plan.PlannedRun(scenario="s", title="s", repetition=0, seed=1)
-    count = sum(len(row.runs) for row in table)
     plan = campaign_plan.CampaignPlan(
-        seed=3, reports="reports", cluster={"name": "embedded"}, runs=[planned] * count
+        seed=3, reports="reports", cluster={"name": "embedded"}, runs=[planned] * len(made)
     )
-    document = campaign_documents.document(table, plan, folder)
+    document = campaign_documents.document(made, plan, folder)
     found: dict[str, Any] = schemas.obeying("campaign", msgspec.json.encode(document))
     return found
 
@@ -361,7 +360,8 @@ def progress(*, verbose: bool, is_terminal: bool) -> str:
 
 def row(scenario: str, subject: str, **said: Any) -> results.Row:
     ended = result(scenario=scenario, subject=subject, verdict="INVALID", **said)
-    return results.Row(scenario, subject, ended.purpose, "", (ended,))
+    (made,) = results.rows([ended])
+    return made
 
 
 WORDS = ("uses-all-resources", "assume-cache-shared-drain", "finalizer-not-added", "pod-churn")
@@ -382,6 +382,3 @@ def test_a_caught_finalizer_breaks_something() -> None:
     subject = row("churn", "correct", purpose="subject")
     assert tables._cells(caught, 80)[2:7] == ("1", "0", "0", "0", "3")
     assert tables._cells(subject, 80)[3] == "1", "found has the same meaning in each row"
-    head, _, *lines = summaries.rows([caught, subject])
-    assert "| breaks |" in head
-    assert [line.split(" | ")[4] for line in lines] == ["0", "1"]

@@ -1,22 +1,29 @@
-"""The results of a campaign: the rows of its table, its verdict and its exit code."""
+"""The results of a campaign's runs, and the rows of its table.
 
-import dataclasses
+results.jsonl has a line for each attempt of a run; results.json has the rows.
+"""
+
 import itertools
-from collections.abc import Iterable, Sequence
+import os
+import pathlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from harness import errors, rates
-from harness.campaign.purposes import Purpose
-from harness.checks import device_exclusivity, verdicts
-from harness.scenario import hazards
+from harness import errors
+from harness.history import files
+from harness.history.purposes import Purpose
+from harness.model import answers
 
-HARNESS_ERROR = 1
-"""Exit code for an internal error."""
-USAGE_ERROR = errors.UsageError.exit_code
-ERRORS = (HARNESS_ERROR, USAGE_ERROR)
+if TYPE_CHECKING:
+    from harness import rates
 
-
+FILE = "results.jsonl"
+"""The results of the runs, in the order in which they came."""
+EXCLUSIVITY = "device_exclusivity"
+"""The check of double allocations."""
+DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Kind = tuple[Purpose, str, str, str]
 """Purpose, scenario, subject and hazard: the runs of a row of the table."""
 
@@ -31,11 +38,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     purpose: Purpose = Purpose.SUBJECT
     hypothesis: str = ""
     """Name of the hazard, such as `H1`; empty if the scenario has none."""
-    seconds: float
+    seconds: float = 0.0
     """Duration of the run, in seconds."""
     directory: str = ""
     """The run directory; empty: the run could not be executed."""
-    verdict: verdicts.Verdict | None = None
+    verdict: answers.Verdict | None = None
     """None: the run could not be executed."""
     reason: str = ""
     claims: int = 0
@@ -84,23 +91,23 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_conclusive(self) -> bool:
         """True if it is VALID or INVALID."""
-        return self.verdict in (verdicts.Verdict.VALID, verdicts.Verdict.INVALID)
+        return self.verdict in (answers.Verdict.VALID, answers.Verdict.INVALID)
 
     @property
     def is_about_exclusivity(self) -> bool:
         """True if it is conclusive and examined whether claims held one device at once."""
-        return self.is_conclusive and device_exclusivity.CHECK.name not in self.unexamined
+        return self.is_conclusive and EXCLUSIVITY not in self.unexamined
 
     @property
     def is_violated(self) -> bool:
         """True if a guarantee is violated, and not only thresholds are not met."""
-        is_invalid = self.verdict is verdicts.Verdict.INVALID
+        is_invalid = self.verdict is answers.Verdict.INVALID
         return is_invalid and (self.breaks > 0 or not self.thresholds)
 
     @property
     def is_against_subject(self) -> bool:
         """True if it is INVALID and should not be."""
-        return self.verdict is verdicts.Verdict.INVALID and not self.purpose.is_sought
+        return self.verdict is answers.Verdict.INVALID and not self.purpose.is_sought
 
     @property
     def is_found(self) -> bool:
@@ -125,7 +132,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not self.purpose.is_of_hazard:
             return False
-        by_itself = self.by_one_scheduler > 0 and not hazards.is_of_one_scheduler(self.hypothesis)
+        by_itself = self.by_one_scheduler > 0 and not _is_of_one_scheduler(self.hypothesis)
         is_other = self.of_other_kinds > 0 or bool(self.thresholds)
         return by_itself or (self.purpose is Purpose.ASKED and is_other)
 
@@ -143,7 +150,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             return self.is_found and not self.is_regression
         if self.purpose is Purpose.ASKED and self.is_found:
             return not self.is_regression
-        return self.verdict is verdicts.Verdict.VALID
+        return self.verdict is answers.Verdict.VALID
 
     @property
     def is_missed(self) -> bool:
@@ -157,45 +164,51 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_missed and self.attempt + 1 < self.purpose.attempts
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Row:
+def _is_of_one_scheduler(hypothesis: str) -> bool:
+    from harness.scenario import hazards  # loads scenarios: not for lists of campaigns
+
+    return hazards.is_of_one_scheduler(hypothesis)
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """All runs of one scenario with one subject."""
 
     scenario: str
     subject: str
-    purpose: Purpose
-    hypothesis: str
-    runs: tuple[RunResult, ...]
+    purpose: Purpose = Purpose.SUBJECT
+    hypothesis: str = ""
+    """Name of the hazard, such as `H1`; empty if the scenario has none."""
+    is_as_expected: bool = False
+    """Every run is VALID that should be, and what must be found was found once.
+
+    A run with an error is never as expected, nor is one without a result.
+    """
+    verdict: answers.Verdict = answers.Verdict.UNKNOWN
+    """The worst one; a run without a verdict is UNKNOWN."""
+    caught: int = 0
+    """Runs in which a violation was found."""
+    claims: int = 0
+    double_allocations: int = 0
+    stuck: int = 0
+    seconds: float = 0.0
+    invalid: int = 0
+    """Runs with a violation; those that only did not meet thresholds are not counted."""
+    conclusive: int = 0
+    """Runs that are VALID or INVALID."""
+    low: float = 0.0
+    high: float = 1.0
+    """Exact 95 % interval of the rate of INVALID among them; 0 to 1 if there are none."""
+    runs: list[RunResult] = []
 
     @property
-    def caught(self) -> int:
-        """The number of runs in which a violation was found."""
-        return sum(run.is_found for run in self.runs)
-
-    @property
-    def claims(self) -> int:
-        """The number of claims in all runs."""
-        return sum(run.claims for run in self.runs)
-
-    @property
-    def double_allocations(self) -> int:
-        """The number of double allocations in all runs."""
-        return sum(run.double_allocations for run in self.runs)
+    def kind(self) -> Kind:
+        """The kind of its runs."""
+        return self.purpose, self.scenario, self.subject, self.hypothesis
 
     @property
     def breaks(self) -> int:
         """The number of violations in all runs."""
         return sum(run.breaks for run in self.runs)
-
-    @property
-    def stuck(self) -> int:
-        """The number of stuck objects in all runs."""
-        return sum(run.stuck for run in self.runs)
-
-    @property
-    def seconds(self) -> float:
-        """The total duration of all runs, in seconds."""
-        return sum(run.seconds for run in self.runs)
 
     @property
     def errors(self) -> list[str]:
@@ -208,30 +221,56 @@ class Row:
         return sum(run.missing for run in self.runs)
 
     @property
-    def verdict(self) -> verdicts.Verdict:
-        """The worst verdict of the runs: INVALID if a violation was found at least once.
-
-        A run without a verdict is UNKNOWN.
-        """
-        return verdicts.worst(run.verdict or verdicts.Verdict.UNKNOWN for run in self.runs)
-
-    @property
     def has_regression(self) -> bool:
         """True if a run failed in another way than the hazard explains."""
         return any(run.is_regression for run in self.runs)
 
     @property
-    def is_as_expected(self) -> bool:
-        """True if every run is VALID that should be, and what must be found was found once.
+    def word(self) -> str:
+        """The verdict, or that its runs could not be executed."""
+        return "ERROR" if self.errors and not self.caught else str(self.verdict)
 
-        A run with an error is never as expected, nor is one without a result.
-        """
-        is_found = self.caught > 0 or not self.purpose.must_fail
-        is_known = is_found and not self.has_regression
-        is_whole = not self.errors and not self.missing
-        if self.purpose is Purpose.ASKED and self.caught:
-            return is_known and is_whole
-        return self.verdict is self.purpose.expected and is_known and is_whole
+
+def rows(results: Iterable[RunResult]) -> list[Row]:
+    """Return one row for each kind of run, in the order of the purposes, without cut runs."""
+    order = list(Purpose)
+    ordered = sorted(
+        (result for result in results if not result.cut),
+        key=lambda result: (order.index(result.purpose), *result.kind[1:]),
+    )
+    return [
+        _row(kind, list(group))
+        for kind, group in itertools.groupby(ordered, key=lambda result: result.kind)
+    ]
+
+
+def _row(kind: Kind, runs: list[RunResult]) -> Row:
+    purpose, scenario, subject, hypothesis = kind
+    found = rate(runs)
+    low, high = found.interval
+    worst = answers.worst(run.verdict or answers.Verdict.UNKNOWN for run in runs)
+    caught = sum(run.is_found for run in runs)
+    is_answered = purpose is Purpose.ASKED and caught > 0
+    is_known = caught > 0 or not purpose.must_fail
+    is_whole = not any(run.error or run.missing or run.is_regression for run in runs)
+    return Row(
+        scenario=scenario,
+        subject=subject,
+        purpose=purpose,
+        hypothesis=hypothesis,
+        is_as_expected=is_known and is_whole and (is_answered or worst is purpose.expected),
+        verdict=worst,
+        caught=caught,
+        claims=sum(run.claims for run in runs),
+        double_allocations=sum(run.double_allocations for run in runs),
+        stuck=sum(run.stuck for run in runs),
+        seconds=sum(run.seconds for run in runs),
+        invalid=found.failed,
+        conclusive=found.runs,
+        low=low,
+        high=high,
+        runs=runs,
+    )
 
 
 def in_plan_order(results: Iterable[RunResult]) -> list[RunResult]:
@@ -242,43 +281,12 @@ def in_plan_order(results: Iterable[RunResult]) -> list[RunResult]:
     return sorted(results, key=lambda result: (result.number, result.attempt))
 
 
-def rows(results: Iterable[RunResult]) -> list[Row]:
-    """Return one row for each purpose, scenario and subject, in the order of the purposes.
-
-    Runs that were cut are left out.
-    """
-    ordered = sorted((result for result in results if not result.cut), key=_row_key)
-    return [
-        Row(scenario, subject, list(Purpose)[order], hypothesis, tuple(group))
-        for (order, scenario, subject, hypothesis), group in itertools.groupby(
-            ordered, key=_row_key
-        )
-    ]
-
-
-def _row_key(result: RunResult) -> tuple[int, str, str, str]:
-    order = list(Purpose).index(result.purpose)
-    return order, result.scenario, result.subject, result.hypothesis
-
-
-def rate(runs: Iterable[RunResult]) -> rates.Rate:
+def rate(runs: Iterable[RunResult]) -> "rates.Rate":
     """Return the rate of runs with a violation among those that are VALID or INVALID."""
+    from harness import rates  # imports NumPy: not for lists of campaigns
+
     made = [run for run in runs if run.is_conclusive]
     return rates.Rate(sum(run.is_violated for run in made), len(made))
-
-
-def worst_of_subject(results: Iterable[RunResult]) -> RunResult | None:
-    """Return the worst run of the tested subject that has a directory: the one to look at first.
-
-    None if there is none: controls and hazards are not about the subject, and fail as they should.
-    """
-    tested = (run for run in results if run.purpose is Purpose.SUBJECT and run.directory)
-    return max(tested, key=_badness, default=None)
-
-
-def _badness(run: RunResult) -> tuple[int, int]:
-    verdict = run.verdict or verdicts.Verdict.UNKNOWN
-    return list(verdicts.Verdict).index(verdict), run.breaks
 
 
 def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:
@@ -286,42 +294,25 @@ def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:
     return [row for row in table if row.purpose is purpose]
 
 
-def verdict(table: Sequence[Row]) -> verdicts.Verdict:
-    """Return the verdict on the subject, with and without remedies.
+def encode(results: Iterable[RunResult]) -> bytes:
+    """Return the lines of results."""
+    return b"".join(msgspec.json.encode(result) + b"\n" for result in results)
 
-    INVALID also if a run with a known hazard failed in another way. UNKNOWN if a control was not
-    caught or a hazard not shown: it is not known then whether other defects would have been found;
-    if no run of the subject has examined exclusivity; and without any run.
+
+def decode(content: bytes) -> list[RunResult]:
+    """Return the results in whole lines; raise HistoryError if they are damaged."""
+    lines = filter(None, content.split(b"\n"))
+    try:
+        return [msgspec.json.decode(line, type=RunResult) for line in lines]
+    except DECODING as error:
+        raise errors.HistoryError(f"{FILE}: expected a result on each line ({error})") from error
+
+
+def read(folder: pathlib.Path) -> list[RunResult]:
+    """Return the results in a campaign's folder, of whole lines; none if it has none yet.
+
+    Raises HistoryError if they are damaged.
     """
-    of_subject = [
-        row.verdict
-        for row in table
-        if row.has_regression or not (row.purpose.must_fail or row.purpose.is_of_hazard)
-    ]
-    missed = [
-        verdicts.Verdict.UNKNOWN
-        for row in table
-        if row.purpose.must_fail and not row.is_as_expected
-    ]
-    tested = [run for row in of_purpose(table, Purpose.SUBJECT) for run in row.runs]
-    if tested and not any(run.is_about_exclusivity for run in tested):
-        missed.append(verdicts.Verdict.UNKNOWN)
-    if table and not of_subject and not missed:
-        return verdicts.Verdict.VALID  # only controls and hazards, and all were found
-    return verdicts.worst([*of_subject, *missed])
-
-
-def exit_code(table: Sequence[Row], planned: int) -> int:
-    """Return the campaign's exit code: INVALID, else harness error, else UNKNOWN, else VALID.
-
-    A run that has not even a first attempt (fewer than `planned`) is a harness error. If all errors
-    are of usage, so is the campaign's.
-    """
-    overall = verdict(table)
-    runs = [run for row in table for run in row.runs]
-    is_whole = sum(run.attempt == 0 for run in runs) >= planned
-    failed = [run for run in runs if run.error]
-    if overall is verdicts.Verdict.INVALID or (is_whole and not failed):
-        return overall.exit_code
-    is_usage = is_whole and all(run.is_usage_error for run in failed)
-    return USAGE_ERROR if is_usage else HARNESS_ERROR
+    if not os.path.lexists(folder / FILE):
+        return []
+    return decode(files.read_small(folder / FILE).rpartition(b"\n")[0])

@@ -2,7 +2,7 @@
 
 import enum
 
-from harness.checks import verdicts
+from harness.model import answers
 
 ATTEMPTS = 3
 """Maximum number of attempts to find what must be found; each attempt counts in the table."""
@@ -38,9 +38,9 @@ class Purpose(enum.StrEnum):
         return self.must_fail or self is Purpose.ASKED
 
     @property
-    def expected(self) -> verdicts.Verdict:
+    def expected(self) -> answers.Verdict:
         """The expected verdict."""
-        return verdicts.Verdict.INVALID if self.must_fail else verdicts.Verdict.VALID
+        return answers.Verdict.INVALID if self.must_fail else answers.Verdict.VALID
 
     @property
     def attempts(self) -> int:
