@@ -221,7 +221,6 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
     if not any("INVALID" in output for output in played):
         raise CheckError("expected a known defect to be found in one of three runs, got none")
     select = ("query", "found/latest", "select count(*) from holds")
-    shards = ("shards", "merge", f"file://{base.folder}/reports", "-o", "from-url")
     for extra, uses in {
         "kind": [
             (("doctor", "kind"), (VALID, 1)),
@@ -230,7 +229,6 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
         "analysis": [
             (select, (VALID,)),
         ],
-        "remote": [(shards, (VALID, UNKNOWN))],
         "driver": [(("driver-test", DRIVER, "--rules", "prepare"), (VALID,))],
     }.items():
         for words, _ in uses:

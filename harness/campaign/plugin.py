@@ -114,7 +114,8 @@ def _handed_out(
 
     pytest-xdist first hands two tests to each, one after the other.
     """
-    jobs = min(jobs, len(runs) // 2)
+    if len(runs) < 2 * jobs:
+        return runs  # it hands out one to each
     pairs = zip(runs[:jobs], runs[jobs : 2 * jobs], strict=True)
     return [*itertools.chain.from_iterable(pairs), *runs[2 * jobs :]]
 

@@ -1,6 +1,8 @@
 """The scenarios of a test: those that fit, with hazards that are asked for, and controls."""
 
+import functools
 import pathlib
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,7 +12,8 @@ from harness.campaign import budgets, campaign_plan
 from harness.campaign.programs import fitting, program_plans, tested_programs
 from harness.campaign.sharding import sharded_plans
 from harness.history.purposes import Purpose
-from harness.scenario import profiles
+from harness.run import run_plan
+from harness.scenario import loading, profiles
 
 OURS = tested_programs.TestedProgram(kind="python", name="ours", subject="python")
 MINE = tested_programs.TestedProgram(
@@ -92,54 +95,68 @@ def test_a_program_that_only_lists_is_not_asked_what_late_watches_do() -> None:
     assert program.sentences[-1].startswith("left out: answer-lost: its faults hit watches")
 
 
-def test_what_the_release_cannot_read_is_left_out_with_the_reason() -> None:
-    def planner(name: str) -> object:
-        if name == "failover":
-            raise errors.UsageError("too old")
-        return None
+def test_what_the_release_cannot_read_is_left_out_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, bad = run_plan.plan, {"failover"}
 
-    chosen = fitting.choose(msgspec.structs.replace(MINE, choice="quick"), planner)
-    assert chosen.names == ["pod-churn", "watch-lag", "answer-lost"]
-    assert [(item.scenario, item.reason) for item in chosen.left_out] == [("failover", "too old")]
+    def plan(loaded: loading.Loaded, **options: Any) -> Any:
+        if loaded.scenario.name in bad:
+            raise errors.UsageError(f"too old for {loaded.scenario.name}")
+        return real(loaded, **options)
+
+    monkeypatch.setattr(run_plan, "plan", plan)
+    made = planned(MINE)
+    assert made.program is not None
+    left_out = [(item.scenario, item.reason) for item in made.program.left_out]
+    assert left_out == [("failover", "too old for failover")]
+    assert (made.left_out, made.selection) == ({}, []), "the program says it"
+    bad.update(fitting.QUICK)
+    with pytest.raises(errors.UsageError, match="too old for pod-churn"):
+        planned(MINE)
 
 
-def test_if_nothing_fits_the_first_reason_is_raised() -> None:
-    def planner(name: str) -> object:
-        raise errors.UsageError(f"{name} does not fit")
-
-    with pytest.raises(errors.UsageError, match="pod-churn does not fit"):
-        fitting.choose(msgspec.structs.replace(MINE, choice="default"), planner)
+def fits(program: tested_programs.TestedProgram) -> tuple[list[str], dict[str, str], list[str]]:
+    """What fits, what does not and why, and what is not tried."""
+    load = functools.cache(loading.load)
+    names = fitting.of_choice(program, load)
+    reasons = {name: fitting.misfit(program, load(name).scenario) for name in names}
+    chosen = [name for name in names if not reasons[name]]
+    left_out = {name: why for name, why in reasons.items() if why}
+    return chosen, left_out, fitting.not_tried(chosen, load)
 
 
 def test_a_stranger_need_not_know_more_than_whole_devices() -> None:
-    chosen = fitting.choose(msgspec.structs.replace(MINE, choice="default"), lambda _: None)
-    assert "shared-claims" not in chosen.names
-    assert "claims that pods share" in chosen.not_tried
-    kube = msgspec.structs.replace(MINE, kind="kube-scheduler", choice="default")
-    assert "shared-claims" in fitting.choose(kube, lambda _: None).names
-
-
-def test_all_leaves_out_what_a_stranger_need_not_know() -> None:
     """A pod that waits for ever for want of a feature would be taken for a fault."""
-    chosen = fitting.choose(msgspec.structs.replace(MINE, choice="all"), lambda _: None)
-    reasons = {item.scenario: item.reason for item in chosen.left_out}
+    chosen, _, not_tried = fits(msgspec.structs.replace(MINE, choice="default"))
+    assert "shared-claims" not in chosen
+    assert "claims that pods share" in not_tried
+    assert "shared-claims" in fits(msgspec.structs.replace(KUBE, choice="default"))[0]
+    chosen, reasons, not_tried = fits(msgspec.structs.replace(MINE, choice="all"))
     assert reasons["partitions"].startswith("not every scheduler knows ")
     assert "partitions of devices" in reasons["partitions"]
-    assert {"pod-churn", "failover"} <= {*chosen.names}
-    assert "partitions of devices" in chosen.not_tried
+    assert {"pod-churn", "failover"} <= {*chosen}
+    assert "partitions of devices" in not_tried
 
 
 def test_all_is_all_that_is_about_schedulers() -> None:
-    chosen = fitting.choose(
-        msgspec.structs.replace(MINE, kind="kube-scheduler", choice="all"), lambda _: None
-    )
-    assert {"partitions", "capacities", "two-schedulers"} <= {*chosen.names}
-    assert not {"driver-fails", "kubelet-lost", "evictions", "two-templates"} & {*chosen.names} - {
-        "kubelet-lost"
-    }
-    assert chosen.not_tried == []
-    of_mixed = {item.scenario for item in chosen.left_out}
-    assert of_mixed == {"api-server-restart", "nemesis"}
+    chosen, reasons, not_tried = fits(msgspec.structs.replace(KUBE, choice="all"))
+    assert {"partitions", "capacities", "two-schedulers"} <= {*chosen}
+    assert not {"driver-fails", "evictions", "two-templates"} & {*chosen}
+    assert not_tried == []
+    assert set(reasons) == {"api-server-restart", "nemesis"}
+
+
+def test_each_scenario_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, names = loading.load, list[str]()
+
+    def load(name: str, **options: Any) -> loading.Loaded:
+        names.append(name)
+        return real(name, **options)
+
+    monkeypatch.setattr(loading, "load", load)
+    planned(OURS)
+    assert len(names) == len({*names})
 
 
 @pytest.mark.parametrize("program", [OURS, MINE, KUBE])
