@@ -8,7 +8,7 @@ from importlib import metadata
 
 from harness import errors
 from harness.checks import verdicts
-from harness.history import campaign_folders
+from harness.history import campaign_folders, results
 from harness.packing import (
     contents,
     pack_index,
@@ -131,7 +131,7 @@ def _add(chosen: _Chosen, path: pathlib.Path, left: int) -> int:
     return 0
 
 
-def _rank(result: campaign_folders.Result) -> tuple[int, int]:
+def _rank(result: results.RunResult) -> tuple[int, int]:
     """Return the place of a run: the ones that count most in the campaign's verdict come first.
 
     A run that the campaign's end cut off counts nowhere.

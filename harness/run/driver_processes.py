@@ -9,7 +9,7 @@ from harness import processes, writing
 from harness.cluster.kubelet_api import boot_ids, node_folders
 from harness.history import directories
 from harness.run import supervising
-from harness.run.programs import driver_commands
+from harness.run.programs import driver_commands, scheduler_commands
 
 Words = list[str | pathlib.Path]
 NOT_REGISTERED = "to register on node"
@@ -76,7 +76,7 @@ class DriverProcesses:
             return
         boot_id = self._boot_id(place)
         values = {"kubeconfig": str(kubeconfig), **self._values(place)}
-        argv = driver_commands.filled(self._chosen, values)
+        argv = scheduler_commands.filled(self._chosen.command, values)
         self._supervisor.start_foreign(
             name,
             boot_ids.seen_by(argv, boot_id) if boot_id and shutil.which(argv[0]) else argv,

@@ -1,6 +1,7 @@
 """The phases of a run on a cluster: fixtures, processes, waiting for the goal, tear-down."""
 
 import contextlib
+from collections.abc import Callable, Container, Iterator
 
 from harness import clocks, errors, processes, writing
 from harness.checks.progress import claim_progress, garbage_collection
@@ -8,6 +9,7 @@ from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fake_nodes import fake_world
 from harness.history import directories, plans
+from harness.model.objects import Object
 from harness.run import (
     cluster_logs,
     convergence,
@@ -15,14 +17,20 @@ from harness.run import (
     goals,
     memory_sampling,
     progressing,
-    run_plan,
     run_processes,
     spotting,
     subjects,
     supervising,
 )
 from harness.run.faulting import fault_journal, injecting, injections, injector
-from harness.scenario import possibility, profiles, script_specs, subject_specs, traffic_specs
+from harness.scenario import (
+    possibility,
+    profiles,
+    script_specs,
+    specs,
+    subject_specs,
+    traffic_specs,
+)
 from harness.scenario.imported import saved_objects
 from harness.scenario.object_sets import object_features
 from harness.traffic import claim_requests, launching, object_rounds, objects
@@ -38,13 +46,14 @@ class Execution:
     def __init__(
         self,
         plan: plans.Plan,
+        scenario: specs.Scenario,
         directory: directories.RunDirectory,
         cluster: interfaces.Cluster,
         progress: progressing.Progress,
         *,
         deadline: deadlines.Deadline,
     ) -> None:
-        self._scenario, self._plan, self._directory = run_plan.scenario_of(plan), plan, directory
+        self._scenario, self._plan, self._directory = scenario, plan, directory
         self._cluster, self._progress, self._deadline = cluster, progress, deadline
         self._capabilities = providers.of(profiles.restore(plan.cluster_profile)).capabilities
         self._transport = transports.connect(cluster.kubeconfig.resolve())
@@ -53,25 +62,23 @@ class Execution:
             directory, run_id=plan.run_id, cluster=cluster.exit_report
         )
         self._processes = run_processes.RunProcesses(
-            self._supervisor, plan, directory, cluster, protobuf=self._capabilities.protobuf
+            self._supervisor,
+            plan,
+            scenario,
+            directory,
+            cluster,
+            protobuf=self._capabilities.protobuf,
         )
-        traffic = self._scenario.traffic
-        self._pods_to_run = (
-            possibility.pods_to_run(self._scenario, traffic)
-            if isinstance(traffic, traffic_specs.AllAtOnceTraffic)
-            else None
-        )
-        """Pods that must be Running in the end; None: the traffic deletes its pods."""
         self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
         self._faults: injector.Injector | None = None
         """None: there are none, or they are not prepared yet."""
-        self._enough = goals.pods_for_load(self._scenario)
-        self._load_time = goals.LoadTime(getattr(traffic, "load_max_s", 0.0))
+        self._enough = goals.pods_for_load(scenario)
+        self._load_time = goals.LoadTime(getattr(scenario.traffic, "load_max_s", 0.0))
         self._changes = goals.PoolChangeGoal(plan, directory)
         self._convergence = convergence.ConvergenceWatch(self._api, plan)
         self._memory = memory_sampling.MemorySampler(
             lambda: {"api-server": cluster.pids, **self._supervisor.pids()},
-            self._supervisor.note_memory,
+            self._supervisor.note,
             pods_ran=lambda: self._pods.ran,
         )
         self._owed_ns = 0
@@ -84,23 +91,13 @@ class Execution:
         """
         audited_from = self._cluster.audit_position()
         cluster_records.note_run(self._cluster.kubeconfig.resolve().parent, self._plan.run_id)
-        world = fake_world.publish(
-            self._api,
-            self._scenario.pools,
-            namespace=self._plan.namespace,
-            run_id=self._plan.run_id,
-            admin=self._has_admin_access(),
-            imported=saved_objects.SavedObjects(self._directory.pool_objects)
-            if self._scenario.pools.from_
-            else (),
-            on=self._capabilities,
-        )
+        with _refusing("pools", codes=(400, 422)):
+            world = self._publish()
         failure = None
         try:
-            self._require_accepted_claims()
             self._require_accepted_objects()
-            self._plant_garbage()
-            self._run_phases()
+            for phase in self._phases():
+                phase()
         except errors.TimeUpError as error:
             self._note_early_end(error)
         except (errors.ProcessError, errors.ClusterError, errors.StorageError) as error:
@@ -118,31 +115,69 @@ class Execution:
                 failure = self._save_audit_log(audited_from) or failure
         return self._supervisor.failure or failure
 
+    def _phases(self) -> list[Callable[[], None]]:
+        """Return what happens one after another, in the scenario's order."""
+        subject, load = self._start_subject, self._start_traffic
+        subject_is_up, load_is_done = self._wait_for_subject, self._wait_for_traffic
+        if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
+            order = [load, subject, subject_is_up, load_is_done]
+        elif self._scenario.subject.start == "before-traffic":
+            order = [subject, load, subject_is_up, load_is_done]
+        else:
+            order = [load, load_is_done, subject, subject_is_up]
+        return [
+            self._plant_garbage,
+            self._start_watches,
+            self._prepare_faults,
+            self._start_observers,
+            *order,
+            self._owe_progress,
+            self._wait_for_pods,
+            self._heal_faults,
+            self._wait_for_progress,
+        ]
+
+    # -------------------------------------------------------------------- fixtures
+
+    def _publish(self) -> fake_world.FakeWorld:
+        imported = self._scenario.pools.from_
+        return fake_world.publish(
+            self._api,
+            self._scenario.pools,
+            namespace=self._plan.namespace,
+            run_id=self._plan.run_id,
+            admin=self._has_admin_access(),
+            imported=saved_objects.SavedObjects(self._directory.pool_objects) if imported else (),
+            on=self._capabilities,
+        )
+
     def _has_admin_access(self) -> bool:
         is_in_files = any(map(object_features.has_admin_access, self._scenario.object_sets))
         return is_in_files or any(kind.has_admin_access for kind in self._scenario.claim_kinds)
 
     def _require_accepted_objects(self) -> None:
-        """Raise ScenarioError if the API server would reject an object of the manifests."""
-        rounds = object_rounds.ObjectRounds(self._scenario, run_id=self._plan.run_id)
-        for where, resource, obj in rounds.tried():
-            try:
+        """Raise ScenarioError if the API server would reject an object that users create."""
+        for where, resource, obj in self._tried_objects():
+            with _refusing(where):
                 self._api.require_accepted(resource, obj, namespace=self._plan.namespace)
-            except apis.ApiError as error:
-                raise errors.ScenarioError(
-                    f"{where}: expected an object that the API server accepts; {error.message}"
-                ) from error
 
-    def _require_accepted_claims(self) -> None:
-        """Raise ApiError if the API server would reject a claim with requests of the scenario."""
-        for kind in self._scenario.claim_kinds:
-            if kind.requests:
-                spec = claim_requests.claim_spec(kind, self._scenario.pools)
-                claim = objects.claim("tried", spec, run_id=self._plan.run_id)
-                self._api.require_accepted(apis.CLAIMS, claim, namespace=self._plan.namespace)
+    def _tried_objects(self) -> Iterator[tuple[str, apis.Resource, Object]]:
+        for number, kind in enumerate(self._scenario.claim_kinds):
+            if kind.extended:
+                continue
+            spec = claim_requests.claim_spec(kind, self._scenario.pools)
+            where = f"claims.{number}" if self._scenario.claims else "claim"
+            yield where, apis.CLAIMS, objects.claim("tried", spec, run_id=self._plan.run_id)
+        yield from object_rounds.ObjectRounds(self._scenario, run_id=self._plan.run_id).tried()
 
-    def _run_phases(self) -> None:
-        """Start everything in the scenario's order and wait for the goal."""
+    def _plant_garbage(self) -> None:
+        """Find out whether the cluster collects garbage, if the plan does not say it."""
+        if self._plan.progress_s is not None and self._plan.collects_garbage is None:
+            fake_world.plant_garbage(self._api, self._plan.namespace, run_id=self._plan.run_id)
+
+    # -------------------------------------------------------------------- starting
+
+    def _start_watches(self) -> None:
         for one in self._scenario.object_sets:
             if one.left_out:
                 self._progress.note(f"{one.file}: left out: {', '.join(one.left_out)}")
@@ -152,32 +187,28 @@ class Execution:
             self._convergence.start()
         if self._plan.until_found:
             self._spotters.start()
-        if self._plan.faults:
-            self._prepare_faults()
+
+    def _prepare_faults(self) -> None:
+        """Start the carrier of the faults, and say what they will do."""
+        if not self._plan.faults:
+            return
+        self._phase("preparing the faults")
+        for fault in self._plan.faults:
+            self._progress.note(f"{fault.name}: {fault.text}")
+        stage = injecting.Stage(
+            plan=self._plan,
+            scenario=self._scenario,
+            directory=self._directory,
+            cluster=self._cluster,
+            supervisor=self._supervisor,
+            processes=self._processes,
+            journal=fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id),
+        )
+        self._faults = injections.prepare(stage, has_load=self._has_begun)
+
+    def _start_observers(self) -> None:
         self._phase("starting the recorder and the kubelets")
         self._processes.start_observers()
-        if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
-            self._start_traffic()
-            self._start_subject()
-            self._wait_for_subject()
-            self._wait_for_traffic()
-        elif self._scenario.subject.start == "before-traffic":
-            self._start_subject()
-            self._start_traffic()
-            self._wait_for_subject()
-            self._wait_for_traffic()
-        else:
-            self._start_traffic()
-            self._wait_for_traffic()
-            self._start_subject()
-            self._wait_for_subject()
-        self._owe_progress()
-        if self._pods_to_run is not None:
-            self._wait_for_pods(self._pods_to_run)
-        self._heal_faults()
-        if self._plan.progress_s is not None:
-            self._wait_for_progress()
-            self._look_for_garbage()
 
     def _start_subject(self) -> None:
         self._phase("starting the scheduler")
@@ -193,24 +224,6 @@ class Execution:
         if self._faults is not None:
             self._faults.start()
         self._processes.start_traffic()
-
-    # ---------------------------------------------------------------------- faults
-
-    def _prepare_faults(self) -> None:
-        """Start the carrier of the faults, and say what they will do."""
-        self._phase("preparing the faults")
-        for fault in self._plan.faults:
-            self._progress.note(f"{fault.name}: {fault.text}")
-        stage = injecting.Stage(
-            plan=self._plan,
-            scenario=self._scenario,
-            directory=self._directory,
-            cluster=self._cluster,
-            supervisor=self._supervisor,
-            processes=self._processes,
-            journal=fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id),
-        )
-        self._faults = injections.prepare(stage, has_load=self._has_begun)
 
     def _heal_faults(self) -> None:
         """End all faults; progress is owed from then on."""
@@ -258,11 +271,15 @@ class Execution:
         """Return whether the load has made a pod; the start of its processes is not its time."""
         return self._pods.present + self._pods.ran > 0
 
-    def _wait_for_pods(self, count: int) -> None:
-        """Wait until this many pods are Running, or until the scenario's timeout.
+    def _wait_for_pods(self) -> None:
+        """Wait until pods that nobody deletes are Running, or until the scenario's timeout.
 
         If progress is judged, a standstill ends the wait too: that is a finding, not a timeout.
         """
+        traffic = self._scenario.traffic
+        if not isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+            return
+        count = possibility.pods_to_run(self._scenario, traffic)
         self._phase("scheduling")
 
         def all_running() -> bool:
@@ -273,15 +290,10 @@ class Execution:
 
     def _wait_for_progress(self) -> None:
         """Wait until everything that can go on has gone on, or has had the time for it."""
+        if self._plan.progress_s is None:
+            return
         self._phase("progress")
         self._wait("progress", lambda: self._convergence.is_at_rest() or self._is_still())
-
-    def _plant_garbage(self) -> None:
-        """Find out whether the cluster collects garbage, if the plan does not say it."""
-        if self._plan.progress_s is not None and self._plan.collects_garbage is None:
-            fake_world.plant_garbage(self._api, self._plan.namespace, run_id=self._plan.run_id)
-
-    def _look_for_garbage(self) -> None:
         if self._plan.collects_garbage is None:
             works = fake_world.is_garbage_collected(self._api, self._plan.namespace)
             found = garbage_collection.WORKS if works else garbage_collection.FAILS
@@ -293,13 +305,9 @@ class Execution:
         Those that could run stand still then. Only runs whose progress is judged wait, and only
         for our own scheduler: some of its defects end it, and are found in this way.
         """
-        subject = self._scenario.subject
-        names = subjects.process_names(subject)
-        own = [
-            name
-            for name, scheduler in zip(names, subject.schedulers, strict=True)
-            if isinstance(scheduler, subject_specs.PythonScheduler)
-        ]
+        python = subject_specs.PythonScheduler
+        named = subjects.schedulers(self._scenario.subject)
+        own = [name for name, scheduler in named if isinstance(scheduler, python)]
         if self._plan.progress_s is None or self._supervisor.crashed not in own:
             return False
         self._supervisor.phase(claim_progress.CRASHED, detail=why)
@@ -387,9 +395,7 @@ class Execution:
 
     def _fetch_logs(self) -> None:
         """Fetch the logs of schedulers that the cluster runs; the others write theirs here."""
-        subject = self._scenario.subject
-        names = subjects.process_names(subject)
-        for name, scheduler in zip(names, subject.schedulers, strict=True):
+        for name, scheduler in subjects.schedulers(self._scenario.subject):
             if isinstance(scheduler, subject_specs.ClusterScheduler):
                 into, since = self._directory.log(name), self._plan.created_wall_ns
                 cluster_logs.fetch(self._transport, into, since_wall_ns=since)
@@ -411,20 +417,18 @@ class Execution:
 
         If that fails, only report it: the verdict is valid, and `kubectl` can remove the objects.
         """
-        for _ in range(REMOVE_TRIES):
-            error = None if self._cluster.exit_report() else self._removal_error(world)
-            if error is None or not backoffs.is_transient(error):
-                break
-            clocks.sleep(REMOVE_WAIT_S)
-        if error is not None:
-            self._report_remains(error)
-
-    def _removal_error(self, world: fake_world.FakeWorld) -> errors.HarnessError | None:
-        try:
-            fake_world.remove(self._api, world)
-        except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
-            return error
-        return None
+        for number in range(REMOVE_TRIES):
+            if self._cluster.exit_report():
+                return
+            try:
+                fake_world.remove(self._api, world)
+            except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
+                if not backoffs.is_transient(error) or number == REMOVE_TRIES - 1:
+                    self._report_remains(error)
+                    return
+                clocks.sleep(REMOVE_WAIT_S)
+            else:
+                return
 
     def _report_remains(self, error: errors.HarnessError) -> None:
         label = f"{fake_world.RUN_LABEL}={self._plan.run_id}"
@@ -432,3 +436,16 @@ class Execution:
             f"the run's objects could not be removed ({error}); to remove them: `kubectl delete "
             f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
         )
+
+
+@contextlib.contextmanager
+def _refusing(where: str, *, codes: Container[int] = range(400, 600)) -> Iterator[None]:
+    """Raise ScenarioError if the API server rejects an object of this part of the scenario."""
+    try:
+        yield
+    except apis.ApiError as error:
+        if error.code in codes:
+            raise errors.ScenarioError(
+                f"{where}: expected an object that the API server accepts; {error.message}"
+            ) from error
+        raise

@@ -1,7 +1,8 @@
 """Plans the faults of a scenario: names, processes, rules and seeds are resolved.
 
 Refused are faults that cannot work in the run, each with a reason and a remedy: alone (each kind
-knows why), or together, because they wait for each other, or act on one process at one time.
+knows why), or together, because they act on one process at one time. Of faults that never take
+effect the certificate tells.
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ import msgspec
 from harness import errors, seeds, suggestions
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run import planned_runs, script_plans
+from harness.run import planned_runs
 from harness.scenario import fault_kinds, script_specs, specs, subject_specs, traffic_specs
 from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
 
@@ -48,34 +49,29 @@ def draw(
             )
     drawn: list[fault.Fault] = []
     for number in range(1, spec.draws + 1):
-        drawn.append(_draw_one(name, number, spec, refused, dice, drawn))
+        for _ in range(TRIES_PER_DRAW):
+            one = _drawn_once(f"{name}-{number}", spec, dice)
+            why = refused([*drawn, one])
+            if not why:
+                drawn.append(one)
+                break
+        else:
+            kinds = ", ".join(spec.kinds or DRAWN)
+            raise errors.UsageError(
+                f"fault {name}: expected kinds that this run allows, got {kinds}; the last draw was "
+                f"refused ({why}): name others in `kinds`, draw fewer, or make within_s shorter"
+            )
     return drawn
 
 
-def _draw_one(
-    name: str,
-    number: int,
-    spec: nemeses.Nemesis,
-    refused: Refused,
-    dice: random.Random,
-    drawn: list[fault.Fault],
-) -> fault.Fault:
-    why, kinds = "", list(spec.kinds or DRAWN)
-    for _ in range(TRIES_PER_DRAW):
-        kind = dice.choice(kinds)
-        start_s = spec.start_s + fault.seconds(0.0, spec.within_s)(dice)
-        keys = {"kind": kind, "start_s": start_s, "required": spec.required}
-        keys |= fault_kinds.of(kind).draw(dice)
-        if spec.start_after is not None:
-            keys["start_after"] = spec.start_after
-        one = fault_kinds.one(keys).model_copy(update={"name": f"{name}-{number}-{kind}"})
-        why = refused([*drawn, one])
-        if not why:
-            return one
-    raise errors.UsageError(
-        f"fault {name}: expected kinds that this run allows, got {', '.join(kinds)}; the last draw "
-        f"was refused ({why}): name others in `kinds`, draw fewer, or make within_s shorter"
-    )
+def _drawn_once(name: str, spec: nemeses.Nemesis, dice: random.Random) -> fault.Fault:
+    kind = dice.choice(list(spec.kinds or DRAWN))
+    start_s = spec.start_s + fault.seconds(0.0, spec.within_s)(dice)
+    keys = {"kind": kind, "start_s": start_s, "required": spec.required}
+    keys |= fault_kinds.of(kind).draw(dice)
+    if spec.start_after is not None:
+        keys["start_after"] = spec.start_after
+    return fault_kinds.one(keys).model_copy(update={"name": f"{name}-{kind}"})
 
 
 CarrierChoice = Literal["auto", "server", "proxy"]
@@ -111,9 +107,8 @@ def plan(
 
     Raises UsageError for a fault that cannot work in the run.
     """
-    run = planned_runs.PlannedRun(scenario, on, provider)
+    run = planned_runs.of(scenario, on, provider)
     random = seeds.Seeds(seed)
-    _require_start_conditions(scenario)
     resolved = list(_resolved(scenario, run, random))
     faults = [item for item, _ in resolved]
     if objection := next(_objections(faults, run), ""):
@@ -122,7 +117,7 @@ def plan(
     planned = [_planned(item, drawn_by, run, carrier, random) for item, drawn_by in resolved]
     has_traffic = any(item.carrier != "run" for item in planned)
     if isinstance(scenario.traffic, script_specs.ScriptTraffic):
-        planned.append(script_plans.planned(scenario.traffic, run))
+        planned.append(planned_runs.script(scenario.traffic, run))
         has_traffic = True
     return PlannedFaults(
         faults=planned,
@@ -138,7 +133,7 @@ def drawn(
 
     Raises UsageError if a nemesis finds no faults that the run allows.
     """
-    run = planned_runs.PlannedRun(scenario, on, provider)
+    run = planned_runs.of(scenario, on, provider)
     return [item for item, _ in _resolved(scenario, run, seeds.Seeds(seed))]
 
 
@@ -239,45 +234,15 @@ def _server_objection(
 # ----------------------------------------------------------------------------- refusals
 
 
-def _require_start_conditions(scenario: specs.Scenario) -> None:
-    """Raise UsageError for a fault that begins after a nemesis, which takes no effect itself."""
-    named = scenario.named_faults
-    drawing = {name for name, item in named if isinstance(item, nemeses.Nemesis)}
-    for name, item in named:
-        if item.start_after is not None and item.start_after.fault in drawing:
-            raise errors.UsageError(
-                f"fault {name}: expected start_after to name a fault that takes effect itself, got "
-                f"the nemesis {item.start_after.fault}: name another one"
-            )
-
-
 def _objections(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
     """Yield why faults cannot work in the run: each one alone, then all of them together."""
     for item in faults:
         for objection in itertools.chain(item.objections(run), item.time_objections(run)):
             yield f"fault {item.name}: {objection}"
-    yield from _circles(faults)
     yield from _at_once(faults, run)
 
 
-def _circles(faults: Sequence[fault.Fault]) -> Iterator[str]:
-    """Yield a sentence for each fault that can only begin after itself."""
-    after = {str(item.name): item.start_after.fault for item in faults if item.start_after}
-    for name, first in after.items():
-        path, at = [name], first
-        while at in after and at not in path:
-            path.append(at)
-            at = after[at]
-        if at in path:
-            circle = " after ".join([*path, at])
-            yield (
-                f"fault {name}: expected start_after to end at a fault that begins by itself, got "
-                f"{circle}: give one of them a start_s only"
-            )
-
-
 def _at_once(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
-    """Yield a sentence for each two faults that change the life of one process at one time."""
     ended = [(process, item) for item in faults if (process := item.ended_process(run))]
     for (one, earlier), (other, later) in itertools.combinations(ended, 2):
         if one == other and _overlap(earlier, later):

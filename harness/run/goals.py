@@ -86,11 +86,9 @@ class PodCounter(informers.StateHandler):
         )
 
     def start(self) -> None:
-        """Start counting."""
         self._informer.start()
 
     def stop(self) -> None:
-        """Stop counting."""
         self._informer.stop()
 
     @property
@@ -99,12 +97,10 @@ class PodCounter(informers.StateHandler):
 
     @property
     def ran(self) -> int:
-        """The number of pods that have been Running so far."""
         return self._ran
 
     @property
     def present(self) -> int:
-        """The number of pods that exist now."""
         return len(self._present)
 
     def on_state(self, obj: dict[str, Any]) -> None:

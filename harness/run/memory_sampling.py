@@ -38,7 +38,6 @@ class MemorySampler:
             self._thread.join()
 
     def sample(self) -> None:
-        """Write the memory of each process now."""
         pods_ran = self._pods_ran()
         for name, pids in self._pids().items():
             used = sum(map(resident_bytes, pids))

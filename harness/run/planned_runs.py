@@ -1,58 +1,75 @@
-"""The run that faults are planned for: its processes, and what the cluster allows."""
+"""What planning knows of a run: its processes, which of them faults can hit, and its script."""
 
+from harness import errors, suggestions
 from harness.cluster import interfaces
+from harness.history import plans
+from harness.model import naming
 from harness.run import subjects
 from harness.run.programs import driver_commands
-from harness.scenario import specs
+from harness.scenario import script_specs, specs
 from harness.scenario.fault_kinds import fault, lost_nodes
 
-_RECORDER, _KUBELET, _TRAFFIC = "recorder", "kubelet", "traffic"
-"""Process names, as in `run_processes`."""
+_KUBELET = "kubelet"
 
 
-class PlannedRun(fault.Run):
-    """The run of a scenario whose subject is resolved."""
-
-    def __init__(
-        self, scenario: specs.Scenario, on: interfaces.Capabilities, provider: str
-    ) -> None:
-        subject = scenario.subject
-        controllers = subjects.owned_controllers(subject)
-        processes: dict[fault.Role, list[str]] = {
-            "scheduler": subjects.owned_schedulers(subject),
-            "claim-controller": controllers,
-            "kubelet": [_KUBELET],
-            "load": [_TRAFFIC],
-            "recorder": [_RECORDER],
-        }
-        is_hit = any(item.needs_own_kubelet for item in scenario.faults)
-        of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
-        super().__init__(
-            pools=scenario.pools,
-            claims=scenario.claim_kinds,
-            traffic=scenario.traffic,
-            provider=provider,
-            is_alone=on.exclusive,
-            restarts_api_server=on.restarts_api_server,
-            longest_s=scenario.traffic.longest_s or scenario.timeout_s,
-            processes=processes,
-            ended={
-                "scheduler": processes["scheduler"],
-                "claim-controller": controllers or of_cluster,
-                "kubelet": processes["kubelet"],
-                "driver": [place.process for place in driver_commands.of_run(scenario)],
-            },
-            foreign_schedulers=[
-                item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
-            ],
-            foreign_controller="" if controllers else str(subject.claim_controller),
-            reboots_driver=_reboots_driver(scenario),
-            kubelets=[_KUBELET, lost_nodes.KUBELET] if is_hit else [_KUBELET],
-        )
-
-
-def _reboots_driver(scenario: specs.Scenario) -> bool:
-    """Return whether a process of its own serves the last node, or the driver is no process."""
+def of(scenario: specs.Scenario, on: interfaces.Capabilities, provider: str) -> fault.Run:
+    """Return the run of a scenario whose subject is resolved, as faults see it."""
+    subject = scenario.subject
+    controllers = subjects.owned_controllers(subject)
     places = driver_commands.of_run(scenario)
-    is_alone = any(len(place.nodes) == 1 for place in places)
-    return is_alone or driver_commands.of(scenario.subject).is_in_process
+    processes: dict[fault.Role, list[str]] = {
+        "scheduler": subjects.owned_schedulers(subject),
+        "claim-controller": controllers,
+        "kubelet": [_KUBELET],
+        "load": ["traffic"],
+        "recorder": ["recorder"],
+    }
+    is_hit = any(item.needs_own_kubelet for item in scenario.faults)
+    of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
+    return fault.Run(
+        pools=scenario.pools,
+        claims=scenario.claim_kinds,
+        traffic=scenario.traffic,
+        provider=provider,
+        is_alone=on.exclusive,
+        restarts_api_server=on.restarts_api_server,
+        longest_s=scenario.traffic.longest_s or scenario.timeout_s,
+        processes=processes,
+        ended={
+            "scheduler": processes["scheduler"],
+            "claim-controller": controllers or of_cluster,
+            "kubelet": [_KUBELET],
+            "driver": [place.process for place in places],
+        },
+        foreign_schedulers=[
+            item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
+        ],
+        foreign_controller="" if controllers else str(subject.claim_controller),
+        reboots_driver=driver_commands.of(subject).is_in_process
+        or any(len(place.nodes) == 1 for place in places),
+        kubelets=[_KUBELET, lost_nodes.KUBELET] if is_hit else [_KUBELET],
+    )
+
+
+def script(traffic: script_specs.ScriptTraffic, run: fault.Run) -> plans.PlannedFault:
+    """Return the script as a fault of the plan, with the clients that it holds.
+
+    Raises UsageError for a process that the run does not start.
+    """
+    subject = [*run.processes["scheduler"], *run.processes["claim-controller"]]
+    processes = [naming.first_incarnation(name) for name in (*subject, _KUBELET)]
+    for name in traffic.named_processes:
+        if name not in processes:
+            raise errors.UsageError(
+                f"script: expected processes that this run starts ({', '.join(processes)}), got "
+                f"{name!r}: choose another subject or claim controller, or correct the script."
+                f"{suggestions.did_you_mean(name, processes)}"
+            )
+    return plans.PlannedFault(
+        name=script_specs.JOURNAL,
+        kind=script_specs.JOURNAL,
+        carrier="run",
+        clients=list(dict.fromkeys([*subject, *traffic.clients])),
+        required=False,
+        text=f"A script of {len(traffic.steps)} steps holds what it names until its turn has come.",
+    )

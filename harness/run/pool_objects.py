@@ -1,6 +1,4 @@
-"""Checks the objects of `pools.from` and `traffic.objects` before a run.
-
-Would the API server accept them, and do the selectors of claims match devices of `pools.from`?
+"""Asks whether an API server would accept the objects of files, before a run.
 
 The embedded API server's own decoding and validation is asked, in this process and without a
 store's commits, so that a mistake is named with its file and the field's path.
@@ -8,8 +6,8 @@ store's commits, so that a mistake is named with its file and the field's path.
 
 import contextlib
 import random
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,7 +17,7 @@ from harness.cluster.fake_nodes import fake_objects, imported_objects
 from harness.manifests import reading
 from harness.model import naming
 from harness.model.objects import Object
-from harness.scenario import claim_specs, cluster_features, loading, pool_specs, specs
+from harness.scenario import cluster_features, loading, pool_specs, specs
 from harness.scenario.imported import importing
 from harness.traffic import object_rounds
 
@@ -31,30 +29,18 @@ _INVALID = " is invalid: "
 
 
 def require_usable(loaded: loading.Loaded) -> None:
-    """Raise ManifestError or ScenarioError for objects of files that a run cannot use."""
+    """Raise an error with file and field for refused objects of `pools.from` or `traffic.objects`.
+
+    It is a ManifestError or a ScenarioError.
+    """
     if loaded.scenario.object_sets:
-        _require_accepted_sets(loaded.scenario)
-    if loaded.pool_objects is None:
-        return
-    _require_accepted(loaded.scenario.pools, loaded.pool_objects)
-    _require_matches(loaded.scenario, loaded.pool_objects)
+        _require_accepted(loaded.scenario)
+    if loaded.pool_objects is not None:
+        _require_accepted_pools(loaded.scenario.pools, loaded.pool_objects)
 
 
-# ------------------------------------------------------------- what the API server says
-
-
-def _require_accepted(pools: pool_specs.PoolsSpec, found: importing.Imported) -> None:
-    once = pools.model_copy(update={"copies": 1})
-    with gates({cluster_features.LISTS} if pools.has("lists") else ()):
-        server = Server()
-        for kind, number, resource, obj in _created(once, found):
-            problem = server.problem(resource, obj)
-            if problem:
-                raise _explained(found, kind, number, problem)
-
-
-def _require_accepted_sets(scenario: specs.Scenario) -> None:
-    """Raise ScenarioError for an object that users could not create.
+def _require_accepted(scenario: specs.Scenario) -> None:
+    """Ask for the objects that users create.
 
     PodGroups and their pods need gates that the run switches on: its API server is asked there.
     """
@@ -64,6 +50,16 @@ def _require_accepted_sets(scenario: specs.Scenario) -> None:
             continue
         if problem := server.problem(resource, obj):
             raise errors.ScenarioError(f"{where}: the API server would refuse it: {problem}")
+
+
+def _require_accepted_pools(pools: pool_specs.PoolsSpec, found: importing.Imported) -> None:
+    once = pools.model_copy(update={"copies": 1})
+    with gates({cluster_features.LISTS} if once.has("lists") else ()):
+        server = Server()
+        for kind, number, resource, obj in _created(once, found):
+            problem = server.problem(resource, obj)
+            if problem:
+                raise _explained(found, kind, number, problem)
 
 
 def _created(
@@ -159,70 +155,3 @@ def gates(names: Collection[str]) -> Iterator[None]:
         yield
     finally:
         feature_gates.choose(before)
-
-
-# --------------------------------------------------------------------- matching devices
-
-
-def _require_matches(scenario: specs.Scenario, found: importing.Imported) -> None:
-    """Raise ScenarioError if no alternative of a request matches enough devices of the files."""
-    pools = scenario.pools
-    given = imported_objects.ImportedObjects(pools, found, labels={})
-    classes = {
-        item["metadata"]["name"]: item for item in fake_objects.device_classes(pools, labels={})
-    }
-    classes |= {item["metadata"]["name"]: item for item in given.device_classes()}
-    for where, request in _requests(scenario):
-        if not all(pools.is_of_files(item.class_, item.pool) for item in request.alternatives):
-            continue
-        asked = [_Asked(classes[_class_name(pools, item)], item) for item in request.alternatives]
-        if not any(_is_met(one, given) for one in asked):
-            one = asked[0]
-            raise errors.ScenarioError(
-                f"{where}: expected selectors that match at least {one.least} of the "
-                f"{pools.imported_devices} devices of pools.from, but {one.count} match: "
-                f"{', '.join(one.texts)}"
-            )
-
-
-def _requests(scenario: specs.Scenario) -> Iterator[tuple[str, claim_specs.RequestSpec]]:
-    for index, claim in enumerate(scenario.claim_kinds):
-        where = f"claims.{index}" if scenario.claims else "claim"
-        for number, request in enumerate(claim.asked):
-            yield (f"{where}.requests.{number}" if claim.requests else where), request
-
-
-def _class_name(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> str:
-    return pools.imported_class(item.class_) if item.class_ else pools.class_of(item.pool)
-
-
-class _Asked:
-    """A way to satisfy a request, and how many devices match it."""
-
-    def __init__(self, device_class: Object, item: claim_specs.AlternativeSpec) -> None:
-        selectors = device_class["spec"].get("selectors") or []
-        self.texts = [*(one["cel"]["expression"] for one in selectors), *item.selectors]
-        self.least = 1 if item.all else item.devices
-        self.count = 0
-
-    def count_in(self, piece: Object, selectors: Sequence[Any]) -> None:
-        """Count the devices of a slice that match; a shared one counts as many."""
-        for device in piece["spec"].get("devices") or ():
-            if all(one.matches(piece["spec"]["driver"], device) for one in selectors):
-                is_shared = device.get("allowMultipleAllocations")
-                self.count += claim_specs.DEVICES_MAX if is_shared else 1
-
-
-def _is_met(asked: _Asked, given: imported_objects.ImportedObjects) -> bool:
-    """Return whether enough devices match; true too if a selector fails, which will show."""
-    from harness.subject.allocation import expressions
-
-    try:
-        selectors = [expressions.compiled(text) for text in asked.texts]
-        for piece in given.slices():
-            asked.count_in(piece, selectors)
-            if asked.count >= asked.least:
-                return True
-    except expressions.SelectorError:
-        return True
-    return False

@@ -6,7 +6,7 @@ import pathlib
 import platform
 import secrets
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -15,12 +15,12 @@ from harness.checks import check_registry
 from harness.checks.plugin_checks import planned_checks
 from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
-from harness.extensions import discovery, entry_points
+from harness.extensions import discovery
 from harness.history import plans
 from harness.model import naming
-from harness.run import fault_planning, pool_objects, selectors, subjects, thread_plans
+from harness.run import fault_planning, pool_objects, subjects, thread_plans
 from harness.run.defects import known_defects
-from harness.run.programs import controller_commands
+from harness.run.programs import controller_commands, driver_commands
 from harness.scenario import (
     cluster_features,
     loading,
@@ -34,80 +34,6 @@ from harness.scenario import (
 from harness.scenario.object_sets import objections
 from harness.subject import remedies as known_remedies
 from harness.traffic import launching
-
-
-def asked_for(
-    loaded: loading.Loaded,
-    *,
-    cluster: str,
-    chosen_subjects: Sequence[str],
-    defects: Sequence[str],
-) -> list[plans.UsedPlugin]:
-    """Return the plug-ins of a run but that of its traffic.
-
-    `cluster` is the name or path of its profile.
-
-    Raises PluginError if one cannot be used by its name.
-    """
-    plugins = _plugins(loaded, cluster, chosen_subjects, defects)
-    return [
-        plans.UsedPlugin(
-            kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
-        )
-        for plugin in plugins
-    ]
-
-
-def _plugins(
-    loaded: loading.Loaded, cluster: str, chosen_subjects: Sequence[str], defects: Sequence[str]
-) -> Iterator[entry_points.Plugin]:
-    asked = [
-        loading.SHELF.plugin(loaded.given),
-        profiles.SHELF.plugin(cluster),
-        *(discovery.named("subjects", text, shipped=subjects.KINDS) for text in chosen_subjects),
-        *(discovery.named("defects", name, shipped=known_defects.names()) for name in defects),
-        *(
-            discovery.named("faults", name)
-            for fault in loaded.scenario.faults
-            for name in fault.plugins
-        ),
-    ]
-    yield from filter(None, asked)
-    yield from planned_checks.installed()
-
-
-def examinable(plan: plans.Plan) -> plans.Plan:
-    """Return the plan with the demanded checks that its parts allow.
-
-    Raises ScenarioError for an unknown check, and for one that examines nothing whatever the parts.
-    """
-    _require_examinable(plan)
-    wanted = plan.requirements
-    checks = {check.name: check for check in check_registry.CHECKS}
-    kept = [name for name in wanted.examined if name not in checks or checks[name].applies(plan)]
-    requirements = msgspec.structs.replace(wanted, examined=kept)
-    return msgspec.structs.replace(plan, requirements=requirements)
-
-
-def _require_examinable(plan: plans.Plan) -> None:
-    ours = [subjects.PROCESS, naming.CLAIM_CONTROLLER]
-    plan = msgspec.structs.replace(plan, expected_steps=[*plan.expected_steps, *ours])
-    checks = {check.name: check for check in check_registry.CHECKS}
-    others = [used.name for used in plan.plugins if used.kind == "checks"]
-    for name in plan.requirements.examined:
-        if name in others:
-            continue
-        if name not in checks:
-            raise errors.ScenarioError(
-                f"load.examined: expected names of checks, got {name!r}. The checks are: "
-                f"{', '.join([*checks, *others])}.{suggestions.did_you_mean(name, [*checks, *others])}"
-            )
-        if not checks[name].applies(plan):
-            raise errors.ScenarioError(
-                f"load.examined: {name} examines nothing in a run of {plan.scenario}, because the "
-                "scenario has nothing of that kind. Remove the name, or change the scenario"
-            )
-
 
 OBSERVED = [
     "resourceclaims",
@@ -159,67 +85,42 @@ def plan(
     cannot work.
     """
     cluster = cluster or profiles.load("embedded")
-    command = again(
-        loaded,
-        seed=seed,
-        defects=defects,
-        remedies=remedies,
-        release=release,
-        until_found=until_found,
-        chosen_subjects=chosen_subjects,
-        claim_controller=claim_controller,
-        cluster=cluster,
-        fault_carrier=fault_carrier,
-    )
-    asked = controller_commands.chosen(loaded.scenario, claim_controller)
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     pool_objects.require_usable(loaded)
-    selectors.require_satisfiable(loaded.scenario)
-    profile = providers.suited(cluster, asked)
-    provider = providers.usable(profile)
-    run_id = secrets.token_hex(4)
-    scenario, plugins = launching.resolved(asked)
-    traffic = scenario.traffic
-    if (
-        until_found
-        and isinstance(traffic, traffic_specs.TimedTraffic)
-        and not known_defects.show_otherwise(defects)
-    ):  # a race gets the longest time that the scenario allows
-        traffic = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
-        scenario = scenario.model_copy(update={"traffic": traffic})
-    if not provider.capabilities.exclusive:
-        _require_no_rules(scenario)
-        own = fake_objects.own(scenario.pools, run_id)
-        scenario = scenario.model_copy(update={"pools": own})
-    subject = subjects.of_run(
+    scenario = controller_commands.chosen(loaded.scenario, claim_controller)
+    profile = providers.suited(cluster, scenario)
+    on, run_id = providers.usable(profile).capabilities, secrets.token_hex(4)
+    scenario, plugins = launching.resolved(scenario)
+    if until_found and not known_defects.show_otherwise(defects):
+        scenario = _with_most_time(scenario)
+    if not on.exclusive:
+        scenario = _among_others(scenario, run_id)
+    subject = subjects.resolve(
         scenario,
         chosen=chosen_subjects,
         defects=defects,
         remedies=remedies,
         release=release,
-        on=provider.capabilities,
+        on=on,
         folder=binaries or getattr(profile, "binaries", ""),
     )
-    scenario = scenario.model_copy(update={"subject": subject.spec})
+    scenario = scenario.model_copy(update={"subject": subject})
+    driver_commands.require_usable(driver_commands.of(subject))
     _require_understood_pods(scenario)
     thread_plans.require_places(scenario)
     faults = fault_planning.plan(
-        scenario,
-        seed=seed,
-        on=provider.capabilities,
-        provider=profile.provider,
-        choice=fault_carrier,
+        scenario, seed=seed, on=on, provider=profile.provider, choice=fault_carrier
     )
     changes = pool_changes.PoolChanges(changes=scenario.pools.changes)
-    has_rules = cluster_features.needs_rules(scenario.pools)
-    is_theirs = subject.spec.claim_controller not in ("python", "external")
+    is_theirs = subject.claim_controller not in ("python", "external")
+    drivers = [place.process for place in driver_commands.of_run(scenario)]
     resolved = plans.Plan(
         run_id=run_id,
         scenario=scenario.name,
         seed=seed,
-        subject=subject.title,
+        subject=subjects.title(subject, release),
         defects=list(defects),
         remedies=list(remedies),
         release=release,
@@ -231,7 +132,7 @@ def plan(
         until_found=until_found,
         faults=faults.faults,
         carrier=faults.carrier,
-        collects_garbage=provider.capabilities.garbage_collector,
+        collects_garbage=on.garbage_collector,
         audit_log=getattr(profile, "audit_log", False),
         progress_s=scenario.progress_s,
         known_to_fail=scenario.known_to_fail or scenario.known_to_fail_theirs * is_theirs,
@@ -239,48 +140,76 @@ def plan(
         thresholds=[plans.Threshold(**one.model_dump()) for one in scenario.thresholds],
         expected_operations=[*scenario.traffic.process_names, *faults.kubelets],
         expected_preparations=faults.kubelets,
-        expected_steps=subject.python_parts,
-        expected_writes=subject.python_parts,
+        expected_steps=subjects.python_parts(subject),
+        expected_writes=subjects.python_parts(subject),
         expected_processes=[
             "recorder",
             *faults.kubelets,
             *([] if isinstance(scenario.traffic, script_specs.ScriptTraffic) else ["traffic"]),
-            *subject.processes,
+            *drivers,
+            *subjects.owned_schedulers(subject),
+            *subjects.owned_controllers(subject),
         ],
         expected_pool_changes=faults.kubelets[:1] if changes.changes else [],
         pool_changes=changes.demanded,
         expects_manifest=True,
         resources=[
             *OBSERVED,
-            *(["devicetaintrules"] if has_rules else []),
+            *(["devicetaintrules"] if cluster_features.needs_rules(scenario.pools) else []),
             *(["podgroups"] if cluster_features.has_pod_groups(scenario) else []),
-            *(_OTHERS if provider.capabilities.dense_revisions else []),
+            *(_OTHERS if on.dense_revisions else []),
         ],
         compression=scenario.recording.compression,
-        dense_revisions=provider.capabilities.dense_revisions,
+        dense_revisions=on.dense_revisions,
         settings=scenario.model_dump(mode="json"),
-        again=command,
-        plugins=[
-            *asked_for(
-                loaded,
-                cluster=profile.chosen.name,
-                chosen_subjects=chosen_subjects,
-                defects=defects,
+        again=[
+            "run",
+            loaded.given,
+            *("--seed", str(seed)),
+            *_options(
+                {
+                    "--set": loaded.overrides,
+                    threshold_specs.OPTION: loaded.thresholds,
+                    "--defect": defects,
+                    "--remedy": remedies,
+                    "--as": [release],
+                    "--subject": chosen_subjects,
+                    "--claim-controller": [claim_controller],
+                    "--fault-carrier": [fault_carrier.replace("auto", "")],
+                }
             ),
+            *(["--until-found"] if until_found else []),
+            *cluster_options(cluster),
+        ],
+        plugins=[
+            *_plugins(loaded, profile.chosen.name, chosen_subjects, defects),
             *plugins,
         ],
-        versions=versions() | subject.versions,
+        versions=versions() | subjects.versions(scenario),
     )
-    return examinable(resolved)
+    return _examinable(resolved)
 
 
-def _require_no_rules(scenario: specs.Scenario) -> None:
-    """Raise ScenarioError for rules of files, which could taint devices of other users."""
+def _with_most_time(scenario: specs.Scenario) -> specs.Scenario:
+    """Return the scenario with the longest time that it allows, which a race needs."""
+    traffic = scenario.traffic
+    if not isinstance(traffic, traffic_specs.TimedTraffic):
+        return scenario
+    traffic = traffic.model_copy(update={"duration_s": traffic.duration_max_s})
+    return scenario.model_copy(update={"traffic": traffic})
+
+
+def _among_others(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
+    """Return the scenario with pools of the run's own on a cluster that others use.
+
+    Raises ScenarioError for rules of files, which could taint devices of other users.
+    """
     if "taint-rules" in getattr(scenario.pools.imported, "has", ()):
         raise errors.ScenarioError(
             "pools.from: expected no DeviceTaintRules on a cluster that others use, got some: "
             "remove them from the files, or choose another cluster"
         )
+    return scenario.model_copy(update={"pools": fake_objects.own(scenario.pools, run_id)})
 
 
 def _require_understood_pods(scenario: specs.Scenario) -> None:
@@ -294,42 +223,81 @@ def _require_understood_pods(scenario: specs.Scenario) -> None:
         )
 
 
-def again(
-    loaded: loading.Loaded,
-    *,
-    seed: int,
-    defects: Sequence[str],
-    remedies: Sequence[str],
-    release: str = "",
-    until_found: bool,
-    chosen_subjects: Sequence[str],
-    claim_controller: str = "",
-    cluster: profiles.Profile,
-    fault_carrier: str = "auto",
-) -> list[str]:
-    """Return the arguments of `flake-hunt` that repeat a run, in the folder of the first run."""
-    options = [
-        ("--set", loaded.overrides),
-        (threshold_specs.OPTION, loaded.thresholds),
-        ("--defect", defects),
-        ("--remedy", remedies),
-        ("--as", [release] if release else []),
-        ("--subject", chosen_subjects),
-        ("--claim-controller", [claim_controller] if claim_controller else []),
-        ("--fault-carrier", [fault_carrier] if fault_carrier != "auto" else []),
+def _plugins(
+    loaded: loading.Loaded, cluster: str, chosen_subjects: Sequence[str], defects: Sequence[str]
+) -> list[plans.UsedPlugin]:
+    """Return the plug-ins of a run but that of its traffic.
+
+    Raises PluginError if one cannot be used by its name.
+    """
+    shipped = known_defects.names()
+    faults = loaded.scenario.faults
+    asked = [
+        loading.SHELF.plugin(loaded.given),
+        profiles.SHELF.plugin(cluster),
+        *(discovery.named("subjects", text, shipped=subjects.KINDS) for text in chosen_subjects),
+        *(discovery.named("defects", name, shipped=shipped) for name in defects),
+        *(discovery.named("faults", name) for fault in faults for name in fault.plugins),
+        *planned_checks.installed(),
     ]
-    chosen = [word for option, values in options for value in values for word in (option, value)]
-    flags = ["--until-found"] if until_found else []
-    return ["run", loaded.given, "--seed", str(seed), *chosen, *flags, *_cluster_options(cluster)]
+    return [
+        plans.UsedPlugin(
+            kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
+        )
+        for plugin in filter(None, asked)
+    ]
 
 
-def _cluster_options(profile: profiles.Profile) -> list[str]:
+def _examinable(plan: plans.Plan) -> plans.Plan:
+    """Return the plan with the demanded checks that its parts allow.
+
+    Raises ScenarioError for an unknown check, and for one that examines nothing whatever the parts.
+    """
+    ours = [subjects.PROCESS, naming.CLAIM_CONTROLLER]
+    at_most = msgspec.structs.replace(plan, expected_steps=[*plan.expected_steps, *ours])
+    checks = {check.name: check for check in check_registry.CHECKS}
+    others = [used.name for used in plan.plugins if used.kind == "checks"]
+    known = [*checks, *others]
+    for name in plan.requirements.examined:
+        if name not in known:
+            raise errors.ScenarioError(
+                f"load.examined: expected names of checks, got {name!r}. The checks are: "
+                f"{', '.join(known)}.{suggestions.did_you_mean(name, known)}"
+            )
+        if name not in others and not checks[name].applies(at_most):
+            raise errors.ScenarioError(
+                f"load.examined: {name} examines nothing in a run of {plan.scenario}, because the "
+                "scenario has nothing of that kind. Remove the name, or change the scenario"
+            )
+    kept = [
+        name
+        for name in plan.requirements.examined
+        if name not in checks or checks[name].applies(plan)
+    ]
+    requirements = msgspec.structs.replace(plan.requirements, examined=kept)
+    return msgspec.structs.replace(plan, requirements=requirements)
+
+
+# ------------------------------------------------------------------------ the same again
+
+
+def _options(chosen: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the options of `flake-hunt run` with values; empty values are left out."""
+    return [
+        word
+        for option, values in chosen.items()
+        for value in values
+        if value
+        for word in (option, value)
+    ]
+
+
+def cluster_options(profile: profiles.Profile) -> list[str]:
     """Return the options that choose the cluster; none for an unchanged embedded cluster."""
     name, overrides = profile.chosen.name or profile.name, profile.chosen.overrides
     if name == "embedded" and not overrides:
         return []
-    changes = [word for override in overrides for word in ("--cluster", override)]
-    return ["--cluster", name, *changes]
+    return _options({"--cluster": [name, *overrides]})
 
 
 def scenario_of(plan: plans.Plan) -> specs.Scenario:

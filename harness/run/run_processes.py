@@ -4,9 +4,8 @@
 """
 
 import contextlib
-import functools
 import pathlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -14,10 +13,10 @@ from harness import errors, processes, writing
 from harness.cluster import interfaces
 from harness.history import directories, last_words, plans
 from harness.model import naming
-from harness.run import driver_processes, run_plan, subjects, supervising, thread_plans
+from harness.run import driver_processes, subjects, supervising, thread_plans
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands, driver_commands, scheduler_commands
-from harness.scenario import pool_changes, script_specs, subject_specs
+from harness.scenario import pool_changes, script_specs, specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 from harness.subject import remedies as known_remedies
 from harness.threads import messages, tracer_session
@@ -50,6 +49,7 @@ class RunProcesses:
         self,
         supervisor: supervising.Supervisor,
         plan: plans.Plan,
+        scenario: specs.Scenario,
         directory: directories.RunDirectory,
         cluster: interfaces.Cluster,
         *,
@@ -57,7 +57,7 @@ class RunProcesses:
     ) -> None:
         """`protobuf`: programs of Kubernetes use protobuf instead of JSON."""
         self._supervisor, self._plan, self._directory = supervisor, plan, directory
-        self._scenario = run_plan.scenario_of(plan)
+        self._scenario, self._logs = scenario, directory.logs.resolve()
         self._kubeconfig = cluster.kubeconfig.resolve()
         self._user_kubeconfig = cluster.user_kubeconfig.resolve()
         self._protobuf = protobuf
@@ -65,20 +65,17 @@ class RunProcesses:
         """Kubeconfigs of clients that go through a carrier of faults."""
         # As the kubelet does with the static pod of kube-scheduler.
         supervisor.on_lease_lost = self.start_next
-        self._starters: dict[str, Callable[[str], None]] = {
-            KUBELET: self._start_kubelet,
-            lost_nodes.KUBELET: self._start_kubelet,
-            naming.CLAIM_CONTROLLER: self._start_controller,
-        }
         self._drivers = driver_processes.DriverProcesses(
             driver_commands.of(self._scenario.subject),
             driver_commands.of_run(self._scenario),
             directory=directory,
             supervisor=supervisor,
         )
-        self._starters |= dict.fromkeys(self._drivers.names, self._start_driver)
-        for name, scheduler in self._schedulers().items():
-            self._starters[name] = functools.partial(self._start_scheduler, scheduler=scheduler)
+        self._parts: dict[str, subject_specs.AnyScheduler | subject_specs.AnyClaimController] = {
+            **dict(subjects.schedulers(scenario.subject)),
+            naming.CLAIM_CONTROLLER: scenario.subject.claim_controller,
+        }
+        """The programs under test, by the names of their processes."""
 
     def lead_through(self, kubeconfigs: Mapping[str, pathlib.Path]) -> None:
         """Let these clients, by their names, use other kubeconfigs from their next start on."""
@@ -86,9 +83,8 @@ class RunProcesses:
 
     def foreign_clients(self) -> list[str]:
         """Return the parts of the subject that are not ours: programs that need TLS."""
-        subject = self._scenario.subject
-        ours = subjects.python_parts(subject)
-        return [name for name in (*self._schedulers(), naming.CLAIM_CONTROLLER) if name not in ours]
+        ours = subjects.python_parts(self._scenario.subject)
+        return [name for name in self._parts if name not in ours]
 
     def start_observers(self) -> None:
         """Start the recorder, the driver and the kubelets, and wait until they are ready.
@@ -103,19 +99,19 @@ class RunProcesses:
             self._directory.path.resolve(),
         )
         for name in (*self._drivers.names, *self._kubelets):
-            self._starters[name](name)
+            self._start(name)
         with self._explaining_drivers():
             self._supervisor.wait_ready(RECORDER, *self._drivers.that_report, *self._kubelets)
 
     def start_subject(self) -> None:
         """Start the schedulers, and the claim controller unless another one works already."""
-        for name in (*self._schedulers(), *subjects.owned_controllers(self._scenario.subject)):
-            self._starters[name](name)
+        for name in self._parts:
+            self._start(name)
 
     def start_next(self, name: str) -> str:
         """Start the next incarnation of a process, without waiting for it."""
         new = naming.incarnation(name, len(self._supervisor.incarnations(name)) + 1)
-        self._starters[name](new)
+        self._start(new)
         return new
 
     def start_again(self, name: str) -> str:
@@ -152,23 +148,20 @@ class RunProcesses:
     def stop(self) -> None:
         """Stop all processes in order; the recorder comes last, to see all that the others do."""
         self._supervisor.stop(TRAFFIC, timeout_s=TRAFFIC_STOP_TIMEOUT_S)
-        self._supervisor.stop_all(
-            [
-                *self._schedulers(),
-                naming.CLAIM_CONTROLLER,
-                *self._kubelets,
-                *self._drivers.names,
-                RECORDER,
-            ]
-        )
+        self._supervisor.stop_all([*self._parts, *self._kubelets, *self._drivers.names, RECORDER])
 
     def close(self) -> None:
         """Remove the driver's sockets, when all processes have ended."""
         self._drivers.remove_sockets()
 
-    def _schedulers(self) -> dict[str, subject_specs.AnyScheduler]:
-        subject = self._scenario.subject
-        return dict(zip(subjects.process_names(subject), subject.schedulers, strict=True))
+    def _start(self, name: str) -> None:
+        first = naming.first_incarnation(name)
+        if first in (KUBELET, lost_nodes.KUBELET):
+            self._start_kubelet(name)
+        elif first in self._drivers.names:
+            self._start_driver(name)
+        else:
+            self._start_part(name, self._parts[first])
 
     @property
     def _kubelets(self) -> list[str]:
@@ -211,7 +204,7 @@ class RunProcesses:
             "--state",
             self._directory.kubelet_state(naming.first_incarnation(name)).resolve(),
             *processes.changed(
-                settings=self._write_driver_settings(name),
+                settings=self._driver_settings(name),
                 operations=self._directory.operations(name).resolve(),
                 preparations=self._directory.preparations(name).resolve(),
                 seed=self._plan.seed,
@@ -237,7 +230,7 @@ class RunProcesses:
         is_first = naming.first_incarnation(name) == name
         if not is_first or not self._drivers.kubelet_options():
             return []
-        known = driver_commands.names(self._scenario.pools)
+        known = self._scenario.pools.drivers
         return [word for driver in known for word in processes.changed(wait_for_driver=driver)]
 
     @contextlib.contextmanager
@@ -257,7 +250,7 @@ class RunProcesses:
         self._drivers.start(
             name,
             first=naming.first_incarnation(name),
-            options=["--settings", self._write_driver_settings(name), *_defects(defects)],
+            options=["--settings", self._driver_settings(name), *_defects(defects)],
             kubeconfig=self._kubeconfig_of(name)
             if self._drivers.that_report
             else self._foreign_kubeconfig_of(name),
@@ -267,64 +260,84 @@ class RunProcesses:
         """Return the options for changes of pools, with their settings file; none without."""
         if naming.first_incarnation(name) not in self._plan.expected_pool_changes:
             return []
-        path = self._directory.logs / f"{name}-changes.json"
         settings = pool_changes.PoolChanges(changes=self._scenario.pools.changes)
-        writing.replace(path, settings.model_dump_json().encode())
+        path = self._written(f"{name}-changes", settings.model_dump_json().encode())
         journal = self._directory.pool_changes(name).resolve()
-        return [*processes.changed(changes=path.resolve(), changes_journal=journal)]
+        return [*processes.changed(changes=path, changes_journal=journal)]
 
-    def _write_driver_settings(self, name: str) -> pathlib.Path:
-        """Write the settings file of the DRA driver; return its path."""
-        path = self._directory.logs / f"{name}-settings.json"
-        writing.replace(path, self._scenario.driver.model_dump_json().encode())
-        return path.resolve()
+    def _driver_settings(self, name: str) -> pathlib.Path:
+        return self._written(f"{name}-settings", self._scenario.driver.model_dump_json().encode())
 
-    def _start_controller(self, name: str) -> None:
-        chosen_one = self._scenario.subject.claim_controller
-        if isinstance(chosen_one, subject_specs.KubeControllerManager):
-            self._start_controller_manager(name, chosen_one)
-            return
-        chosen = known_remedies.CATALOGUE.of_process(self._plan.remedies, naming.CLAIM_CONTROLLER)
-        self._start_subject_part(name, naming.CLAIM_CONTROLLER, *_remedies(chosen))
+    def _written(self, name: str, document: bytes) -> pathlib.Path:
+        path = self._logs / f"{name}.json"
+        writing.replace(path, document)
+        return path
 
-    def _start_controller_manager(
-        self, name: str, manager: subject_specs.KubeControllerManager
+    def _start_part(
+        self, name: str, part: subject_specs.AnyScheduler | subject_specs.AnyClaimController
     ) -> None:
+        """Start a program under test, unless it runs outside the harness."""
         kubeconfig = self._foreign_kubeconfig_of(name)
-        argv = controller_commands.command(
-            manager,
-            kubeconfig=kubeconfig,
-            protobuf=self._protobuf,
-            evicts=self._scenario.pools.evicts,
-        )
-        self._start_program(name, argv, {"KUBECONFIG": str(kubeconfig)})
+        environment = subjects.environment(self._scenario)
+        match part:
+            case "python":
+                self._start_subject_part(name, naming.CLAIM_CONTROLLER)
+                return
+            case subject_specs.PythonScheduler():
+                self._start_python_scheduler(name, part.scheduler_name)
+                return
+            case subject_specs.KubeScheduler():
+                argv = self._kube_scheduler(name, part, kubeconfig)
+            case subject_specs.CommandScheduler():
+                values = self._values(name, part.scheduler_name, kubeconfig)
+                argv = scheduler_commands.filled(part.command, values)
+            case subject_specs.KubeControllerManager():
+                environment, evicts = {}, self._scenario.pools.evicts
+                argv = controller_commands.command(
+                    part, kubeconfig=kubeconfig, protobuf=self._protobuf, evicts=evicts
+                )
+            case _:
+                return
+        elected = self._is_elected and isinstance(part, subject_specs.KubeScheduler)
+        environment = {"KUBECONFIG": str(kubeconfig), **environment}
+        self._start_program(name, argv, environment, elected=elected)
 
-    def _start_scheduler(self, name: str, *, scheduler: subject_specs.AnyScheduler) -> None:
-        """Start a scheduler, unless it runs outside the harness."""
-        if isinstance(scheduler, subject_specs.PythonScheduler):
-            options = ["--scheduler-name", scheduler.scheduler_name]
-            options += _remedies(
-                known_remedies.CATALOGUE.of_process(self._plan.remedies, "scheduler")
-            )
-            options += processes.changed(leader_elect=True) if self._is_elected else []
-            verbosity = self._scenario.subject.verbosity
-            options += ["-v", str(verbosity)] if verbosity else []
-            self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
-            return
-        kubeconfig = self._foreign_kubeconfig_of(name)
-        context = scheduler_commands.RunContext(
+    def _start_python_scheduler(self, name: str, scheduler_name: str) -> None:
+        options = ["--scheduler-name", scheduler_name]
+        options += processes.changed(leader_elect=True) if self._is_elected else []
+        verbosity = self._scenario.subject.verbosity
+        options += ["-v", str(verbosity)] if verbosity else []
+        self._start_subject_part(name, subjects.PROCESS, *options, elected=self._is_elected)
+
+    def _kube_scheduler(
+        self, name: str, scheduler: subject_specs.KubeScheduler, kubeconfig: pathlib.Path
+    ) -> list[str]:
+        """Write the configuration of a kube-scheduler, and return its command line."""
+        file, subject = self._logs / f"{name}-configuration.json", self._scenario.subject
+        document = scheduler_commands.configuration(
+            scheduler,
+            subject,
             kubeconfig=kubeconfig,
             namespace=self._plan.namespace,
-            run_id=self._plan.run_id,
-            seed=self._plan.seed,
-            folder=self._directory.logs.resolve(),
             protobuf=self._protobuf,
         )
-        argv = scheduler_commands.command(name, scheduler, self._scenario.subject, context)
-        if argv is not None:
-            environment = {"KUBECONFIG": str(kubeconfig), **subjects.environment(self._scenario)}
-            elected = self._is_elected and isinstance(scheduler, subject_specs.KubeScheduler)
-            self._start_program(name, argv, environment, elected=elected)
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
+        return scheduler_commands.kube_scheduler_command(scheduler, file, subject.verbosity)
+
+    def _values(
+        self, name: str, scheduler_name: str, kubeconfig: pathlib.Path
+    ) -> Mapping[str, str]:
+        """Return what the placeholders of a command stand for, see `PLACEHOLDERS`."""
+        log_dir = self._logs / name
+        log_dir.mkdir(exist_ok=True)
+        return {
+            "kubeconfig": str(kubeconfig),
+            "scheduler_name": scheduler_name,
+            "namespace": self._plan.namespace,
+            "log_dir": str(log_dir),
+            "run_id": self._plan.run_id,
+            "seed": str(self._plan.seed),
+        }
 
     def _start_program(
         self, name: str, argv: list[str], environment: Mapping[str, str], *, elected: bool = False
@@ -332,15 +345,12 @@ class RunProcesses:
         """Start a program that is not ours, by a tracer if the run holds its threads."""
         program = argv[0]
         if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
-            socket = self._socket_of(name)
+            socket = messages.socket_of(self._logs, name)
             first = thread_plans.at_random(self._scenario, self._plan.seed)
             argv = tracer_session.command(socket, argv, first=first)
         self._supervisor.start_foreign(
             name, argv, env=environment, elected=elected, program=program
         )
-
-    def _socket_of(self, name: str) -> pathlib.Path:
-        return messages.socket_of(self._directory.logs.resolve(), name)
 
     @property
     def _is_elected(self) -> bool:
@@ -349,10 +359,9 @@ class RunProcesses:
     def _start_subject_part(
         self, name: str, part: str, *arguments: str, elected: bool = False
     ) -> None:
-        common = [*self._connection(name), *processes.changed(settings=self._write_settings(name))]
-        common += self._defects_of(
-            naming.CLAIM_CONTROLLER if part == naming.CLAIM_CONTROLLER else "scheduler"
-        )
+        common = [*self._connection(name), *processes.changed(settings=self._settings(name))]
+        common += _defects(known_defects.of_actor(self._plan.defects, part))
+        common += _remedies(known_remedies.CATALOGUE.of_process(self._plan.remedies, part))
         if self._plan.release:
             common += processes.changed(release=self._plan.release)
         common += processes.changed(
@@ -360,13 +369,10 @@ class RunProcesses:
             operations=self._directory.operations(name).resolve(),
         )
         if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
-            common += processes.changed(threads=self._socket_of(name))
+            common += processes.changed(threads=messages.socket_of(self._logs, name))
         self._supervisor.start_part(name, part, *common, *arguments, elected=elected)
 
-    def _defects_of(self, part: known_defects.Part) -> list[str]:
-        return _defects(known_defects.of_part(self._plan.defects, part))
-
-    def _write_settings(self, name: str) -> pathlib.Path:
+    def _settings(self, name: str) -> pathlib.Path:
         """Write the settings file of a part of the Python subject; return its path."""
         chosen = self._plan.settings["subject"]
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
@@ -375,9 +381,7 @@ class RunProcesses:
         settings["evicts"] = self._scenario.pools.evicts
         if chosen.get("leader_election"):
             settings["lease"] = chosen["leader_election"]
-        path = self._directory.logs / f"{name}-settings.json"
-        writing.replace(path, msgspec.json.encode(settings))
-        return path.resolve()
+        return self._written(f"{name}-settings", msgspec.json.encode(settings))
 
     def _connection(self, name: str) -> list[str | pathlib.Path]:
         namespace = processes.changed(namespace=self._plan.namespace)
@@ -386,13 +390,12 @@ class RunProcesses:
     def _kubeconfig_of(self, name: str) -> pathlib.Path:
         return self._led_of(name) or self._kubeconfig
 
+    def _foreign_kubeconfig_of(self, name: str) -> pathlib.Path:
+        return self._led_of(name) or self._user_kubeconfig
+
     def _led_of(self, name: str) -> pathlib.Path | None:
         """Return the kubeconfig of an incarnation, or else of its first one; None: it has none."""
         return self._led.get(name) or self._led.get(naming.first_incarnation(name))
-
-    def _foreign_kubeconfig_of(self, name: str) -> pathlib.Path:
-        """Return the kubeconfig of a program that is not ours."""
-        return self._led_of(name) or self._user_kubeconfig
 
 
 def _defects(chosen: Iterable[str]) -> list[str]:

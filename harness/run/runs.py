@@ -48,8 +48,14 @@ def run(
     with _cluster(plan, directory, cluster) as chosen:
         _describe(chosen, plan, directory)
         with _explaining_silence(chosen):
-            made = execution.Execution(plan, directory, chosen, progress, deadline=deadline)
-            failure = made.run()
+            failure = execution.Execution(
+                plan,
+                run_plan.scenario_of(plan),
+                directory,
+                chosen,
+                progress,
+                deadline=deadline,
+            ).run()
     progress.phase("judging")
     return _judge(directory, failure or _seal(directory, plan))
 

@@ -1,14 +1,12 @@
-"""The schedulers that a run tests: parsed, resolved and checked when the run is planned.
+"""The subject of a run: its schedulers and claim controller, parsed, resolved and checked.
 
 A scheduler is a process with a kubeconfig and a `schedulerName`, or only the name if it is started
-outside the harness. Combinations that cannot work are rejected. `scheduler_commands` has the
-command lines.
+outside the harness. Combinations that cannot work are rejected. `programs` has the command lines.
 """
 
-import dataclasses
 import pathlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness import errors, placeholders, suggestions
 from harness.cluster import interfaces
@@ -48,20 +46,12 @@ FORMS = (
     "or a plug-in's name"
 )
 """The forms of `--subject`, for error messages and help."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """The subject of a run with everything that its plan says of it."""
-
-    spec: subject_specs.SubjectSpec
-    title: str
-    versions: dict[str, str]
-    """Versions of the programs under test, by process name."""
-    python_parts: list[str]
-    """Names of the processes that record their steps."""
-    processes: list[str]
-    """Names of all processes that the run starts for it."""
+_OURS: Mapping[str, str] = {
+    "scheduler": "choose --subject python",
+    naming.CLAIM_CONTROLLER: "leave --claim-controller out and use --cluster embedded",
+    "driver": "leave subject.driver out, or set it to 'socket'",
+}
+"""The parts that may be other programs than ours, and how to get ours."""
 
 
 def parse(text: str) -> subject_specs.AnyScheduler:
@@ -94,132 +84,152 @@ def parse(text: str) -> subject_specs.AnyScheduler:
     raise errors.UsageError(f"expected a subject ({FORMS}), got {text!r}.{near}")
 
 
-def of_run(
+def resolve(
     scenario: specs.Scenario,
     *,
-    chosen: Sequence[str],
-    defects: Sequence[str],
-    remedies: Sequence[str],
-    release: str,
-    on: interfaces.Capabilities,
-    folder: str,
-) -> Resolved:
-    """Return the subject of a run; for the arguments and errors see `resolve`."""
-    found = resolve(
-        scenario.subject,
-        chosen=_for_each(chosen, scenario),
-        defects=defects,
-        remedies=remedies,
-        release=release,
-        on=on,
-        folder=folder,
-    )
-    found = with_features(found, scenario)
-    driver = driver_commands.of(found)
-    driver_commands.require_usable(driver, known_defects.of_actor(defects, "driver"))
-    drivers = [place.process for place in driver_commands.of_run(scenario)]
-    of_driver = {name: driver_commands.version(driver) for name in drivers}
-    return Resolved(
-        spec=found,
-        title=title(found, release),
-        python_parts=python_parts(found),
-        processes=[*drivers, *owned_schedulers(found), *owned_controllers(found)],
-        versions=versions(found) | {name: text for name, text in of_driver.items() if text},
-    )
-
-
-def _for_each(chosen: Sequence[str], scenario: specs.Scenario) -> list[str]:
-    """Return what `--subject` says; one alone takes the place of each scheduler of a script."""
-    is_alone = len(chosen) == 1 and isinstance(scenario.traffic, script_specs.ScriptTraffic)
-    return [*chosen] * (len(scenario.subject.schedulers) if is_alone else 1)
-
-
-def resolve(
-    subject: subject_specs.SubjectSpec,
-    *,
-    chosen: Sequence[str],
-    defects: Sequence[str],
+    chosen: Sequence[str] = (),
+    defects: Sequence[str] = (),
     remedies: Sequence[str] = (),
     release: str = "",
     on: interfaces.Capabilities,
-    folder: str,
+    folder: str = "",
 ) -> subject_specs.SubjectSpec:
-    """Return the subject with names, paths and the claim controller resolved.
+    """Return the scenario's subject with names, paths, gates and claim controller resolved.
 
-    `chosen` replaces the scenario's schedulers. Binaries are searched in `folder` (empty: where
-    envtest installs them). Raises UsageError for a subject that cannot work on this cluster.
+    `chosen` replaces the schedulers; one alone takes the place of each scheduler of a script.
+    Binaries are searched in `folder` (empty: where envtest installs them). Raises UsageError for a
+    subject that cannot work on this cluster, or is not what the defects, remedies or release are
+    of.
     """
-    schedulers = [parse(text) for text in chosen] or subject.schedulers
-    numbers = [0] * len(schedulers) if subject.leader_election else range(len(schedulers))
-    named = [
-        _resolved(item, number, folder) for number, item in zip(numbers, schedulers, strict=True)
-    ]
-    for item in named:
-        _require_usable(item, on)
-    if not any(isinstance(item, subject_specs.PythonScheduler) for item in named):
-        _require_unchanged(
-            known_defects.of_part(defects, "scheduler"),
-            known_remedies.CATALOGUE.of_process(remedies, "scheduler"),
-            release,
-        )
-    controller = controller_commands.resolve(subject.claim_controller, on, folder)
-    if controller != "python":
-        _require_own_controller(
-            "--defect", known_defects.of_part(defects, naming.CLAIM_CONTROLLER), "has known defects"
-        )
-        _require_own_controller(
-            "--remedy",
-            known_remedies.CATALOGUE.of_process(remedies, naming.CLAIM_CONTROLLER),
-            "can be given remedies",
-        )
-    return subject.model_copy(update={"schedulers": named, "claim_controller": controller})
+    given = scenario.subject
+    is_alone = len(chosen) == 1 and isinstance(scenario.traffic, script_specs.ScriptTraffic)
+    texts = [*chosen] * (len(given.schedulers) if is_alone else 1)
+    schedulers = [parse(text) for text in texts] or given.schedulers
+    numbers = [0] * len(schedulers) if given.leader_election else range(len(schedulers))
+    named = [_named(item, number) for number, item in zip(numbers, schedulers, strict=True)]
+    changes = {
+        "schedulers": [_usable(item, on, folder) for item in named],
+        "claim_controller": controller_commands.resolve(given.claim_controller, on, folder),
+    }
+    found = given.model_copy(update=changes)
+    _require_ours(found, defects, remedies, release)
+    return with_gates(found, scenario)
 
 
-def with_features(
+def _named(scheduler: subject_specs.AnyScheduler, number: int) -> subject_specs.AnyScheduler:
+    default = SCHEDULER_NAME if number == 0 else f"{SCHEDULER_NAME}-{number + 1}"
+    if isinstance(scheduler, subject_specs.CommandScheduler) and not any(
+        "{scheduler_name}" in word for word in scheduler.command
+    ):
+        default = UNTOLD_NAME
+    return scheduler.model_copy(update={"scheduler_name": scheduler.scheduler_name or default})
+
+
+def _usable(
+    scheduler: subject_specs.AnyScheduler, on: interfaces.Capabilities, folder: str
+) -> subject_specs.AnyScheduler:
+    """Return a scheduler with the path of its binary. Raises UsageError if it cannot be used."""
+    match scheduler:
+        case subject_specs.KubeScheduler(binary=binary):
+            path = scheduler_commands.binary(scheduler.kind, binary, folder)
+            return scheduler.model_copy(update={"binary": str(path)})
+        case subject_specs.ClusterScheduler() if not on.scheduler:
+            raise errors.UsageError(
+                "expected a cluster that runs its own kube-scheduler (subject `cluster`), but this "
+                "one does not: use --subject kube-scheduler, or --cluster kind"
+            )
+        case subject_specs.CommandScheduler(command=words):
+            binaries.program(words[0])
+            for word in words:
+                scheduler_commands.check_placeholders(word)
+            if on.scheduler and scheduler.scheduler_name == UNTOLD_NAME:
+                raise errors.UsageError(
+                    f"expected {{scheduler_name}} in the command {shlex.join(words)!r}, because the "
+                    f"cluster's own scheduler schedules the pods of {UNTOLD_NAME}: give the program "
+                    "a name by it"
+                )
+    return scheduler
+
+
+def _require_ours(
+    subject: subject_specs.SubjectSpec,
+    defects: Sequence[str],
+    remedies: Sequence[str],
+    release: str,
+) -> None:
+    """Raise UsageError for what is asked of a part of ours in whose place another program is."""
+    python = subject_specs.PythonScheduler
+    driver = driver_commands.of(subject)
+    ours = {
+        "scheduler": any(isinstance(item, python) for item in subject.schedulers),
+        naming.CLAIM_CONTROLLER: subject.claim_controller == "python",
+        "driver": driver.is_in_process or driver.is_ours,
+    }
+    for part, remedy in _OURS.items():
+        asked = [f"--defect {name}" for name in known_defects.of_actor(defects, part)]
+        asked += [
+            f"--remedy {name}" for name in known_remedies.CATALOGUE.of_process(remedies, part)
+        ]
+        asked += [f"--as {release}"] if release and part == "scheduler" else []
+        if asked and not ours[part]:
+            raise errors.UsageError(
+                f"expected our own {part} for {asked[0]}, because no other one has known defects, "
+                f"remedies or releases to choose: {remedy}"
+            )
+
+
+# ------------------------------------------------------------------------ feature gates
+
+
+def with_gates(
     subject: subject_specs.SubjectSpec, scenario: specs.Scenario
 ) -> subject_specs.SubjectSpec:
     """Return the subject with the feature gates of its programs that the scenario needs.
 
-    Raises UsageError for one that lacks a feature, or an argument that the subject sets.
+    Raises UsageError for a program that lacks a feature, or whose gate is off.
     """
+    controller = subject.claim_controller
+    if isinstance(controller, subject_specs.KubeControllerManager):
+        controller = controller.model_copy(
+            update={"feature_gates": _gates(controller, scenario, where=naming.CLAIM_CONTROLLER)}
+        )
     schedulers = [
-        _with_gates(item, scenario) if isinstance(item, subject_specs.KubeScheduler) else item
+        item.model_copy(update={"feature_gates": _gates(item, scenario, where=PROCESS)})
+        if isinstance(item, subject_specs.KubeScheduler)
+        else item
         for item in subject.schedulers
     ]
-    controller = controller_commands.with_gates(
-        subject.claim_controller, scenario, lists=needs_lists(scenario)
-    )
     return subject.model_copy(update={"schedulers": schedulers, "claim_controller": controller})
 
 
-def _with_gates(
-    scheduler: subject_specs.KubeScheduler, scenario: specs.Scenario
-) -> subject_specs.KubeScheduler:
-    waits = scenario.subject.binding_timeout_s != subject_specs.SubjectSpec().binding_timeout_s
-    lists = needs_lists(scenario)
+def _gates(
+    program: subject_specs.KubeScheduler | subject_specs.KubeControllerManager,
+    scenario: specs.Scenario,
+    *,
+    where: str,
+) -> dict[str, bool]:
+    is_scheduler, lists = where == PROCESS, needs_lists(scenario)
+    default = subject_specs.SubjectSpec().binding_timeout_s
+    waits = is_scheduler and scenario.subject.binding_timeout_s != default
     if not (waits or lists or cluster_features.needed(scenario)):
-        return scheduler
-    version = cluster_features.version_of(binaries.version(pathlib.Path(scheduler.binary)))
+        return dict(program.feature_gates)
+    version = cluster_features.version_of(binaries.version(pathlib.Path(program.binary)))
     found = cluster_features.switches(
         scenario,
         version,
-        scheduler.feature_gates,
-        where=PROCESS,
-        program="a kube-scheduler",
-        evicts=False,
+        program.feature_gates,
+        where=where,
+        program=f"a {program.kind}",
+        evicts=not is_scheduler,
     )
     if waits and version < BINDING_TIMEOUT_SINCE:
         raise errors.UsageError(
             "expected a kube-scheduler of 1.35 or newer for subject.binding_timeout_s, because "
-            f"older ones always wait 600 s, got {scheduler.binary} of {version[0]}.{version[1]}"
+            f"older ones always wait 600 s, got {program.binary} of {version[0]}.{version[1]}"
         )
-    streamed = (
-        {scheduler_commands.STREAMED_LISTS: False}
-        if lists and version >= STREAMED_LISTS_SINCE
-        else {}
-    )
-    gates = {**streamed, **found.gates, **scheduler.feature_gates}
-    return scheduler.model_copy(update={"feature_gates": gates})
+    is_streamed = lists and (version >= STREAMED_LISTS_SINCE or not is_scheduler)
+    streamed = {scheduler_commands.STREAMED_LISTS: False} if is_streamed else {}
+    return {**streamed, **found.gates, **program.feature_gates}
 
 
 def needs_lists(scenario: specs.Scenario) -> bool:
@@ -234,90 +244,39 @@ def environment(scenario: specs.Scenario) -> dict[str, str]:
     return {gate: "false"} if needs_lists(scenario) else {}
 
 
-def _require_own_controller(option: str, chosen: Sequence[str], only_ours: str) -> None:
-    """Raise UsageError for a defect or remedy of our claim controller, which does not run."""
-    if chosen:
-        raise errors.UsageError(
-            f"expected the Python claim controller for {option} {chosen[0]}, because only that "
-            f"{only_ours}: leave --claim-controller out and use --cluster embedded"
-        )
+# ----------------------------------------------------------------------- names, versions
 
 
-def _require_unchanged(defects: Sequence[str], remedies: Sequence[str], release: str) -> None:
-    if defects:
-        raise errors.UsageError(
-            f"expected the python subject for --defect {defects[0]}: only it has known defects"
-        )
-    if remedies:
-        raise errors.UsageError(
-            f"expected the python subject for --remedy {remedies[0]}: only it can be given remedies"
-        )
-    if release:
-        raise errors.UsageError(
-            f"expected the python subject for --as {release}: any other one is what it is"
-        )
-
-
-def _resolved(
-    scheduler: subject_specs.AnyScheduler, number: int, folder: str
-) -> subject_specs.AnyScheduler:
-    default = SCHEDULER_NAME if number == 0 else f"{SCHEDULER_NAME}-{number + 1}"
-    if isinstance(scheduler, subject_specs.CommandScheduler) and not _is_told_its_name(scheduler):
-        default = UNTOLD_NAME
-    changes: dict[str, object] = {"scheduler_name": scheduler.scheduler_name or default}
-    if isinstance(scheduler, subject_specs.KubeScheduler):
-        changes["binary"] = str(kube_scheduler(scheduler.binary, folder))
-    return scheduler.model_copy(update=changes)
-
-
-def _is_told_its_name(scheduler: subject_specs.CommandScheduler) -> bool:
-    return any("{scheduler_name}" in word for word in scheduler.command)
-
-
-def kube_scheduler(chosen: str, folder: str) -> pathlib.Path:
-    """Return the kube-scheduler of a path or a version; empty: the newest one."""
-    if not chosen or binaries.is_version(chosen):
-        return binaries.find("kube-scheduler", folder, version=chosen)
-    return binaries.program(chosen)
-
-
-def _require_usable(scheduler: subject_specs.AnyScheduler, on: interfaces.Capabilities) -> None:
-    if isinstance(scheduler, subject_specs.ClusterScheduler) and not on.scheduler:
-        raise errors.UsageError(
-            "expected a cluster that runs its own kube-scheduler (subject `cluster`), but this one "
-            "does not: use --subject kube-scheduler, or --cluster kind"
-        )
-    if isinstance(scheduler, subject_specs.CommandScheduler):
-        binaries.program(scheduler.command[0])
-        for word in scheduler.command:
-            scheduler_commands.check_placeholders(word)
-        if on.scheduler and scheduler.scheduler_name == UNTOLD_NAME:
-            raise errors.UsageError(
-                f"expected {{scheduler_name}} in the command {shlex.join(scheduler.command)!r}, because the cluster's own "
-                f"scheduler schedules the pods of {UNTOLD_NAME}: give the program a name by it"
-            )
-
-
-def versions(subject: subject_specs.SubjectSpec) -> dict[str, str]:
+def versions(scenario: specs.Scenario) -> dict[str, str]:
     """Return the versions of the programs under test, by process name.
 
     Programs without a version are left out. Raises UsageError for a binary that cannot run here.
     """
-    known = {}
-    for name, scheduler in zip(process_names(subject), subject.schedulers, strict=True):
-        if isinstance(scheduler, subject_specs.KubeScheduler):
-            path = pathlib.Path(scheduler.binary)
-            version = binaries.version(path)
-            if binaries.is_of_kubernetes(path):
-                binaries.require_new_enough(path, version, name="kube-scheduler")
-            known[name] = f"kube-scheduler {binaries.whole_version(path)}"
-        elif isinstance(scheduler, subject_specs.CommandScheduler) and scheduler.version_command:
-            program, *arguments = scheduler.version_command
-            known[name] = binaries.version(binaries.program(program), arguments)
-        elif isinstance(scheduler, subject_specs.CommandScheduler):
-            known[name] = program_versions.of_command(scheduler.command)
-    known[naming.CLAIM_CONTROLLER] = controller_commands.version(subject.claim_controller)
+    subject = scenario.subject
+    known = {name: _version(item) for name, item in schedulers(subject)}
+    known[naming.CLAIM_CONTROLLER] = _version(subject.claim_controller)
+    if command := driver_commands.of(subject).command:
+        places = driver_commands.of_run(scenario)
+        known |= dict.fromkeys((x.process for x in places), program_versions.of_command(command))
     return {name: version for name, version in known.items() if version}
+
+
+def _version(
+    program: subject_specs.AnyScheduler | subject_specs.AnyClaimController,
+) -> str:
+    match program:
+        case subject_specs.KubeScheduler() | subject_specs.KubeControllerManager():
+            path = pathlib.Path(program.binary)
+            if binaries.is_of_kubernetes(path):
+                binaries.require_new_enough(path, binaries.version(path), name=program.kind)
+            return f"{program.kind} {binaries.whole_version(path)}"
+        case subject_specs.CommandScheduler(version_command=[asked, *arguments]):
+            return binaries.version(binaries.program(asked), arguments)
+        case subject_specs.CommandScheduler(command=command):
+            return program_versions.of_command(command)
+        case "external":
+            return controller_commands.EXTERNAL
+    return ""
 
 
 def title(subject: subject_specs.SubjectSpec, release: str = "") -> str:
@@ -326,36 +285,33 @@ def title(subject: subject_specs.SubjectSpec, release: str = "") -> str:
     return f"{kinds} as {release}" if release else kinds
 
 
-def process_names(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the names of the schedulers' processes and logs: `scheduler`, `scheduler-2`, …
+def schedulers(
+    subject: subject_specs.SubjectSpec,
+) -> Iterator[tuple[str, subject_specs.AnyScheduler]]:
+    """Yield the schedulers by the names of their processes and logs: `scheduler`, `scheduler-2`, …
 
     Schedulers that are started outside the harness have such names too.
     """
-    return [naming.scheduler(index) for index in range(len(subject.schedulers))]
+    for index, item in enumerate(subject.schedulers):
+        yield naming.scheduler(index), item
+
+
+def process_names(subject: subject_specs.SubjectSpec) -> list[str]:
+    return [name for name, _ in schedulers(subject)]
 
 
 def owned_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the names of the schedulers that the run starts."""
-    named = zip(process_names(subject), subject.schedulers, strict=True)
-    return [name for name, item in named if isinstance(item, OWNED)]
-
-
-def python_parts(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the process names of the Python subject, the ones that record their steps."""
-    schedulers = [
-        name
-        for name, item in zip(process_names(subject), subject.schedulers, strict=True)
-        if isinstance(item, subject_specs.PythonScheduler)
-    ]
-    return schedulers + python_controllers(subject)
-
-
-def python_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the process name of our claim controller; empty if another one works."""
-    return [naming.CLAIM_CONTROLLER] if subject.claim_controller == "python" else []
+    return [name for name, item in schedulers(subject) if isinstance(item, OWNED)]
 
 
 def owned_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
     """Return the process name of the claim controller that the run starts; empty: none."""
     starts = subject.claim_controller not in ("cluster", "external")
     return [naming.CLAIM_CONTROLLER] if starts else []
+
+
+def python_parts(subject: subject_specs.SubjectSpec) -> list[str]:
+    """Return the process names of the Python subject, the ones that record their steps."""
+    python = subject_specs.PythonScheduler
+    names = [name for name, item in schedulers(subject) if isinstance(item, python)]
+    return names + [naming.CLAIM_CONTROLLER] * (subject.claim_controller == "python")

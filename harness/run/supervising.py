@@ -15,84 +15,6 @@ from harness.model import naming
 from harness.subject.process import elected_runs
 
 
-class RunJournal:
-    """The journal of one run. Thread-safe: faults end processes from a thread of their own."""
-
-    def __init__(self, directory: directories.RunDirectory, *, run_id: str) -> None:
-        self._writer = journal_writer.Writer(directory.processes, process="run", run_id=run_id)
-        self._guard = threading.Lock()
-        self.failure: errors.HarnessError | None = None
-        """The error that keeps the journal from being written; None: it can be written.
-
-        It ends the run, but the processes are still stopped in order.
-        """
-
-    def phase(self, name: str, *, detail: str = "") -> None:
-        """Record that the run enters a phase."""
-        self._write(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
-
-    def started(self, process: str, pid: int, argv: Sequence[str]) -> None:
-        self._write(
-            records.ProcessStarted(
-                process=process, pid=pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
-            )
-        )
-
-    def paused(self, process: str, pid: int, *, fault: str) -> None:
-        self._write(
-            records.ProcessPaused(
-                process=process, pid=pid, fault=fault, ts_ns=clocks.monotonic_ns()
-            )
-        )
-
-    def resumed(self, process: str, pid: int) -> None:
-        """Record that a paused process continues."""
-        self._write(records.ProcessResumed(process=process, pid=pid, ts_ns=clocks.monotonic_ns()))
-
-    def ended(
-        self,
-        process: str,
-        pid: int,
-        exit_code: int,
-        *,
-        expected: bool,
-        fault: str,
-        lease_lost: bool,
-    ) -> None:
-        """Record the end of a process; `fault` is the name of the fault that ended it, if any."""
-        self._write(
-            records.ProcessEnded(
-                process=process,
-                pid=pid,
-                exit_code=exit_code,
-                expected=expected,
-                fault=fault,
-                lease_lost=lease_lost,
-                ts_ns=clocks.monotonic_ns(),
-            )
-        )
-
-    def memory(self, sample: records.MemoryUsed) -> None:
-        """Record how much memory a process has."""
-        self._write(sample)
-
-    def close(self) -> None:
-        """Close the journal, unless it could not be written."""
-        self._try(self._writer.close)
-
-    def _write(self, record: records.Body) -> None:
-        self._try(lambda: self._writer.write(record))
-
-    def _try(self, write: Callable[[], None]) -> None:
-        with self._guard:
-            if self.failure is not None:
-                return
-            try:
-                write()
-            except OSError as error:
-                self.failure = writing.explain(error)
-
-
 @dataclasses.dataclass(slots=True)
 class Child:
     """A process that a run has started."""
@@ -141,26 +63,41 @@ class Supervisor:
     ) -> None:
         self._directory = directory
         self._cluster, self._cluster_look_ns = cluster, 0
-        self._journal = RunJournal(directory, run_id=run_id)
-        self.note_memory = self._journal.memory
+        self._writer = journal_writer.Writer(directory.processes, process="run", run_id=run_id)
+        self._writing = threading.Lock()
+        self.failure: errors.HarnessError | None = None
+        """The error that keeps the journal from being written; None: it can be written.
+
+        It ends the run, but the processes are still stopped in order.
+        """
         self._children: dict[str, Child] = {}
         self._guard = threading.RLock()
         self.crashed = ""
         """Name of the first process that died with an exit code of its own, not by a signal."""
         self._death: errors.HarnessError | None = None
         """The error of the first process that died: every thread that waits raises it."""
-        self.on_lease_lost: Callable[[str], object] = _ignore
+        self.on_lease_lost: Callable[[str], object] = lambda _: None
         """Called with the name under which a scheduler was started first, when it has ended
         because it lost its lease."""
 
-    @property
-    def failure(self) -> errors.HarnessError | None:
-        """The error that keeps the journal from being written; None: it can be written."""
-        return self._journal.failure
-
     def phase(self, name: str, *, detail: str = "") -> None:
-        """Journal that the run enters a phase."""
-        self._journal.phase(name, detail=detail)
+        self.note(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
+
+    def note(self, record: records.Body) -> None:
+        """Journal something, unless the journal could not be written before."""
+        self._try(lambda: self._writer.write(record))
+
+    def close(self) -> None:
+        self._try(self._writer.close)
+
+    def _try(self, write: Callable[[], None]) -> None:
+        with self._writing:
+            if self.failure is not None:
+                return
+            try:
+                write()
+            except OSError as error:
+                self.failure = writing.explain(error)
 
     def start(
         self,
@@ -185,7 +122,11 @@ class Supervisor:
                 name, list(argv), log=self._directory.log(name), env=env, folder=folder
             )
             self._children[name] = Child(name, process, foreign, finite, elected)
-            self._journal.started(name, process.pid, argv)
+            self.note(
+                records.ProcessStarted(
+                    process=name, pid=process.pid, argv=list(argv), ts_ns=clocks.monotonic_ns()
+                )
+            )
         return process
 
     def start_part(self, name: str, *arguments: str | pathlib.Path, elected: bool = False) -> None:
@@ -320,7 +261,6 @@ class Supervisor:
             self.stop(name)
 
     def kill_all(self) -> None:
-        """Kill all remaining processes."""
         for child in self._children.values():
             if not child.ended:
                 child.process.kill()
@@ -340,7 +280,6 @@ class Supervisor:
         return running[-1] if running else None
 
     def pids(self) -> dict[str, list[int]]:
-        """Return the process ids of the processes that run."""
         with self._guard:
             return {
                 name: [child.process.pid]
@@ -387,7 +326,8 @@ class Supervisor:
             if not self.is_living(name) or not child.process.pause():
                 return False
             child.paused = True
-            self._journal.paused(name, child.process.pid, fault=fault)
+            pid, now_ns = child.process.pid, clocks.monotonic_ns()
+            self.note(records.ProcessPaused(process=name, pid=pid, fault=fault, ts_ns=now_ns))
         return True
 
     def resume(self, name: str) -> None:
@@ -397,17 +337,14 @@ class Supervisor:
             if child.ended or not child.paused:
                 return
             child.paused = False
-            self._journal.resumed(name, child.process.pid)
+            pid, now_ns = child.process.pid, clocks.monotonic_ns()
+            self.note(records.ProcessResumed(process=name, pid=pid, ts_ns=now_ns))
             child.process.resume()
 
     def is_living(self, name: str) -> bool:
         """Return whether the run has started a process of this name, which still runs."""
         child = self._children.get(name)
         return child is not None and not child.ended and child.process.poll() is None
-
-    def close(self) -> None:
-        """Close the journal, unless it could not be written."""
-        self._journal.close()
 
     def _died(self, child: Child, exit_code: int) -> None:
         self._ended(child, exit_code, expected=False)
@@ -420,18 +357,17 @@ class Supervisor:
 
     def _ended(self, child: Child, exit_code: int, *, expected: bool) -> None:
         child.ended = True
-        self._journal.ended(
-            child.name,
-            child.process.pid,
-            exit_code,
-            expected=expected,
-            fault=child.fault,
-            lease_lost=child.has_lost_lease(exit_code),
+        self.note(
+            records.ProcessEnded(
+                process=child.name,
+                pid=child.process.pid,
+                exit_code=exit_code,
+                expected=expected,
+                fault=child.fault,
+                lease_lost=child.has_lost_lease(exit_code),
+                ts_ns=clocks.monotonic_ns(),
+            )
         )
-
-
-def _ignore(name: str) -> None:
-    del name
 
 
 def require_living(cluster: ExitReport) -> None:

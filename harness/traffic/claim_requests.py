@@ -10,7 +10,6 @@ CLAIM_NAME = "{claim}"
 def claim_spec(
     claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec, *, of: str = ""
 ) -> Object:
-    """Return the spec of the claim or template `of`."""
     devices: Object = {"requests": [_request(request, pools) for request in claim.asked]}
     if claim.constraints:
         devices["constraints"] = [_constraint(item, pools.driver) for item in claim.constraints]
@@ -37,7 +36,6 @@ def _request(request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec) -> O
 
 
 def _wanted(item: claim_specs.AlternativeSpec, pools: pool_specs.PoolsSpec) -> Object:
-    """Return what a request and an alternative have in common."""
     name = pools.imported_class(item.class_) if item.class_ else pools.class_of(item.pool)
     wanted: Object = {"deviceClassName": name}
     if item.all:

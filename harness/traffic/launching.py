@@ -101,7 +101,6 @@ def enough_file(directory: directories.RunDirectory) -> pathlib.Path:
 
 
 def environment(directory: directories.RunDirectory, kubeconfig: pathlib.Path) -> dict[str, str]:
-    """Return the environment variables for the locustfile and for Locust."""
     return {
         "LOCUST_WAIT_FOR_WORKERS_REPORT_AFTER_RAMP_UP": str(WORKERS_WAIT_S),
         DIRECTORY_VARIABLE: str(directory.path.resolve()),

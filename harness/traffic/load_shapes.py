@@ -67,7 +67,6 @@ class EndingShape(locust.LoadTestShape):
         self._has_ended = self._has_failed = False
 
     def reset_time(self) -> None:
-        """Begin the shape's time."""
         self._shape.runner = self.runner
         self._shape.reset_time()
 

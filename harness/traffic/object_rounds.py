@@ -7,13 +7,15 @@ follow: pods name the claims of their round, and the templates, which are create
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from harness.client import apis
+from harness.cluster.fake_nodes import fake_objects
 from harness.model import naming
 from harness.model.objects import Object
-from harness.scenario import specs
+from harness.scenario import pool_specs, specs
 from harness.scenario.object_sets import set_specs, workloads
-from harness.traffic import objects, own_names
+from harness.traffic import objects
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,6 @@ class Group:
 
     @property
     def names(self) -> list[str]:
-        """The names of the pods."""
         return [pod["metadata"]["name"] for pod in self.pods]
 
 
@@ -46,7 +47,7 @@ class ObjectRounds:
 
     def __init__(self, scenario: specs.Scenario, *, run_id: str) -> None:
         self._run_id, self._node_prefix = run_id, scenario.pools.node_prefix
-        self._sets = own_names.of_sets(scenario.object_sets, scenario.pools, run_id)
+        self._sets = [_renamed(one, scenario.pools, run_id) for one in scenario.object_sets]
         names = [item.scheduler_name for item in scenario.subject.schedulers]
         self._schedulers = itertools.cycle(names)
         self._workloads = [[one for _, one in workloads.of_set(item)] for item in self._sets]
@@ -55,7 +56,6 @@ class ObjectRounds:
         self._templates = dict(_template_names(self._sets, taken))
 
     def templates(self) -> Iterator[Object]:
-        """Yield the ResourceClaimTemplates of all sets."""
         for index, one in enumerate(self._sets):
             for item in one.of_kind(set_specs.TEMPLATE):
                 name = self._templates[index, item.name]
@@ -116,7 +116,6 @@ class ObjectRounds:
         return {**made, "spec": {**made["spec"], "resourceClaims": claims}}
 
     def _marked(self, metadata: Object) -> Object:
-        """Return metadata with the run's label."""
         labels = {**(metadata.get("labels") or {}), objects.RUN_LABEL: self._run_id}
         return {**metadata, "labels": labels}
 
@@ -164,7 +163,6 @@ class ObjectRounds:
         return {**pod, "spec": {**spec, "affinity": {"nodeAffinity": {key: terms}}}}
 
     def _entry(self, index: int, entry: Object, prefix: str) -> Object:
-        """Return an entry of a pod's `resourceClaims` with the name in the run."""
         if (claim := entry.get("resourceClaimName")) is not None:
             return {**entry, "resourceClaimName": f"{prefix}-{claim}"}
         template = entry["resourceClaimTemplateName"]
@@ -192,3 +190,44 @@ def _template_names(
         for name in one.names(set_specs.TEMPLATE):
             yield (index, name), f"{name}-file-{index + 1}" if name in seen else name
             seen.add(name)
+
+
+# ----------------------------------------------------- names on a cluster with other users
+
+
+def _renamed(
+    one: set_specs.ObjectSet, pools: pool_specs.PoolsSpec, run_id: str
+) -> set_specs.ObjectSet:
+    """Return a set whose DeviceClasses and extended resources have the names of these pools.
+
+    On a cluster with other users, a run inserts its id into them.
+    """
+    objects = [
+        item.model_copy(update={"manifest": _changed(item.manifest, pools, run_id)})
+        for item in one.objects
+    ]
+    return one.model_copy(update={"objects": objects})
+
+
+def _changed(value: Any, pools: pool_specs.PoolsSpec, run_id: str) -> Any:
+    if isinstance(value, list):
+        return [_changed(item, pools, run_id) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made: dict[str, Any] = {}
+    for key, item in value.items():
+        if key == "deviceClassName":
+            made[key] = fake_objects.own_class(pools, item, run_id)
+        elif key in ("requests", "limits") and isinstance(item, dict):
+            made[key] = {_resource(pools, name, run_id): amount for name, amount in item.items()}
+        else:
+            made[key] = _changed(item, pools, run_id)
+    return made
+
+
+def _resource(pools: pool_specs.PoolsSpec, name: str, run_id: str) -> str:
+    prefix = pool_specs.IMPLICIT_RESOURCE_PREFIX
+    if name.startswith(prefix):
+        return prefix + fake_objects.own_class(pools, name.removeprefix(prefix), run_id)
+    own = f"{run_id}.{name}"
+    return own if own in pools.extended_resources else name

@@ -23,7 +23,6 @@ _ENTRY = "device"
 def claim(
     name: str, spec: Object, *, run_id: str, annotations: Mapping[str, str] | None = None
 ) -> Object:
-    """Return a ResourceClaim."""
     return {
         "apiVersion": apis.CLAIMS.api_version,
         "kind": apis.CLAIMS.kind,
@@ -39,7 +38,6 @@ def _marks(run_id: str, annotations: Mapping[str, str] | None) -> Object:
 
 
 def owned_devices(driver: str, number: int, count: int) -> str:
-    """Return the CEL expression that selects the devices of one of `count` schedulers."""
     return f'device.attributes["{driver}"].index % {count} == {number}'
 
 
@@ -66,7 +64,6 @@ def template(
 
 
 def uses(claims: Sequence[str] = (), templates: Sequence[str] = ()) -> Object:
-    """Return what a pod has in its spec with an entry for each of these claims and templates."""
     sources = [
         *({"resourceClaimName": name} for name in claims),
         *({"resourceClaimTemplateName": name} for name in templates),

@@ -85,7 +85,6 @@ def _require_ours(reference: str, name: str, item: type[Any]) -> None:
 
 
 def _without_tasks(tasks: Iterable[Any]) -> Iterator[str]:
-    """Yield the names of the TaskSets in which a user would find nothing to do."""
     left: list[Any] = [*tasks]
     seen: set[Any] = set()
     while left:
@@ -118,7 +117,6 @@ def _found(reference: str) -> Any:
 
 
 def _tried(reference: str) -> list[str]:
-    """Return the names of the users and the shape."""
     return sorted([*classes(reference), *shape(reference)])
 
 

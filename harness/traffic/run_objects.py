@@ -28,7 +28,6 @@ class RunObjects:
         return not self._scenario.claim.extended
 
     def templates(self) -> Iterator[Object]:
-        """Yield the ResourceClaimTemplates."""
         kinds = range(len(self._scenario.claim_kinds))
         entries = sorted(set(self._templates))
         for owner, entry, kind in itertools.product(self._owners(), entries, kinds):
@@ -86,12 +85,10 @@ class RunObjects:
 
     @property
     def _entries(self) -> int:
-        """Return the number of claims of a pod with templates."""
         return getattr(self._scenario.traffic, "claims_per_pod", 1)
 
     @property
     def _templates(self) -> list[int]:
-        """Return the number of the template of each entry."""
         is_one = getattr(self._scenario.traffic, "one_template", False)
         return [0 if is_one else entry for entry in range(self._entries)]
 
@@ -116,7 +113,6 @@ class RunObjects:
         return self._scenario.claim_kind(next(self._claim_numbers))
 
     def _claim_spec(self, name: str, owner: str, kind: int) -> Object:
-        """Return the spec of the claim or template with this name."""
         claim, pools = self._scenario.claim_kinds[kind], self._scenario.pools
         if owner:
             chosen = objects.owned_devices(pools.driver, self._names.index(owner), len(self._names))

@@ -17,7 +17,7 @@ from locust.user.task import LOCUST_STATE_STOPPING
 from harness import clocks, errors
 from harness.client import apis
 from harness.history import records
-from harness.traffic import attempts, surges, watching, workers
+from harness.traffic import attempts, watching, workers
 
 FAILURE_WAIT_S = 0.1
 """Seconds that a user waits after an object could not be created, before it begins another one."""
@@ -33,7 +33,6 @@ class _OwnTasks(locust_users.DefaultTaskSet):
     user: "ClaimUser"
 
     def get_next_task(self) -> Any:
-        """Draw a task from the run's seed."""
         return self.user.random.choice(self.user.own_tasks())
 
 
@@ -112,14 +111,13 @@ class ClaimUser(locust.User):
         def note(name: str, since_ns: int, beside: str) -> None:
             self._note_wait(resource, name, "Deleted", since_ns, reached=False, begun_beside=beside)
 
-        surges.repeat(
+        attempts.surging(
             job, names, patience_s=patience_s, goes_on=lambda: self.worker.is_time_left, note=note
         )
 
     # ------------------------------------------------------------------------ actions
 
     def new_pod_name(self) -> str:
-        """Return a name that no other pod of the run has."""
         return f"{self.name.replace('/', '-')}-{next(self._pod_numbers)}"
 
     def create_pod(self, pod: str) -> bool:
@@ -131,25 +129,25 @@ class ClaimUser(locust.User):
 
         True if the object may exist: after an attempt with an unknown outcome, too.
         """
-        result = self._repeated(
+        _, may_exist = self._repeated(
             "create", resource, lambda: self.api.create(resource, obj, namespace=self.namespace)
         )
-        if not result.may_exist:
+        if not may_exist:
             gevent.sleep(FAILURE_WAIT_S)
-        return result.may_exist
+        return may_exist
 
     def delete(
         self, resource: apis.Resource, name: str, *, grace_period_s: int | None = None
     ) -> bool:
         """Delete an object, in several attempts if necessary; return whether that succeeded."""
-        result = self._repeated(
+        failure, _ = self._repeated(
             "delete",
             resource,
             lambda: self.api.delete(
                 resource, name, namespace=self.namespace, grace_period_s=grace_period_s
             ),
         )
-        return result.failure is None
+        return failure is None
 
     def wait_running(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod is Running, or has been; journal the wait, return False on a timeout."""
@@ -185,8 +183,8 @@ class ClaimUser(locust.User):
 
     def _repeated(
         self, verb: str, resource: apis.Resource, call: Callable[[], object]
-    ) -> attempts.Result:
-        return attempts.repeat(
+    ) -> tuple[errors.HarnessError | None, bool]:
+        return attempts.until_answered(
             lambda: self._measured(verb, resource, call), stop=lambda: self.worker.stopping
         )
 
@@ -214,7 +212,6 @@ class ClaimUser(locust.User):
         return failure
 
     def _waited(self, pod: str, goal: str, timeout_s: float, condition: watching.Condition) -> bool:
-        """Wait for a condition and journal the result."""
         started_ns = clocks.monotonic_ns()
         reached = self.worker.watch.wait(pod, condition, timeout_s=timeout_s)
         self._note_wait(apis.PODS, pod, goal, started_ns, reached=reached)

@@ -85,7 +85,6 @@ class PodWatch(informers.StateHandler):
         return sum(map(is_running, self._pods.values())) >= self._wanted_count
 
     def on_state(self, obj: Object) -> None:
-        """Note the newest state of a pod."""
         name, seen = obj["metadata"]["name"], _seen(obj)
         self._pods[name] = seen
         self._wake(name)
@@ -93,7 +92,6 @@ class PodWatch(informers.StateHandler):
             self._enough.set()
 
     def on_delete(self, last: Object) -> None:
-        """Note that a pod is gone."""
         name = last["metadata"]["name"]
         self._pods.pop(name, None)
         self._wake(name)

@@ -27,7 +27,6 @@ class Worker:
     """A worker process of the traffic."""
 
     def __init__(self) -> None:
-        """Take the next free place in the run directory that the environment names."""
         directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
         self.plan = plans.read(directory.plan)
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
@@ -58,9 +57,9 @@ class Worker:
         self.watch.start()
         for resource, obj in self._shared_objects():
             create = functools.partial(self._create_once, resource, obj)
-            result = attempts.repeat(create, stop=lambda: self.stopping)
-            if result.failure is not None:
-                raise result.failure
+            failure, _ = attempts.until_answered(create, stop=lambda: self.stopping)
+            if failure is not None:
+                raise failure
 
     def _shared_objects(self) -> Iterator[tuple[apis.Resource, Object]]:
         """Yield the claim templates, and the claim that all pods of the profile `limit` use."""
@@ -123,7 +122,6 @@ class Worker:
         self.released.set()
 
     def user_begins(self) -> None:
-        """Count a user that begins to work."""
         self._working += 1
 
     def user_done(self) -> None:
@@ -157,7 +155,6 @@ class Worker:
         return now_ns < self._least_ns or not self._is_enough()
 
     def when_time_is_up(self, act: Callable[[], object]) -> None:
-        """Call a function on a greenlet of its own as soon as no time is left."""
         self._time_is_up.rawlink(lambda _: gevent.spawn(act))
 
     def _await_end(self) -> None:
@@ -174,7 +171,6 @@ class Worker:
         return None if self.stopping else next(self._items, None)
 
     def api(self, user: str) -> apis.Api:
-        """Return a client whose calls are journaled under the user's name."""
         return apis.Api(journaling.JournalingTransport(self.transport, self.journal, user=user))
 
     def _my_share(self) -> Iterator[int]:

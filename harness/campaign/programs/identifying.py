@@ -107,7 +107,7 @@ def _named(scheduler: subject_specs.AnyScheduler, folder: str) -> tuple[str, str
     if isinstance(scheduler, subject_specs.PythonScheduler):
         return OURS, ""
     if isinstance(scheduler, subject_specs.KubeScheduler):
-        path = subjects.kube_scheduler(scheduler.binary, folder)
+        path = scheduler_commands.binary(KUBE_SCHEDULER, scheduler.binary, folder)
         _require(str(path))
         version = binaries.version(path)
         binaries.require_new_enough(path, version, name=KUBE_SCHEDULER)

@@ -40,7 +40,6 @@ class TrackRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def recorded() -> TrackRecord:
-    """Return the figures that were measured last."""
     content = importlib.resources.files(__package__).joinpath(FILE).read_bytes()
     return msgspec.json.decode(content, type=TrackRecord)
 

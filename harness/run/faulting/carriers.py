@@ -167,7 +167,6 @@ class CarrierSession:
 
     @property
     def lasting(self) -> int:
-        """The number of applications that had not ended at the last reading."""
         return len(self._lasting)
 
     def across_restart(self, restart: Callable[[], None]) -> None:

@@ -43,7 +43,6 @@ class FaultJournal:
         """The error that keeps the journal from being written; None: it can be written."""
 
     def open_window(self, fault: str, kind: str) -> Window:
-        """Note that a fault is enabled from now on."""
         window = Window(fault, kind)
         with self._guard:
             self._windows.append(window)
@@ -65,11 +64,9 @@ class FaultJournal:
             self._counts[fault] += 1
 
     def count(self, fault: str) -> int:
-        """Return how often a fault has taken effect so far."""
         return self._counts[fault]
 
     def ended_count(self, fault: str) -> int:
-        """Return how many effects of a fault have ended so far."""
         return self._ended[fault]
 
     @contextlib.contextmanager
@@ -93,7 +90,6 @@ class FaultJournal:
             )
 
     def write(self, record: records.FaultApplied) -> None:
-        """Write an effect that was counted before and has ended."""
         with self._guard, self._noting_failure():
             self._ended[record.fault] += 1
             if self._is_open():

@@ -59,7 +59,6 @@ class Stage:
         return self.session
 
     def journaled(self, path: pathlib.Path) -> journal_writer.Writer:
-        """Return the writer of a journal of the script."""
         return journal_writer.Writer(path, process=script_specs.JOURNAL, run_id=self.plan.run_id)
 
     def connected(self) -> apis.Api:
@@ -67,7 +66,6 @@ class Stage:
         return apis.Api(transports.connect(self.cluster.kubeconfig.resolve()))
 
     def guard(self, process: str) -> concurrency.Lock:
-        """Return the lock by which faults of one process wait for each other."""
         return self.guards.setdefault(process, concurrency.lock(f"faults-of-{process}"))
 
 
@@ -102,7 +100,6 @@ class Injection:
         subresource: str = "",
         client: str = CLIENT,
     ) -> None:
-        """Count and journal a change of an object."""
         self._journal.took_effect(self._fault.name)
         self._journal.write(
             records.FaultApplied(

@@ -54,7 +54,6 @@ def prepare(stage: injecting.Stage, *, has_load: Callable[[], bool]) -> injector
 
 
 def _clients(plan: plans.Plan) -> list[str]:
-    """Return the clients whose traffic has to pass the carrier."""
     of_traffic = [item for item in plan.faults if item.rule or item.kind == script_specs.JOURNAL]
     return list(dict.fromkeys(client for fault in of_traffic for client in fault.clients))
 
@@ -114,7 +113,6 @@ class TrafficFault(injecting.Injection):
     """A rule of the carrier."""
 
     def begin(self) -> None:
-        """Switch the rule on."""
         self._stage.carried.switch_on(self._fault.rule)
 
     def last(self, ending: injecting.Ending) -> None:

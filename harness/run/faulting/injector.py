@@ -72,11 +72,9 @@ class Injector:
         clocks.wait_until(self._first_are_on, timeout_s=ON_TIMEOUT_S, why=why)
 
     def subject_is_ready(self) -> None:
-        """Allow faults of processes to begin."""
         self._subject_ready.set()
 
     def active(self) -> list[str]:
-        """Return the names of the faults that are on now."""
         return self._journal.active()
 
     def is_awaited(self) -> bool:

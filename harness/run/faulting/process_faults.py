@@ -158,7 +158,6 @@ class RestartedApiServer(_RunFault):
     """
 
     def last(self, ending: injecting.Ending) -> None:
-        """Restart it as often as the scenario says."""
         self._repeat(ending, self._restart_once)
 
     def _restart_once(self) -> None:
@@ -191,7 +190,6 @@ class ProcessFault(_RunFault):
         """Process that has to be continued; empty: none."""
 
     def last(self, ending: injecting.Ending) -> None:
-        """Act on the process as often as the scenario says."""
         self._repeat(ending, lambda: self._act(ending, self._living()))
 
     def heal(self, ending: injecting.Ending) -> None:
@@ -268,7 +266,6 @@ class TakenOverScheduler(ProcessFault):
                 self._start_again(process)
 
     def _end(self, process: str) -> None:
-        """End the first scheduler as the scenario says."""
         match self._parameters["ends"]:
             case "kill":
                 self._processes.kill(process, fault=self._fault.name)

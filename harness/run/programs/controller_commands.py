@@ -5,26 +5,20 @@ resourceclaim-controller, and the one that evicts pods where devices get NoExecu
 """
 
 import pathlib
-from collections.abc import Mapping
 from typing import Literal
 
 from harness import errors, suggestions
 from harness.cluster import interfaces
-from harness.cluster.local import binaries
-from harness.model import naming
 from harness.run.programs import scheduler_commands
-from harness.scenario import cluster_features, specs, subject_specs
+from harness.scenario import specs, subject_specs
 
 PROGRAM: Literal["kube-controller-manager"] = "kube-controller-manager"
 NAME = "resourceclaim-controller"
 """Name of the ResourceClaim controller in --controllers, in every supported version."""
 EVICTOR = "device-taint-eviction-controller"
 """Name of the controller that evicts pods by taints of their devices."""
-OTHERS: Mapping[str, Literal["python", "cluster", "external"]] = {
-    "python": "python",
-    "cluster": "cluster",
-    "external": "external",
-}
+_Other = Literal["python", "cluster", "external"]
+OTHERS: tuple[_Other, ...] = ("python", "cluster", "external")
 """The other words that `--claim-controller` takes."""
 FORMS = f"python, {PROGRAM}[=PATH|VERSION], cluster, external"
 """The forms of `--claim-controller`, for error messages and help."""
@@ -32,23 +26,26 @@ EXTERNAL = "external claim controller"
 """Stands for the version of a controller that was started outside the harness."""
 
 
-def parse(text: str) -> subject_specs.AnyClaimController:
-    """Return the controller that `--claim-controller` describes. Raises UsageError otherwise."""
-    kind, equals, value = text.partition("=")
-    if kind == PROGRAM and bool(equals) == bool(value):
-        return subject_specs.KubeControllerManager(kind=PROGRAM, binary=value)
-    if text in OTHERS:
-        return OTHERS[text]
-    near = suggestions.did_you_mean(kind, [PROGRAM, *OTHERS])
-    raise errors.UsageError(f"expected a claim controller ({FORMS}), got {text!r}.{near}")
-
-
 def chosen(scenario: specs.Scenario, text: str) -> specs.Scenario:
-    """Return the scenario with the controller of `--claim-controller`; empty: with its own."""
+    """Return the scenario with the controller of `--claim-controller`; empty: with its own.
+
+    Raises UsageError for a text that has none of the forms.
+    """
     if not text:
         return scenario
     subject = scenario.subject.model_copy(update={"claim_controller": parse(text)})
     return scenario.model_copy(update={"subject": subject})
+
+
+def parse(text: str) -> subject_specs.AnyClaimController:
+    kind, equals, value = text.partition("=")
+    if kind == PROGRAM and bool(equals) == bool(value):
+        return subject_specs.KubeControllerManager(kind=PROGRAM, binary=value)
+    for word in OTHERS:
+        if text == word:
+            return word
+    near = suggestions.did_you_mean(kind, [PROGRAM, *OTHERS])
+    raise errors.UsageError(f"expected a claim controller ({FORMS}), got {text!r}.{near}")
 
 
 def resolve(
@@ -68,71 +65,22 @@ def resolve(
             "'cluster', but this one does not: leave the setting out to start the Python controller"
         )
     if on.claim_controller:
+        kind = setting if isinstance(setting, str) else setting.kind
         raise errors.UsageError(
             "expected a cluster without a ResourceClaim controller for subject.claim_controller = "
-            f"{_kind(setting)!r}, but this one runs its own, and two controllers would create every "
+            f"{kind!r}, but this one runs its own, and two controllers would create every "
             "claim twice: leave the setting out, or disable the cluster's controller in the profile"
         )
-    if isinstance(setting, subject_specs.KubeControllerManager):
-        return _resolved(setting, on, folder)
-    return setting
-
-
-def _kind(setting: subject_specs.AnyClaimController) -> str:
-    return setting if isinstance(setting, str) else setting.kind
-
-
-def _resolved(
-    manager: subject_specs.KubeControllerManager, on: interfaces.Capabilities, folder: str
-) -> subject_specs.KubeControllerManager:
+    if not isinstance(setting, subject_specs.KubeControllerManager):
+        return setting
     if not on.exclusive:
         raise errors.UsageError(
             f"expected a cluster of the run's own for a {PROGRAM}, because its controller acts in all "
             "namespaces, got one that others use: choose --cluster embedded, local or kind, or the "
             "claim controller python"
         )
-    given = manager.binary
-    is_named = bool(given) and not binaries.is_version(given)
-    path = binaries.program(given) if is_named else binaries.find(PROGRAM, folder, version=given)
-    return manager.model_copy(update={"binary": str(path)})
-
-
-def with_gates(
-    controller: subject_specs.AnyClaimController, scenario: specs.Scenario, *, lists: bool
-) -> subject_specs.AnyClaimController:
-    """Return the controller with the feature gates that the scenario needs.
-
-    `lists`: it must list, not stream lists. Raises UsageError if it lacks a feature.
-    """
-    if not isinstance(controller, subject_specs.KubeControllerManager):
-        return controller
-    gates = {scheduler_commands.STREAMED_LISTS: False} if lists else {}
-    if cluster_features.needed(scenario):
-        version = cluster_features.version_of(binaries.version(pathlib.Path(controller.binary)))
-        gates |= cluster_features.switches(
-            scenario,
-            version,
-            controller.feature_gates,
-            where=naming.CLAIM_CONTROLLER,
-            program=f"a {PROGRAM}",
-        ).gates
-    return controller.model_copy(update={"feature_gates": {**gates, **controller.feature_gates}})
-
-
-def version(controller: subject_specs.AnyClaimController) -> str:
-    """Return program and version of a controller that is not ours; empty: ours or the cluster's.
-
-    Raises UsageError for a binary that cannot run here.
-    """
-    if controller == "external":
-        return EXTERNAL
-    if not isinstance(controller, subject_specs.KubeControllerManager):
-        return ""
-    path = pathlib.Path(controller.binary)
-    found = binaries.version(path)
-    if binaries.is_of_kubernetes(path):
-        binaries.require_new_enough(path, found, name=PROGRAM)
-    return f"{PROGRAM} {found}"
+    path = scheduler_commands.binary(PROGRAM, setting.binary, folder)
+    return setting.model_copy(update={"binary": str(path)})
 
 
 def command(

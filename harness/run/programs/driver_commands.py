@@ -6,24 +6,20 @@ Parsed and checked when the run is planned; `driver_processes` starts it.
 import dataclasses
 import importlib.util
 import pathlib
-import shlex
-from collections.abc import Mapping, Sequence
 
 from harness import errors, placeholders
 from harness.cluster.local import binaries
 from harness.model import naming
-from harness.run.programs import program_versions
-from harness.scenario import pool_specs, specs, subject_specs
+from harness.scenario import specs, subject_specs
 from harness.scenario.fault_kinds import lost_nodes
 
 PROCESS = "driver"
 """Name of the first process of the driver; further ones get a number as suffix."""
-NODE, DRIVER = "node", "driver"
 _OF = "the driver's"
 PLACEHOLDERS = (
     "kubeconfig",
-    NODE,
-    DRIVER,
+    "node",
+    "driver",
     "plugins_dir",
     "registry_dir",
     "cdi_dir",
@@ -76,56 +72,35 @@ def of(subject: subject_specs.SubjectSpec) -> ChosenDriver:
 
 
 def of_run(scenario: specs.Scenario) -> list[Place]:
-    """Return what each process of the driver of a scenario serves; empty: it is no process."""
-    pools = scenario.pools
-    nodes = [naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes)]
-    reboots = any(isinstance(fault, lost_nodes.RebootNode) for fault in scenario.faults)
-    return places(of(scenario.subject), pools, nodes, last_apart=reboots)
-
-
-def names(pools: pool_specs.PoolsSpec) -> list[str]:
-    """Return the names of the drivers of a scenario's devices."""
-    return pools.drivers
-
-
-def places(
-    chosen: ChosenDriver,
-    pools: pool_specs.PoolsSpec,
-    nodes: Sequence[str],
-    *,
-    last_apart: bool = False,
-) -> list[Place]:
     """Return what each process serves that the run starts for the driver; empty: it starts none.
 
-    Without {node} in its command a program serves all nodes, without {driver} all names.
-    `last_apart`: our own has another process for the last node.
+    Without {node} in its command a program serves all nodes, without {driver} all names. Our own
+    has another process for a node that is rebooted.
     """
+    chosen, pools = of(scenario.subject), scenario.pools
     if not chosen.is_ours and not chosen.command:
         return []
-    by_node = [(node,) for node in nodes] if chosen.uses(NODE) else [tuple(nodes)]
-    if chosen.is_ours and last_apart and len(nodes) > 1:
-        by_node = [tuple(nodes[:-1]), tuple(nodes[-1:])]
-    known = names(pools)
-    by_name = [(name,) for name in known] if chosen.uses(DRIVER) else [tuple(known)]
+    nodes = tuple(naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes))
+    by_node = [(node,) for node in nodes] if chosen.uses("node") else [nodes]
+    reboots = any(isinstance(fault, lost_nodes.RebootNode) for fault in scenario.faults)
+    if chosen.is_ours and reboots and len(nodes) > 1:
+        by_node = [nodes[:-1], nodes[-1:]]
+    known = pools.drivers
+    by_name = [(name,) for name in known] if chosen.uses("driver") else [tuple(known)]
     served = [(part, named) for part in by_node for named in by_name]
     return [
-        Place(process=_process(index), nodes=part, drivers=named)
-        for index, (part, named) in enumerate(served)
+        Place(process=f"{PROCESS}-{number}" if number > 1 else PROCESS, nodes=part, drivers=named)
+        for number, (part, named) in enumerate(served, start=1)
     ]
 
 
-def require_usable(chosen: ChosenDriver, defects: Sequence[str]) -> None:
-    """Raise UsageError for a program or folder that is not there, or defects that it cannot have.
+def require_usable(chosen: ChosenDriver) -> None:
+    """Raise UsageError for a program or folder that is not there.
 
     Raises MissingExtraError if drivers behind sockets cannot be called.
     """
     if not chosen.is_in_process and importlib.util.find_spec("grpc") is None:
         raise errors.MissingExtraError("grpcio", "driver")
-    if defects and not (chosen.is_in_process or chosen.is_ours):
-        raise errors.UsageError(
-            f"expected our own driver for --defect {defects[0]}: leave subject.driver out, or set "
-            "it to 'socket'"
-        )
     if chosen.command:
         binaries.program(chosen.command[0])
     folder = pathlib.Path(chosen.registry.partition("{")[0] or ".")
@@ -136,28 +111,8 @@ def require_usable(chosen: ChosenDriver, defects: Sequence[str]) -> None:
         )
 
 
-def version(chosen: ChosenDriver) -> str:
-    """Return what the program of the command calls its version; empty if it does not say."""
-    return program_versions.of_command(chosen.command) if chosen.command else ""
-
-
-def filled(chosen: ChosenDriver, values: Mapping[str, str]) -> list[str]:
-    """Return the command with its placeholders replaced."""
-    program, *rest = chosen.command
-    return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]
-
-
-def _process(index: int) -> str:
-    return PROCESS if index == 0 else f"{PROCESS}-{index + 1}"
-
-
 def _words(text: str) -> list[str]:
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise errors.UsageError(
-            f"expected a command line in shell syntax for subject.driver, got {text!r} ({error})"
-        ) from error
+    words = placeholders.words(text)
     if not words:
         raise errors.UsageError("expected a program after command= for subject.driver, got none")
     for word in words:

@@ -1,12 +1,9 @@
 """Command lines and configuration files of schedulers other than the Python one."""
 
-import dataclasses
 import math
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from harness import errors, placeholders
 from harness.cluster.local import binaries
@@ -22,51 +19,24 @@ PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id"
 """Placeholders in the command line of a `command` subject."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
-    """Facts about the run that a scheduler other than the Python subject needs."""
+def binary(name: str, chosen: str, folder: str) -> pathlib.Path:
+    """Return a program of Kubernetes by its path or version; empty: the newest one.
 
-    kubeconfig: pathlib.Path
-    """Its server URL uses TLS: Go clients drop credentials on plain connections."""
-    namespace: str
-    run_id: str
-    seed: int
-    folder: pathlib.Path
-    """Folder for the scheduler's configuration and logs."""
-    protobuf: bool
-    """True if kube-scheduler uses protobuf instead of JSON."""
-
-
-def command(
-    name: str,
-    scheduler: subject_specs.AnyScheduler,
-    subject: subject_specs.SubjectSpec,
-    context: RunContext,
-) -> list[str] | None:
-    """Return the command line of a scheduler other than the Python one, and write its files.
-
-    None: the scheduler is started outside the harness.
+    It is searched in `folder` (empty: where envtest installs it). Raises UsageError if it is not
+    there.
     """
-    if isinstance(scheduler, subject_specs.KubeScheduler):
-        file = context.folder / f"{name}-configuration.json"
-        document = configuration(
-            scheduler,
-            subject,
-            kubeconfig=context.kubeconfig,
-            namespace=context.namespace,
-            protobuf=context.protobuf,
-        )
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2))
-        given = subject.verbosity
-        verbosity = scheduler.verbosity if given is None else given
-        return _kube_scheduler_command(scheduler, file, verbosity)
-    if isinstance(scheduler, subject_specs.CommandScheduler):
-        return _filled(name, scheduler, context)
-    return None
+    if not chosen or binaries.is_version(chosen):
+        return binaries.find(name, folder, version=chosen)
+    return binaries.program(chosen)
+
+
+def filled(command: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """Return a command with the path of its program, and its placeholders replaced."""
+    program, *rest = command
+    return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]
 
 
 def content_type(*, protobuf: bool) -> str:
-    """Return the content type of the requests of programs of Kubernetes."""
     return PROTOBUF if protobuf else JSON
 
 
@@ -135,7 +105,6 @@ def _leader_election(
     chosen: subject_specs.LeaderElectionSpec | None,
     namespace: str,
 ) -> dict[str, Any]:
-    """Return the settings of the election on the Lease that is named after the scheduler."""
     if chosen is None:
         return {"leaderElect": False}
     return {
@@ -154,19 +123,16 @@ def gates(chosen: Mapping[str, bool]) -> str:
     return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(chosen.items()))
 
 
-def _kube_scheduler_command(
-    scheduler: subject_specs.KubeScheduler, configuration_file: pathlib.Path, verbosity: int
+def kube_scheduler_command(
+    scheduler: subject_specs.KubeScheduler, file: pathlib.Path, verbosity: int | None
 ) -> list[str]:
-    """Return kube-scheduler's command line.
+    """Return kube-scheduler's command line with this configuration.
 
-    The secure port is off: metrics are not used, and several schedulers would need the same port.
+    `verbosity` None: the scheduler's own. The secure port is off: metrics are not used, and several
+    schedulers would need the same port.
     """
-    arguments = [
-        scheduler.binary,
-        f"--config={configuration_file}",
-        "--secure-port=0",
-        f"--v={verbosity}",
-    ]
+    level = scheduler.verbosity if verbosity is None else verbosity
+    arguments = [scheduler.binary, f"--config={file}", "--secure-port=0", f"--v={level}"]
     if scheduler.feature_gates:
         arguments.append(f"--feature-gates={gates(scheduler.feature_gates)}")
     return [*arguments, *scheduler.flags]
@@ -206,18 +172,3 @@ def _feature_gates(flags: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
                 )
             chosen[gate] = _SWITCHES[switch.lower()]
     return chosen, others
-
-
-def _filled(name: str, scheduler: subject_specs.CommandScheduler, context: RunContext) -> list[str]:
-    log_dir = context.folder / name
-    log_dir.mkdir(exist_ok=True)
-    values: Mapping[str, str] = {
-        "kubeconfig": str(context.kubeconfig),
-        "scheduler_name": scheduler.scheduler_name,
-        "namespace": context.namespace,
-        "log_dir": str(log_dir),
-        "run_id": context.run_id,
-        "seed": str(context.seed),
-    }
-    program, *rest = scheduler.command
-    return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]

@@ -204,9 +204,6 @@ def test_a_fault_after_another_one() -> None:
 
 # --------------------------------------------------------------------------- what is refused
 
-KUBE = ({"kind": "kube-scheduler"},)
-OTHERS = ({"kind": "external", "scheduler_name": "volcano"},)
-
 
 @pytest.mark.parametrize(("fault", "settings", "words"), cases.read(__file__, "refused"))
 def test_what_cannot_work(
@@ -229,14 +226,6 @@ def test_only_the_embedded_server_carries_faults_itself() -> None:
     assert "--fault-carrier proxy or auto on a cluster of provider 'kind', got server" in text
 
 
-def test_faults_that_wait_for_each_other() -> None:
-    first = {"kind": "drop-watch", "name": "a", "start_after": {"fault": "b"}}
-    second = {"kind": "expire-watch", "name": "b", "start_after": {"fault": "c"}}
-    third = {"kind": "expire-watch", "name": "c", "start_after": {"fault": "a"}}
-    assert "got a after b after c after a" in refusal(first, second, third)
-    assert "got a after a" in refusal({**first, "start_after": {"fault": "a"}})
-
-
 @pytest.mark.parametrize(
     ("second", "is_possible"),
     [
@@ -255,16 +244,6 @@ def test_two_faults_of_one_process_at_one_time(second: dict[str, Any], is_possib
     else:
         text = refusal(first, second)
         assert "expected one fault of scheduler at a time, but pause acts on it then" in text
-
-
-def test_a_nemesis_is_no_start() -> None:
-    faults = [
-        {"kind": "nemesis", "name": "n"},
-        {"kind": "drop-watch", "start_after": {"fault": "n"}},
-    ]
-    assert "expected start_after to name a fault that takes effect itself, got the nemesis n" in (
-        refusal(*faults)
-    )
 
 
 def test_only_claims_of_one_device_can_be_moved() -> None:

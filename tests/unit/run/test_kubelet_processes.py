@@ -70,7 +70,9 @@ def start(
     directory = directories.create(folder / "run")
     supervisor: Any = Supervisor()
     cluster: Any = Cluster(folder)
-    made = run_processes.RunProcesses(supervisor, plan, directory, cluster, protobuf=False)
+    made = run_processes.RunProcesses(
+        supervisor, plan, run_plan.scenario_of(plan), directory, cluster, protobuf=False
+    )
     made.start_observers()
     return made, supervisor.started, plan
 

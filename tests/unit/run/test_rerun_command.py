@@ -75,14 +75,6 @@ def test_files_are_named_as_they_were_given(folder: pathlib.Path, path: str) -> 
 )
 def test_a_changed_cluster_is_the_same_again(name: str, overrides: list[str]) -> None:
     changed = profiles.load(name, overrides=overrides)
-    words = run_plan.again(
-        loading.load("pod-churn"),
-        seed=7,
-        defects=(),
-        remedies=(),
-        until_found=False,
-        chosen_subjects=(),
-        cluster=changed,
-    )
+    words = ["run", *run_plan.cluster_options(changed)]
     chosen, *found = repeated(words, "--cluster")
     assert profiles.load(chosen, overrides=found) == changed

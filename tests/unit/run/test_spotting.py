@@ -8,9 +8,9 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.client import apis, kubeconfigs, transports
-from harness.history import directories, plans, records
+from harness.history import directories, plans
 from harness.run import spotting
-from tests.histories import building, shared_devices
+from tests.histories import building
 from tests.histories.specimens import GOLDEN
 
 NOWHERE = apis.Api(
@@ -55,68 +55,17 @@ def test_what_is_meant_to_be_shared_is_nothing(
     assert spotter.found is None
 
 
-# ------------------------------------------------------------------------ consumption
-
-
-def document(record: records.Body) -> dict[str, Any]:
-    assert isinstance(record, records.Observation)
-    decoded: dict[str, Any] = msgspec.json.decode(record.object)
-    return decoded
-
-
-@pytest.fixture
-def consumption() -> spotting.ConsumptionSpotter:
-    made = spotting.ConsumptionSpotter(NOWHERE, namespace="tests")
-    for piece in shared_devices.slices():
-        made.declare(document(piece))
-    return made
-
-
-def take(spotter: spotting.ConsumptionSpotter, rv: int, name: str, **taken: int | None) -> None:
-    spotter.on_add(document(shared_devices.claim(rv, name, taken)), initial=False)
-
-
-def test_a_capacity_that_is_consumed_too_much_is_found(
-    consumption: spotting.ConsumptionSpotter,
-) -> None:
-    take(consumption, 2, "a", S=3)
-    take(consumption, 3, "b", H1=None)
-    assert consumption.found is None
-    take(consumption, 4, "c", S=2)
-    assert consumption.found is not None
-    assert consumption.found.startswith("memory of device")
-    consumption.on_delete(document(shared_devices.claim(4, "c", {})))
-    assert consumption.found is not None  # the first one stays
-
-
-def test_a_counter_that_is_consumed_too_much_is_found(
-    consumption: spotting.ConsumptionSpotter,
-) -> None:
-    take(consumption, 2, "a", H1=None)
-    take(consumption, 3, "b", W=None)
-    assert consumption.found is not None
-
-
-def test_freed_shares_can_be_used_again(consumption: spotting.ConsumptionSpotter) -> None:
-    take(consumption, 2, "a", S=4)
-    assert consumption.found is None
-    before = document(shared_devices.claim(2, "a", {"S": 4}))
-    consumption.on_update(before, document(shared_devices.claim(3, "a", {})))
-    take(consumption, 4, "b", S=4, W=None)
-    assert consumption.found is None
-
-
 def spotters(plan: plans.Plan, folder: pathlib.Path) -> list[str]:
     made = spotting.Spotters(NOWHERE, plan, directories.RunDirectory(folder))
     assert made.found is None
     return [type(item).__name__ for item in vars(made)["_spotters"]]
 
 
-def test_runs_without_shares_and_counters_do_not_watch_for_them(tmp_path: pathlib.Path) -> None:
+def test_the_record_of_shares_and_counters_is_looked_at(tmp_path: pathlib.Path) -> None:
     plan = building.plan()
     assert spotters(plan, tmp_path) == ["DoubleAllocationSpotter"]
     plan.settings["pools"] = {"more": [{"shared": True}]}
-    assert spotters(plan, tmp_path) == ["DoubleAllocationSpotter", "ConsumptionSpotter"]
+    assert spotters(plan, tmp_path) == ["DoubleAllocationSpotter", "RecordSpotter"]
 
 
 # --------------------------------------------------------------------------- what was recorded

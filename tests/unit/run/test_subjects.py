@@ -10,7 +10,7 @@ import pytest
 from harness import errors
 from harness.cluster import interfaces
 from harness.run import subjects
-from harness.scenario import fault_kinds, loading, subject_specs
+from harness.scenario import fault_kinds, loading, specs, subject_specs
 from tests.stand_ins import commands
 
 BARE, WHOLE = (
@@ -23,8 +23,11 @@ def resolve(
     *chosen: str, on: interfaces.Capabilities = BARE, **changes: Any
 ) -> subject_specs.SubjectSpec:
     subject = changes.pop("subject", subject_specs.SubjectSpec())
-    arguments = {"defects": (), "folder": "", **changes}
-    return subjects.resolve(subject, chosen=chosen, on=on, **arguments)
+    return subjects.resolve(of(subject), chosen=chosen, on=on, **changes)
+
+
+def of(subject: subject_specs.SubjectSpec) -> specs.Scenario:
+    return loading.load("pod-churn").scenario.model_copy(update={"subject": subject})
 
 
 # --------------------------------------------------------------------------------- naming
@@ -158,8 +161,8 @@ def test_claim_controllers_that_cannot_be(
     ("chosen", "changes", "message"),
     [
         ("cluster", {}, "use --subject kube-scheduler, or --cluster kind"),
-        ("external=x", {"defects": ["gather-not-atomic"]}, "expected the python subject for --defect"),
-        ("external=x", {"remedies": ["fence-predecessor"]}, "expected the python subject for --remedy"),
+        ("external=x", {"defects": ["gather-not-atomic"]}, "expected our own scheduler for --defect"),
+        ("external=x", {"remedies": ["fence-predecessor"]}, "expected our own scheduler for --remedy"),
         ("command=no-such-program", {}, "no-such-program is neither a file nor on PATH"),
         ("command=sh {kubconfig}", {}, r"got {kubconfig} in '{kubconfig}'. Known: {kubeconfig}"),
         ("command=sh {}", {}, "got {} in"),
@@ -200,7 +203,7 @@ def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path
     (scheduler,) = subject.schedulers
     assert isinstance(scheduler, subject_specs.KubeScheduler)
     assert scheduler.binary == str(path)
-    assert subjects.versions(subject) == {"scheduler": "kube-scheduler v1.36.4"}
+    assert subjects.versions(of(subject)) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,7 @@ def test_a_kube_scheduler_is_chosen_by_its_version(
     (scheduler,) = subject.schedulers
     assert isinstance(scheduler, subject_specs.KubeScheduler)
     assert scheduler.binary == str(tmp_path / f"kube-scheduler-{version}")
-    assert subjects.versions(subject) == {"scheduler": f"kube-scheduler v{version}"}
+    assert subjects.versions(of(subject)) == {"scheduler": f"kube-scheduler v{version}"}
 
 
 def test_an_old_kube_scheduler_is_refused_whatever_its_file_is_called(
@@ -230,16 +233,16 @@ def test_an_old_kube_scheduler_is_refused_whatever_its_file_is_called(
     kube_scheduler(tmp_path, "v1.33.13", name="kube-scheduler-1.33.13")
     subject = resolve("kube-scheduler=1.33.13", folder=str(tmp_path))
     with pytest.raises(errors.UsageError, match=r"v1\.34\.0 or newer, got v1\.33\.13"):
-        subjects.versions(subject)
+        subjects.versions(of(subject))
 
 
 def test_an_old_kube_scheduler_is_known_by_what_it_prints(tmp_path: pathlib.Path) -> None:
     kube_scheduler(tmp_path, "v1.33.13", name="my-scheduler")
     subject = resolve(f"kube-scheduler={tmp_path}/my-scheduler")
     with pytest.raises(errors.UsageError, match=r"kube-scheduler v1\.34\.0 or newer, got v1\.33"):
-        subjects.versions(subject)
+        subjects.versions(of(subject))
     (tmp_path / "my-scheduler").write_text("#!/bin/sh\necho my scheduler v0.3.1\n")
-    assert subjects.versions(subject) == {"scheduler": "kube-scheduler v0.3.1"}
+    assert subjects.versions(of(subject)) == {"scheduler": "kube-scheduler v0.3.1"}
 
 
 @pytest.mark.parametrize("version", ["v1.34.9", "v1.35.0"])
@@ -251,10 +254,10 @@ def test_a_kube_scheduler_that_cannot_read_the_counters_is_refused(
     scheduler = kube_scheduler(tmp_path, version, name="kube-scheduler-1.36.3")
     subject = subject_specs.SubjectSpec(schedulers=[scheduler])
     if version == "v1.35.0":
-        assert subjects.with_features(subject, scenario)
+        assert subjects.with_gates(subject, scenario)
         return
     with pytest.raises(errors.UsageError, match=r"a kube-scheduler of 1\.35 or newer .* got 1\.34"):
-        subjects.with_features(subject, scenario)
+        subjects.with_gates(subject, scenario)
 
 
 def kube_scheduler(
@@ -280,7 +283,7 @@ def test_a_kube_scheduler_lists_where_lists_are_asked_for(
     loaded = loading.load(scenario).scenario
     chosen = kube_scheduler(tmp_path, version)
     subject = loaded.subject.model_copy(update={"schedulers": [chosen]})
-    (first,) = subjects.with_features(subject, loaded).schedulers
+    (first,) = subjects.with_gates(subject, loaded).schedulers
     assert isinstance(first, subject_specs.KubeScheduler)
     assert first.feature_gates == gates
     variables = {"KUBE_FEATURE_WatchListClient": "false"} if scenario == "stale-list" else {}
@@ -301,7 +304,7 @@ def test_a_kube_scheduler_gets_the_feature_gates_that_the_scenario_needs(
     scenario = loading.load("binding-conditions", overrides=["subject.binding_timeout_s=600"])
     chosen = kube_scheduler(tmp_path, "v1.34.2", feature_gates={"DRAListTypeAttributes": True})
     subject = subject_specs.SubjectSpec(schedulers=[chosen, subject_specs.PythonScheduler()])
-    first, second = subjects.with_features(subject, scenario.scenario).schedulers
+    first, second = subjects.with_gates(subject, scenario.scenario).schedulers
     assert isinstance(first, subject_specs.KubeScheduler)
     assert first.feature_gates == {
         "DRAListTypeAttributes": True,
@@ -316,10 +319,10 @@ def test_a_kube_scheduler_that_cannot_do_what_the_scenario_asks_for(tmp_path: pa
     ).scenario
     old = subject_specs.SubjectSpec(schedulers=[kube_scheduler(tmp_path, "v1.34.2")])
     with pytest.raises(errors.UsageError, match=r"1\.35 or newer for subject.binding_timeout_s"):
-        subjects.with_features(old, scenario)
+        subjects.with_gates(old, scenario)
     off = kube_scheduler(tmp_path, "v1.36.2", feature_gates={"DRADeviceBindingConditions": False})
     with pytest.raises(errors.UsageError, match="expected DRADeviceBindingConditions to be on"):
-        subjects.with_features(subject_specs.SubjectSpec(schedulers=[off]), scenario)
+        subjects.with_gates(subject_specs.SubjectSpec(schedulers=[off]), scenario)
 
 
 def test_a_commands_version(tmp_path: pathlib.Path) -> None:
@@ -327,4 +330,4 @@ def test_a_commands_version(tmp_path: pathlib.Path) -> None:
         kind="command", command=["sh"], version_command=["sh", "-c", "echo volcano 1.9.3"]
     )
     subject = resolve(subject=subject_specs.SubjectSpec(schedulers=[scheduler]))
-    assert subjects.versions(subject) == {"scheduler": "v1.9.3"}
+    assert subjects.versions(of(subject)) == {"scheduler": "v1.9.3"}

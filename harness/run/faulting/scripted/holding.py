@@ -83,14 +83,12 @@ class Holds:
                 self._add(_rule_name(number), "event", ends, self._of_events(step))
 
     def overlook(self, number: int, resource: str, name: str) -> None:
-        """Prepare the deletion of an object in spite of its finalizers."""
         match = matching.Match(
             verbs=("delete",), resource=resource, name=name, namespace=self._namespace
         )
         self._add(_rule_name(number), "request", injection.Overlook(seconds=_OLD_S), match)
 
     def watch_answer(self, number: int, step: script_specs.Calls, answer: str) -> None:
-        """Prepare what becomes of the answer to a request that is about to be let go."""
         actions: Mapping[str, injection.Action] = {
             "sent": injection.Delay(seconds=0),
             "lost": injection.Lose(),
@@ -111,7 +109,6 @@ class Holds:
         return polled | {facts.resource for facts in seen if facts.verb == "watch"}
 
     def forget_start(self, client: str) -> None:
-        """End `watch_start`."""
         self._remove(_start_name(client))
 
     def slow(self, client: str, kind: str, seconds: float) -> None:
@@ -134,7 +131,6 @@ class Holds:
         )
 
     def end_slow(self, client: str) -> None:
-        """End `slow`."""
         self._remove(_slow_name(client))
 
     def applied(self, number: int, what: str = "") -> Applied | None:

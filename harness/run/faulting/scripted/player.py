@@ -63,7 +63,6 @@ class ScriptPlayer(injecting.Injection):
     # ------------------------------------------------------------------- the injection
 
     def begin(self) -> None:
-        """Prepare what is held from the beginning."""
         for client in [*self._subject, *self._script.started]:
             self._holds.watch_start(client)
         self._arm_since(None)

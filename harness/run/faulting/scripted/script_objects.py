@@ -43,7 +43,6 @@ class ScriptObjects:
         self._namespace, self._run_id = stage.plan.namespace, stage.plan.run_id
 
     def close(self) -> None:
-        """Close the connection and the journal."""
         self._api.transport.close()
         self._journal.close()
 
@@ -53,7 +52,6 @@ class ScriptObjects:
         self._api.create(resource, self.manifest(item), namespace=self._namespace)
 
     def manifest(self, item: script_specs.ScriptObject) -> Object:
-        """Return the object as it is created."""
         made = self._pod(item) if item.kind == "Pod" else self._claim(item)
         made["spec"] = {**made["spec"], **item.spec}
         return made
@@ -76,7 +74,6 @@ class ScriptObjects:
         return not found if state == "gone" else any(map(_STATES[state], found))
 
     def all(self, resource: apis.Resource) -> list[Object]:
-        """Return all objects of a resource in the run's namespace."""
         return list(self._api.list(resource, namespace=self._namespace).items)
 
     def delete_all(self, resource: apis.Resource) -> None:

@@ -37,6 +37,10 @@ def scenario(name: str, controller: Any) -> specs.Scenario:
     return loaded.model_copy(update={"subject": subject})
 
 
+def version_of(controller: Any) -> str:
+    return subjects.versions(scenario("pod-churn", controller))["claim-controller"]
+
+
 # --------------------------------------------------------------------------------- naming
 
 
@@ -96,7 +100,7 @@ def test_the_newest_one_of_a_folder_is_found(tmp_path: pathlib.Path) -> None:
     assert newest == manager(binary=str(tmp_path / f"{PROGRAM}-1.36.10"))
     chosen = controller_commands.resolve(manager(binary="1.34"), BARE, str(tmp_path))
     assert chosen == manager(binary=str(tmp_path / f"{PROGRAM}-1.34.2"))
-    assert controller_commands.version(chosen) == f"{PROGRAM} v1.34.2"
+    assert version_of(chosen) == f"{PROGRAM} v1.34.2"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_what_cannot_be(setting: Any, on: interfaces.Capabilities, message: str)
 def test_an_old_one_is_refused_whatever_its_file_is_called(tmp_path: pathlib.Path) -> None:
     old = printing(tmp_path, "v1.33.2", name="mine")
     with pytest.raises(errors.UsageError, match=rf"{PROGRAM} v1\.34\.0 or newer, got v1\.33\.2"):
-        controller_commands.version(old)
+        version_of(old)
 
 
 @pytest.mark.parametrize(
@@ -134,11 +138,10 @@ def test_only_ours_has_defects_and_remedies(
     tmp_path: pathlib.Path, option: str, given: str, words: str, setting: str
 ) -> None:
     chosen = printing(tmp_path, "v1.36.3") if setting == "program" else setting
-    subject = subject_specs.SubjectSpec(claim_controller=chosen)  # type: ignore[arg-type]
-    arguments: dict[str, Any] = {"defects": (), "remedies": (), option: [given]}
+    arguments: dict[str, Any] = {option: [given]}
     with pytest.raises(errors.UsageError) as caught:
-        subjects.resolve(subject, chosen=(), on=BARE, folder="", **arguments)
-    assert f"expected the Python claim controller {words}" in str(caught.value)
+        subjects.resolve(scenario("pod-churn", chosen), on=BARE, **arguments)
+    assert f"expected our own claim-controller {words}" in str(caught.value)
 
 
 # -------------------------------------------------------------------------- feature gates
@@ -156,7 +159,7 @@ def test_only_ours_has_defects_and_remedies(
 def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[str, bool]) -> None:
     given = printing(tmp_path, version, feature_gates={"A": True})
     made = scenario(name, given)
-    found = subjects.with_features(made.subject, made).claim_controller
+    found = subjects.with_gates(made.subject, made).claim_controller
     assert isinstance(found, subject_specs.KubeControllerManager)
     assert found.feature_gates == {"A": True, **expected}
 
@@ -165,7 +168,7 @@ def test_one_that_lacks_a_feature_is_refused(tmp_path: pathlib.Path) -> None:
     off = printing(tmp_path, "v1.36.3", feature_gates={"DRADeviceBindingConditions": False})
     made = scenario("binding-conditions", off)
     with pytest.raises(errors.UsageError, match="to be on in claim-controller"):
-        subjects.with_features(made.subject, made)
+        subjects.with_gates(made.subject, made)
 
 
 # --------------------------------------------------------------------------- command line

@@ -1,14 +1,14 @@
 """The forms of `subject.driver`, and the processes that come of each."""
 
-import pathlib
 from typing import Any
 
 import pydantic
 import pytest
 
 from harness import errors
+from harness.run import run_plan
 from harness.run.programs import driver_commands
-from harness.scenario import pool_specs, subject_specs
+from harness.scenario import loading, pool_specs, subject_specs
 
 NODES = ("worker-0", "worker-1")
 
@@ -39,7 +39,7 @@ def test_another_form_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("command='", "expected a command line in shell syntax for subject.driver"),
+        ("command='", "expected a command line in shell syntax"),
         ("command= ", "expected a program after command="),
         ("command=a {nodes}", r"expected a placeholder of the driver's command, got \{nodes\}"),
         ("command=a {", "expected braces around a placeholder"),
@@ -72,24 +72,29 @@ def test_a_command_that_cannot_work_is_refused(text: str, words: str) -> None:
 )
 def test_a_process_serves_what_its_command_does_not_name(text: str, served: list[Any]) -> None:
     own = pools("b.example").model_copy(update={"driver": "a.example"})
-    found = driver_commands.places(chosen(text), own, NODES)
+    scenario = loading.load("pod-churn").scenario
+    subject = subject_specs.SubjectSpec(driver=text)
+    found = driver_commands.of_run(scenario.model_copy(update={"pools": own, "subject": subject}))
     assert [(place.process, place.nodes, place.drivers) for place in found] == served
 
 
 @pytest.mark.parametrize(
-    ("text", "defects", "words"),
+    ("text", "words"),
     [
-        ("command=/missing/program", (), "/missing/program"),
-        ("socket:/missing/folder", (), "expected a folder in which drivers register"),
-        ("command=true", ("held-device-prepared",), "expected our own driver for --defect held-d"),
+        ("command=/missing/program", "/missing/program"),
+        ("socket:/missing/folder", "expected a folder in which drivers register"),
     ],
 )
-def test_what_cannot_be_used_is_refused(text: str, defects: Any, words: str) -> None:
+def test_what_cannot_be_used_is_refused(text: str, words: str) -> None:
     with pytest.raises(errors.UsageError, match=words):
-        driver_commands.require_usable(chosen(text), defects)
+        driver_commands.require_usable(chosen(text))
 
 
-def test_our_own_driver_has_its_defects(tmp_path: pathlib.Path) -> None:
-    for text in ("in-process", "socket"):
-        driver_commands.require_usable(chosen(text), ["held-device-prepared"])
-    driver_commands.require_usable(chosen(f"socket:{tmp_path}"), [])
+def test_our_own_driver_has_its_defects() -> None:
+    for text in ("in-process", "socket", "command=true"):
+        loaded = loading.load("pod-churn", overrides=[f"subject.driver={text!r}"])
+        if text != "command=true":
+            run_plan.plan(loaded, seed=1, defects=["held-device-prepared"])
+            continue
+        with pytest.raises(errors.UsageError, match="our own driver for --defect held-d"):
+            run_plan.plan(loaded, seed=1, defects=["held-device-prepared"])

@@ -14,21 +14,7 @@ from tests.stand_ins import commands
 SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
 
 
-@pytest.fixture
-def context(tmp_path: pathlib.Path) -> scheduler_commands.RunContext:
-    return scheduler_commands.RunContext(
-        kubeconfig=tmp_path / "kubeconfig",
-        namespace="space",
-        run_id="abc",
-        seed=7,
-        folder=tmp_path,
-        protobuf=False,
-    )
-
-
-def test_the_command_line_and_configuration_of_kube_scheduler(
-    context: scheduler_commands.RunContext,
-) -> None:
+def test_the_command_line_and_configuration_of_kube_scheduler(tmp_path: pathlib.Path) -> None:
     scheduler = subject_specs.KubeScheduler(
         kind="kube-scheduler",
         binary="/opt/kube-scheduler",
@@ -37,32 +23,23 @@ def test_the_command_line_and_configuration_of_kube_scheduler(
         feature_gates={"B": False, "A": True},
     )
     subject = subject_specs.SubjectSpec(backoff_initial_s=0.02, backoff_max_s=2.5)
-    argv = scheduler_commands.command("scheduler", scheduler, subject, context)
-    file = context.folder / "scheduler-configuration.json"
-    assert argv == [
+    file = tmp_path / "scheduler-configuration.json"
+    assert scheduler_commands.kube_scheduler_command(scheduler, file, None) == [
         "/opt/kube-scheduler",
         f"--config={file}",
         "--secure-port=0",
         "--v=6",
         "--feature-gates=A=true,B=false",
     ]
-    made = json.loads(file.read_text())
-    assert made["clientConnection"]["kubeconfig"] == str(context.kubeconfig)
+    assert "--v=0" in scheduler_commands.kube_scheduler_command(scheduler, file, 0)
+    made = scheduler_commands.configuration(
+        scheduler, subject, kubeconfig=tmp_path, namespace="space", protobuf=False
+    )
+    assert made["clientConnection"]["kubeconfig"] == str(tmp_path)
     assert made["clientConnection"]["contentType"] == "application/json"
     assert made["profiles"] == [{"schedulerName": "mine"}]
     assert (made["podInitialBackoffSeconds"], made["podMaxBackoffSeconds"]) == (1, 3)
     assert made["leaderElection"] == {"leaderElect": False}
-
-
-@pytest.mark.parametrize(("given", "verbosity"), [(None, 2), (0, 0), (6, 6)])
-def test_the_verbosity_of_the_subject_counts_before_that_of_the_scheduler(
-    context: scheduler_commands.RunContext, given: int | None, verbosity: int
-) -> None:
-    scheduler = subject_specs.KubeScheduler(kind="kube-scheduler", binary="/opt/kube-scheduler")
-    subject = subject_specs.SubjectSpec(verbosity=given)
-    argv = scheduler_commands.command("scheduler", scheduler, subject, context)
-    assert argv is not None
-    assert f"--v={verbosity}" in argv
 
 
 @pytest.mark.parametrize("protobuf", [True, False])
@@ -160,31 +137,9 @@ def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) 
         jsonschema.Draft202012Validator(SCHEMA).validate(made | change)
 
 
-def test_a_commands_placeholders_are_filled_in(context: scheduler_commands.RunContext) -> None:
-    words = "sh --to={kubeconfig} {scheduler_name}/{namespace} {log_dir} {run_id}-{seed} {{}}"
-    scheduler = subject_specs.CommandScheduler(
-        kind="command", command=words.split(), scheduler_name="mine"
-    )
-    argv = scheduler_commands.command("scheduler", scheduler, subject_specs.SubjectSpec(), context)
-    assert argv is not None
-    assert pathlib.Path(argv[0]).name in ("sh", "dash")
-    assert argv[1:] == [
-        f"--to={context.kubeconfig}",
-        "mine/space",
-        str(context.folder / "scheduler"),
-        "abc-7",
-        "{}",
-    ]
-    assert (context.folder / "scheduler").is_dir()
-
-
-def test_a_scheduler_that_runs_elsewhere_is_not_started(
-    context: scheduler_commands.RunContext,
-) -> None:
-    for scheduler in (
-        subject_specs.ExternalScheduler(kind="external", scheduler_name="x"),
-        subject_specs.ClusterScheduler(kind="cluster"),
-    ):
-        assert (
-            scheduler_commands.command("s", scheduler, subject_specs.SubjectSpec(), context) is None
-        )
+def test_a_commands_placeholders_are_filled_in() -> None:
+    words = ["sh", "--to={kubeconfig}", "{run_id}-{seed}", "{{}}"]
+    values = {"kubeconfig": "/k", "run_id": "abc", "seed": "7"}
+    program, *rest = scheduler_commands.filled(words, values)
+    assert pathlib.Path(program).name in ("sh", "dash")
+    assert rest == ["--to=/k", "abc-7", "{}"]
