@@ -177,6 +177,8 @@ Jobs = Annotated[
     ),
 ]
 Reports = Annotated[pathlib.Path, typer.Option("--reports", help="Folder for the run directories.")]
+REPORTS = pathlib.Path("reports")
+"""Default of --reports."""
 
 Summary = Annotated[
     pathlib.Path | None,
@@ -241,27 +243,25 @@ def with_groups(command: Callable[..., int]) -> Callable[..., int]:
 
     So several commands share a group of options that is declared once.
     """
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    parameters_of_command = inspect.signature(command).parameters.keys()
+    own = inspect.signature(command).parameters
     hints = typing.get_type_hints(command, include_extras=True)
-    for name, parameter in inspect.signature(command).parameters.items():
-        group: Any = hints[name]
-        if hasattr(group, "__dataclass_fields__"):
-            groups[name] = group
-            parameters += inspect.signature(group).parameters.values()
-            hints |= typing.get_type_hints(group, include_extras=True)
+    groups: dict[str, Any] = {
+        name: hints[name] for name in own if dataclasses.is_dataclass(hints[name])
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        if name in groups:
+            parameters += inspect.signature(groups[name]).parameters.values()
+            hints |= typing.get_type_hints(groups[name], include_extras=True)
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     def grouped(given: dict[str, Any]) -> dict[str, Any]:
-        fields = {
-            name: [field.name for field in dataclasses.fields(groups[name])] for name in groups
-        }
         made = {
-            name: groups[name](**{field: given[field] for field in fields[name]}) for name in groups
+            name: group(**{field.name: given[field.name] for field in dataclasses.fields(group)})
+            for name, group in groups.items()
         }
-        return {name: given[name] for name in given.keys() & parameters_of_command} | made
+        return {name: value for name, value in given.items() if name in own} | made
 
     @functools.wraps(command)
     def expanded(**given: Any) -> int:

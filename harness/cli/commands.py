@@ -22,38 +22,14 @@ EPILOG = (
     "1 internal error, 130 interrupted."
 )
 
-PANELS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Begin here": {"running.test_command": ("test",)},
-    "Run": {
-        "running.run_command": ("run",),
-        "running.hunt_command": ("hunt",),
-        "running.explore_command": ("explore",),
-        "running.replay_command": ("replay",),
-        "running.confirm_command": ("confirm",),
-        "running.reproduce_command": ("reproduce",),
-        "running.watch_command": ("watch",),
-    },
-    "Judge and compare": {
-        "judging.check_command": ("check", "report"),
-        "judging.explain_command": ("explain",),
-        "judging.compare_command": ("compare",),
-        "judging.query_command": ("query",),
-        "judging.serve_command": ("serve",),
-        "judging.pack_command": ("pack",),
-    },
-    "Set up": {
-        "setting_up.init_command": ("init",),
-        "setting_up.import_command": ("import",),
-        "setting_up.scenarios_command": ("scenarios",),
-        "setting_up.defects_command": ("defects",),
-        "setting_up.doctor_command": ("doctor",),
-        "setting_up.driver_test_command": ("driver-test",),
-        "setting_up.cluster_command": ("cluster",),
-        "setting_up.shards_command": ("shards",),
-        "parts.part_command": ("part",),
-    },
+PANELS = {
+    "Begin here": "test",
+    "Run": "run hunt explore/replay confirm reproduce watch",
+    "Judge and compare": "check/report explain compare query serve pack",
+    "Set up": "init/import scenarios defects doctor driver-test cluster shards part",
 }
-"""Panel of the help -> module in a room of `subcommands` -> names of its functions, in order."""
+"""Panel of the help -> its commands; those that are joined by / are in the module of the first."""
+MODULES = [(panel, names.split("/")) for panel, all_ in PANELS.items() for names in all_.split()]
 
 
 def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -72,18 +48,18 @@ def make_app(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": helps.NAMES},
     )
     app.callback()(_options)
-    modules = [(panel, *item) for panel, found in PANELS.items() for item in found.items()]
-    chosen = [item for item in modules if {*arguments[:1]} & {*item[2]}]
-    for panel, module, names in chosen or modules:
-        _add(app, importlib.import_module(f"harness.cli.subcommands.{module}"), names, panel)
+    chosen = [item for item in MODULES if {*arguments[:1]} & {*item[1]}]
+    for panel, names in chosen or MODULES:
+        _add(app, names, panel)
     _settle(app)
     return app
 
 
-def _add(app: typer.Typer, module: Any, names: Sequence[str], panel: str) -> None:
-    """Add the functions of a module with these names, or its groups of functions."""
-    for name in names:
-        word = name.replace("-", "_")
+def _add(app: typer.Typer, names: Sequence[str], panel: str) -> None:
+    """Add the functions with these names, or groups of functions, of the module of the first."""
+    words = [name.replace("-", "_") for name in names]
+    module = importlib.import_module(f"harness.cli.subcommands.{words[0]}_command")
+    for name, word in zip(names, words, strict=True):
         found = getattr(module, f"{word}_" if keyword.iskeyword(word) else word)
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name, rich_help_panel=panel)

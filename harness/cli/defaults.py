@@ -5,20 +5,20 @@ import os
 import pathlib
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from harness import errors, regular_files, suggestions
 
-KEYS: dict[str, tuple[type, ...]] = {
-    "subject": (str,),
-    "cluster": (str, list),
-    "reports": (str,),
-    "minutes": (int, float),
-    "thresholds": (list,),
-    "jobs": (int,),
+KEYS = {
+    "subject": ("a text",),
+    "cluster": ("a text", "a list of texts"),
+    "reports": ("a text",),
+    "minutes": ("a number",),
+    "thresholds": ("a list of texts",),
+    "jobs": ("a number",),
 }
-"""Key of the file -> the types of its value."""
+"""Key of the file -> what its value may be."""
 _OPTIONS = {
     "test": {"program": "subject"},
     "hunt": {"subject": "subject", "threshold": "thresholds"},
@@ -47,12 +47,13 @@ def of_command(command: str) -> dict[str, Any]:
     if command not in _OPTIONS or not (found := _nearest()):
         return {}
     path, table = found
-    _require_known(path, table)
+    for key, value in table.items():
+        _require_known(path, key, value)
     keys = _OPTIONS[command] | {
         key: key for key, names in _SAME.items() if command in names.split()
     }
     given = _Defaults(
-        {name: _value(table, key, path, command) for name, key in keys.items() if key in table}
+        {name: _value(table[key], key, path, command) for name, key in keys.items() if key in table}
     )
     given.path = path
     return given
@@ -78,22 +79,15 @@ def _shown(value: Any) -> str:
 def _nearest() -> tuple[pathlib.Path, Mapping[str, Any]] | None:
     """Return the file with defaults in this folder, or in the nearest one above, and its table."""
     here = pathlib.Path.cwd()
-    for path, names in _candidates([here, *here.parents]):
-        if path.is_file():
-            table = _read(path)
-            for name in names:
-                table = table.get(name, {})
-            if table:
-                return path, table
+    for folder in (here, *here.parents):
+        for name, keys in (("flake-hunt.toml", ()), ("pyproject.toml", ("tool", "flake-hunt"))):
+            if (folder / name).is_file():
+                table = _read(folder / name)
+                for key in keys:
+                    table = table.get(key, {})
+                if table:
+                    return folder / name, table
     return None
-
-
-def _candidates(
-    folders: Sequence[pathlib.Path],
-) -> Iterator[tuple[pathlib.Path, tuple[str, ...]]]:
-    for folder in folders:
-        yield folder / "flake-hunt.toml", ()
-        yield folder / "pyproject.toml", ("tool", "flake-hunt")
 
 
 def _read(path: pathlib.Path) -> Any:
@@ -103,32 +97,35 @@ def _read(path: pathlib.Path) -> Any:
         raise errors.UsageError(f"{path}: expected TOML; {error}") from error
 
 
-def _require_known(path: pathlib.Path, table: Mapping[str, Any]) -> None:
-    for key, value in table.items():
-        if key not in KEYS:
-            near = suggestions.did_you_mean(key, KEYS) or f" Keys: {', '.join(KEYS)}."
-            raise errors.UsageError(f"{path}: expected a key with a default, got {key!r}.{near}")
-        kinds = KEYS[key]
-        is_list_of_text = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, kinds)
-            or (isinstance(value, list) and not is_list_of_text)
-        ):
-            names = {str: "a text", int: "a number", float: "a number", list: "a list of texts"}
-            wanted = " or ".join(dict.fromkeys(names[kind] for kind in kinds))
-            raise errors.UsageError(f"{path}: expected {wanted} for {key}, got {value!r}")
+def _require_known(path: pathlib.Path, key: str, value: Any) -> None:
+    if key not in KEYS:
+        near = suggestions.did_you_mean(key, KEYS) or f" Keys: {', '.join(KEYS)}."
+        raise errors.UsageError(f"{path}: expected a key with a default, got {key!r}.{near}")
+    if _kind(value) not in KEYS[key]:
+        raise errors.UsageError(
+            f"{path}: expected {' or '.join(KEYS[key])} for {key}, got {value!r}"
+        )
 
 
-def _value(table: Mapping[str, Any], key: str, path: pathlib.Path, command: str) -> Any:
-    value = table[key]
+def _kind(value: Any) -> str:
+    match value:
+        case str():
+            return "a text"
+        case int() | float() if not isinstance(value, bool):
+            return "a number"
+        case list() if all(isinstance(item, str) for item in value):
+            return "a list of texts"
+    return "something else"
+
+
+def _value(value: Any, key: str, path: pathlib.Path, command: str) -> Any:
     match key:
         case "subject" if command != "test":
             return functools.partial(_subject, _from_here(value, path))
-        case "reports":
-            return os.path.relpath(path.parent / value)
         case "subject":
             return _from_here(value, path)
+        case "reports":
+            return os.path.relpath(path.parent / value)
         case "cluster":
             return [value] if isinstance(value, str) else value
     return value

@@ -92,13 +92,9 @@ def _both(option: Any) -> Any:
 
 def _name_values(parameter: Any, hint: Any) -> None:
     if parameter.param_type_name == "argument":
-        parameter.display_type_rich = _nothing
+        parameter.display_type_rich = lambda ctx: None  # noqa: ARG005 - called with it
     elif parameter.metavar is None:
         parameter.metavar = _noun(hint)
-
-
-def _nothing(ctx: Any) -> None:
-    del ctx
 
 
 def _is_all(words: list[str]) -> bool:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness import errors
+from harness.history import campaign_folders
+
 if TYPE_CHECKING:
     from harness.packing import opening
 
@@ -16,6 +19,17 @@ PATTERN = "*?["
 """Characters of a pattern."""
 RUNS_MAX = 10_000
 """Most run directories of one command."""
+_RANKS = (10, 1, 2, 20, 0)
+"""Exit codes of several run directories, the one that counts first."""
+_PACKS = contextlib.ExitStack()
+"""The packs that this command has unpacked."""
+_FOLDERS: "dict[pathlib.Path, opening.Unpacked]" = {}
+"""Folder of an unpacked pack -> the pack."""
+
+
+def worst(codes: Sequence[int]) -> int:
+    """Return the exit code of several run directories: INVALID, error, UNKNOWN, VALID."""
+    return min(codes, key=_RANKS.index)
 
 
 def expanded(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
@@ -27,37 +41,53 @@ def expanded(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     pattern that matches no run, a campaign without runs, and more than RUNS_MAX runs; PackError for
     a pack that was changed, if it is the only argument.
     """
-    from harness import errors
-
-    found: list[pathlib.Path] = []
-    seen: set[pathlib.Path] = set()
+    found: dict[pathlib.Path, None] = {}
+    named: list[pathlib.Path] = []
     for path in paths:
-        found += [
-            run for run in _of(path, is_only=len(paths) == 1) if run == path or run not in seen
+        runs = [
+            run for run in _of(path, is_only=len(paths) == 1) if run == path or run not in found
         ]
-        seen.update(found)
-    if len(found) > RUNS_MAX:
-        raise errors.UsageError(f"expected at most {RUNS_MAX} runs, got {len(found)}: name fewer")
-    return found
+        found |= dict.fromkeys(runs)
+        named += runs
+    if len(named) > RUNS_MAX:
+        raise errors.UsageError(f"expected at most {RUNS_MAX} runs, got {len(named)}: name fewer")
+    return named
 
 
-def _of(path: pathlib.Path, *, is_only: bool) -> Iterator[pathlib.Path]:
-    from harness.history import campaign_folders
-
+def _of(path: pathlib.Path, *, is_only: bool) -> list[pathlib.Path]:
     if is_pack(path):
-        yield from _of_pack(path, is_only=is_only)
-    elif campaign_folders.is_one(path):
-        yield from _of_campaign(path)
-    elif set(PATTERN) & set(str(path)) and not path.exists():
-        yield from _matching(path)
-    else:
-        yield from _inside(path) or [path]
+        try:
+            return unpacked(path).runs
+        except (errors.UsageError, errors.HistoryError):
+            if is_only:
+                raise
+            return [path]  # it is refused later
+    if campaign_folders.is_one(path):
+        campaign = campaign_folders.read(path)
+        if not campaign.runs:
+            why = campaign.problem or "none of its runs could be executed"
+            raise errors.UsageError(f"expected a campaign with runs, but {path} has none: {why}")
+        return campaign.runs
+    if set(PATTERN) & set(str(path)) and not path.exists():
+        matches = map(pathlib.Path, _matching(str(path)))
+        if runs := [run for run in matches if (run / "plan.json").is_file()]:
+            return runs
+        raise errors.UsageError(f"expected run directories, but {path} matches none")
+    return _inside(path) or [path]
 
 
-_PACKS = contextlib.ExitStack()
-"""The packs that this command has unpacked."""
-_FOLDERS: "dict[pathlib.Path, opening.Unpacked]" = {}
-"""Folder of an unpacked pack -> the pack."""
+def _matching(pattern: str) -> list[str]:
+    """Return what a pattern matches; `latest` is a link to a run that has another name."""
+    found = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may be absolute
+    return [name for name in found if not pathlib.Path(name).is_symlink()]
+
+
+def _inside(path: pathlib.Path) -> list[pathlib.Path]:
+    """Return the runs in a folder that is no run itself; those of a pack are one level below."""
+    if (path / "plan.json").exists():
+        return []
+    below = "*/*/plan.json" if (path / "pack.json").is_file() else "*/plan.json"
+    return sorted(plan.parent for plan in path.glob(below) if not plan.parent.is_symlink())
 
 
 @contextlib.contextmanager
@@ -84,23 +114,6 @@ def is_pack(path: pathlib.Path) -> bool:
     return sealed_archives.is_one(path)
 
 
-def pack_of(path: pathlib.Path) -> pathlib.Path | None:
-    """Return the pack of a run directory in an unpacked one; None for any other."""
-    found = _unpacked_around(path)
-    return found.pack if found else None
-
-
-def packed_verdict(path: pathlib.Path) -> str:
-    """Return the verdict that a run of an unpacked pack had when it was packed."""
-    found = _unpacked_around(path)
-    runs = zip(found.runs, found.index.runs, strict=True) if found else ()
-    return next((run.verdict for folder, run in runs if folder == path), "")
-
-
-def _unpacked_around(path: pathlib.Path) -> "opening.Unpacked | None":
-    return next((_FOLDERS[folder] for folder in path.parents if folder in _FOLDERS), None)
-
-
 def unpacked(pack: pathlib.Path) -> "opening.Unpacked":
     """Return a pack's content, which is there until the command ends.
 
@@ -113,56 +126,20 @@ def unpacked(pack: pathlib.Path) -> "opening.Unpacked":
     return found
 
 
-def named(path: pathlib.Path) -> str:
-    """Return the name of a run directory for people; one of a pack is named with the pack."""
+def pack_of(path: pathlib.Path) -> "opening.Unpacked | None":
+    """Return the pack of a run directory in an unpacked one; None for any other."""
+    return next((_FOLDERS[folder] for folder in path.parents if folder in _FOLDERS), None)
+
+
+def packed_verdict(path: pathlib.Path, pack: "opening.Unpacked") -> str:
+    """Return the verdict that a run of a pack had when it was packed."""
+    return dict(zip(pack.runs, (run.verdict for run in pack.index.runs), strict=True)).get(path, "")
+
+
+def place_in_pack(path: pathlib.Path) -> str:
+    """Return the place of a run in a pack; empty for any other run."""
     pack = pack_of(path)
-    return f"{path.parent.name}/{path.name} of {pack}" if pack else str(path)
-
-
-def _of_pack(path: pathlib.Path, *, is_only: bool) -> list[pathlib.Path]:
-    """Return the runs of a pack; of a bad one among several, the pack, which is refused later."""
-    from harness import errors
-
-    try:
-        return unpacked(path).runs
-    except (errors.UsageError, errors.HistoryError):
-        if is_only:
-            raise
-        return [path]
-
-
-def _inside(path: pathlib.Path) -> list[pathlib.Path]:
-    """Return the runs in a folder that is no run itself; `latest` is a link to one elsewhere.
-
-    The runs of a pack that was unpacked are one level further down.
-    """
-    if (path / "plan.json").exists():
-        return []
-    below = "*/*/plan.json" if (path / "pack.json").is_file() else "*/plan.json"
-    runs = (plan.parent for plan in path.glob(below))
-    return sorted(run for run in runs if not run.is_symlink())
-
-
-def _of_campaign(path: pathlib.Path) -> list[pathlib.Path]:
-    from harness import errors
-    from harness.history import campaign_folders
-
-    campaign = campaign_folders.read(path)
-    if not campaign.runs:
-        why = campaign.problem or "none of its runs could be executed"
-        raise errors.UsageError(f"expected a campaign with runs, but {path} has none: {why}")
-    return campaign.runs
-
-
-def _matching(pattern: pathlib.Path) -> list[pathlib.Path]:
-    """Return the runs that a pattern matches; `latest` is a link to one that has another name."""
-    from harness import errors
-
-    matches = (pathlib.Path(name) for name in sorted(glob.glob(str(pattern))))  # noqa: PTH207 - the pattern may be absolute
-    runs = [path for path in matches if (path / "plan.json").is_file() and not path.is_symlink()]
-    if not runs:
-        raise errors.UsageError(f"expected run directories, but {pattern} matches none")
-    return runs
+    return f"{path.parent.name}/{path.name} of {pack.pack}" if pack else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -181,9 +158,10 @@ def chosen(arguments: Sequence[str]) -> list[pathlib.Path] | Logs:
     devices. A campaign stands for its runs. Raises UsageError if there are both, and for a folder
     that is no run directory.
     """
-    from harness import errors
-
-    names = [name for argument in arguments for name in _matching_logs(argument)]
+    names: list[str] = []
+    for argument in arguments:
+        is_pattern = set(PATTERN) & set(argument) and not pathlib.Path(argument).exists()
+        names += (_matching(argument) if is_pattern else []) or [argument]
     folders = [name for name in names if _has_runs(name)]
     if folders and len(folders) < len(names):
         log = next(name for name in names if name not in folders)
@@ -203,14 +181,6 @@ def chosen(arguments: Sequence[str]) -> list[pathlib.Path] | Logs:
     return runs
 
 
-def _matching_logs(argument: str) -> list[str]:
-    """Return what a pattern matches that the shell did not expand; anything else as it is."""
-    if not set(PATTERN) & set(argument) or pathlib.Path(argument).exists():
-        return [argument]
-    found = sorted(glob.glob(argument))  # noqa: PTH207 - the pattern may be absolute
-    return [name for name in found if not pathlib.Path(name).is_symlink()] or [argument]
-
-
 def _has_runs(name: str) -> bool:
     try:
         return pathlib.Path(name).is_dir() or is_pack(pathlib.Path(name))
@@ -218,26 +188,10 @@ def _has_runs(name: str) -> bool:
         return False
 
 
-RunPaths = Annotated[
-    list[pathlib.Path],
-    typer.Argument(
-        metavar="RUN_DIR",
-        callback=expanded,
-        help="Run directories, folders of runs such as reports/pod-churn, packs, or campaigns; patterns "
-        "such as 'reports/*/*' may be quoted.",
-    ),
-]
-
-
-def _to_pack(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
+def to_pack(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     """Return run directories as `expanded` does, and campaigns as they are."""
-    from harness.history import campaign_folders
-
-    return [
-        path
-        for given in paths
-        for path in ([given] if campaign_folders.is_one(given) else expanded([given]))
-    ]
+    both = ([path] if campaign_folders.is_one(path) else expanded([path]) for path in paths)
+    return [path for found in both for path in found]
 
 
 def compared(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
@@ -249,13 +203,10 @@ def compared(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def _one_side(pack: pathlib.Path) -> pathlib.Path:
-    from harness import errors
-
     found = unpacked(pack)
-    campaigns = [found.folder / name for name in found.index.campaigns]
-    sides = campaigns or (
-        found.runs if len(found.runs) == 1 else [run.parent for run in found.runs]
-    )
+    sides = [found.folder / name for name in found.index.campaigns] or found.runs
+    if len(sides) > 1 and not found.index.campaigns:
+        sides = [run.parent for run in found.runs]
     if len(set(sides)) != 1:
         raise errors.UsageError(
             f"expected runs of one scenario or a campaign, but {pack} has others"
@@ -263,20 +214,8 @@ def _one_side(pack: pathlib.Path) -> pathlib.Path:
     return sides[0]
 
 
-PackedPaths = Annotated[
-    list[pathlib.Path],
-    typer.Argument(
-        metavar="RUN_DIR",
-        callback=_to_pack,
-        help="Run directories, folders of runs, or one campaign.",
-    ),
-]
-
-
 def only(path: pathlib.Path) -> pathlib.Path:
     """Return the run directory that an argument names: itself, or the only run of a pack."""
-    from harness import errors
-
     runs = unpacked(path).runs if is_pack(path) else [path]
     if len(runs) != 1:
         raise errors.UsageError(
@@ -285,7 +224,12 @@ def only(path: pathlib.Path) -> pathlib.Path:
     return runs[0]
 
 
-RunPath = Annotated[
-    pathlib.Path,
-    typer.Argument(metavar="RUN_DIR", callback=only, help="Folder of one run, or a pack with one."),
+RunPaths = Annotated[
+    list[pathlib.Path],
+    typer.Argument(
+        metavar="RUN_DIR",
+        callback=expanded,
+        help="Run directories, folders of runs such as reports/pod-churn, packs, or campaigns; patterns "
+        "such as 'reports/*/*' may be quoted.",
+    ),
 ]

@@ -25,7 +25,7 @@ MODULES = (
     "harness.apiserver.persistence",
     "harness.apiserver.server.process",
     "harness.cli.commands",
-    "harness.cli.subcommands.parts.part_command",
+    "harness.cli.subcommands.part_command",
     "harness.client.recorders",
     "harness.cluster.driver.driver_settings",
     "harness.cluster.fake_nodes.kubelet_process",

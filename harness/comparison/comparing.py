@@ -4,6 +4,8 @@ import pathlib
 import statistics
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from harness import rates
 from harness.checks import verdicts
 from harness.comparison import documents, rate_tests, run_groups, setting_differences, sides
@@ -31,20 +33,20 @@ def compare(
     Raises UsageError if a path is none of these, has no judged runs, or shares runs with the other.
     """
     both = sides.read_both(paths, labels)
-    matching = run_groups.match(*both)
-    pairs = matching.pairs
-    tests = [rate_tests.of_scenario(*_rates(pair)) for pair in pairs]
+    pairs, not_compared = run_groups.match(*both)
+    rated = [(_rate(first.runs), _rate(second.runs)) for first, second in pairs]
+    tests = [rate_tests.of_scenario(*item) for item in rated]
+    tested = [[pair] for pair in pairs]
     if len(pairs) > 1:
-        tests.append(rate_tests.of_all([_rates(pair) for pair in pairs]))
+        tests.append(rate_tests.of_all(rated))
+        tested.append(pairs)
     answer = rate_tests.decide(tests)
-    rows = [_row(pair, test, labels) for pair, test in zip(pairs, tests, strict=False)]
-    if len(pairs) > 1:
-        rows.append(_together(rows, tests[-1], labels))
+    rows = [_row(*item, labels) for item in zip(tested, tests, strict=True)]
     doubts = list(_doubts(both, {row.scenario for row in rows}, answer)) if pairs else []
     unread = [side.label for side in both if side.document.left_out]
     if doubts or (unread and answer in (Answer.SAME, Answer.BETTER)):
         answer = Answer.UNDECIDED
-    said = [*_summary(answer, rows), *_remarks(len(matching.not_compared), unread), *doubts]
+    said = [*_summary(answer, rows), *_remarks(len(not_compared), unread), *doubts]
     return documents.Comparison(
         answer=answer,
         exit_code=answer.exit_code,
@@ -55,44 +57,29 @@ def compare(
         rows=rows,
         doubts=doubts,
         cautions=list(dict.fromkeys(_cautions(pairs, both))),
-        not_compared=matching.not_compared,
+        not_compared=not_compared,
     )
 
 
-def _rates(pair: Pair) -> tuple[rates.Rate, rates.Rate]:
-    first, second = map(_rate, pair)
-    return first, second
-
-
-def _rate(group: run_groups.Group) -> rates.Rate:
+def _rate(runs: Sequence[sides.Run]) -> rates.Rate:
     """Return the rate of INVALID among the runs that are VALID or INVALID.
 
     Thresholds that were not met are no part of it.
     """
-    made = _conclusive(group)
+    made = _conclusive(runs)
     return rates.Rate(sum(run.verdict.is_violated for run in made), len(made))
 
 
-def _conclusive(group: run_groups.Group) -> list[sides.Run]:
-    unknown = verdicts.Verdict.UNKNOWN
-    return [run for run in group.runs if run.verdict.verdict is not unknown]
+def _conclusive(runs: Sequence[sides.Run]) -> list[sides.Run]:
+    return [run for run in runs if run.verdict.verdict is not verdicts.Verdict.UNKNOWN]
 
 
-def _row(pair: Pair, test: rate_tests.Test, labels: Sequence[str]) -> documents.Row:
-    first, second = map(_outcomes, pair)
-    return _documented(pair[0].scenario, first, second, test, labels)
-
-
-def _documented(
-    scenario: str,
-    first: documents.Outcomes,
-    second: documents.Outcomes,
-    test: rate_tests.Test,
-    labels: Sequence[str],
-) -> documents.Row:
+def _row(pairs: Sequence[Pair], test: rate_tests.Test, labels: Sequence[str]) -> documents.Row:
+    """Return the row of one scenario, or of all, whose test does not average their rates."""
+    first, second = (_outcomes(groups) for groups in zip(*pairs, strict=True))
     low, high = rates.fall(*(rates.Rate(side.invalid, side.conclusive) for side in (first, second)))
     return documents.Row(
-        scenario=scenario,
+        scenario=pairs[0][0].scenario if len(pairs) == 1 else f"all {len(pairs)} together",
         first=first,
         second=second,
         p_value=test.p_value,
@@ -104,50 +91,35 @@ def _documented(
     )
 
 
-def _outcomes(group: run_groups.Group) -> documents.Outcomes:
-    rate = _rate(group)
+def _outcomes(groups: Sequence[run_groups.Group]) -> documents.Outcomes:
+    runs = [run for group in groups for run in group.runs]
+    rate = _rate(runs)
     low, high = rate.interval
-    found = next((run for run in group.runs if run.verdict.is_violated), None)
-    return documents.Outcomes(
-        subject=group.subject,
+    of_all = documents.Outcomes(
+        subject="",
         invalid=rate.failed,
         conclusive=rate.runs,
-        unknown=len(group.runs) - rate.runs,
+        unknown=len(runs) - rate.runs,
         low=low,
         high=high,
-        medians=dict(_medians(group)),
+    )
+    if len(groups) > 1:
+        return of_all
+    found = next((run for run in runs if run.verdict.is_violated), None)
+    return msgspec.structs.replace(
+        of_all,
+        subject=groups[0].subject,
+        medians=dict(_medians(runs)),
         finding=found.verdict.reason if found else "",
         directory=str(found.path) if found else "",
     )
 
 
-def _medians(group: run_groups.Group) -> Iterator[tuple[str, float]]:
+def _medians(runs: Sequence[sides.Run]) -> Iterator[tuple[str, float]]:
     for name in _MEASURES:
-        values = [figures.value(run.verdict.figures, name) for run in _conclusive(group)]
+        values = [figures.value(run.verdict.figures, name) for run in _conclusive(runs)]
         if known := [value for value in values if value is not None]:
             yield name, statistics.median(known)
-
-
-def _together(
-    rows: Sequence[documents.Row], test: rate_tests.Test, labels: Sequence[str]
-) -> documents.Row:
-    """Return the row of all scenarios, whose test does not average their rates."""
-    first = _added([row.first for row in rows])
-    second = _added([row.second for row in rows])
-    return _documented(f"all {len(rows)} together", first, second, test, labels)
-
-
-def _added(found: Sequence[documents.Outcomes]) -> documents.Outcomes:
-    rate = rates.Rate(sum(item.invalid for item in found), sum(item.conclusive for item in found))
-    low, high = rate.interval
-    return documents.Outcomes(
-        subject="",
-        invalid=rate.failed,
-        conclusive=rate.runs,
-        unknown=sum(item.unknown for item in found),
-        low=low,
-        high=high,
-    )
 
 
 def _doubts(both: Sequence[sides.Side], scenarios: set[str], answer: Answer) -> Iterator[str]:
@@ -201,7 +173,7 @@ def _cautions(pairs: Sequence[Pair], both: Sequence[sides.Side]) -> Iterator[str
 
 
 def _left_out_of_rates(group: run_groups.Group) -> Iterator[str]:
-    if unknown := len(group.runs) - _rate(group).runs:
+    if unknown := len(group.runs) - _rate(group.runs).runs:
         yield (
             f"{group.scenario}: {unknown} of {len(group.runs)} runs of {group.side} are UNKNOWN: "
             "neither VALID nor INVALID"
@@ -218,13 +190,14 @@ def _settings(pairs: Sequence[Pair]) -> Iterator[documents.SettingDifference]:
     """Yield each difference once, with the scenarios in which it is."""
     seen: dict[tuple[str, tuple[str, ...], tuple[str, ...]], set[str]] = {}
     for first, second in pairs:
-        for key, mine, theirs in setting_differences.between(first.runs, second.runs):
-            seen.setdefault((key, tuple(mine), tuple(theirs)), set()).add(first.scenario)
-    for (key, first_values, second_values), scenarios in seen.items():
+        for difference in setting_differences.between(first.runs, second.runs):
+            seen.setdefault(difference, set()).add(first.scenario)
+    for (key, *values), scenarios in seen.items():
+        first_values, second_values = map(list, values)
         yield documents.SettingDifference(
             key=key,
-            first_values=list(first_values),
-            second_values=list(second_values),
+            first_values=first_values,
+            second_values=second_values,
             scenarios=sorted(scenarios),
         )
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from harness import rates
 from harness.comparison import comparing, documents
 
-ROWS_MAX = 20
-"""Rows of one table on a terminal, unless all are asked for; those that differ come first."""
 _VALUES_MAX = 3
 """Values of one setting that are named."""
 
@@ -64,15 +62,6 @@ _METHOD = (
     "only where one of 50 percentage points or more is excluded. Throughputs are medians, and "
     "not tested."
 )
-
-
-def shortened(table: Table) -> Table:
-    """Return a table with ROWS_MAX rows, and a note about the others."""
-    left = len(table.rows) - ROWS_MAX
-    if left <= 0:
-        return table
-    notes = (f"… and {left} more: --verbose or --output json", *table.notes)
-    return dataclasses.replace(table, rows=table.rows[:ROWS_MAX], notes=notes)
 
 
 def rates_table(comparison: documents.Comparison) -> list[tuple[str, ...]]:

@@ -2,67 +2,55 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.comparison import documents, setting_differences, sides
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Group:
     """Runs of one side with the same scenario, load and subject."""
 
     side: str
-    scenario: str
-    variant: tuple[object, ...]
-    """The subject, its defects and its remedies; versions may differ."""
-    load: setting_differences.Flat
-    until_found: bool
     runs: Sequence[sides.Run]
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+        return self.runs[0].plan.scenario
+
+    @property
+    def variant(self) -> tuple[object, ...]:
+        """The subject, its defects and its remedies; versions may differ."""
+        return _variant(self.runs[0])
 
     @property
     def subject(self) -> str:
         """The subject's name; several if its versions differ."""
         return ", ".join(dict.fromkeys(run.plan.subject_name for run in self.runs))
 
+    def load_difference(self, other: "Group") -> str:
+        """Return how two loads differ, in a clause; empty if they are comparable."""
+        loads = (setting_differences.load_of(group.runs[0].plan) for group in (self, other))
+        return setting_differences.load_difference(*loads)
+
 
 Pair = tuple[Group, Group]
 """A group of the first side and one of the second."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Matching:
-    """Which groups of two sides are compared."""
-
-    pairs: list[Pair]
-    not_compared: list[documents.NotCompared]
+def _variant(run: sides.Run) -> tuple[object, ...]:
+    return run.plan.subject, tuple(run.plan.defects), tuple(run.plan.remedies)
 
 
 def _of_side(side: sides.Side) -> list[Group]:
     ordered = sorted(side.runs, key=lambda run: repr(_key(run)))
-    return [_group(side.label, list(runs)) for _, runs in itertools.groupby(ordered, key=_key)]
+    return [Group(side.label, list(runs)) for _, runs in itertools.groupby(ordered, key=_key)]
 
 
 def _key(run: sides.Run) -> tuple[object, ...]:
-    plan = run.plan
-    load = tuple(setting_differences.load_of(plan).items())
-    return plan.scenario, _variant(run), plan.until_found, load
-
-
-def _variant(run: sides.Run) -> tuple[object, ...]:
-    plan = run.plan
-    return plan.subject, tuple(plan.defects), tuple(plan.remedies)
-
-
-def _group(label: str, runs: Sequence[sides.Run]) -> Group:
-    plan = runs[0].plan
-    return Group(
-        side=label,
-        scenario=plan.scenario,
-        variant=_variant(runs[0]),
-        load=setting_differences.load_of(plan),
-        until_found=plan.until_found,
-        runs=runs,
-    )
+    load = tuple(setting_differences.load_of(run.plan).items())
+    return run.plan.scenario, _variant(run), run.plan.until_found, load
 
 
 def jobs(group: Group) -> str:
@@ -71,48 +59,41 @@ def jobs(group: Group) -> str:
     return ", ".join(setting_differences.jobs_text(number) for number in found)
 
 
-def match(one: sides.Side, other: sides.Side) -> Matching:
-    """Pair the groups of two sides, scenario by scenario.
+def match(one: sides.Side, other: sides.Side) -> tuple[list[Pair], list[documents.NotCompared]]:
+    """Pair the groups of two sides, scenario by scenario; return also those that are left.
 
     The same subject is compared with itself; if one subject is left on each side, these two are
     compared.
     """
-    result = Matching([], [])
+    pairs: list[Pair] = []
+    left: list[documents.NotCompared] = []
     first, second = _of_side(one), _of_side(other)
     for name in sorted({group.scenario for group in (*first, *second)}):
-        mine = [group for group in first if group.scenario == name]
-        theirs = [group for group in second if group.scenario == name]
-        result.pairs.extend(_taken(mine, theirs))
-        result.not_compared.extend(_left(mine, theirs, other.label))
-        result.not_compared.extend(_left(theirs, mine, one.label))
-    return result
+        mine, theirs = (
+            [group for group in side if group.scenario == name] for side in (first, second)
+        )
+        for pair in _pairs(mine, theirs):
+            pairs.append(pair)
+            mine.remove(pair[0])
+            theirs.remove(pair[1])
+        left += _left(mine, theirs, other.label)
+        left += _left(theirs, mine, one.label)
+    return pairs, left
 
 
-def _taken(mine: list[Group], theirs: list[Group]) -> Iterator[Pair]:
-    """Yield the pairs of one scenario, and remove their groups from the lists."""
+def _pairs(mine: list[Group], theirs: list[Group]) -> Iterator[Pair]:
+    """Yield the pairs of one scenario; the caller removes their groups from the lists."""
     for group in list(mine):
-        fitting = [
-            item
-            for item in theirs
-            if item.variant == group.variant and not _load_difference(group, item)
-        ]
-        if fitting:
-            yield _removed(mine, group), _removed(theirs, fitting[0])
-    if len(mine) == len(theirs) == 1 and not _load_difference(mine[0], theirs[0]):
-        yield mine.pop(), theirs.pop()
-
-
-def _removed(groups: list[Group], group: Group) -> Group:
-    groups.remove(group)
-    return group
-
-
-def _load_difference(first: Group, second: Group) -> str:
-    return setting_differences.load_difference(first.load, second.load)
+        for item in theirs:
+            if item.variant == group.variant and not group.load_difference(item):
+                yield group, item
+                break
+    if len(mine) == len(theirs) == 1 and not mine[0].load_difference(theirs[0]):
+        yield mine[0], theirs[0]
 
 
 def _left(
-    groups: Iterable[Group], others: Sequence[Group], other: str
+    groups: Sequence[Group], others: Sequence[Group], other: str
 ) -> Iterator[documents.NotCompared]:
     """Yield the groups that are left over in one scenario; `other` is the other side's label."""
     for group in groups:
@@ -127,7 +108,7 @@ def _left(
 
 def _reason(group: Group, others: Sequence[Group], label: str) -> str:
     for other in others:
-        difference = _load_difference(group, other)
+        difference = group.load_difference(other)
         if difference and (other.variant == group.variant or len(others) == 1):
             return f"the load differs: {difference}"
     if others:

@@ -60,29 +60,22 @@ def load_difference(first: Flat, second: Flat) -> str:
 
 def between(
     first: Sequence[sides.Run], second: Sequence[sides.Run]
-) -> Iterator[tuple[str, list[str], list[str]]]:
+) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Yield the settings that differ: key, the values of the first group, those of the second."""
     of_first, of_second = _values(first), _values(second)
-    keys = sorted(of_first.keys() | of_second.keys(), key=lambda key: (_rank(key), key))
-    for key in keys:
-        values = [sorted(values.get(key, ())) for values in (of_first, of_second)]
-        if values[0] != values[1]:
-            yield key, values[0], values[1]
+    for key in sorted(of_first.keys() | of_second.keys(), key=_rank):
+        mine, theirs = (tuple(sorted(values.get(key, ()))) for values in (of_first, of_second))
+        if mine != theirs:
+            yield key, mine, theirs
 
 
-def _rank(key: str) -> int:
+_ORDER = ("subject", "until_found", "judges", "machine", "jobs", "cluster", "settings", "versions")
+
+
+def _rank(key: str) -> tuple[int, str]:
     """Return the place of a key in the list: the subject first, libraries last."""
-    order = (
-        "subject",
-        "until_found",
-        "judges",
-        "machine",
-        "jobs",
-        "cluster",
-        "settings",
-        "versions",
-    )
-    return next((place for place, name in enumerate(order) if key.startswith(name)), len(order))
+    places = (place for place, name in enumerate(_ORDER) if key.startswith(name))
+    return next(places, len(_ORDER)), key
 
 
 def _values(runs: Iterable[sides.Run]) -> dict[str, set[str]]:
@@ -105,20 +98,17 @@ def _of_run(run: sides.Run) -> Iterator[tuple[str, str]]:
     yield from _flat("cluster", profile)
     yield from _flat("cluster.versions", run_folders.cluster_versions(run.path))
     yield from _flat("versions", plan.versions)
-    yield "judges", _judges(run.verdict.judges)
+    judges = run.verdict.judges
+    digest = judges.get("digest", "").removeprefix("sha256:")[:12]
+    yield (
+        "judges",
+        f"{judges.get('version', '')} {digest}".strip() if judges else "of an older version",
+    )
 
 
 def jobs_text(jobs: int) -> str:
     """Return the number of runs that were made at once; one run alone records none."""
     return str(jobs) if jobs else "not recorded"
-
-
-def _judges(judges: Mapping[str, str]) -> str:
-    """Return the version and the beginning of the digest of the checks that judged a run."""
-    if not judges:
-        return "of an older version"
-    digest = judges.get("digest", "").removeprefix("sha256:")
-    return f"{judges.get('version', '')} {digest[:12]}".strip()
 
 
 @functools.lru_cache(maxsize=256)

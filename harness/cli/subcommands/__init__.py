@@ -1,4 +1,1 @@
-"""One module for each subcommand: its options, and the exit code that it returns.
-
-`choosing`, `campaigns` and `terminal` have the parts that several subcommands share.
-"""
+"""One module for each subcommand, or for two that go together: its options and its exit code."""

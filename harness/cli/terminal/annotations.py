@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
+from harness.checks import verdicts
 from harness.report import escaping
 
 if TYPE_CHECKING:
@@ -18,64 +19,39 @@ def error(title: str, message: str) -> None:
     _print("error", title, message)
 
 
-def warning(title: str, message: str) -> None:
-    """Print a warning annotation."""
-    _print("warning", title, message)
-
-
 def of_judgement(judgement: "verdict_files.Judgement") -> None:
     """Annotate a run: INVALID is an error, UNKNOWN a warning."""
-    from harness.checks import verdicts
-
-    title = f"{judgement.verdict} {judgement.scenario}"
-    if judgement.verdict is verdicts.Verdict.INVALID:
-        error(title, judgement.reason)
-    elif judgement.verdict is verdicts.Verdict.UNKNOWN:
-        warning(title, judgement.reason)
+    _of_verdict(judgement.verdict, judgement.scenario, judgement.reason)
 
 
 def of_campaign(table: "Iterable[results.Row]") -> None:
     """Annotate every unexpected run, and every control or hazard that no attempt found."""
     for row in table:
-        if row.purpose.must_fail:
-            _of_expected_failure(row)
-        else:
+        where = f"{row.scenario}, {row.subject}"
+        if not row.purpose.must_fail:
             for run in row.runs:
-                _of_run(run)
+                if run.error:
+                    error(f"ERROR {where}", run.error)
+                else:
+                    _of_verdict(run.verdict or verdicts.Verdict.UNKNOWN, where, run.reason)
+            continue
+        for text in row.errors:
+            error(f"ERROR {where}", text)
+        if not row.caught and not row.errors:
+            last = f"the last one was {row.runs[-1].verdict}: {row.runs[-1].reason}"
+            error(f"{row.purpose.missed}: {where}", f"runs: {len(row.runs)}; {last}")
 
 
 def of_thresholds(found: "Iterable[campaign_thresholds.Result]") -> None:
     """Annotate the thresholds of a campaign: one that is not met is an error, UNKNOWN a warning."""
-    from harness.checks import verdicts
-
     for item in found:
-        title = f"{item.verdict} {item.scenario}, {item.subject}"
-        if item.verdict is verdicts.Verdict.INVALID:
-            error(title, item.sentence)
-        elif item.verdict is verdicts.Verdict.UNKNOWN:
-            warning(title, item.sentence)
+        _of_verdict(item.verdict, f"{item.scenario}, {item.subject}", item.sentence)
 
 
-def _of_expected_failure(row: "results.Row") -> None:
-    for text in row.errors:
-        error(f"ERROR {row.scenario}, {row.subject}", text)
-    if not row.caught and not row.errors:
-        error(
-            f"{row.purpose.missed}: {row.scenario}, {row.subject}",
-            f"runs: {len(row.runs)}; the last one was {row.runs[-1].verdict}: {row.runs[-1].reason}",
-        )
-
-
-def _of_run(run: "results.RunResult") -> None:
-    from harness.checks import verdicts
-
-    where = f"{run.scenario}, {run.subject}"
-    if run.error:
-        error(f"ERROR {where}", run.error)
-    elif run.verdict is verdicts.Verdict.INVALID:
-        error(f"INVALID {where}", run.reason)
-    elif run.verdict is not verdicts.Verdict.VALID:
-        warning(f"UNKNOWN {where}", run.reason)
+def _of_verdict(verdict: verdicts.Verdict, where: str, message: str) -> None:
+    if verdict is not verdicts.Verdict.VALID:
+        level = "error" if verdict is verdicts.Verdict.INVALID else "warning"
+        _print(level, f"{verdict} {where}", message)
 
 
 def _print(level: str, title: str, message: str) -> None:

@@ -4,12 +4,13 @@ import collections
 import contextlib
 import pathlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 import rich.console
 import rich.progress
+import rich.table
 import rich.text
 
 from harness import errors
@@ -46,6 +47,27 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console; without a terminal it does not wrap lines."""
     shown = Console(stderr=stderr, highlight=False)
     return shown if shown.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+
+
+def table(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str | rich.text.Text]],
+    *,
+    right: Collection[str] = (),
+    unbroken: Collection[str] = (),
+) -> rich.table.Table:
+    """Return a table; cells are shown and not obeyed, and wrapped except in `unbroken` columns."""
+    made = rich.table.Table(box=None, pad_edge=False)
+    for title in titles:
+        side: rich.console.JustifyMethod = "right" if title in right else "left"
+        made.add_column(title, overflow="fold", justify=side, no_wrap=title in unbroken)
+    for row in rows:
+        cells = (
+            rich.text.Text(escaping.visible(cell)) if isinstance(cell, str) else cell
+            for cell in row
+        )
+        made.add_row(*cells)
+    return made
 
 
 class _Bar(rich.progress.ProgressColumn):
@@ -249,39 +271,39 @@ def _details(
         yield from _describe(violation)
     if judgement.figures.violations > _VIOLATIONS_SHOWN:
         yield f"and {judgement.figures.violations - _VIOLATIONS_SHOWN} more, see the report"
-    yield from _certificate(judgement, is_verbose=is_verbose)
-    if judgement.verdict is verdicts.Verdict.UNKNOWN:
-        yield from _unanswered(judgement)
+    yield from _gaps(judgement, is_verbose=is_verbose)
     if is_verbose:
         yield from (item.sentence for item in judgement.thresholds)
         for left in judgement.not_examined:
             yield f"not examined: {left.check} ({left.reason})"
-    yield _amounts(judgement.figures)
-    yield from run_figures.memory_lines(judgement.figures.memory)
+    found = judgement.figures
+    yield (
+        f"{outputs.counted(found.claims, 'claim')}, "
+        f"{outputs.counted(found.allocations, 'allocation')} of {outputs.counted(found.devices, 'device')}, "
+        f"{outputs.counted(found.pods_running, 'pod')} ran, "
+        f"{found.allocations_per_s or 0:g} allocations/s"
+    )
+    yield from run_figures.memory_lines(found.memory)
     if is_verbose:
         yield from (str(path) for path in sorted(directory.logs.rglob("*.log*")))
 
 
-def _certificate(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[str]:
-    """Yield the items that are missing; if verbose, also those that hold or were not needed."""
+def _gaps(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[str]:
+    """Yield what is not certified and not answered; if verbose, also what is certified."""
     for item in judgement.certificate:
         text = f"{item.question} {item.reason}"
         if not item.ok and item.needed:
             yield f"not certified: {text}"
-        elif is_verbose and not item.ok:
-            yield f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}: {text}"
         elif is_verbose:
-            yield f"certified: {text}"
-
-
-def _unanswered(judgement: verdict_files.Judgement) -> Iterator[str]:
-    """Yield the checks and thresholds without an answer, such as one whose plug-in is missing."""
-    for check in judgement.checks:
-        if check.verdict is verdicts.Verdict.UNKNOWN:
+            why = f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}"
+            yield f"{'certified' if item.ok else why}: {text}"
+    if judgement.verdict is verdicts.Verdict.UNKNOWN:
+        unknown = [item for item in judgement.checks if item.verdict is verdicts.Verdict.UNKNOWN]
+        for check in unknown:
             yield f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
-    for item in judgement.thresholds:
-        if item.verdict is verdicts.Verdict.UNKNOWN:
-            yield f"no answer: {item.sentence}"
+        for threshold in judgement.thresholds:
+            if threshold.verdict is verdicts.Verdict.UNKNOWN:
+                yield f"no answer: {threshold.sentence}"
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:
@@ -305,13 +327,3 @@ def _describe(violation: verdicts.Violation) -> Iterator[str]:
 def _enumerate(names: Sequence[str]) -> str:
     more = len(names) - _OBJECTS_SHOWN
     return ", ".join(names[:_OBJECTS_SHOWN]) + f", {more} more" * (more > 0)
-
-
-def _amounts(found: run_figures.Figures) -> str:
-    amounts = (
-        outputs.counted(found.claims, "claim"),
-        f"{outputs.counted(found.allocations, 'allocation')} of {outputs.counted(found.devices, 'device')}",
-        f"{outputs.counted(found.pods_running, 'pod')} ran",
-        f"{found.allocations_per_s or 0:g} allocations/s",
-    )
-    return ", ".join(amounts)

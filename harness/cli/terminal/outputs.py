@@ -8,7 +8,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TextIO
 
+import msgspec
 import typer
+
+from harness.report import escaping
 
 Form = Annotated[
     Literal["text", "json"],
@@ -63,10 +66,6 @@ class Output:
 
     def document(self, value: Any) -> None:
         """Print the JSON document."""
-        import msgspec
-
-        from harness.report import escaping
-
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
         print(escaping.in_json(text), file=self.document_file, flush=True)
 
@@ -131,19 +130,11 @@ def be_lenient() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is getattr(sys, f"__{name}__") and isinstance(stream, io.TextIOWrapper):
-            setattr(sys, name, _lenient(stream))
+            kept = {key: getattr(stream, key) for key in _KEPT}
+            setattr(sys, name, LenientStream(stream.detach(), **kept))
 
 
-def _lenient(stream: io.TextIOWrapper) -> LenientStream:
-    encoding, errors = stream.encoding, stream.errors
-    line_buffering, write_through = stream.line_buffering, stream.write_through
-    return LenientStream(
-        stream.detach(),
-        encoding=encoding,
-        errors=errors,
-        line_buffering=line_buffering,
-        write_through=write_through,
-    )
+_KEPT = ("encoding", "errors", "line_buffering", "write_through")
 
 
 def has_reader() -> bool:

@@ -13,8 +13,7 @@ import rich.progress
 import rich.table
 import rich.text
 
-from harness.campaign import campaign_documents, campaign_pages, campaign_plan
-from harness.campaign.budgets import Ending
+from harness.campaign import campaign_documents
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
 from harness.history import campaign_folders, purposes, results
@@ -83,26 +82,14 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
 
 
 def show(
-    found: list[results.RunResult],
-    plan: campaign_plan.CampaignPlan,
-    *,
-    folder: pathlib.Path,
-    out: outputs.Output,
-    ending: Ending = Ending.NONE,
-) -> campaign_documents.CampaignDocument:
-    """Write the campaign's files, print the closing table, and return the document."""
-    document = campaign_pages.publish(found, plan, folder, ending=ending)
-    if not out.is_json:
-        print_campaign(document, folder, out)
-    return document
-
-
-def print_campaign(
     document: campaign_documents.CampaignDocument,
     folder: pathlib.Path,
     out: outputs.Output,
 ) -> None:
-    """Print the closing table, the verdict, and where the campaign's page is."""
+    """Print the closing table, the verdict, and where the campaign's page is; or the document."""
+    if out.is_json:
+        out.document(document)
+        return
     console = displaying.console()
     if not out.is_quiet:
         console.print(_table(document.rows, console.width))
@@ -130,23 +117,21 @@ def _problems(problems: list[str]) -> list[str]:
 
 def _table(table: list[results.Row], width: int) -> rich.table.Table:
     """Return the table, with a heading for each purpose if there are several."""
-    drawn = rich.table.Table(box=None, pad_edge=False, collapse_padding=width < displaying.WIDE)
     names_width = max((width - _FIGURES_WIDTH) // 2, 1)
-    for name in ("scenario", "subject"):
-        drawn.add_column(name, overflow="fold")
-    for name in ("runs", "found", "claims", "double allocations", "breaks"):
-        drawn.add_column(name, justify="right", no_wrap=name != "double allocations")
-    drawn.add_column("verdict", no_wrap=True)
-    drawn.add_column("seconds", justify="right", no_wrap=True)
+    rows: list[list[rich.text.Text | str]] = []
     for purpose in Purpose:
         group = results.of_purpose(table, purpose)
         if group and len(group) < len(table):
-            drawn.add_row(f"[bold]{_wrapped(purpose.heading, names_width)}[/]")
-        for row in group:
-            drawn.add_row(*_cells(row, names_width))
+            rows.append([rich.text.Text(_wrapped(purpose.heading, names_width), "bold")])
+        rows += [_cells(row, names_width) for row in group]
+    drawn = displaying.table(_TITLES, rows, right=_NUMBERS, unbroken=_UNBROKEN)
+    drawn.collapse_padding = width < displaying.WIDE
     return drawn
 
 
+_NUMBERS = ("runs", "found", "claims", "double allocations", "breaks", "seconds")
+_TITLES = ("scenario", "subject", *_NUMBERS[:-1], "verdict", "seconds")
+_UNBROKEN = frozenset(_TITLES) - {"scenario", "subject", "double allocations"}
 _FIGURES_WIDTH = 55
 """Columns of the terminal that everything but the names needs."""
 
@@ -156,21 +141,13 @@ def _wrapped(name: str, width: int) -> str:
     return "\n".join(textwrap.wrap(name, width, break_long_words=False))
 
 
-def _cells(row: results.Row, names_width: int) -> tuple[str, ...]:
+def _cells(row: results.Row, names_width: int) -> list[rich.text.Text | str]:
     scenario = f"{row.scenario} ({row.hypothesis})" if row.hypothesis else row.scenario
-    return (
-        *(rich.markup.escape(_wrapped(name, names_width)) for name in (scenario, row.subject)),
-        str(len(row.runs)),
-        str(row.caught),
-        str(row.claims),
-        str(row.double_allocations),
-        str(row.breaks),
-        _verdict(row),
+    names = (_wrapped(escaping.visible(name), names_width) for name in (scenario, row.subject))
+    counts = (len(row.runs), row.caught, row.claims, row.double_allocations, row.breaks)
+    return [
+        *map(rich.text.Text, names),
+        *map(str, counts),
+        rich.text.Text(row.word, "green" if row.is_as_expected else "bold red"),
         f"{row.seconds:.1f}",
-    )
-
-
-def _verdict(row: results.Row) -> str:
-    """Return the verdict in green if it is as expected, in red otherwise."""
-    style = "green" if row.is_as_expected else "bold red"
-    return f"[{style}]{row.word}[/]"
+    ]

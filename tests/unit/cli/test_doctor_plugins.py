@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.subcommands.setting_up import doctor_command
+from harness.cli.subcommands import doctor_command
 from harness.extensions import discovery, entry_points
 from tests.support import plugin_packages, schemas
 

@@ -149,7 +149,7 @@ def test_a_log_that_grows_beyond_measure_is_not_read_further(
     assert "200 times its size, and is not read further" in " ".join(out.split())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_bytes_of_any_kind_are_unknown(flake_hunt: Any, log: pathlib.Path, seed: int) -> None:
     stream = random.Random(seed)
     magic = stream.choice([b"", b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\xff\xfe"])

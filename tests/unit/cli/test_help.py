@@ -43,7 +43,7 @@ def context_of(path: tuple[str, ...]) -> Any:
     return context
 
 
-MODULES = [names for modules in commands.PANELS.values() for names in modules.values()]
+MODULES = [names for _, names in commands.MODULES]
 COMMANDS = dict(every_command(typer.main.get_command(commands.make_app())))
 
 
@@ -102,11 +102,6 @@ def test_a_page_fits_a_terminal_and_shortens_nothing(
     assert [word for word in ends if word not in f"{own} {context.command.help}"] == []
 
 
-def test_completion_is_offered() -> None:
-    names = {name for param in COMMANDS[()].params for name in param.opts}
-    assert {"--version", "--install-completion", "--show-completion"} <= names
-
-
 def test_commands_and_options_are_few() -> None:
     options = [
         (path, param.name)
@@ -147,15 +142,6 @@ def test_a_subcommand_comes_with_its_module_alone(names: tuple[str, ...]) -> Non
         assert set(found) == {*names}
 
 
-def test_the_whole_command_has_every_subcommand_in_the_order_of_the_table() -> None:
-    found = typer.main.get_group(commands.make_app()).commands
-    groups = [name for name, command in found.items() if hasattr(command, "commands")]
-    named = [name for names in MODULES for name in names]
-    assert list(found) == [name for name in named if name not in groups] + groups
-    assert groups == [name for name in named if name in groups]
-    assert "cluster" in groups
-
-
 def test_a_missing_argument_is_answered_with_the_order_of_all(flake_hunt: Any) -> None:
     """Of two, the parser calls the first one missing, although the second one is."""
     code, _, complaint = flake_hunt("query", "reports/latest")
@@ -180,10 +166,3 @@ def test_h_is_help_everywhere() -> None:
     for path in COMMANDS:
         context = context_of(path)
         assert "-h" in context.command.get_help_option(context).opts, path
-
-
-@pytest.mark.parametrize("words", [[], ["hunt"], ["cluster", "up"]])
-def test_h_shows_the_help(flake_hunt: Any, words: list[str]) -> None:
-    code, out, _ = flake_hunt(*words, "-h")
-    assert code == 0
-    assert "Usage: flake-hunt" in out

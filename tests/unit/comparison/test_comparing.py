@@ -146,14 +146,6 @@ def test_runs_judged_by_other_checks_are_named(tmp_path: pathlib.Path) -> None:
     assert "were judged by different checks" in found.cautions[0]
 
 
-def test_one_run_against_one_says_nothing(tmp_path: pathlib.Path) -> None:
-    first = archives.run(tmp_path, "one")
-    second = archives.run(tmp_path, "two", "INVALID")
-    found = compare(first.path, second.path)
-    assert (found.answer, found.exit_code) == (Answer.UNDECIDED, 20)
-    assert found.summary.startswith("cannot tell, fewer than 4 runs on a side: INVALID in A")
-
-
 @pytest.mark.parametrize(("runs", "answer"), [(3, Answer.UNDECIDED), (4, Answer.WORSE)])
 def test_three_valid_runs_and_three_invalid_ones_decide_nothing(
     tmp_path: pathlib.Path, runs: int, answer: Answer
@@ -307,13 +299,6 @@ def test_copies_of_a_run_count_once(tmp_path: pathlib.Path) -> None:
     assert shown.answer is Answer.BETTER, "as many runs that are none"
 
 
-def test_copies_in_a_campaign_count_once(tmp_path: pathlib.Path) -> None:
-    runs = [archives.run(tmp_path, name) for name in ("a", "b")]
-    folder = archives.campaign(tmp_path, "1", [*runs, *runs, *runs])
-    other = side(tmp_path, "many")
-    assert compare(folder, other).sides[0].runs == 2
-
-
 def test_copies_that_differ_are_named(tmp_path: pathlib.Path) -> None:
     good = copied(side(tmp_path, "good", runs=20), 2)
     file = sorted(good.glob("churn/*-copy-0/verdict.json"))[0]
@@ -345,13 +330,6 @@ def test_runs_that_were_cut_are_no_runs(tmp_path: pathlib.Path) -> None:
             file.write(json.dumps(line) + "\n")
     found = compare(folder, side(tmp_path, "x")).sides[0]
     assert (found.runs, found.left_out) == (1, [])
-
-
-def test_the_tables_name_the_subject(tmp_path: pathlib.Path) -> None:
-    found = compare(side(tmp_path, "one"), side(tmp_path, "two"))
-    tables = {table.title: table for table in comparison_texts.tables(found)}
-    [row] = tables["Violations"].rows
-    assert row[:2] == ("churn", "correct")
 
 
 def test_a_large_difference_is_rarely_called_the_same() -> None:

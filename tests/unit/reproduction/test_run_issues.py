@@ -11,7 +11,7 @@ import yaml
 
 from harness import errors
 from harness.checks import judging
-from harness.cli.subcommands.judging import check_command
+from harness.cli.subcommands import check_command
 from harness.history import directories, plans, records
 from harness.reproduction.issue import run_issues, stored_objects
 from tests.histories import building, language, recording

@@ -10,7 +10,7 @@ from harness import errors
 from harness.campaign import campaign_documents, campaign_plan, plugin
 from harness.campaign.sharding import merging, shard_folders, sharded_plans
 from harness.checks import verdicts
-from harness.cli.campaigns import campaigning, planned_hunts
+from harness.cli import campaigning
 from harness.cli.terminal import outputs
 from harness.history import campaign_folders, results
 from harness.history.purposes import Purpose
@@ -65,7 +65,7 @@ def make(
 ) -> campaigning.CampaignOutcome:
     chosen = shards.chosen(number, plan)
     quiet = outputs.Output(is_quiet=True)
-    return planned_hunts.make(plan, chosen, jobs=0, reports=reports, out=quiet)
+    return campaigning.make_shard(plan, chosen, jobs=0, reports=reports, out=quiet)
 
 
 def content(folder: pathlib.Path) -> dict[str, bytes]:

@@ -1,0 +1,239 @@
+"""Makes a campaign or one shard of it, with progress, table and summary; or only shows its plan."""
+
+import dataclasses
+import os
+import pathlib
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from harness import errors, writing
+from harness.cli import choosing, interruptions
+from harness.cli.terminal import annotations, indexing, outputs
+from harness.history import directories
+from harness.report import escaping
+
+if TYPE_CHECKING:
+    from harness.campaign import campaign_documents, campaign_plan
+    from harness.campaign.sharding import chosen_shards, sharded_plans
+    from harness.history import results
+
+RUNS_SHOWN = 200
+"""Runs that --dry-run prints; its JSON has all."""
+ExitFirst = Annotated[
+    bool,
+    typer.Option(
+        "--exit-first",
+        "-x",
+        help="End at the first run that is not as expected. Others under way are cut, and all pages are written.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print the runs in their order; make none, and write nothing.",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MakingOptions(outputs.OutputOptions):
+    """The options about how the runs of a campaign are made, and what is written about them."""
+
+    exit_first: ExitFirst = False
+    dry_run: DryRun = False
+    jobs: choosing.Jobs = None
+    summary: choosing.Summary = None
+    reports: choosing.Reports = choosing.REPORTS
+
+    def perform(
+        self, plan: "campaign_plan.CampaignPlan", *, minutes: float | None, begun_ns: int, jobs: int
+    ) -> int:
+        """Make a campaign in this time, or only show it; return the exit code."""
+        from harness.campaign import budgets
+
+        plan = msgspec.structs.replace(plan, exit_first=self.exit_first)
+        first = len(plan.runs)
+        if minutes:
+            plan = budgets.planned(plan, minutes, begun_ns=begun_ns, jobs=jobs)
+        with self.chosen() as out:
+            if self.dry_run:
+                _show(plan, plan.runs[:first], jobs, out)
+                return 0
+            for text in plan.selection:
+                out.note(text)
+            made = make(plan, reports=self.reports, jobs=jobs, out=out)
+            summarize(self.summary, made.document)
+        return made.exit_code
+
+    def perform_shard(self, file: pathlib.Path, shard: str | None) -> int:
+        """Make the runs of a shard of a plan that have no result yet; return the exit code.
+
+        Raises UsageError for a plan or a shard that cannot be made here.
+        """
+        from harness.campaign.sharding import chosen_shards, sharded_plans
+        from harness.scenario import profiles
+
+        with self.chosen() as out:
+            plan = sharded_plans.read(file)
+            sharded_plans.require_same_machine(plan, file)
+            chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
+            jobs = choosing.jobs(self.jobs, profiles.restore(plan.campaign.cluster))
+            made = make_shard(plan, chosen, jobs=jobs, reports=self.reports, out=out)
+            summarize(self.summary, made.document)
+        return made.exit_code
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignOutcome:
+    """The results of a campaign."""
+
+    results: "list[results.RunResult]"
+    folder: pathlib.Path
+    document: "campaign_documents.CampaignDocument"
+    is_interrupted: bool = False
+    """The user ended a campaign with a time budget before its time."""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command that ends with this campaign."""
+        return interruptions.EXIT_CODE if self.is_interrupted else self.document.exit_code
+
+
+def make(
+    plan: "campaign_plan.CampaignPlan",
+    *,
+    reports: pathlib.Path,
+    jobs: int,
+    out: outputs.Output,
+    folder: pathlib.Path | None = None,
+    kept: "Sequence[results.RunResult]" = (),
+) -> CampaignOutcome:
+    """Make the runs of the plan and show their results; the index of the reports has them.
+
+    `folder` None: a new one; `kept` are the results that a folder has already.
+    """
+    from harness.campaign import budgets, campaign_pages, hunting
+    from harness.cli.terminal import displaying, tables
+
+    plan = msgspec.structs.replace(plan, jobs=jobs)
+    folder = folder or hunting.new_folder(reports, plan.seed)
+    total = None if plan.minutes else len(plan.runs) - len(plan.done)
+    out.note(f"seed {plan.seed}")
+    with (
+        indexing.refreshed(reports),
+        displaying.keeping_evidence(folder),
+        tables.campaign_progress(total, out) as listener,
+    ):
+        hunted = hunting.hunt(plan, folder, listener=listener, kept=kept)
+        _link_worst(hunted.results, pathlib.Path(plan.reports))
+        document = campaign_pages.publish(hunted.results, plan, folder, ending=hunted.ending)
+        tables.show(document, folder, out)
+    annotations.of_campaign(document.rows)
+    annotations.of_thresholds(document.thresholds)
+    return CampaignOutcome(
+        results=hunted.results,
+        folder=folder,
+        document=document,
+        is_interrupted=hunted.ending is budgets.Ending.INTERRUPTED,
+    )
+
+
+def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> None:
+    """Point `latest` at the worst run of the tested subject, if there is one.
+
+    Controls and hazards are not about the subject, and fail as they should.
+    """
+    from harness.checks import verdicts
+    from harness.history.purposes import Purpose
+
+    order = list(verdicts.Verdict)
+    tested = (run for run in found if run.purpose is Purpose.SUBJECT and run.directory)
+    worst = max(
+        tested,
+        key=lambda run: (order.index(run.verdict or verdicts.Verdict.UNKNOWN), run.breaks),
+        default=None,
+    )
+    if worst is not None and os.path.isdir(worst.directory):  # noqa: PTH112 - never raises
+        directories.link_latest(reports, directories.RunDirectory(pathlib.Path(worst.directory)))
+
+
+def make_shard(
+    plan: "sharded_plans.ShardedPlan",
+    chosen: "chosen_shards.ChosenShard",
+    *,
+    jobs: int,
+    reports: pathlib.Path,
+    out: outputs.Output,
+) -> CampaignOutcome:
+    """Make the runs of a shard that have no result yet, in its folder."""
+    from harness.campaign.sharding import shard_folders
+
+    with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
+        campaign = shard_folders.campaign(plan, folder)
+        shard_folders.require_same_subjects(campaign)
+        why = f" ({chosen.reason})" * bool(chosen.reason)
+        done = f", {len(campaign.done)} of them made before" * bool(campaign.done)
+        out.note(f"{chosen.text}{why}: {outputs.counted(len(campaign.runs), 'run')}{done}")
+        return make(
+            campaign, reports=reports, jobs=jobs, out=out, folder=folder.path, kept=folder.kept
+        )
+
+
+def _show(
+    plan: "campaign_plan.CampaignPlan",
+    runs: "Sequence[campaign_plan.PlannedRun]",
+    jobs: int,
+    out: outputs.Output,
+) -> None:
+    """Print what a campaign would make, whose first round has these runs."""
+    if out.is_json:
+        out.document({"seed": plan.seed, "selection": plan.selection, "runs": runs})
+        return
+    for line in (f"seed {plan.seed}", *_lines(runs), *plan.selection):
+        out.note(line)
+    rounds = f"; all but the controls are repeated until {plan.minutes:g} minutes are used"
+    print(f"{outputs.counted(len(runs), 'run')}, {jobs} at once{rounds * bool(plan.minutes)}")
+
+
+def _lines(runs: "Sequence[campaign_plan.PlannedRun]") -> Iterator[str]:
+    rows = [
+        (run.purpose, f"{run.title}{f' ({run.hypothesis})' * bool(run.hypothesis)}", run.subject)
+        for run in runs[:RUNS_SHOWN]
+    ]
+    yield from map(escaping.visible, outputs.aligned(rows))
+    if len(runs) > RUNS_SHOWN:
+        yield f"and {len(runs) - RUNS_SHOWN} more, which --output json lists"
+
+
+def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
+    """Return the arguments of `flake-hunt` that repeat a campaign with its seed."""
+    if is_given:
+        return [*arguments]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], "--seed", str(seed), *arguments[end:]]
+
+
+def summarize(path: pathlib.Path | None, document: "campaign_documents.CampaignDocument") -> None:
+    """Append the summary of a campaign in Markdown to a file; do nothing if `path` is None."""
+    from harness.campaign import campaign_pages
+
+    if path is not None:
+        with writing.explained(path), path.open("a", encoding="utf-8") as file:
+            file.write(campaign_pages.summary(document))
+
+
+def require_no_other_options(context: typer.Context, allowed: Collection[str], with_: str) -> None:
+    """Raise UsageError for an option that is given and not allowed; `with_` says with what."""
+    given = [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name not in allowed
+        and (source := context.get_parameter_source(str(parameter.name))) is not None
+        and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise errors.UsageError(f"expected {with_}, got {', '.join(given)} too: leave that out")

@@ -1,1 +1,0 @@
-"""The command about many runs on this machine, `hunt`, and its options."""

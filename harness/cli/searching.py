@@ -1,0 +1,222 @@
+"""What `explore` does with a search: its progress, the shrunk finding and its story."""
+
+import pathlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from harness import writing
+from harness.checks import verdicts
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.explore.search import random_worlds, search_campaign, search_progress, tokens
+
+Progress = TypeVar("Progress")
+
+_PROGRESS_S = 0.2
+_STEPS_MAX = 200
+"""Steps of a story that are printed: half of them the first, half the last."""
+_UNTOLD = 10**12
+"""Number of schedules left beyond which the number says nothing."""
+
+
+def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
+    """Search one world, and print what was found; return the exit code."""
+    from harness.explore.search import search_campaign, search_progress
+
+    progress = _watched(search_campaign.explore(hunt), search_progress.SearchProgress(), _what, out)
+    is_exhaustive = hunt.strategy == search_campaign.EXHAUSTIVE
+    is_whole = progress.is_complete or not is_exhaustive
+    finding, decisions = progress.findings[0] if progress.findings else ("", [])
+    return _conclude(
+        (finding, hunt.token(decisions)) if finding else None,
+        out,
+        found=f"found after {_what(progress)}",
+        nothing=f"nothing found: {_what(progress)}{_covered(progress) * is_exhaustive}",
+        code=0 if is_whole else verdicts.Verdict.UNKNOWN.exit_code,
+        about={
+            "schema": 1,
+            "seed": hunt.seed,
+            "scenario": hunt.scenario,
+            "defects": hunt.defects,
+            "remedies": hunt.remedies,
+            "strategy": hunt.strategy,
+            "schedules": progress.schedules,
+            "distinct": progress.distinct_count,
+            "given_up": progress.given_up,
+            "is_complete": progress.is_complete,
+            "schedules_left": progress.schedules_left,
+        },
+    )
+
+
+def _what(progress: "search_progress.SearchProgress") -> str:
+    """Return the numbers of schedules and of distinct interleavings."""
+    given_up = f" ({progress.given_up} of them cut where all that could follow was known)"
+    return (
+        f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
+        f"{outputs.counted(progress.distinct_count, 'distinct interleaving')}"
+    )
+
+
+def _covered(progress: "search_progress.SearchProgress") -> str:
+    """Return what an exhaustive search covers."""
+    if progress.is_complete:
+        return "; the world is searched whole"
+    count = progress.schedules_left
+    if count is None:
+        left = "no telling how many are left"
+    else:
+        left = f"at least {count} left" if count < _UNTOLD else "more left than can be searched"
+    return (
+        f"; NOT searched whole, {left}: increase --time, shrink the world with --set, or use "
+        "--strategy pct"
+    )
+
+
+def search_random_worlds(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
+    """Search one world after the other, and print what was found; return the exit code."""
+    from harness.explore.search import random_worlds
+
+    progress = _watched(
+        random_worlds.explore(hunt), random_worlds.RandomProgress(), _what_of_worlds, out
+    )
+    place = f" in {progress.found[1].scenario}" if progress.found else ""
+    code = _conclude(
+        progress.found,
+        out,
+        found=f"found{place} after {_what_of_worlds(progress)}",
+        nothing=f"nothing found: {_what_of_worlds(progress)}",
+        code=0,
+        about={
+            "schema": 1,
+            "seed": hunt.seed,
+            "scenario": None,
+            "sizes": {},
+            "defects": hunt.defects,
+            "remedies": hunt.remedies,
+            "worlds": progress.worlds,
+            "schedules": progress.schedules,
+            "features": dict(sorted(progress.features.items())),
+        },
+    )
+    if not out.is_json:
+        print("worlds with each feature:")
+        for feature, count in sorted(progress.features.items()):
+            print(f"{count:7}  {feature}")
+    return code
+
+
+def _what_of_worlds(progress: "random_worlds.RandomProgress") -> str:
+    return (
+        f"{outputs.counted(progress.worlds, 'world')}, "
+        f"{outputs.counted(progress.schedules, 'schedule')}, "
+        f"{outputs.counted(len(progress.features), 'feature')}"
+    )
+
+
+def _watched(
+    growing: Iterator[Progress],
+    progress: Progress,
+    what: Callable[[Progress], str],
+    out: outputs.Output,
+) -> Progress:
+    """Search with a progress line; on Ctrl-C print the progress."""
+    from harness.cli.terminal import displaying
+
+    started = shown = time.monotonic()
+    try:
+        with displaying.status("exploring", out) as status:
+            for progress in growing:
+                now = time.monotonic()
+                if now - shown >= _PROGRESS_S:
+                    shown = now
+                    speed = getattr(progress, "schedules", 0) / (now - started)
+                    status(f"{what(progress)}, {speed:.0f}/s")
+    except KeyboardInterrupt:
+        print(f"interrupted after {what(progress)}; nothing found so far", flush=True)
+        raise
+    return progress
+
+
+def _conclude(
+    finding: "tuple[str, tokens.Token] | None",
+    out: outputs.Output,
+    *,
+    found: str,
+    nothing: str,
+    code: int,
+    about: Mapping[str, object],
+) -> int:
+    """Shrink and print a finding, or that there is none, with `code`; return the exit code."""
+    from harness.cli.terminal import displaying
+    from harness.explore.search import shrink_world
+
+    if finding is None:
+        if out.is_json:
+            none: dict[str, object] = {
+                "exit_code": code,
+                "finding": None,
+                "token": None,
+                "story": [],
+            }
+            out.document({**about, **none})
+        else:
+            print(nothing)
+        return code
+    if not out.is_json:
+        print(f"{found}: {finding[0]}", flush=True)
+    with displaying.status("shrinking", out):
+        token = shrink_world.smallest(finding[1])
+    if not out.is_json:
+        return tell(token)
+    code = verdicts.Verdict.INVALID.exit_code
+    place = {"scenario": token.scenario, "sizes": dict(token.sizes)}
+    known = {key: place.get(key, value) for key, value in about.items()}
+    out.document(known | {"exit_code": code} | _reproduced(token))
+    return code
+
+
+def _reproduced(token: "tokens.Token") -> dict[str, object]:
+    """Return the finding of a run, its token, and its story."""
+    from harness.explore.output import stories
+    from harness.explore.search import search_campaign
+
+    run = search_campaign.replay(token, record=True)
+    finding = run.finding or ""
+    story = stories.step_lines(run.steps, run.names, finding)
+    return {"finding": finding, "token": str(token), "story": story}
+
+
+def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
+    """Print the steps of a run and the command that reproduces it; return its exit code.
+
+    The middle of a long story is left out, which the file of `--pytest` has.
+    """
+    from harness.explore.output import run_directory, stories
+    from harness.explore.search import search_campaign
+
+    run = search_campaign.replay(token, record=True)
+    finding = run.finding or "nothing was found"
+    story = stories.step_lines(run.steps, run.names, finding)
+    _print_story(story)
+    sizes = "".join(f", {key}={value}" for key, value in token.sizes)
+    print(
+        f"\n{token.scenario}{sizes}: {outputs.counted(token.deviations, 'deviation')} from the default schedule. "
+        f"Reproduce it: flake-hunt replay {token}"
+    )
+    if pytest_file is not None:
+        writing.replace(pytest_file, run_directory.pytest_file(token, finding, story).encode())
+        print(f"Written: {pytest_file}")
+    return verdicts.Verdict.INVALID.exit_code if run.finding else 0
+
+
+def _print_story(story: Sequence[str]) -> None:
+    numbered = [f"{number:4}. {sentence}" for number, sentence in enumerate(story, start=1)]
+    left_out = len(numbered) - _STEPS_MAX
+    if left_out > 0:
+        half = _STEPS_MAX // 2
+        steps = outputs.counted(left_out, "step")
+        numbered[half:-half] = [f"      {steps} left out here; replay --pytest FILE has all"]
+    print(*numbered, sep="\n")

@@ -1,0 +1,161 @@
+"""`flake-hunt check|report`: judge a run again, and render its report again."""
+
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness import errors
+from harness.cli import choosing, run_paths
+from harness.cli.terminal import indexing, outputs
+from harness.history import directories
+
+if TYPE_CHECKING:
+    from harness.checks import judging
+
+
+@choosing.with_groups
+def check(
+    directory: run_paths.RunPaths,
+    form: outputs.OutputOptions,
+    witness: Annotated[
+        list[pathlib.Path] | None,
+        typer.Option(
+            "--witness",
+            help="Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown.",
+        ),
+    ] = None,
+) -> int:
+    """Judge run directories again, from their content alone, and write their reports again.
+
+    A pack is judged as it is, and nothing is written; if a byte of it was changed, the exit code
+    is 20.
+
+    Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
+    no run directory, else 20 if one is UNKNOWN.
+    """
+    from harness.cli.terminal import displaying
+
+    for path in witness or ():
+        if not path.is_file():
+            raise errors.UsageError(
+                f"expected a file for --witness, got {path}: name the parts of the audit log"
+            )
+    with form.chosen() as out, indexing.refreshed_where_it_is(directory):
+        if len(directory) > 1:
+            return _check_all(directory, witness or (), out)
+        examination, unwritten = _check(directory[0], witness or ())
+        judgement, existing = examination.judgement, examination.history.directory
+        where = run_paths.place_in_pack(directory[0])
+        displaying.show(judgement, existing, out=out, unwritten=unwritten, pack=where)
+    return judgement.exit_code
+
+
+def _check_all(
+    paths: Sequence[pathlib.Path], witness: Sequence[pathlib.Path], out: outputs.Output
+) -> int:
+    """Judge several run directories, with a line for each; return the worst exit code."""
+    from harness.cli.terminal import displaying
+
+    documents: list[dict[str, Any]] = []
+    codes: list[int] = []
+    for path in paths:
+        try:
+            examination, unwritten = _check(path, witness)
+        except errors.HarnessError as error:
+            codes.append(type(error).exit_code)
+            documents.append({"directory": str(path), "error": str(error)})
+            displaying.show_error(path, error, out=out)
+        else:
+            judgement, existing = examination.judgement, examination.history.directory
+            codes.append(judgement.exit_code)
+            where = run_paths.place_in_pack(path)
+            documents.append(displaying.document(judgement, existing, where))
+            displaying.show_line(judgement, where or path, out=out, unwritten=unwritten)
+    code = run_paths.worst(codes)
+    if out.is_json:
+        out.document({"schema": 1, "exit_code": code, "runs": documents})
+    return code
+
+
+def _check(
+    path: pathlib.Path, witness: Sequence[pathlib.Path]
+) -> "tuple[judging.Examination, str]":
+    """Judge a run directory; return why its verdict and pages were not written, if so.
+
+    Raises PackError or UsageError for a pack that is one of several.
+    """
+    from harness.checks import judging
+    from harness.report import publishing
+
+    examination = judging.examine(directories.existing(run_paths.only(path)), witness=witness)
+    if pack := run_paths.pack_of(path):
+        was = run_paths.packed_verdict(path, pack)
+        if was != str(examination.judgement.verdict):
+            print(f"flake-hunt: {pack.pack} says {was}, by another version", file=sys.stderr)
+        return examination, ""
+    try:
+        if not witness:
+            publishing.publish(examination)
+    except (errors.StorageError, errors.UnwritableError) as error:
+        return examination, str(error)
+    return examination, ""
+
+
+def report(
+    directory: run_paths.RunPaths,
+    issue: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--issue",
+            help="Print a text about an INVALID run to paste into an issue, in Markdown; write nothing.",
+        ),
+    ] = False,
+) -> int:
+    """Render the reports of run directories again; judge first those that have no verdict yet.
+
+    Of several, those that are no run directories are named, and the others are rendered.
+    """
+    from harness.cli.terminal import displaying
+
+    for path in directory:
+        if not issue and (where := run_paths.place_in_pack(path)):
+            raise errors.UsageError(
+                f"expected a run directory, got {where}, which has its report: unpack it"
+            )
+    if issue and len(directory) > 1:
+        raise errors.UsageError(
+            f"expected one run directory with --issue, got {len(directory)}: name one of them"
+        )
+    codes = [0]
+    with outputs.chosen() as out, indexing.refreshed_where_it_is([] if issue else directory):
+        for path in directory:
+            try:
+                _report(path, is_issue=issue)
+            except errors.HarnessError as error:
+                if len(directory) == 1:
+                    raise
+                codes.append(type(error).exit_code)
+                displaying.show_error(path, error, out=out)
+    return run_paths.worst(codes)
+
+
+def _report(path: pathlib.Path, *, is_issue: bool) -> None:
+    """Write the report of a run directory and print its path, or print the text for an issue."""
+    from harness.checks import judging, verdict_files
+    from harness.report import publishing
+
+    existing = directories.existing(path)
+    examination = judging.examine(existing)
+    if is_issue:
+        from harness.reproduction.issue import run_issues
+
+        print(run_issues.text(examination), end="")
+        return
+    if os.path.lexists(existing.verdict):
+        verdict_files.require_own(existing, examination.judgement)
+    publishing.publish(examination)
+    print(existing.report)

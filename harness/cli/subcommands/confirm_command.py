@@ -1,0 +1,144 @@
+"""`flake-hunt confirm`: play the script of a finding on any program."""
+
+import dataclasses
+import functools
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.cli import choosing, playing
+from harness.cli.terminal import outputs
+
+if TYPE_CHECKING:
+    from harness.confirmation import answers, confirming
+
+_REPEAT_MAX = 1000
+
+
+@choosing.with_groups
+def confirm(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="Id of a finding such as H1, or script: a file or a shipped one.",
+        ),
+    ],
+    on: choosing.ClusterOptions,
+    form: outputs.OutputOptions,
+    defect: choosing.Defects = None,
+    remedy: choosing.Remedies = None,
+    release: choosing.Release = "",
+    repeat: Annotated[
+        int, typer.Option(min=1, max=_REPEAT_MAX, help="Number of plays of each script.")
+    ] = 1,
+    write: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "--write",
+            metavar="FILE",
+            help="Copy the script into a new file, to change it; play nothing.",
+        ),
+    ] = None,
+    seed: choosing.Seed = None,
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
+        ),
+    ] = None,
+    reports: choosing.Reports = choosing.REPORTS,
+) -> int:
+    """Play the script of a finding on a program: does it do the same?
+
+    `confirm` plays a script step by step, `replay` a token of `explore` exactly, and `reproduce`
+    makes a run of yours small.
+
+        flake-hunt confirm H1 --subject kube-scheduler=./kube-scheduler
+
+    Exit code 10: confirmed, a check found the violation. 0: refuted, every step of the script
+    happened, and nothing is violated.
+
+    20: not followed, a step did not happen in its time. A script in a file is then tried without
+    that step.
+    """
+    from harness import seeds
+    from harness.cli.terminal import indexing
+    from harness.cluster.lifecycle import held_clusters
+    from harness.confirmation import chosen_scripts, confirming
+
+    with form.chosen() as out:
+        first_seed = seeds.fresh() if seed is None else seed
+        found = chosen_scripts.chosen(what, overrides=override or ())
+        if write is not None:
+            chosen_scripts.write(found, write)
+            print(f"Written: {write}")
+            return 0
+        for line in (*found.notes, *(chosen_scripts.steps(found) if out.is_verbose else ())):
+            out.note(line)
+        held_clusters.prepare()
+        options = {"defects": defect or (), "remedies": remedy or (), "release": release}
+        out.note(f"seed {first_seed}")
+        play = functools.partial(
+            playing.play,
+            on=on,
+            options=options,
+            seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
+            reports=reports,
+            out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
+        )
+        with indexing.refreshed(reports):
+            outcome = confirming.confirm(
+                found.scripts,
+                play,
+                repeat=repeat,
+                shortens=found.is_shortened,
+                tell=functools.partial(_tell, out=out, is_repeated=repeat > 1),
+            )
+        _show(what, outcome, out)
+    return outcome.answer.exit_code
+
+
+def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -> None:
+    """Print the answer of one play on a line, with its page; below it, the last calls of one that
+    was not followed, unless there are several."""
+    out.note(f"{played.script}: {played.sentence}  {played.page}")
+    for call in () if is_repeated else played.last_calls:
+        out.note(f"    {call}")
+
+
+def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
+    """Print the answer of all plays."""
+    if out.is_json:
+        out.document(_document(what, outcome))
+        return
+    rate = str(outcome.rate).replace("failed", "confirmed", 1)
+    without = f"; without: {'; '.join(outcome.left_out)}" if outcome.left_out else ""
+    print(f"{what}: {outcome.answer}{f', {rate}' * (len(outcome.played) > 1)}{without}")
+
+
+def _document(what: str, outcome: "confirming.Confirmation") -> dict[str, Any]:
+    low, high = outcome.rate.interval
+    return {
+        "schema": 1,
+        "what": what,
+        "answer": outcome.answer,
+        "exit_code": outcome.answer.exit_code,
+        "confirmed": outcome.rate.failed,
+        "runs": outcome.rate.runs,
+        "interval": [low, high],
+        "left_out": list(outcome.left_out),
+        "plays": [
+            {
+                "script": item.script,
+                "answer": item.answer,
+                "sentence": item.sentence,
+                "late_step": item.late_step,
+                "last_calls": list(item.last_calls),
+                "directory": str(item.directory.resolve()),
+            }
+            for item in outcome.played
+        ],
+    }

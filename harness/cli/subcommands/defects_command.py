@@ -1,0 +1,173 @@
+"""`flake-hunt defects`: the known defects, what shows each, and how fast; and the known hazards."""
+
+import textwrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness import errors, suggestions
+from harness.cli.terminal import outputs
+from harness.run.defects import track_record
+
+if TYPE_CHECKING:
+    from harness.run.defects import defect_records
+    from harness.scenario import hazards
+
+
+_TITLES = (
+    *("defect", "part", "breaks", "reported", "releases"),
+    *("shown by", "found", "median", "worst"),
+)
+_NARROW_TITLES = ("defect", "breaks", "reported", "median")
+_HAZARD_TITLES = ("hazard", "what happens", "remedy", "real programs that did it", "status")
+_WIDE = 150
+"""Columns of a terminal from which on all columns of the tables have room."""
+
+
+def defects(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Defects, or hazards such as H1, to tell about (default: a table of all).",
+        ),
+    ] = None,
+    output: outputs.Form = "text",
+) -> int:
+    """List the known defects: the guarantee that each breaks, what shows it, and how fast.
+
+    The times were measured on two cores, some of them on busy ones: seconds of a run until it was
+    caught, CPU seconds of a search until it was found. Hazards are what today's Kubernetes still
+    does. With a name: all that is known about it.
+    """
+    from harness.run.defects import defect_records
+    from harness.scenario import hazards
+
+    with outputs.chosen(output) as out:
+        listed, pages = _chosen(
+            defect_records.listed(), list(hazards.pages().values()), names or []
+        )
+        if out.is_json:
+            found = [page.hazard for page in pages]
+            out.document({"schema": 2, "defects": listed, "hazards": found})
+        elif names:
+            print("\n\n".join([*map(_described, listed), *map(_page, pages)]))
+        else:
+            _show(listed, pages)
+    return 0
+
+
+def _chosen(
+    listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]", names: list[str]
+) -> "tuple[list[defect_records.KnownDefect], list[hazards.Page]]":
+    """Return the defects and hazards of these names; all without a name."""
+    if not names:
+        return listed, pages
+    defects = {row.name: row for row in listed}
+    of_hazards = {page.hazard.id.casefold(): page for page in pages}
+    for name in names:
+        if name not in defects and name.casefold() not in of_hazards:
+            known = [*defects, *(page.hazard.id for page in pages)]
+            near = suggestions.did_you_mean(name, known)
+            raise errors.UsageError(
+                f"expected a known defect or hazard, got {name!r}; `flake-hunt defects` lists "
+                f"them.{near}"
+            )
+    return (
+        [defects[name] for name in names if name in defects],
+        [of_hazards[name.casefold()] for name in names if name.casefold() in of_hazards],
+    )
+
+
+def _show(listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]") -> None:
+    from harness.cli.terminal import displaying
+    from harness.scenario import hazards
+
+    console = displaying.console()
+    shown = _TITLES if console.width >= _WIDE else _NARROW_TITLES
+    rows = []
+    for row in listed:
+        issues = ", ".join(row.issues) or "no, a mutant"
+        figures = _figures(track_record.best(row.detections))
+        cells = (row.name, row.part, row.guarantee, issues, row.releases, *figures)
+        rows.append([cells[_TITLES.index(title)] for title in shown])
+    console.print(displaying.table(shown, rows, unbroken=("defect", "found")))
+    print(f"\n{outputs.counted(len(listed), 'known defect')}.\n")
+    count = len(_HAZARD_TITLES) if console.width >= _WIDE else 3
+    found = (page.hazard for page in pages)
+    rows = [
+        [item.id, item.title, item.remedy or "", hazards.seen(item) or "none", item.status][:count]
+        for item in found
+    ]
+    console.print(displaying.table(_HAZARD_TITLES[:count], rows, unbroken=("hazard",)))
+    counted = outputs.counted(len(pages), "hazard")
+    print(f"\n{counted} of Kubernetes. `flake-hunt defects NAME` tells more.")
+
+
+def _figures(best: track_record.Detection | None) -> tuple[str, ...]:
+    if best is None:
+        return "not measured", "", "", ""
+    shown = (track_record.shown(item or 0.0) for item in (best.median_s, best.worst_s))
+    seconds = tuple(f"{item} s" for item in shown)
+    return f"{best.kind} {best.place}", f"{best.found} of {best.attempts}", *seconds
+
+
+def _described(row: "defect_records.KnownDefect") -> str:
+    """Return all that is known about a defect."""
+    told = [
+        (row.name, ""),
+        ("part", row.part),
+        ("breaks", f"{row.guarantee} {row.check}"),
+        ("reported", ", ".join(row.issues) or "no: a mutant"),
+        ("releases", row.releases or "none"),
+        ("--as", ", ".join(row.as_releases) or "no release"),
+        *((_place(item), _measured(item)) for item in row.detections),
+        ("try", f"flake-hunt {row.command}"),
+        ("", " ".join(row.description.split())),
+    ]
+    return "\n".join(_line(*item) for item in told)
+
+
+def _page(page: "hazards.Page") -> str:
+    """Return all that is known about a hazard: its front matter, and its page."""
+    from harness.scenario import hazard_steps, hazards
+
+    known, since = page.hazard, page.hazard.since_release
+    told = [
+        ("kinds", ", ".join(known.kinds)),
+        ("reported", ", ".join(known.issues) or "no"),
+        ("part", ", ".join(known.parts) or "none"),
+        ("since", f"{since.release} ({since.known})" if since else "no release"),
+        ("status", known.status),
+        *(
+            (
+                f"{trial.program} ({trial.how})",
+                f"shown in {trial.shown} of {trial.runs} on {trial.server}",
+            )
+            for trial in known.programs
+        ),
+        ("scripts", ", ".join(hazards.scripts(known)) or "none"),
+        ("scenarios", ", ".join(hazards.scenarios(known)) or "none"),
+        ("worlds", ", ".join(known.worlds) or "none"),
+        ("remedy", known.remedy or "none"),
+        *(("defect", name) for name in known.defects),
+    ]
+    steps = [f"  {line}" for line in hazard_steps.numbered(known.steps)]
+    return "\n".join([known.id, *(_line(*item) for item in told), "", *steps, "", page.text])
+
+
+def _place(item: track_record.Detection) -> str:
+    return "explore --random-worlds" if item.kind == "random" else f"{item.kind} {item.place}"
+
+
+def _measured(item: track_record.Detection) -> str:
+    if not item.found:
+        return f"not found in {item.attempts}"
+    _, found, median, worst = _figures(item)
+    return f"found in {found}, median {median}, worst {worst}"
+
+
+def _line(title: str, text: str) -> str:
+    if not title:
+        return textwrap.indent(textwrap.fill(text, 96), "  ")
+    return f"  {title:<42} {text}" if text else title

@@ -1,0 +1,114 @@
+"""`flake-hunt explain`: the double allocations in logs of schedulers, and the races behind them."""
+
+import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from harness import errors, writing
+from harness.cli import run_paths
+from harness.cli.terminal import outputs
+from harness.report import escaping
+
+if TYPE_CHECKING:
+    from harness.report.explanations import documents
+
+EPILOG = """Examples:
+
+kubectl logs -n kube-system kube-scheduler-a | flake-hunt explain -
+
+flake-hunt explain 'kube-scheduler.log*' --html why.html
+
+flake-hunt run pod-churn --defect gather-not-atomic --set subject.verbosity=6; flake-hunt explain reports/latest
+"""
+
+
+def explain(
+    logs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG",
+            help="Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
+        ),
+    ],
+    html: Annotated[
+        pathlib.Path | None,
+        typer.Option("--html", help="Also write it to this file as an HTML page."),
+    ] = None,
+    is_full: Annotated[  # noqa: FBT002
+        bool, typer.Option("--all", help="Show the lines of each double allocation.")
+    ] = False,
+    output: outputs.Form = "text",
+) -> int:
+    """Find double allocations in logs of schedulers, and name the race behind each of them.
+
+        kubectl logs -n kube-system kube-scheduler-node-1 | flake-hunt explain -
+
+    It needs no run. Let the scheduler log with -v=6, where it logs which devices it sees in use.
+    Parts of a log may come in any order; shares of a device are not judged. It also counts write
+    conflicts and lost answers. Several run directories give a line each.
+
+    Exit code 10 if a device had two claims at a time, 0 if allocations were seen and none was
+    double, 20 if the logs do not show it.
+    """
+    from harness.log_analysis import log_files
+    from harness.report.explanations import texts
+
+    given = run_paths.chosen(logs)
+    with outputs.chosen(output) as out:
+        if isinstance(given, list) and len(given) > 1:
+            if html is not None:
+                raise errors.UsageError(
+                    f"expected one run directory with --html, got {len(given)}: explain each alone"
+                )
+            return _explain_all(given, out)
+        if isinstance(given, list):
+            given = run_paths.Logs(log_files.required(given[0]), given[0])
+        explanation = _explanation(given)
+        if html is not None:
+            writing.replace(html, texts.page(explanation).encode())
+        if out.is_json:
+            out.document(explanation)
+            return explanation.exit_code
+        for line in texts.lines(explanation, are_all=is_full):
+            print(escaping.visible(line))
+        if html is not None:
+            print(f"\nWritten: {escaping.visible(str(html))}")
+    return explanation.exit_code
+
+
+def _explanation(logs: run_paths.Logs) -> "documents.Explanation":
+    from harness.log_analysis import analyses
+    from harness.report.explanations import documents
+
+    return documents.document(analyses.analyse(logs.names, folder=logs.run))
+
+
+def _explain_all(runs: Sequence[pathlib.Path], out: outputs.Output) -> int:
+    """Explain several runs, with a line for each; return the worst exit code."""
+    from harness.log_analysis import log_files
+
+    entries: list[dict[str, Any]] = []
+    codes: list[int] = []
+    for run in runs:
+        entry: dict[str, Any] = {"directory": str(run)}
+        try:
+            found = _explanation(run_paths.Logs(log_files.required(run), run))
+        except errors.HarnessError as error:
+            entry["error"] = str(error)
+            line, code = f"ERROR {run}: {error}", type(error).exit_code
+        else:
+            entry |= msgspec.to_builtins(found)
+            races = dict.fromkeys(double.signature for double in found.double_allocations)
+            named = f" ({', '.join(races)})" if races else ""
+            line, code = f"{found.verdict} {run}: {found.summary}{named}", found.exit_code
+        entries.append(entry)
+        codes.append(code)
+        if not out.is_json:
+            print(escaping.visible(line))
+    code = run_paths.worst(codes)
+    if out.is_json:
+        out.document({"schema": 1, "exit_code": code, "runs": entries})
+    return code

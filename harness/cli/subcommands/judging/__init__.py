@@ -1,1 +1,0 @@
-"""Judges, explains, compares and asks what was recorded; nothing is run here."""

@@ -1,0 +1,355 @@
+"""`flake-hunt part …`: one part of the harness alone, against any kubeconfig."""
+
+import dataclasses
+import pathlib
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness import errors
+from harness.cli import choosing, key_values
+
+if TYPE_CHECKING:
+    from harness.run.defects import known_defects
+
+part = typer.Typer(
+    help="Run one part alone: API server, scheduler, claim controller, kubelet, driver.",
+    no_args_is_help=True,
+)
+
+Kubeconfig = Annotated[
+    pathlib.Path,
+    typer.Option("--kubeconfig", help="Kubeconfig of the API server.", envvar="KUBECONFIG"),
+]
+Defects = Annotated[
+    list[str] | None,
+    typer.Option("--defect", metavar="NAME", help="Switch on a known defect (may be repeated)."),
+]
+Verbosity = Annotated[
+    int,
+    typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
+]
+_CDI_FOLDER = "/var/run/cdi"
+"""Where drivers on real nodes write their CDI files."""
+_DRIVER = "gpu.flake-hunt.example"
+
+
+def note(text: str) -> None:
+    """Print a line about what the part does."""
+    typer.echo(f"flake-hunt: {text}", err=True)
+
+
+@part.command()
+def apiserver(
+    kubeconfig: Annotated[
+        pathlib.Path,
+        typer.Option("--kubeconfig", help="Write a kubeconfig for kubectl here (TLS, mode 0600)."),
+    ],
+    data_dir: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            help="Keep every commit, token and certificate here (default: in memory only)."
+        ),
+    ] = None,
+    more: key_values.Words = None,
+) -> int:
+    """Run the embedded API server until SIGTERM or Ctrl-C."""
+    from harness.apiserver.server import process
+
+    given = {"kubeconfig": kubeconfig, "data_dir": data_dir}
+    options = key_values.fields(process.ServerOptions, more, **given)
+    return process.serve(options, note=note)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectOptions:
+    """The options of the parts of the subject."""
+
+    defect: Defects = None
+    verbosity: Verbosity = 0
+    more: key_values.Words = None
+
+    def of_part(self, part_: "known_defects.Part", **given: Any) -> Any:
+        """Return the options; raise UsageError for a defect or a remedy of another part."""
+        from harness.subject import remedies
+        from harness.subject.process import subject_process
+
+        defects = tuple(self.defect or ())
+        _require_defects_of(part_, defects)
+        given |= {"defects": defects, "verbosity": self.verbosity}
+        options = key_values.fields(subject_process.SubjectOptions, self.more, **given)
+        remedies.CATALOGUE.require_process(options.remedies, part_)
+        return options
+
+
+@part.command()
+@choosing.with_groups
+def scheduler(
+    kubeconfig: Kubeconfig,
+    options: SubjectOptions,
+    scheduler_name: Annotated[
+        str, typer.Option(metavar="NAME", help="Schedule the pods with this schedulerName.")
+    ] = "flake-hunt",
+) -> int:
+    """Run the Python DRA scheduler against any kubeconfig.
+
+    For example with --set release=1.36.2, which lets it do what that release of Kubernetes does.
+    """
+    from harness.subject.process import subject_process
+
+    return subject_process.run_scheduler(
+        options.of_part("scheduler", kubeconfig=kubeconfig, scheduler_name=scheduler_name)
+    )
+
+
+@part.command()
+@choosing.with_groups
+def claim_controller(kubeconfig: Kubeconfig, options: SubjectOptions) -> int:
+    """Run the Python ResourceClaim controller against any kubeconfig."""
+    from harness.subject.process import subject_process
+
+    return subject_process.run_claim_controller(
+        options.of_part("claim-controller", kubeconfig=kubeconfig)
+    )
+
+
+def _require_defects_of(of_part: "known_defects.Part", defects: Collection[str]) -> None:
+    """Raise UsageError for a name that is not a defect of this part.
+
+    Without any, the parts that have defects are not imported: it would slow down every start.
+    """
+    if defects:
+        from harness.run.defects import known_defects
+
+        known_defects.require_part(defects, of_part)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _KubeletSettings:
+    """The other settings of a kubelet."""
+
+    namespace: str | None = None
+    settings: pathlib.Path | None = None
+    """JSON: exclusivity, termination_s, prepare, unprepare, conditions."""
+    cdi_dir: str = ""
+    wait_for_driver: tuple[str, ...] = ()
+    preparations: pathlib.Path | None = None
+    operations: pathlib.Path | None = None
+    changes: pathlib.Path | None = None
+    changes_journal: pathlib.Path | None = None
+    run_id: str = ""
+    seed: int = 0
+    ready_file: pathlib.Path | None = None
+
+    def require(self, plugins_registry: str, defects: Collection[str]) -> None:
+        """Raise UsageError for what needs drivers behind sockets, or the one in this process."""
+        if not plugins_registry and (self.cdi_dir or self.wait_for_driver):
+            raise errors.UsageError(
+                "expected --plugins-registry with cdi_dir and wait_for_driver: the driver in this "
+                "process registers nowhere"
+            )
+        if plugins_registry and defects:
+            from harness.cluster.dra import kubelet_defects
+
+            for name in filter(kubelet_defects.is_of_driver, defects):
+                raise errors.UsageError(
+                    f"expected a defect of the kubelet with --plugins-registry, got {name!r}, which "
+                    "is one of the driver: give it to `flake-hunt part driver`"
+                )
+
+
+@part.command()
+def kubelet(
+    kubeconfig: Kubeconfig,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(help="Act only for this fake node (may be repeated; default: all)."),
+    ] = None,
+    defect: Defects = None,
+    state: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="Keep checkpoints and CDI files in this folder (default: in memory)."),
+    ] = None,
+    plugins_registry: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="Call the DRA drivers that register in this folder, as a real kubelet does; "
+            "{node}: one folder a node (default: the test driver in this process).",
+        ),
+    ] = "",
+    more: key_values.Words = None,
+) -> int:
+    """Run the kubelets of all fake nodes, with DRA drivers, against any kubeconfig."""
+    from harness.cluster.dra import kubelet_defects, node_claims
+    from harness.cluster.driver import driver_settings
+    from harness.cluster.fake_nodes import kubelet_process
+    from harness.cluster.pool_changes import pool_changers
+
+    chosen = key_values.fields(_KubeletSettings, more)
+    _require_defects_of("kubelet", defect or ())
+    chosen.require(plugins_registry, defect or ())
+    run_id, seed = chosen.run_id, chosen.seed
+    return kubelet_process.run(
+        kubelet_process.KubeletOptions(
+            kubeconfig=kubeconfig,
+            namespace=chosen.namespace,
+            operations=chosen.operations,
+            run_id=run_id,
+            plugins_registry=plugins_registry,
+            required_drivers=chosen.wait_for_driver,
+            note=note,
+            only_nodes=tuple(node or ()),
+            claims=node_claims.NodeClaimsOptions(
+                driver=driver_settings.read(chosen.settings),
+                cdi=(chosen.cdi_dir or _CDI_FOLDER) if plugins_registry else "",
+                state=state,
+                journal=chosen.preparations,
+                parts=kubelet_defects.parts(defect or ()),
+                run_id=run_id,
+                seed=seed,
+            ),
+            pool_changes=pool_changers.options(
+                chosen.changes, journal=chosen.changes_journal, run_id=run_id, seed=seed
+            ),
+            ready_file=chosen.ready_file,
+        )
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _DriverSettings:
+    """The other settings of a driver."""
+
+    plugins_dir: str = "/var/lib/kubelet/plugins"
+    """Kubelets are served on DIR/DRIVER/dra.sock."""
+    registry_dir: str = "/var/lib/kubelet/plugins_registry"
+    """Registers on DIR/DRIVER-reg.sock: a kubelet watches this folder."""
+    cdi_dir: str = _CDI_FOLDER
+    instance: str = ""
+    """uid of this pod, for a rolling update: it is part of the sockets' names, and two instances
+    share --state."""
+    ready_file: pathlib.Path | None = None
+
+
+@part.command()
+def driver(
+    kubeconfig: Kubeconfig,
+    state: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR", help="Remember here what is prepared; it has to survive restarts."
+        ),
+    ],
+    node: Annotated[
+        list[str], typer.Option(help="Serve on this node (may be repeated: for fake nodes).")
+    ],
+    driver_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help=f"Name of the driver (may be repeated; default: {_DRIVER})."
+        ),
+    ] = None,
+    devices: Annotated[
+        str,
+        typer.Option(
+            metavar="N|FILE",
+            help="Publish this number of devices of each node, or those of the ResourceSlices in "
+            "a file (YAML or JSON).",
+        ),
+    ] = "",
+    settings: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), "
+            "services, unhealthy, device_status; read again when it changes.",
+        ),
+    ] = None,
+    defect: Defects = None,
+    more: key_values.Words = None,
+) -> int:
+    """Run a DRA driver for tests, which serves kubelets on unix sockets and misbehaves on demand.
+
+    It prepares claims as their allocation says, writes CDI files, refuses a device that another
+    claim holds, and knows after a restart what it has prepared. SIGTERM ends it: it removes its
+    sockets and its ResourceSlices.
+
+    --set changes plugins_dir, registry_dir and cdi_dir, in which {node} stands for the node, as in
+    --state; and instance=UID gives each instance sockets of its own in a rolling update.
+    """
+    from harness.cluster.driver import device_files, driver_parts, driver_process, drivers
+
+    chosen = key_values.fields(_DriverSettings, more)
+    parts = driver_parts.CORRECT
+    if defect:
+        from harness.cluster.dra import kubelet_defects
+
+        parts = kubelet_defects.driver_parts(defect)
+    return driver_process.run(
+        driver_process.DriverOptions(
+            kubeconfig=kubeconfig,
+            nodes=tuple(dict.fromkeys(node)),
+            names=tuple(dict.fromkeys(driver_name or [_DRIVER])),
+            plugins=chosen.plugins_dir,
+            registry=chosen.registry_dir,
+            files=drivers.DriverFiles(cdi=chosen.cdi_dir, state=state),
+            devices=device_files.equal(int(devices or 0))
+            if devices.isdecimal() or not devices
+            else device_files.read(pathlib.Path(devices)),
+            settings=settings,
+            parts=parts,
+            instance=chosen.instance,
+            ready_file=chosen.ready_file,
+        )
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    ready_file: pathlib.Path | None = None
+
+
+@part.command(hidden=True)
+def record(
+    kubeconfig: Kubeconfig,
+    run_directory: Annotated[
+        pathlib.Path,
+        typer.Argument(
+            metavar="RUN_DIR",
+            help="Its plan.json names the resources to record and the compression.",
+        ),
+    ],
+    more: key_values.Words = None,
+) -> int:
+    """Record every commit that the API server publishes, in observations.jsonl of a run directory.
+
+    With recording.compression = "zstd" in the scenario it is observations.jsonl.zst, with a zstd
+    block for each write; `zstd -dc` prints it.
+    """
+    from harness.client import recorders
+
+    return recorders.run(
+        key_values.fields(
+            recorders.RecorderOptions, more, kubeconfig=kubeconfig, run_directory=run_directory
+        )
+    )
+
+
+@part.command(hidden=True)
+def fault_proxy(
+    settings: Annotated[
+        pathlib.Path,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port).",
+        ),
+    ],
+    more: key_values.Words = None,
+) -> int:
+    """Pass the requests of clients to the API server of any cluster, with faults on demand."""
+    from harness.fault_proxy import process
+
+    chosen = key_values.fields(_Ready, more)
+    return process.serve(settings, ready_file=chosen.ready_file, note=note)

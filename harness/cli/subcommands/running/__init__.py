@@ -1,1 +1,0 @@
-"""Runs, hunts and searches, and what prepares and follows them; judging belongs to `judging`."""

@@ -1,1 +1,0 @@
-"""Prepares a machine, a folder or a cluster, and says what there is."""

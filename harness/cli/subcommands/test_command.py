@@ -1,0 +1,207 @@
+"""`flake-hunt test`: is this program safe? A campaign, and one sentence."""
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from harness import clocks, seeds
+from harness.cli import campaigning, choosing
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from harness.campaign import campaign_plan
+    from harness.campaign.programs import tested_programs
+
+MINUTES = {"quick": 2.0, "default": 10.0}
+"""Time budgets of the choices; the other ones make every run once or as often as --repeat says."""
+REPEAT, REPEAT_IN_BISECTION = 2, 15
+"""Runs of each scenario without a time budget."""
+Bisect = Annotated[
+    bool | None,
+    typer.Option(
+        "--bisect/--bisect-fix",
+        rich_help_panel="Bisection",
+        help=f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
+        "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
+        "defect; 0 and 1 the other way round.",
+    ),
+]
+
+
+Extent = Annotated[
+    bool | None,
+    typer.Option(
+        "--quick/--all",
+        show_default=False,
+        help="About two minutes, with fewer scenarios and one known bug as control; or every "
+        "scenario that says something about the program.",
+    ),
+]
+MustSurvive = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--must-survive",
+        metavar="HAZARD",
+        help="Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
+        "repeated; `all`: every one).",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOptions(choosing.PlaceOptions):
+    """The options about the program, and which scenarios it meets how often."""
+
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="./kube-scheduler, kube-scheduler=PATH, a version such as 1.36.3 in KUBE_BINARIES, "
+            "'python scheduler.py {kubeconfig} {scheduler_name}', python (our own), cluster, or a plug-in's name.",
+        ),
+    ]
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SCENARIO",
+            autocompletion=choosing.scenario_names,
+            help="Scenarios instead of those that fit; after --, flags that are passed on to the program.",
+        ),
+    ] = None
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=choosing.REPEAT_MAX,
+            help=f"Without a time budget: number of runs of each scenario (default: {REPEAT}).",
+        ),
+    ] = None
+    is_quick: Extent = None
+    must_survive: MustSurvive = None
+
+    def identified(self) -> "tested_programs.TestedProgram":
+        """Return what the program is. Raises UsageError for one that cannot be tested."""
+        from harness.campaign.programs import identifying, program_plans
+
+        must_survive = program_plans.require_hazards(self.must_survive or ())
+        folder = getattr(self.profile(), "binaries", "")
+        scenarios, flags = self._divided()
+        found = identifying.identify(self.program, flags, folder)
+        choice = {None: "default", True: "quick", False: "all"}[self.is_quick]
+        return msgspec.structs.replace(
+            found, choice="chosen" if scenarios else choice, must_survive=must_survive
+        )
+
+    def planned(
+        self,
+        program: "tested_programs.TestedProgram",
+        seed: int,
+        *,
+        repeat: int,
+        reports: "pathlib.Path",
+        again: list[str],
+    ) -> "campaign_plan.CampaignPlan":
+        """Return the plan of a test.
+
+        Raises UsageError or ScenarioError for one that cannot work.
+        """
+        from harness.campaign.programs import program_plans
+        from harness.scenario import loading
+
+        return program_plans.plan(
+            program,
+            loading.expanded(self._divided()[0]),
+            seed=seed,
+            repeat=repeat,
+            reports=reports,
+            cluster=self.profile(),
+            claim_controller=self.claim_controller,
+            again=again,
+        )
+
+    def _divided(self) -> tuple[list[str], list[str]]:
+        """Return the scenarios, and the flags: all words from the first that begins with -."""
+        words = self.words or []
+        first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+        return words[:first], words[first:]
+
+
+@choosing.with_groups
+def test(
+    options: ProgramOptions,
+    *,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            callback=choosing.require_number,
+            help="Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
+            "one run of each kind.",
+        ),
+    ] = None,
+    bisect: Bisect = None,
+    seed: choosing.Seed = None,
+    making: campaigning.MakingOptions,
+) -> int:
+    """Is this scheduler safe? Tests a program, and says it in one sentence.
+
+    `run` makes one run, `hunt` a campaign of many with controls, and `test` asks this question.
+
+    The scenarios that fit the program are repeated until the time is used. The program is also
+    asked for the known hazards of today's Kubernetes: to have one of them decides nothing, unless
+    --must-survive names it. Known bugs, with our own scheduler, are the controls: each of them
+    must be caught.
+
+    Exit code 0: no violation was found, and every control caught. 10: a violation was found. 20:
+    inconclusive; the sentence says why.
+
+        flake-hunt test ./kube-scheduler
+
+        flake-hunt test --quick 'python scheduler.py {kubeconfig} {scheduler_name}'
+
+        flake-hunt test ./kube-scheduler -- --feature-gates=DRAExtendedResource=true
+    """
+    from harness.campaign import budgets
+    from harness.campaign.programs import rehearsals
+
+    begun_ns = clocks.monotonic_ns()
+    budgets.require(minutes)
+    repeat = options.repeat or (REPEAT if bisect is None else REPEAT_IN_BISECTION)
+    if bisect is not None:
+        beside = {"--minutes": minutes, "--dry-run": making.dry_run}
+        beside |= {"--quick": options.is_quick, "--all": options.is_quick is False}
+        _require_a_step(options.words or (), beside)
+        options = dataclasses.replace(options, must_survive=["all"])
+        making = dataclasses.replace(making, exit_first=True)
+    chosen = seeds.fresh() if seed is None else seed
+    again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
+    found = options.identified()
+    jobs = choosing.jobs(making.jobs, options.profile(), leaves_room=True)
+    if not making.dry_run:
+        with making.chosen() as out:
+            found = rehearsals.rehearsed(found, options.profile(), say=out.note)
+    budget = minutes or MINUTES.get(found.choice, 0)
+    plan = options.planned(
+        found, chosen, repeat=1 if budget else repeat, reports=making.reports, again=again
+    )
+    return making.perform(plan, minutes=budget, begun_ns=begun_ns, jobs=jobs)
+
+
+def _require_a_step(words: Sequence[str], beside: Mapping[str, object]) -> None:
+    """Raise BadParameter, which ends the search: the mistake would be the same at every revision.
+
+    `words` begin with the scenarios; `beside` are options that have no place here, by name.
+    """
+    if not words or words[0].startswith("-"):
+        raise typer.BadParameter(
+            "expected --bisect with the scenario in which the defect shows, got none: name it after the program, such as "
+            "pod-churn, or scenario.toml of the run that failed"
+        )
+    if given := [name for name, value in beside.items() if value]:
+        raise typer.BadParameter(
+            f"expected --bisect without {' and '.join(given)}, because its runs are those of the scenario: leave that out"
+        )

@@ -1,0 +1,131 @@
+"""`flake-hunt watch`: how far a run or a campaign is, while it goes on."""
+
+import contextlib
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+import typer
+
+from harness import clocks
+from harness.cli.terminal import outputs
+from harness.history import campaign_folders
+from harness.report import escaping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import rich.console
+
+    from harness.live import live_campaigns, live_runs, snapshots
+
+    Live = live_runs.LiveRun | live_campaigns.LiveCampaign
+    Show = Callable[[snapshots.Snapshot], None]
+
+REFRESH_S = 0.5
+"""Seconds between two states on a terminal."""
+EVERY_S = 5.0
+"""Seconds between two lines without a terminal, or two JSON documents."""
+READ_S = 0.4
+"""Most seconds that are spent on reading before the next state is shown."""
+_CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
+
+
+def watch(
+    directory: Annotated[
+        pathlib.Path,
+        typer.Argument(metavar="DIR", help="Folder of one run, or of a campaign."),
+    ] = pathlib.Path("reports/latest"),
+    output: Annotated[
+        Literal["text", "json"],
+        typer.Option(
+            "--output",
+            help="json: one JSON document on each line, the last one with the verdict.",
+        ),
+    ] = "text",
+) -> int:
+    """Show how far a run or campaign is until it ends: phase, API calls, claims, holds, violations.
+
+    It reads the files of the folder, and asks no process. The exit code is that of the verdict; 20
+    if the run was killed or interrupted, so that it has none.
+    """
+    from harness.cli.terminal import displaying
+
+    with contextlib.closing(_live(directory)) as live:
+        console = displaying.console()
+        if output == "json":
+            return _follow(live, _print_json, every_s=EVERY_S)
+        if not console.is_terminal:
+            return _follow(live, _print_line, every_s=EVERY_S)
+        with _table(console) as show:
+            return _follow(live, show, every_s=REFRESH_S)
+
+
+def _live(path: pathlib.Path) -> "Live":
+    """Return what the folder is.
+
+    Raises RunDirectoryError or HistoryError if it is neither a run nor a campaign.
+    """
+    from harness.live import live_campaigns, live_runs
+
+    if campaign_folders.is_one(path):
+        return live_campaigns.LiveCampaign(path)
+    return live_runs.LiveRun(path)
+
+
+def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
+    """Show the state again and again until the end, or without a reader; return the exit code."""
+    from harness.live import snapshots
+
+    shown_s = -every_s
+    while outputs.has_reader():
+        is_read = live.read(at_most_s=READ_S)
+        state = live.snapshot()
+        if state.state in snapshots.AT_END:
+            return _show_end(live, show)
+        if time.monotonic() - shown_s >= every_s:
+            show(state)
+            shown_s = time.monotonic()
+        if is_read:
+            clocks.sleep(min(REFRESH_S, every_s))
+    return _CODES["UNKNOWN"]
+
+
+def _show_end(live: "Live", show: "Show") -> int:
+    """Read the rest, which may be all, and show the last state."""
+    began_s, is_read = time.monotonic(), False
+    while not is_read:
+        is_read = live.read(at_most_s=READ_S)
+        if not is_read and time.monotonic() - began_s > READ_S:
+            show(live.snapshot())
+    state = live.snapshot()
+    show(state)
+    return _CODES.get(state.verdict, _CODES["UNKNOWN"])
+
+
+def _print_json(state: "snapshots.Snapshot") -> None:
+    print(escaping.in_json(msgspec.json.encode(state).decode()), flush=True)
+
+
+def _print_line(state: "snapshots.Snapshot") -> None:
+    from harness.cli.terminal import state_tables
+
+    print(escaping.visible(state_tables.line(state)), flush=True)
+
+
+@contextlib.contextmanager
+def _table(console: "rich.console.Console") -> "Iterator[Show]":
+    """Yield the function that draws the state in place of the one before; the last one stays."""
+    import rich.live
+
+    from harness.cli.terminal import state_tables
+
+    with rich.live.Live(console=console, auto_refresh=False, transient=False) as drawing:
+
+        def show(state: "snapshots.Snapshot") -> None:
+            height = console.size.height
+            drawing.update(state_tables.drawn(state, height=height), refresh=True)
+
+        yield show

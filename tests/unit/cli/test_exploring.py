@@ -1,0 +1,146 @@
+"""`flake-hunt explore` and `replay`, in this process: what they print, their exit codes, and what
+people get wrong.
+"""
+
+import json
+import pathlib
+import re
+from collections.abc import Callable
+
+import pytest
+
+from harness.cli import choosing, searching
+from harness.cli.subcommands import explore_command
+from harness.explore.search import shrink_world, tokens
+
+TOKEN = re.compile(r"fh3-[\w-]+")
+FlakeHunt = Callable[..., tuple[int, str, str]]
+
+
+def test_what_is_found_is_told_and_can_be_made_again(
+    flake_hunt: FlakeHunt, tmp_path: pathlib.Path
+) -> None:
+    chosen = ("--defect", "gather-not-atomic", "--seed", "16", "--schedules", "20000")
+    code, out, _ = flake_hunt("explore", "pod-arrives-during-binding", *chosen)
+    assert code == 10
+    assert "therefore device gpu.example/worker-0/device-0 is allocated to claim-" in out
+    (token,) = TOKEN.findall(out)
+    made = tmp_path / "test_made.py"
+    code, out, _ = flake_hunt("replay", token, "--pytest", str(made))
+    assert (code, out.splitlines()[-1]) == (10, f"Written: {made}")
+    assert token in made.read_text()
+    assert "from harness import api\n" in made.read_text()
+    assert "harness." not in made.read_text()
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "without", str(made)]) == 0
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "given", str(made)]) == 1
+
+
+def test_the_middle_of_a_long_story_is_only_in_its_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    searching.tell(tokens.Token(scenario="random-158949414", defects=(), decisions=()))
+    told = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    assert len(told) == 201
+    assert told[99].startswith(" 100. ")
+    left_out = re.fullmatch(r" +(\d+) steps left out here; replay --pytest FILE has all", told[100])
+    assert left_out is not None
+    assert told[101].startswith(f"{101 + int(left_out[1]):4}. ")
+    assert told[-1].endswith("therefore nothing was found")
+
+
+def test_a_finished_search_says_what_it_covers(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt("explore", "all-or-one", "--strategy", "exhaustive")
+    assert code == 0
+    assert out.endswith("the world is searched whole\n")
+
+
+def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--schedules", "10")
+    assert code == 20
+    assert "nothing found: 10 schedules" in out
+    assert "NOT searched whole" in out
+
+
+def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt(
+        "explore", "--strategy", "random", "--schedules", "20", "--set", "binders=1"
+    )
+    assert code == 0
+    assert "nothing found: 20 schedules" in out
+    assert "all" not in out.replace("schedules", "")
+
+
+def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt("scenarios", "worlds")
+    assert code == 0
+    assert (
+        "will be later (known to fail even without a defect, but not with --remedy "
+        "keep-in-flight-until-known; flake-hunt confirm H1)\n" in out
+    )
+
+
+def test_the_example_of_the_readme_finds_its_defect(flake_hunt: FlakeHunt) -> None:
+    """However busy the machine is: schedules are counted, not seconds."""
+    code, out, err = flake_hunt("explore", "--defect", "gather-not-atomic", "--seed", "1")
+    assert code == 10, out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("defects", "is_exhaustive", "world"),
+    [
+        ([], False, "two-claims-one-device"),
+        (["gather-not-atomic"], False, "four-claims-two-devices"),
+        (["gather-not-atomic"], True, "two-claims-one-device"),
+        (["taint-rule-kills", "gather-not-atomic"], False, "taint-rule"),
+        (["admin-access-for-all"], False, "two-claims-one-device"),
+    ],
+)
+def test_a_defect_brings_its_world(defects: list[str], *, is_exhaustive: bool, world: str) -> None:
+    assert explore_command._world(defects, is_exhaustive=is_exhaustive) == world
+
+
+def test_a_defect_without_a_world_is_said(flake_hunt: FlakeHunt) -> None:
+    chosen = ("--defect", "admin-access-for-all", "--schedules", "1")
+    _, out, _ = flake_hunt("explore", *chosen)
+    assert "none is known to show admin-access-for-all; try --random-worlds" in out
+
+
+QUICK = ("explore", "--random-worlds", "--seed", "4")
+
+
+@pytest.fixture
+def shrink_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shrink_world, "SCHEDULES", 3)
+
+
+@pytest.mark.usefixtures("shrink_quickly")
+def test_a_defect_is_found_without_being_told_the_world(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt(*QUICK, "--defect", "constraints-not-asked")
+    assert code == 10
+    assert "found in random-" in out
+    assert "therefore constraint: the devices of" in out
+    assert "worlds with each feature:" in out
+    (token,) = TOKEN.findall(out)
+    code, out, _ = flake_hunt("replay", token)
+    assert (code, "therefore constraint: " in out) == (10, True)
+
+
+def test_nothing_is_found_without_a_defect(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt(*QUICK, "--time", "0.2s", "--schedules", "2")
+    assert code == 0
+    assert "\nnothing found: " in out
+
+
+@pytest.mark.usefixtures("shrink_quickly")
+def test_the_findings_as_json(flake_hunt: FlakeHunt) -> None:
+    code, out, _ = flake_hunt(*QUICK, "--defect", "one-device-enough", "--output", "json")
+    document = json.loads(out)
+    assert code == document["exit_code"] == 10
+    assert document["scenario"].startswith("random-")
+    assert document["features"]
+    assert document["finding"] in document["story"][-1]
+
+
+def test_a_time_is_a_number_with_a_unit() -> None:
+    assert [choosing.seconds(text) for text in ("90", "0.5s", "30m", "2h")] == [90, 0.5, 1800, 7200]

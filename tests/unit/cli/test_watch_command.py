@@ -1,0 +1,114 @@
+"""`flake-hunt watch`: lines, JSON and tables, exit codes, and its end by a signal."""
+
+import io
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+import rich.console
+
+from harness import clocks
+from harness.cli.terminal import state_tables
+from harness.live import live_runs
+from tests.histories import archives, building
+
+TIMEOUT_S = 30
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("VALID", 0), ("INVALID", 10), ("UNKNOWN", 20)])
+def test_a_finished_run_is_shown_at_once(
+    flake_hunt: Any, tmp_path: pathlib.Path, verdict: str, code: int
+) -> None:
+    made = archives.run(tmp_path, "one", verdict)
+    found, out, err = flake_hunt("watch", str(made.path))
+    assert (found, err) == (code, "")
+    (line,) = out.splitlines()
+    assert "  ended  pods " in line
+    assert f"  {verdict} " in line
+
+
+def test_json_is_a_document_on_a_line(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    made = archives.run(tmp_path, "one", "INVALID")
+    code, out, _ = flake_hunt("watch", str(made.path), "--output", "json")
+    (line,) = out.splitlines()
+    document = json.loads(line)
+    assert code == 10
+    assert (document["schema"], document["kind"], document["state"]) == (1, "run", "ended")
+    assert document["double_allocations"] > 0
+    assert document["api_calls"]["ok"] > 0
+
+
+def test_a_run_that_was_killed_is_told_and_nothing_waits(
+    flake_hunt: Any, tmp_path: pathlib.Path
+) -> None:
+    under_way(tmp_path / "run", pid=2**22 + 1)
+    code, out, _ = flake_hunt("watch", str(tmp_path / "run"))
+    assert code == 20
+    assert "the process that made the run is gone, and left no verdict" in out
+
+
+def under_way(path: pathlib.Path, *, pid: int) -> None:
+    changes = {"pid": pid, "boot_id": clocks.boot_id(), "created_wall_ns": clocks.wall_ns()}
+    building.build(path, "a+D1 b+D1", changes=changes)
+    for file in path.iterdir():
+        os.utime(file, times=(1.0, 1.0))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_on_a_terminal_ends_it_in_order(
+    tmp_path: pathlib.Path, number: int
+) -> None:
+    under_way(tmp_path / "run", pid=os.getpid())
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli.main", "watch", str(tmp_path / "run")],
+        stdout=follower,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "80", "LINES": "30"},
+    )
+    os.close(follower)
+    drawn, is_drawn = bytearray(), threading.Event()
+
+    def read() -> None:
+        try:
+            while data := os.read(leader, 65536):
+                drawn.extend(data)
+                if b"double allocations" in drawn:
+                    is_drawn.set()
+        except OSError:  # the other end is closed
+            pass
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    assert is_drawn.wait(TIMEOUT_S), drawn
+    process.send_signal(number)
+    _, err = process.communicate(timeout=TIMEOUT_S)
+    reader.join(TIMEOUT_S)
+    os.close(leader)
+    assert (process.returncode, err) == (130, b"flake-hunt: interrupted\n")
+    assert b"\x1b[?25h" in drawn  # the cursor is shown again
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_tables_fit_the_terminal(tmp_path: pathlib.Path, width: int) -> None:
+    made = building.build(
+        tmp_path / "run", "a+D1 b+D1 p:a p*", changes={"scenario": "x\x1b[31m" + "y" * 20}
+    )
+    live = live_runs.LiveRun(made.path)
+    live.read(at_most_s=TIMEOUT_S)
+    console = rich.console.Console(width=width, record=True, file=io.StringIO())
+    state = live.snapshot()
+    live.close()
+    console.print(state_tables.drawn(state, height=40))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    assert "double allocations" in text
+    assert "create resourceclaims" in text
