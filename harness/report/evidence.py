@@ -11,6 +11,7 @@ from harness.checks import judging, verdicts
 from harness.checks.holds import hold_history
 from harness.history import histories, records
 from harness.report import hold_tables
+from harness.report.causes import held_threads
 from harness.report.replay import watches
 
 FENCED, READ, POSTPONED = "remedy.fenced", "remedy.read", "remedy.postponed"
@@ -50,6 +51,11 @@ class Evidence:
         """Name of a step -> how often it was recorded."""
         self.waits = sorter.waits
         """Begin and end of each wait of a remedy, in nanoseconds."""
+
+    @functools.cached_property
+    def held_threads(self) -> list[held_threads.HeldThread]:
+        """Threads of the subject that the run held."""
+        return held_threads.of_run(self.history)
 
     @functools.cached_property
     def names(self) -> dict[str, str]:

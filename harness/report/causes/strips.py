@@ -6,7 +6,7 @@ from typing import NamedTuple
 from harness.checks import verdicts
 from harness.history import records
 from harness.report import drawing
-from harness.report.causes import explaining, step_sentences
+from harness.report.causes import explaining, held_threads, step_sentences
 
 STEPS_MAX = 60
 """Steps shown."""
@@ -45,17 +45,19 @@ def strip(
     violation: verdicts.DoubleAllocation,
     steps: Sequence[records.Step],
     names: Mapping[str, str] = {},
+    held: Sequence[held_threads.HeldThread] = (),
 ) -> Strip:
     """Draw and explain a double allocation.
 
-    `steps` in order, empty if none were recorded; `names` of pods and other claims by uid.
+    `steps` in order, empty if none were recorded; `names` of pods and other claims by uid; `held`
+    are all threads that the run held.
     """
     origin, around = time_zero(violation, steps), _around(violation, steps)
     shown, window = around[:STEPS_MAX], explaining.window(violation, steps)
     lettered = {uid: f"claim {letter}" for uid, letter in _letters(violation).items()}
     explanation = explaining.explain(violation, steps)
     return Strip(
-        picture=_picture(violation, shown, origin, window),
+        picture=_picture(violation, shown, origin, window, _held_then(held, violation, origin)),
         why=f"{explanation} {window.text}" if window else explanation,
         steps=rows(violation, shown, origin),
         steps_left_out=len(around) - len(shown),
@@ -120,6 +122,14 @@ def _around(
     return [step for step in steps if begin <= step.ts_ns <= end]
 
 
+def _held_then(
+    held: Sequence[held_threads.HeldThread], violation: verdicts.DoubleAllocation, origin: int
+) -> list[held_threads.HeldThread]:
+    """Return the threads that were held shortly before time zero or the second allocation."""
+    begin, end = origin - 100_000_000, max(violation.holders[1].allocated_ts_ns, origin)
+    return [item for item in held if begin <= item.begun_ns <= end][-EFFECTS_MAX:]
+
+
 def _about(step: records.Step, letters: Mapping[str, str]) -> str:
     parts = []
     for key, value in step.fields.items():
@@ -174,17 +184,18 @@ def _picture(
     steps: Sequence[records.Step],
     origin: int,
     window: explaining.Window | None,
+    held: Sequence[held_threads.HeldThread],
 ) -> str:
-    """Return a lane for each claim, fault and thread over time, and the window."""
+    """Return a lane for each claim, fault, held thread and thread over time, and the window."""
     times = [step.ts_ns for step in steps] + [item.allocated_ts_ns for item in violation.holders]
+    times += [item.begun_ns for item in held]
     lanes = _Lanes([*times, *([window.read.ts_ns, window.missed.ts_ns] if window else [])], origin)
     _draw_holds(lanes, violation)
     for effect in violation.faults[:EFFECTS_MAX]:
-        y = lanes.lane(drawing.shortened(f"fault {effect.fault}"))
-        left, right = lanes.x(effect.begun_ns), lanes.x(effect.ended_ns)
-        lanes.line(y + 8)
-        width = max(right - left, 0.4)
-        lanes.body.append(drawing.rect(left, y, width, 16, kind="fault-mark", title=effect.text))
+        name = drawing.shortened(f"fault {effect.fault}")
+        _draw_interval(lanes, name, (effect.begun_ns, effect.ended_ns), effect.text)
+    for item in held:
+        _draw_interval(lanes, f"{item.who}, held", (item.begun_ns, item.ended_ns), item.text)
     _draw_threads(lanes, violation, steps)
     shade = _draw_window(lanes, window) if window is not None else []
     words = [violation.text, violation.attribution, window.text if window else ""]
@@ -196,6 +207,15 @@ def _picture(
         description=" ".join(filter(None, words)),
         over=lanes.scale,
     )
+
+
+def _draw_interval(lanes: _Lanes, name: str, ns: tuple[int, int | None], title: str) -> None:
+    """Draw a lane with what the run did to the subject from one time to another."""
+    y = lanes.lane(name)
+    left, right = (lanes.x(end) for end in ns)
+    lanes.line(y + 8)
+    width = max(right - left, 0.4)
+    lanes.body.append(drawing.rect(left, y, width, 16, kind="fault-mark", title=title))
 
 
 def _draw_window(lanes: _Lanes, window: explaining.Window) -> list[str]:

@@ -15,9 +15,8 @@ import msgspec
 from harness.checks import verdicts
 from harness.checks.certificate import script_items
 from harness.history import histories, records
-from harness.model import thread_places
 from harness.report import evidence
-from harness.report.causes import deciding_writes, explaining, step_sentences
+from harness.report.causes import deciding_writes, explaining, held_threads, step_sentences
 from harness.report.replay import race_states, watches
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
@@ -335,12 +334,7 @@ def _script(race: Race) -> Iterator[Event]:
 
 
 def _thread_holds(race: Race) -> Iterator[Event]:
-    """Yield the threads that were held in tries of orders that have found something."""
-    for tried in race.source.history.orders() or ():
-        if not isinstance(tried, records.OrderTried) or not tried.found:
-            continue
-        for hold in tried.holds:
-            who = f"goroutine {hold.goroutine} at the {thread_places.shortened(hold.place)}"
-            text = f"{who} is held; it is in {' < '.join(hold.stack)}"
-            yield Event(hold.begun_ns, _STEP, 1, text)
-            yield Event(hold.ended_ns, _ANSWER, 1, f"{who} goes on")
+    """Yield the threads that a search of orders held; those of scripts are steps of theirs."""
+    for held in held_threads.of_orders(race.source.history):
+        yield Event(held.begun_ns, _STEP, 1, held.text)
+        yield Event(held.ended_ns or held.begun_ns, _ANSWER, 1, f"{held.who} goes on")

@@ -92,8 +92,10 @@ def test_the_order_of_threads_is_commanded_on_kube_scheduler(
     assert code == expected, text
     (play,) = json.loads(text[text.index('{\n  "schema"') :])["plays"]
     assert play["answer"] == ("confirmed" if expected else "refuted")
-    sockets = [path for path in tmp_path.rglob("*") if path.is_socket()]
-    assert sockets == []
+    assert not any(path.is_socket() for path in tmp_path.rglob("*"))
+    (page,) = tmp_path.rglob("report.html")
+    has_lane = "dynamicresources.(*claimTracker).ListAllAllocatedDevices, held<" in page.read_text()
+    assert has_lane is (bool(expected) and script == "gather")
 
 
 @real_programs.needs("kube-scheduler")

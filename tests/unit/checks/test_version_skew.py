@@ -1,11 +1,12 @@
 """Schedulers that cannot read the counters of a run's pools are not blamed for them."""
 
+import dataclasses
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, verdicts, version_skew
+from harness.checks import device_exclusivity, protocol, verdicts, version_skew
 from tests.histories import building
 
 INVALID, UNKNOWN = verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN
@@ -29,7 +30,8 @@ def verdict(
         others=[],
         reason="2 of 3",
     )
-    answer = version_skew.Reviewer(plan).review(device_exclusivity.CHECK, result)
+    judged = dataclasses.replace(device_exclusivity.CHECK, name=check)
+    answer = version_skew.review(protocol.Evidence(plan), judged, result)
     assert (answer == result) is (answer.verdict is found)
     return answer.verdict
 

@@ -26,7 +26,7 @@ def test_a_plan_is_written_and_told(flake_hunt: Any) -> None:
     ]
     assert out.splitlines()[-1] == "mine.json"
     plan = sharded_plans.read(pathlib.Path("mine.json"))
-    assert plan.again == words
+    assert plan.campaign.again == words
     schemas.obeying("plan", pathlib.Path("mine.json").read_bytes())
     first = pathlib.Path("mine.json").read_bytes()
     assert flake_hunt(*plan_of)[0] == 0
@@ -37,7 +37,7 @@ def test_a_plan_of_a_test_has_its_scenarios_and_controls(flake_hunt: Any) -> Non
     words = ["test", "python", "--quick", "--reports", "old"]
     assert flake_hunt("shards", "plan", *words)[0] == 0
     plan = sharded_plans.read(pathlib.Path("plan.json"))
-    assert plan.again[:-1] == [*words, "--seed"]
+    assert plan.campaign.again[:-1] == [*words, "--seed"]
     assert {run.purpose for run in plan.runs} == {"subject", "control", "hazard", "remedy"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from harness.checks import judging, verdicts
 from harness.history import directories, records
 from harness.report import evidence, publishing
-from harness.report.causes import deciding_writes, explaining, step_sentences, strips
+from harness.report.causes import deciding_writes, explaining, held_threads, step_sentences, strips
 from tests.histories import building
 from tests.support import cases, page_markup
 from tests.unit.report import races
@@ -69,6 +69,19 @@ def test_the_page_shades_it_in_the_strip(tmp_path: pathlib.Path) -> None:
     text = directory.report.read_text()
     assert text.count('class="window"') == 1
     assert "The window was " in page_markup.read(text).text
+
+
+def test_a_thread_that_was_held_then_has_a_lane(tmp_path: pathlib.Path) -> None:
+    source = _source(building.build(tmp_path / "run", races.TEXT))
+    violation = _violation(source)
+    at = violation.holders[1].allocated_ts_ns
+    held = [
+        held_threads.HeldThread("goroutine 7 at the entry of f", "it is in g", begun, None)
+        for begun in (at - 5_000_000, at - 5_000_000_000)
+    ]
+    picture = strips.strip(violation, source.steps[0], held=held).picture
+    assert picture.count("goroutine 7 at the entry of f, held<") == 1
+    assert "goroutine 7 at the entry of f is held; it is in g" in picture
 
 
 # ------------------------------------------------------------------------------------- the story

@@ -92,9 +92,8 @@ def test_the_table_and_the_index_of_a_campaign(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=[])
-    table = results.rows(_results())
-    document = campaign_pages.publish(table, plan, tmp_path)
-    tables.show(table, document, tmp_path, outputs.Output())
+    document = campaign_pages.publish(_results(), plan, tmp_path)
+    tables.show(document, tmp_path, outputs.Output())
     printed = capsys.readouterr().out
     assert OBEYED.findall(printed) == []
     assert "[red]red[/red][/]" in re.sub(r"\s+", "", printed)
