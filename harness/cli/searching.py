@@ -1,4 +1,4 @@
-"""What `explore` does with a search: its progress, the shrunk finding and its story."""
+"""Shows a search of `explore`: its progress, the shrunk finding and its story."""
 
 import pathlib
 import time

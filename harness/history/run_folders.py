@@ -157,7 +157,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_result(self) -> dict[str, Any]:
-        """What a `results.RunResult` says of a run with this verdict, without its reason."""
+        """The words of a `results.RunResult` of a run with this verdict, without its reason."""
         found = self.figures
         return {
             "verdict": self.verdict,

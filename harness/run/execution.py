@@ -272,7 +272,7 @@ class Execution:
         return self._pods.present + self._pods.ran > 0
 
     def _wait_for_pods(self) -> None:
-        """Wait until pods that nobody deletes are Running, or until the scenario's timeout.
+        """Wait until pods that are not deleted are Running, or until the scenario's timeout.
 
         If progress is judged, a standstill ends the wait too: that is a finding, not a timeout.
         """

@@ -1,4 +1,4 @@
-"""What planning knows of a run: its processes, which of them faults can hit, and its script."""
+"""The run as planning knows it: its processes, which of them faults can hit, and its script."""
 
 from harness import errors, suggestions
 from harness.cluster import interfaces

@@ -21,8 +21,6 @@ from harness.tables import columns, definitions, reading
 T = TypeVar("T")
 EXTRA = "analysis"
 """Extra of the package that installs DuckDB."""
-MEMORY_MIB = 512
-"""Default memory for tables, sorting and joining; the process needs up to 200 MiB more."""
 THREADS_MAX = 4
 """Each thread needs a share of the memory; DuckDB recommends 125 MB for each."""
 _AGAIN_S = 0.05
@@ -67,7 +65,9 @@ def interruptible(connection: Any, work: Callable[[], T]) -> T:
 
 
 @contextlib.contextmanager
-def connected(statements: Iterable[str] = (), *, memory_mib: int = MEMORY_MIB) -> Iterator[Any]:
+def connected(
+    statements: Iterable[str] = (), *, memory_mib: int = definitions.MEMORY_MIB
+) -> Iterator[Any]:
     """Yield a connection to an empty database in which these statements were executed.
 
     Data beyond the memory is in a folder for temporary files (TMPDIR), which is removed
@@ -111,7 +111,9 @@ def _fill(connection: Any, run: directories.RunDirectory, tables: Sequence[str])
         connection.unregister("batch")
 
 
-def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB) -> QueryResult:
+def query(
+    paths: Iterable[Path], statement: str, *, memory_mib: int = definitions.MEMORY_MIB
+) -> QueryResult:
     """Return what a query finds in run directories; raises as `_answered` does."""
     with _answered(paths, statement, memory_mib=memory_mib) as (connection, found):
         rows = interruptible(connection, found.fetchall)
@@ -119,7 +121,7 @@ def query(paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
 
 
 def write(
-    file: Path, paths: Iterable[Path], statement: str, *, memory_mib: int = MEMORY_MIB
+    file: Path, paths: Iterable[Path], statement: str, *, memory_mib: int = definitions.MEMORY_MIB
 ) -> None:
     """Write what a query finds as Parquet or CSV, by the file's suffix, whole or not at all.
 

@@ -8,6 +8,9 @@ import dataclasses
 import enum
 from collections.abc import Iterator
 
+MEMORY_MIB = 512
+"""Default memory for tables, sorting and joining; the process needs up to 200 MiB more."""
+
 
 class Kind(enum.Enum):
     """The type of a column: in SQL, in pandas, and in pandas with NA."""

@@ -27,7 +27,7 @@ class _Life:
     """The first version with an allocation, or `Running`."""
     node: str | None = None
     results: _Results | None = None
-    """What the claim has allocated."""
+    """The devices that the claim has, as text."""
 
 
 class ObservedRows(folders.Folder):

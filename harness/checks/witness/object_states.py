@@ -17,7 +17,7 @@ _UNSTABLE = ("managedFields", "resourceVersion", "selfLink")
 """Metadata that an audit policy may omit, and the version, which is compared by itself."""
 _MARKS = ("labels", "annotations")
 _BOUND = ("conditions", "nominatedNodeName")
-"""What a binding changes in the status beside the node."""
+"""Conditions and times that a binding changes beside the node."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):

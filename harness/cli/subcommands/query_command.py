@@ -9,7 +9,7 @@ from harness import errors
 from harness.cli import run_paths
 from harness.cli.terminal import outputs
 from harness.report import escaping
-from harness.tables import database, definitions
+from harness.tables import definitions
 
 HELP = {
     "query": f"""Query run directories with one SELECT of SQL (DuckDB).
@@ -50,9 +50,11 @@ def query(
             help="Memory for tables and sorting, in MiB; the rest is in a folder for temporary "
             "files (TMPDIR), which is removed afterwards.",
         ),
-    ] = database.MEMORY_MIB,
+    ] = definitions.MEMORY_MIB,
 ) -> int:
     """Print or write what a SELECT finds in run directories."""
+    from harness.tables import database
+
     if output not in ("text", "json"):
         file = pathlib.Path(output)
         if file.suffix not in (".parquet", ".csv"):

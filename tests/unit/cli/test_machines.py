@@ -22,7 +22,7 @@ def test_a_plan_is_written_and_told(flake_hunt: Any) -> None:
     assert code == 0
     assert out.splitlines()[:2] == [
         "seed 7",
-        "4 runs in 2 shards (2 each), with known durations for 0 of them",
+        "4 runs in 2 shards (2 each)",
     ]
     assert out.splitlines()[-1] == "mine.json"
     plan = sharded_plans.read(pathlib.Path("mine.json"))

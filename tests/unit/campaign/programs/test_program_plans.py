@@ -117,7 +117,7 @@ def test_what_the_release_cannot_read_is_left_out_with_the_reason(
 
 
 def fits(program: tested_programs.TestedProgram) -> tuple[list[str], dict[str, str], list[str]]:
-    """What fits, what does not and why, and what is not tried."""
+    """Return what fits, what does not and why, and what is not tried."""
     load = functools.cache(loading.load)
     names = fitting.of_choice(program, load)
     reasons = {name: fitting.misfit(program, load(name).scenario) for name in names}
