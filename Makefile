@@ -29,7 +29,7 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 	$(BIN)/flake-hunt hunt $(if $(GITHUB_STEP_SUMMARY),--summary $(GITHUB_STEP_SUMMARY)) $(ARGS)
 
 # mypy needs one processor only: the tests run beside it.
-test: lint  ## lint, type-check and test: the fast tests, and a tenth of the others, which the commit chooses
+test: lint  ## lint, type-check and test: the fast tests, and a twentieth of the others, which the commit chooses
 	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="$(or $(ARGS),--fast)" TYPED=harness
 
 test-all: lint  ## lint, type-check and test: everything

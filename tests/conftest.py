@@ -90,7 +90,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     if not config.getoption("fast"):
         return "tests: all"
     return (
-        f"tests: without those of tests/deferred.txt, except a tenth of them, which commit "
+        f"tests: without those of tests/deferred.txt, except a twentieth of them, which commit "
         f"{deferring.commit()} chooses; `make test-all` runs all"
     )
 

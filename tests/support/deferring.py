@@ -1,4 +1,4 @@
-"""The tests that `make test` defers: of these, each commit runs another tenth.
+"""The tests that `make test` defers: of these, each commit runs another twentieth.
 
 tests/deferred.txt lists them, a line each: the beginning of their node ids, or of those that run
 all the same. `make test-all` runs everything.
@@ -15,8 +15,8 @@ import pytest
 
 LIST = pathlib.Path(__file__).parents[1] / "deferred.txt"
 COMMIT = "FLAKE_HUNT_SLICE"
-"""Variable with the text that chooses the tenth; without it, the commit of the checkout."""
-SHARE = 10
+"""Variable with the text that chooses them; without it, the commit of the checkout."""
+SHARE = 20
 AMOUNTS = {"FLAKE_HUNT_HISTORIES": "300", "FLAKE_HUNT_EDITS": "120"}
 """Numbers of random inputs, a tenth to a fifth of those of `make test-all`."""
 
@@ -30,7 +30,7 @@ def lists() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def commit() -> str:
-    """Return what chooses the tenth, and have the worker processes of pytest-xdist know it."""
+    """Return what chooses the deferred tests that run, and have the worker processes of pytest-xdist know it."""
     if COMMIT not in os.environ:
         command = ["git", "-C", str(LIST.parent), "rev-parse", "--short=12", "HEAD"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -48,7 +48,7 @@ def divided(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
 
 
 def is_chosen(nodeid: str, of_commit: str) -> bool:
-    """Return whether a test is not deferred, or is in the tenth of a commit."""
+    """Return whether a test is not deferred, or is among those that a commit chooses."""
     deferred, exceptions = lists()
     if not nodeid.startswith(deferred) or nodeid.startswith(exceptions):
         return True
