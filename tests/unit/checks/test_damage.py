@@ -183,7 +183,7 @@ def test_a_file_without_an_end_is_not_hashed(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("clock", [lambda ns: -ns, lambda ns: 10**13 - ns, lambda ns: 0])
-@pytest.mark.parametrize("chosen", specimens.recorded(), ids=lambda item: item.name)
+@pytest.mark.parametrize("chosen", [*specimens.recorded()], ids=lambda item: item.name)
 def test_a_recorded_run_has_its_verdict_whatever_the_clock_says(
     tmp_path: pathlib.Path, chosen: specimens.Specimen, clock: Callable[[int], int]
 ) -> None:

@@ -27,7 +27,7 @@ class _Drawn:
         self.body: list[records.Observation] = []
         self.pods: list[Version] = []
         self.claims: dict[tuple[str, str], list[Version]] = {}
-        """Entry and name -> the versions."""
+        """Entry and uid -> the versions; none follows a deletion."""
         self._ended = False
         for version in range(1, self._random.randint(3, 16)):
             (self._pod if self._random.random() < 0.3 else self._claim)(version)
@@ -43,6 +43,8 @@ class _Drawn:
         entry, name = self._random.choice(ENTRIES), self._random.choice("ab")
         users = [POD] if self._random.random() < 0.6 else []
         kind = "DELETED" if self._random.random() < 0.2 else "MODIFIED"
+        while (seen := self.claims.get((entry, name))) and seen[-1][1] == "DELETED":
+            name += "+"
         self.body.append(claim(version, f"{entry}-{name}", entry=entry, reserved=users, kind=kind))
         self.claims.setdefault((entry, name), []).append((version, kind, tuple(users)))
 
