@@ -30,7 +30,7 @@ def lists() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def commit() -> str:
-    """Return what chooses the deferred tests that run, and have the worker processes of pytest-xdist know it."""
+    """Return what chooses the deferred tests that run; worker processes inherit it."""
     if COMMIT not in os.environ:
         command = ["git", "-C", str(LIST.parent), "rev-parse", "--short=12", "HEAD"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -60,7 +60,10 @@ def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
     [
         ({"defects": ["nope"]}, "expected a known defect, got 'nope'"),
         ({"remedies": ["nope"]}, "expected a known remedy, got 'nope'"),
-        ({"remedies": ["fence-predecessor"], "subjects": ["external=x"]}, "expected our own scheduler"),
+        (
+            {"remedies": ["fence-predecessor"], "subjects": ["external=x"]},
+            "expected our own scheduler",
+        ),
         ({"repeat": 0, "repeat_controls": 0}, "at least one run"),
     ],
 )
