@@ -167,7 +167,7 @@ class RunItem(pytest.Item):
             attempt=attempt,
             directory=str(directory.path),
             reason=judgement.reason,
-            **msgspec.convert(judgement, run_folders.Verdict, from_attributes=True).of_result,
+            **msgspec.convert(msgspec.to_builtins(judgement), run_folders.Verdict).of_result,
         )
         if not deadline.has_cut or result.is_found:
             return result
