@@ -18,40 +18,28 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 ROOT = pathlib.Path(__file__).parents[2]
 CHECK = '''"""The check of names: no claim is called like another one."""
 
+import collections
+
 from harness.checks import protocol
-from harness.checks.observed import folders, observations
+from harness.checks.observed import claim_versions
 from harness.extensions import contracts
 
-
-class Names(folders.Folder):
-    """The uids of the claims of each name."""
-
-    def __init__(self) -> None:
-        self.uids = {}
-
-    def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note the name of a claim."""
-        self.uids.setdefault(seen.object.metadata.name, set()).add(seen.object.metadata.uid)
+MOST = 1
 
 
 def _judge(evidence: protocol.Evidence) -> contracts.CheckAnswer:
-    uids = evidence[Names].uids
-    return contracts.CheckAnswer(
-        examined=len(uids),
-        violations=[
-            contracts.Violation(summary=f"claim {name} is there again")
-            for name, found in uids.items()
-            if len(found) > MOST
-        ],
-    )
+    claims = {seen.claim.uid: seen.claim.name for seen in evidence[claim_versions.ClaimVersions]}
+    names = collections.Counter(claims.values())
+    twice = [f"claim {name} is there again" for name, count in names.items() if count > MOST]
+    found = [contracts.Violation(summary=text) for text in twice]
+    return contracts.CheckAnswer(examined=len(names), violations=found)
 
 
-MOST = 1
 CHECK = protocol.Check(
     name="claim_names",
     guarantee="R",
     promise="no claim is called like another one",
-    needs=(Names,),
+    needs=(claim_versions.ClaimVersions,),
     judge=_judge,
 )
 '''
