@@ -50,7 +50,7 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     With `minutes`, more are planned than the time can have.
     """
-    minutes: float = 0
+    minutes: float = 0.0
     """Time budget; 0: there was none."""
     notes: list[str] = []
     """Sentences that say which runs were left out on purpose, which kinds of runs the campaign did

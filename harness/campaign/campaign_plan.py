@@ -128,7 +128,7 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str = ""
     started: str = ""
     """Time in UTC, `2026-01-31T23:59:59Z`; empty in plans of older versions."""
-    minutes: float = 0
+    minutes: float = 0.0
     """Time budget; 0: there is none, and every run is made."""
     deadline_ns: int | None = None
     """Monotonic time of this boot at which no run goes on; None: there is none."""

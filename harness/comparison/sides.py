@@ -172,7 +172,7 @@ def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
         if not (result.directory or result.cut)
     ]
     results = path / campaign_folders.RESULTS
-    if results.exists() and not files.read_small(results).endswith(b"\n"):
+    if results.exists() and files.read_small(results)[-1:] not in (b"", b"\n"):
         failed.append(f"{results}: the last line is cut")
     return [
         (campaign.directory_of(result), result.purpose)
