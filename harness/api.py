@@ -202,13 +202,13 @@ def cluster(
     from harness.cluster import interfaces
     from harness.cluster.lifecycle import held_clusters
     from harness.scenario import pool_specs, possibility, profiles
-    from harness.scenario.toml_files import wording
+    from harness.scenario.toml_files import documents
 
     try:
         spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
     except pydantic.ValidationError as error:
         details = error.errors(include_url=False)[0]
-        raise errors.UsageError(f"{details['loc'][0]}: {wording.expectation(details)}") from None
+        raise errors.UsageError(f"{details['loc'][0]}: {documents.expectation(details)}") from None
     for objection in possibility.of_pools(spec):
         raise errors.UsageError(objection)
     name = f"flake-hunt-{secrets.token_hex(4)}"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.run.defects import defect_records, track_record
+    from harness.run.defects import defect_records
 
 ROOT = pathlib.Path(__file__).parents[1]
 _SCENARIOS = """Each is a file in `scenarios/`. `flake-hunt run NAME` makes one run of it, and
@@ -172,21 +172,23 @@ def defect_table(rows: "Iterable[defect_records.KnownDefect]") -> str:
 
 
 def _defect(row: "defect_records.KnownDefect") -> str:
-    from harness.run.defects import track_record
+    from harness.run.defects import defect_records
 
     name = f"`{row.name}`" + f" ({', '.join(row.issues)})" * bool(row.issues)
     check = f"{row.guarantee} `{row.check}`"
-    by_kind = [_shown(row.detections, kind) for kind in (track_record.SCENARIO, track_record.WORLD)]
+    by_kind = [
+        _shown(row.detections, kind) for kind in (defect_records.SCENARIO, defect_records.WORLD)
+    ]
     releases = row.releases or "none"
     at_random = _shown_random(row.detections)
     cells = (name, row.part, check, releases, *by_kind, at_random, f"`{row.command}`")
     return f"| {' | '.join(cells)} |\n"
 
 
-def _shown(detections: "list[track_record.Detection]", kind: str) -> str:
-    from harness.run.defects import track_record
+def _shown(detections: "list[defect_records.Detection]", kind: str) -> str:
+    from harness.run.defects import defect_records
 
-    item = track_record.best([item for item in detections if item.kind == kind])
+    item = defect_records.best([item for item in detections if item.kind == kind])
     if item is None:
         return ""
     figures = f"{item.found} of {item.attempts}, {_seconds(item.median_s)}"
@@ -195,10 +197,10 @@ def _shown(detections: "list[track_record.Detection]", kind: str) -> str:
     return f"`{item.place}`: {figures}"
 
 
-def _shown_random(detections: "list[track_record.Detection]") -> str:
-    from harness.run.defects import track_record
+def _shown_random(detections: "list[defect_records.Detection]") -> str:
+    from harness.run.defects import defect_records
 
-    found = [item for item in detections if item.kind == track_record.RANDOM]
+    found = [item for item in detections if item.kind == defect_records.RANDOM]
     return ", ".join(
         f"{item.found} of {item.attempts}" + f", {_seconds(item.median_s)}" * bool(item.found)
         for item in found
@@ -206,9 +208,9 @@ def _shown_random(detections: "list[track_record.Detection]") -> str:
 
 
 def _seconds(seconds: float | None) -> str:
-    from harness.run.defects import track_record
+    from harness.run.defects import defect_records
 
-    return "" if seconds is None else f"{track_record.shown(seconds)} s"
+    return "" if seconds is None else f"{defect_records.shown(seconds)} s"
 
 
 def driver_rules() -> str:

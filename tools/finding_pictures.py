@@ -11,7 +11,7 @@ import pathlib
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.scenario import hazard_steps, hazards
+from harness.scenario import hazards
 
 FOLDER = pathlib.Path(__file__).parents[1] / "docs" / "findings" / "pictures"
 WIDTH, MARGIN, HEAD = 800, 30, 46
@@ -41,11 +41,11 @@ class Picture:
     """The lanes of a finding, and its steps from top to bottom."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self._steps = list(hazard_steps.parsed(lines))
+        self._steps = list(hazards.parsed(lines))
         named = {name for step in self._steps for name in (step.sender, step.receiver)}
-        self._actors = [name for name in hazard_steps.ACTORS if name in named]
+        self._actors = [name for name in hazards.ACTORS if name in named]
         self._y = float(HEAD)
-        self._under_way: dict[str, tuple[hazard_steps.Step, float]] = {}
+        self._under_way: dict[str, tuple[hazards.Step, float]] = {}
         """Keyed by the digit of a step: the step, and how far down it starts."""
 
     def svg(self, title: str) -> str:
@@ -74,9 +74,9 @@ class Picture:
             yield f'<path class="l" d="M{x:g} 32V{height - 8:g}"/>'
             yield f'<text class="h" x="{x:g}" y="22">{actor}</text>'
 
-    def _drawn(self, step: hazard_steps.Step) -> Iterator[str]:
+    def _drawn(self, step: hazards.Step) -> Iterator[str]:
         """Yield the shapes of a step, and move down by its height."""
-        if step.sender == hazard_steps.EFFECT:
+        if step.sender == hazards.EFFECT:
             yield from self._effect(step.text)
         elif not step.sender:
             yield from self._arrival(step)
@@ -85,10 +85,10 @@ class Picture:
             lines = _wrapped(step.text)
             yield from self._message(step, lines) if step.receiver else self._note(step, lines)
 
-    def _numbered(self, step: hazard_steps.Step, kind: str, y: float) -> str:
+    def _numbered(self, step: hazards.Step, kind: str, y: float) -> str:
         return f'<text class="{kind}" x="16" y="{y:g}">{step.number}</text>'
 
-    def _note(self, step: hazard_steps.Step, lines: Sequence[str]) -> Iterator[str]:
+    def _note(self, step: hazards.Step, lines: Sequence[str]) -> Iterator[str]:
         width = max(map(len, lines)) * _CHARACTER + 18
         x = self._inside(self._x(step.sender), width)
         height = len(lines) * _LINE + 8
@@ -99,12 +99,12 @@ class Picture:
         yield from self._texts(lines, x, self._y, "i")
         self._y += height + _GAP - 6
 
-    def _message(self, step: hazard_steps.Step, lines: Sequence[str]) -> Iterator[str]:
+    def _message(self, step: hazards.Step, lines: Sequence[str]) -> Iterator[str]:
         start, end = self._x(step.sender), self._x(step.receiver)
         width = max(map(len, lines)) * _CHARACTER
         yield from self._texts(lines, self._inside((start + end) / 2, width), self._y, "")
         y = self._y + len(lines) * _LINE + 4
-        if step.how == hazard_steps.LOST:
+        if step.how == hazards.LOST:
             yield from _lost(start, end, y)
         elif step.how:
             self._under_way[step.how] = (step, y)
@@ -112,7 +112,7 @@ class Picture:
             yield f'<path class="a" d="M{start:g} {y:g}H{end:g}"/>{_head(start, end, y, "ta")}'
         self._y = y + _GAP
 
-    def _arrival(self, step: hazard_steps.Step) -> Iterator[str]:
+    def _arrival(self, step: hazards.Step) -> Iterator[str]:
         sent, top = self._under_way.pop(step.how)
         start, end = self._x(sent.sender), self._x(sent.receiver)
         y = self._y + 4

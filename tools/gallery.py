@@ -26,7 +26,7 @@ from harness.history import directories, records
 from harness.report import cards, escaping, evidence, page_templates, rendering, run_facts
 from harness.report.causes import deciding_writes
 from harness.report.replay import race_states, replays
-from harness.scenario import hazard_steps, hazards
+from harness.scenario import hazards
 from tools import findings_index
 
 FOLDER = pathlib.Path(__file__).parents[1] / "docs" / "gallery"
@@ -83,7 +83,7 @@ def _title(hazard: hazards.Hazard) -> str:
 
 def _effect(hazard: hazards.Hazard) -> str:
     """Return how it ends, as a sentence."""
-    text = list(hazard_steps.parsed(hazard.steps))[-1].text
+    text = list(hazards.parsed(hazard.steps))[-1].text
     return f"{text[:1].upper()}{text[1:]}."
 
 

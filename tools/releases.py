@@ -23,7 +23,7 @@ WORDS = {0: "not shown", 10: "shown", 20: "undecided", 2: "not possible"}
 
 def questions(program: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the command of each scenario that shows a finding in a program."""
-    for name in loading.script_names():
+    for name in loading.SHELF.names(loading.CONFIRM):
         page = hazards.find(loading.load(name).scenario.known_to_fail)
         if page is not None and page.hazard.parts[:1] == [program]:
             yield name, ["confirm", name]

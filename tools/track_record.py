@@ -22,23 +22,23 @@ from harness.campaign import campaign_documents
 from harness.explore.search import random_worlds, search_campaign
 from harness.history import results
 from harness.history.purposes import Purpose
-from harness.run.defects import defect_records, known_defects, track_record
+from harness.run.defects import defect_records, known_defects
 
 ROOT = pathlib.Path(__file__).parents[1]
-RECORD = ROOT / "harness" / "run" / "defects" / track_record.FILE
+RECORD = ROOT / "harness" / "run" / "defects" / defect_records.FILE
 LIMIT_S = 60.0
 """A search that lasts longer counts as one that has not found the defect."""
 RANDOM_LIMIT_S = 120.0
 """The same for random worlds, in CPU seconds."""
 RANDOM_PLACE = "random-worlds"
 
-Figures = dict[str, list[track_record.Detection]]
+Figures = dict[str, list[defect_records.Detection]]
 
 
-def searched(defect: str, world: str, *, searches: int) -> track_record.Detection:
+def searched(defect: str, world: str, *, searches: int) -> defect_records.Detection:
     """Search a world with several seeds."""
     seconds = [_search(defect, world, seed) for seed in range(1, searches + 1)]
-    return _detection(track_record.WORLD, world, seconds)
+    return _detection(defect_records.WORLD, world, seconds)
 
 
 def _search(defect: str, world: str, seed: int) -> float | None:
@@ -52,10 +52,10 @@ def _search(defect: str, world: str, seed: int) -> float | None:
     return time.process_time() - started if found else None
 
 
-def searched_at_random(defect: str, *, searches: int) -> track_record.Detection:
+def searched_at_random(defect: str, *, searches: int) -> defect_records.Detection:
     """Search random worlds with several seeds, and without being told the world."""
     seconds = [_search_at_random(defect, seed) for seed in range(1, searches + 1)]
-    return _detection(track_record.RANDOM, RANDOM_PLACE, seconds)
+    return _detection(defect_records.RANDOM, RANDOM_PLACE, seconds)
 
 
 def _search_at_random(defect: str, seed: int) -> float | None:
@@ -87,11 +87,11 @@ def controls(made: Iterable[results.RunResult]) -> Figures:
             seconds[run.subject, run.scenario].append(run.seconds if run.is_found else None)
     figures = collections.defaultdict(list)
     for (defect, scenario), found in sorted(seconds.items()):
-        figures[defect].append(_detection(track_record.SCENARIO, scenario, found))
+        figures[defect].append(_detection(defect_records.SCENARIO, scenario, found))
     return figures
 
 
-def _detection(kind: str, place: str, seconds: Sequence[float | None]) -> track_record.Detection:
+def _detection(kind: str, place: str, seconds: Sequence[float | None]) -> defect_records.Detection:
     found = [item for item in seconds if item is not None]
     return msgspec.convert(
         {
@@ -102,7 +102,7 @@ def _detection(kind: str, place: str, seconds: Sequence[float | None]) -> track_
             "median_s": round(statistics.median(found), 3) if found else None,
             "worst_s": round(max(found), 3) if found else None,
         },
-        track_record.Detection,
+        defect_records.Detection,
     )
 
 
@@ -111,7 +111,7 @@ def save(new: Figures) -> None:
 
     Figures of places that do not show the defect any more are dropped.
     """
-    detections = collections.defaultdict(list, track_record.recorded().detections)
+    detections = collections.defaultdict(list, defect_records.recorded().detections)
     for defect, items in new.items():
         places = {(item.kind, item.place) for item in items}
         kept = [item for item in detections[defect] if (item.kind, item.place) not in places]
@@ -123,10 +123,10 @@ def save(new: Figures) -> None:
         defect: [item for item in items if item.place in showing.get(defect, ())]
         for defect, items in sorted(detections.items())
     }
-    record = track_record.TrackRecord(detections=left)
+    record = defect_records.TrackRecord(detections=left)
     text = msgspec.json.format(msgspec.json.encode(record), indent=1).decode()
     RECORD.write_text(text + "\n", encoding="utf-8")
-    track_record.recorded.cache_clear()
+    defect_records.recorded.cache_clear()
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from harness.history import plans, results, subject_names
 from harness.history.purposes import Purpose
 from harness.model import naming
 from harness.run import run_plan, thread_plans
-from harness.run.defects import known_defects, track_record
+from harness.run.defects import defect_records, known_defects
 from harness.scenario import hazards, loading, profiles, specs, threshold_specs
 
 SCHEMA_VERSION = 2
@@ -321,7 +321,7 @@ def _kinds(
             purpose=Purpose.CONTROL,
             hypothesis="",
             defects=[defect],
-            estimate_s=track_record.seconds(defect, scenario.name) or ours.estimate_s,
+            estimate_s=defect_records.seconds(defect, scenario.name) or ours.estimate_s,
         )
 
 

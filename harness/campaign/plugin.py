@@ -24,7 +24,7 @@ from harness.checks import verdict_files
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import campaign_folders, directories, results, run_folders
-from harness.run import deadlines, runs
+from harness.run import progressing, runs
 from harness.scenario import profiles
 
 RESULT = "flake-hunt-result"
@@ -152,7 +152,7 @@ class RunItem(pytest.Item):
     def _attempt(self, attempt: int) -> results.RunResult:
         """Execute one attempt; an error of the harness becomes part of its result."""
         started = time.monotonic()
-        deadline = deadlines.Deadline(lambda: self._budget.left_s(self._run))
+        deadline = progressing.Deadline(lambda: self._budget.left_s(self._run))
         try:
             directory, judgement = self._execute(attempt, deadline)
         except errors.HarnessError as error:
@@ -175,7 +175,7 @@ class RunItem(pytest.Item):
         return msgspec.structs.replace(known, directory=result.directory, attempt=attempt)
 
     def _execute(
-        self, attempt: int, deadline: deadlines.Deadline
+        self, attempt: int, deadline: progressing.Deadline
     ) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
         """Plan and execute one attempt on the worker's cluster."""
         loaded, plan = campaign_plan.resolve(self._plan, self._run, attempt=attempt)

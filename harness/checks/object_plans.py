@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.history import plans
-from harness.scenario.object_sets import set_specs, workloads
+from harness.scenario.object_sets import object_features, set_specs
 
 
 def claim_specs(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -27,7 +27,11 @@ def have(plan: plans.Plan, key: str) -> bool:
 
 def extended_resources(settings: Mapping[str, Any]) -> set[str]:
     """Return the names of the extended resources that containers in the manifests ask for."""
-    pods = (workloads.of_object(item) for item in _objects(settings) if workloads.has_pods(item))
+    pods = (
+        object_features.of_object(item)
+        for item in _objects(settings)
+        if object_features.has_pods(item)
+    )
     containers = (one for pod in pods for _, one in pod.shape.spec.every_container)
     return {name for one in containers for name in one.amounts if "/" in name}
 

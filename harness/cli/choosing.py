@@ -36,14 +36,14 @@ def scenario_names() -> list[str]:
     """Return the names of the scenarios, for shell completion."""
     from harness.scenario import loading
 
-    return [*loading.shipped_names(), *_plugins("scenarios", loading.every_name())]
+    return [*loading.SHELF.names(), *_plugins("scenarios", loading.every_name())]
 
 
 def profile_names() -> list[str]:
     """Return the names of the cluster profiles, for shell completion."""
     from harness.scenario import profiles
 
-    return [*profiles.shipped_names(), *_plugins("clusters", profiles.shipped_names())]
+    return [*profiles.SHELF.names(), *_plugins("clusters", profiles.SHELF.names())]
 
 
 def _defect_names() -> list[str]:

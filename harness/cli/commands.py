@@ -176,7 +176,7 @@ def _message(error: Any) -> str:
     cause = error.__cause__
     if not hasattr(cause, "errors"):
         return str(error.format_message())
-    from harness.scenario.toml_files import wording
+    from harness.scenario.toml_files import documents
 
     (details, *_) = cause.errors(include_url=False)
     option = (
@@ -184,7 +184,7 @@ def _message(error: Any) -> str:
     )
     if details["type"] == "value_error":
         return f"{option}: {details['ctx']['error']}"
-    return f"{option}: {wording.expectation(details)}"
+    return f"{option}: {documents.expectation(details)}"
 
 
 def _hint(error: Any) -> str:

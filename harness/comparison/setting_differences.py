@@ -9,7 +9,7 @@ import msgspec
 
 from harness.comparison import sides
 from harness.history import run_folders
-from harness.scenario.toml_files import removed_keys
+from harness.scenario.toml_files import documents
 
 _ABOUT = frozenset({"title", "description", "schema_version"})
 """Keys of a scenario or profile that are for people only."""
@@ -129,7 +129,7 @@ def _decoded(content: bytes) -> dict[str, Any]:
         found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
-    return removed_keys.without(found) if isinstance(found, dict) else {}
+    return documents.without(found) if isinstance(found, dict) else {}
 
 
 def _flat(key: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:

@@ -74,7 +74,7 @@ def _require_open(overrides: Sequence[str]) -> None:
 
 def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
     if not what.endswith(".toml") and not pathlib.Path(what).exists():
-        known = [*hazards.pages(), *loading.script_names()]
+        known = [*hazards.pages(), *loading.SHELF.names(loading.CONFIRM)]
         if what not in (*known, *loading.every_name()):
             raise errors.UsageError(
                 f"expected the id of a finding, or a script, got "

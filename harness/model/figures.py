@@ -6,7 +6,6 @@ here: `checks.run_figures` does that once, for pages, comparisons and thresholds
 
 import dataclasses
 import functools
-import math
 import re
 import statistics
 from collections.abc import Iterator, Sequence
@@ -45,8 +44,6 @@ class Figure:
     """The file that it is measured from: of the run directory, or of a campaign's folder."""
     over_runs: Literal["median", "largest", "sum", ""] = "median"
     """How the figure of a campaign follows from those of its runs; empty: no run has it."""
-    least_value: float = 0.0
-    most_value: float = math.inf
 
     @property
     def is_of_runs(self) -> bool:
@@ -121,7 +118,6 @@ def _rates() -> Iterator[Figure]:
             name=name,
             title=f"calls {title}",
             meaning=f"share of the {calls} {title}, from 0 to 1",
-            most_value=1.0,
             needs="calls",
             count="api_calls",
             file=files,
@@ -180,9 +176,9 @@ def _numbers() -> Iterator[Figure]:
 
 def _of_campaigns() -> Iterator[Figure]:
     counted = "runs of the tested subject, VALID or with a violation"
-    for name, least, meaning in (
-        ("invalid_rate", 0.0, f"share of the {counted}, with a violation"),
-        ("invalid_rate_high", 1e-6, "upper end of the exact 95 % interval of that share"),
+    for name, meaning in (
+        ("invalid_rate", f"share of the {counted}, with a violation"),
+        ("invalid_rate_high", "upper end of the exact 95 % interval of that share"),
     ):
         yield Figure(
             name=name,
@@ -191,8 +187,6 @@ def _of_campaigns() -> Iterator[Figure]:
             needs=counted,
             file="results.jsonl",
             over_runs="",
-            least_value=least,
-            most_value=1.0,
         )
 
 

@@ -52,7 +52,7 @@ class Collector(documents.Documents):
     def _plan(self, plan: Mapping[str, Any]) -> None:
         scenario = plan.get("settings", plan)
         self._found.add("namespace", plan.get("namespace"))
-        if scenario.get("name") not in loading.shipped_names():
+        if scenario.get("name") not in loading.SHELF.names():
             self._found.add("scenario", scenario.get("name"))
         pools = scenario.get("pools") or {}
         for part in (pools, *(pools.get("more") or [])):

@@ -20,7 +20,7 @@ from harness.scenario import (
 )
 from harness.scenario.fault_kinds import fault
 from harness.scenario.imported import importing
-from harness.scenario.toml_files import removed_keys
+from harness.scenario.toml_files import documents
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ def _require_invalid(judgement: verdict_files.Judgement, path: pathlib.Path) -> 
 def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Scenario:
     """Return the plan's scenario: it exists even if the file was changed or removed since."""
     try:
-        scenario = specs.Scenario.model_validate(removed_keys.without(plan.settings))
+        scenario = specs.Scenario.model_validate(documents.without(plan.settings))
         if isinstance(scenario.traffic, script_specs.ScriptTraffic):
             raise errors.UsageError(
                 f"expected a run with a load that can be made smaller, got one of the script "

@@ -17,7 +17,7 @@ from harness.reproduction.issue import (
 )
 from harness.reproduction.search import sequential_tests, shrinking
 from harness.scenario import profiles, specs
-from harness.scenario.imported import saved_objects
+from harness.scenario.imported import importing
 
 FIRST_RUNS_MAX = 10
 """Runs of the original scenario without a failure, after which it counts as not reproduced."""
@@ -96,7 +96,7 @@ def reproduce(
         )
         write(folder, findings)
         if original.pool_objects is not None:
-            saved_objects.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
+            importing.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
     return Outcome(
         runs=running.count,
         scenario=findings.scenario,

@@ -13,7 +13,6 @@ from harness.model.objects import Object
 from harness.run import (
     cluster_logs,
     convergence,
-    deadlines,
     goals,
     memory_sampling,
     progressing,
@@ -31,9 +30,9 @@ from harness.scenario import (
     subject_specs,
     traffic_specs,
 )
-from harness.scenario.imported import saved_objects
+from harness.scenario.imported import importing
 from harness.scenario.object_sets import object_features
-from harness.traffic import claim_requests, launching, object_rounds, objects
+from harness.traffic import launching, object_rounds, objects, run_objects
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
 """Attempts to remove a run's objects while the API server does not answer, and the seconds
@@ -51,7 +50,7 @@ class Execution:
         cluster: interfaces.Cluster,
         progress: progressing.Progress,
         *,
-        deadline: deadlines.Deadline,
+        deadline: progressing.Deadline,
     ) -> None:
         self._scenario, self._plan, self._directory = scenario, plan, directory
         self._cluster, self._progress, self._deadline = cluster, progress, deadline
@@ -116,7 +115,6 @@ class Execution:
         return self._supervisor.failure or failure
 
     def _phases(self) -> list[Callable[[], None]]:
-        """Return what happens one after another, in the scenario's order."""
         subject, load = self._start_subject, self._start_traffic
         subject_is_up, load_is_done = self._wait_for_subject, self._wait_for_traffic
         if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
@@ -147,7 +145,7 @@ class Execution:
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
             admin=self._has_admin_access(),
-            imported=saved_objects.SavedObjects(self._directory.pool_objects) if imported else (),
+            imported=importing.SavedObjects(self._directory.pool_objects) if imported else (),
             on=self._capabilities,
         )
 
@@ -165,7 +163,7 @@ class Execution:
         for number, kind in enumerate(self._scenario.claim_kinds):
             if kind.extended:
                 continue
-            spec = claim_requests.claim_spec(kind, self._scenario.pools)
+            spec = run_objects.claim_spec(kind, self._scenario.pools)
             where = f"claims.{number}" if self._scenario.claims else "claim"
             yield where, apis.CLAIMS, objects.claim("tried", spec, run_id=self._plan.run_id)
         yield from object_rounds.ObjectRounds(self._scenario, run_id=self._plan.run_id).tried()
@@ -189,7 +187,6 @@ class Execution:
             self._spotters.start()
 
     def _prepare_faults(self) -> None:
-        """Start the carrier of the faults, and say what they will do."""
         if not self._plan.faults:
             return
         self._phase("preparing the faults")
@@ -226,7 +223,6 @@ class Execution:
         self._processes.start_traffic()
 
     def _heal_faults(self) -> None:
-        """End all faults; progress is owed from then on."""
         if self._faults is None:
             return
         self._phase("healing the faults")
@@ -239,7 +235,6 @@ class Execution:
     # --------------------------------------------------------------------- waiting
 
     def _wait_for_traffic(self) -> None:
-        """Wait until all traffic has ended, or until the scenario's timeout."""
         self._phase("load")
         traffic = self._scenario.traffic
         longer_s = 0.0
@@ -268,7 +263,6 @@ class Execution:
         return self._has_begun() and self._load_time.is_up(self._pods.ran, self._enough)
 
     def _has_begun(self) -> bool:
-        """Return whether the load has made a pod; the start of its processes is not its time."""
         return self._pods.present + self._pods.ran > 0
 
     def _wait_for_pods(self) -> None:
@@ -322,7 +316,6 @@ class Execution:
         return True
 
     def _owe_progress(self) -> None:
-        """Note that progress is owed from now on, if it is judged."""
         self._owed_ns = clocks.monotonic_ns()
 
     def _is_still(self) -> bool:
@@ -370,7 +363,6 @@ class Execution:
         self._supervisor.phase("ended early", detail=str(error))
 
     def _end(self, world: fake_world.FakeWorld) -> None:
-        """Stop all processes, fetch logs and remove the run's objects, whatever fails before."""
         try:
             if self._faults is not None:
                 self._faults.heal(is_abandoned=True)
@@ -394,7 +386,6 @@ class Execution:
             self._transport.close()
 
     def _fetch_logs(self) -> None:
-        """Fetch the logs of schedulers that the cluster runs; the others write theirs here."""
         for name, scheduler in subjects.schedulers(self._scenario.subject):
             if isinstance(scheduler, subject_specs.ClusterScheduler):
                 into, since = self._directory.log(name), self._plan.created_wall_ns
@@ -440,7 +431,6 @@ class Execution:
 
 @contextlib.contextmanager
 def _refusing(where: str, *, codes: Container[int] = range(400, 600)) -> Iterator[None]:
-    """Raise ScenarioError if the API server rejects an object of this part of the scenario."""
     try:
         yield
     except apis.ApiError as error:

@@ -16,9 +16,77 @@ import msgspec
 from harness import errors, seeds, suggestions
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run import planned_runs
+from harness.model import naming
+from harness.run import subjects
+from harness.run.programs import driver_commands
 from harness.scenario import fault_kinds, script_specs, specs, subject_specs, traffic_specs
-from harness.scenario.fault_kinds import fault, nemeses, traffic_fault
+from harness.scenario.fault_kinds import fault, nemeses, stopped_processes, traffic_fault
+
+_KUBELET = "kubelet"
+
+
+def _run_of(scenario: specs.Scenario, on: interfaces.Capabilities, provider: str) -> fault.Run:
+    """Return the run of a scenario whose subject is resolved, as faults see it."""
+    subject = scenario.subject
+    controllers = subjects.owned_controllers(subject)
+    places = driver_commands.of_run(scenario)
+    processes: dict[fault.Role, list[str]] = {
+        "scheduler": subjects.owned_schedulers(subject),
+        "claim-controller": controllers,
+        "kubelet": [_KUBELET],
+        "load": ["traffic"],
+        "recorder": ["recorder"],
+    }
+    is_hit = any(item.needs_own_kubelet for item in scenario.faults)
+    of_cluster = [on.claim_controller_process] if on.claim_controller_process else []
+    return fault.Run(
+        pools=scenario.pools,
+        claims=scenario.claim_kinds,
+        traffic=scenario.traffic,
+        provider=provider,
+        is_alone=on.exclusive,
+        restarts_api_server=on.restarts_api_server,
+        longest_s=scenario.traffic.longest_s or scenario.timeout_s,
+        processes=processes,
+        ended={
+            "scheduler": processes["scheduler"],
+            "claim-controller": controllers or of_cluster,
+            "kubelet": [_KUBELET],
+            "driver": [place.process for place in places],
+        },
+        foreign_schedulers=[
+            item.kind for item in subject.schedulers if not isinstance(item, subjects.OWNED)
+        ],
+        foreign_controller="" if controllers else str(subject.claim_controller),
+        reboots_driver=driver_commands.of(subject).is_in_process
+        or any(len(place.nodes) == 1 for place in places),
+        kubelets=[_KUBELET, stopped_processes.KUBELET] if is_hit else [_KUBELET],
+    )
+
+
+def _script(traffic: script_specs.ScriptTraffic, run: fault.Run) -> plans.PlannedFault:
+    """Return the script as a fault of the plan, with the clients that it holds.
+
+    Raises UsageError for a process that the run does not start.
+    """
+    subject = [*run.processes["scheduler"], *run.processes["claim-controller"]]
+    processes = [naming.first_incarnation(name) for name in (*subject, _KUBELET)]
+    for name in traffic.named_processes:
+        if name not in processes:
+            raise errors.UsageError(
+                f"script: expected processes that this run starts ({', '.join(processes)}), got "
+                f"{name!r}: choose another subject or claim controller, or correct the script."
+                f"{suggestions.did_you_mean(name, processes)}"
+            )
+    return plans.PlannedFault(
+        name=script_specs.JOURNAL,
+        kind=script_specs.JOURNAL,
+        carrier="run",
+        clients=list(dict.fromkeys([*subject, *traffic.clients])),
+        required=False,
+        text=f"A script of {len(traffic.steps)} steps holds what it names until its turn has come.",
+    )
+
 
 TRIES_PER_DRAW = 50
 """Times that a draw is repeated because the run does not allow it; then it is an error."""
@@ -107,7 +175,7 @@ def plan(
 
     Raises UsageError for a fault that cannot work in the run.
     """
-    run = planned_runs.of(scenario, on, provider)
+    run = _run_of(scenario, on, provider)
     random = seeds.Seeds(seed)
     resolved = list(_resolved(scenario, run, random))
     faults = [item for item, _ in resolved]
@@ -117,7 +185,7 @@ def plan(
     planned = [_planned(item, drawn_by, run, carrier, random) for item, drawn_by in resolved]
     has_traffic = any(item.carrier != "run" for item in planned)
     if isinstance(scenario.traffic, script_specs.ScriptTraffic):
-        planned.append(planned_runs.script(scenario.traffic, run))
+        planned.append(_script(scenario.traffic, run))
         has_traffic = True
     return PlannedFaults(
         faults=planned,
@@ -133,15 +201,13 @@ def drawn(
 
     Raises UsageError if a nemesis finds no faults that the run allows.
     """
-    run = planned_runs.of(scenario, on, provider)
+    run = _run_of(scenario, on, provider)
     return [item for item, _ in _resolved(scenario, run, seeds.Seeds(seed))]
 
 
 def _resolved(
     scenario: specs.Scenario, run: fault.Run, random: seeds.Seeds
 ) -> Iterator[tuple[fault.Fault, str]]:
-    """Yield each fault with its name, and that of the nemesis that drew it; empty: none did."""
-
     def refused(faults: Sequence[fault.Fault]) -> str:
         return next(_objections(faults, run), "")
 
@@ -235,7 +301,6 @@ def _server_objection(
 
 
 def _objections(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
-    """Yield why faults cannot work in the run: each one alone, then all of them together."""
     for item in faults:
         for objection in itertools.chain(item.objections(run), item.time_objections(run)):
             yield f"fault {item.name}: {objection}"

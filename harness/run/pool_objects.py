@@ -127,7 +127,6 @@ class Server:
         return ""
 
     def _target(self, resource: apis.Resource) -> "request_info.Target":
-        """Return the target of a creation, also of a version that is not served by default."""
         from harness.apiserver.endpoints import request_info
         from harness.apiserver.scheme import resources
 

@@ -1,7 +1,10 @@
-"""The progress that a run reports; the command line displays it."""
+"""The progress that a run reports, which the command line displays, and the end of its time."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Protocol
+
+from harness import errors
 
 
 class Progress(Protocol):
@@ -34,3 +37,19 @@ class Silent:
 
     def faults(self, active: Sequence[str]) -> None:
         """Ignore the faults."""
+
+
+class Deadline:
+    """The end of the time for a run; by default there is none."""
+
+    def __init__(self, left_s: Callable[[], float] = lambda: math.inf) -> None:
+        """`left_s` returns the seconds that are left; 0 or less after the end."""
+        self.left_s = left_s
+        self.has_cut = False
+        """True once it has ended a run."""
+
+    def require_time(self) -> None:
+        """Raise TimeUpError if no time is left."""
+        if self.left_s() <= 0:
+            self.has_cut = True
+            raise errors.TimeUpError("the run was cut, because the time for it had ended")

@@ -191,7 +191,6 @@ def plan(
 
 
 def _with_most_time(scenario: specs.Scenario) -> specs.Scenario:
-    """Return the scenario with the longest time that it allows, which a race needs."""
     traffic = scenario.traffic
     if not isinstance(traffic, traffic_specs.TimedTraffic):
         return scenario
@@ -213,7 +212,6 @@ def _among_others(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
 
 
 def _require_understood_pods(scenario: specs.Scenario) -> None:
-    """Raise ScenarioError for pods that our scheduler would place regardless of what they ask."""
     kinds = [item.kind for item in scenario.subject.schedulers]
     found = list(objections.of_python_scheduler(scenario.object_sets))
     if found and "python" in kinds:
@@ -226,10 +224,6 @@ def _require_understood_pods(scenario: specs.Scenario) -> None:
 def _plugins(
     loaded: loading.Loaded, cluster: str, chosen_subjects: Sequence[str], defects: Sequence[str]
 ) -> list[plans.UsedPlugin]:
-    """Return the plug-ins of a run but that of its traffic.
-
-    Raises PluginError if one cannot be used by its name.
-    """
     shipped = known_defects.names()
     faults = loaded.scenario.faults
     asked = [
@@ -282,7 +276,6 @@ def _examinable(plan: plans.Plan) -> plans.Plan:
 
 
 def _options(chosen: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the options of `flake-hunt run` with values; empty values are left out."""
     return [
         word
         for option, values in chosen.items()

@@ -17,7 +17,7 @@ from harness.run import driver_processes, subjects, supervising, thread_plans
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands, driver_commands, scheduler_commands
 from harness.scenario import pool_changes, script_specs, specs, subject_specs
-from harness.scenario.fault_kinds import lost_nodes
+from harness.scenario.fault_kinds import stopped_processes
 from harness.subject import remedies as known_remedies
 from harness.threads import messages, tracer_session
 from harness.traffic import launching
@@ -156,7 +156,7 @@ class RunProcesses:
 
     def _start(self, name: str) -> None:
         first = naming.first_incarnation(name)
-        if first in (KUBELET, lost_nodes.KUBELET):
+        if first in (KUBELET, stopped_processes.KUBELET):
             self._start_kubelet(name)
         elif first in self._drivers.names:
             self._start_driver(name)
@@ -165,17 +165,14 @@ class RunProcesses:
 
     @property
     def _kubelets(self) -> list[str]:
-        """The processes that act as kubelets: one, or another one for a node that may be lost."""
         return self._plan.expected_preparations
 
     @property
     def lost_node(self) -> str:
-        """The node that has a kubelet process of its own when faults may lose it."""
         return self._nodes[-1]
 
     @property
     def drivers_of_lost_node(self) -> list[str]:
-        """The processes of the driver that serve that node only."""
         return self._drivers.alone_on(self.lost_node)
 
     @property
@@ -189,10 +186,9 @@ class RunProcesses:
         return [naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes)]
 
     def _nodes_of(self, kubelet: str) -> list[str]:
-        """Return the options with the nodes of a kubelet process; none if there is only one."""
         if len(self._kubelets) == 1:
             return []
-        is_lost = naming.first_incarnation(kubelet) == lost_nodes.KUBELET
+        is_lost = naming.first_incarnation(kubelet) == stopped_processes.KUBELET
         chosen = [self.lost_node] if is_lost else self._nodes[:-1]
         return [word for node in chosen for word in ("--node", node)]
 
@@ -218,7 +214,6 @@ class RunProcesses:
         )
 
     def _defects_of_kubelet(self) -> list[str]:
-        """Return the kubelets' defects; those of the driver only if it is in their process."""
         elsewhere = (
             known_defects.of_actor(self._plan.defects, "driver") if self._drivers.names else []
         )
@@ -235,7 +230,6 @@ class RunProcesses:
 
     @contextlib.contextmanager
     def _explaining_drivers(self) -> Iterator[None]:
-        """Raise SubjectError, with the kubelet's words, if it ends because a driver is missing."""
         try:
             yield
         except errors.ProcessError as error:
@@ -257,7 +251,6 @@ class RunProcesses:
         )
 
     def _pool_changes(self, name: str) -> list[str | pathlib.Path]:
-        """Return the options for changes of pools, with their settings file; none without."""
         if naming.first_incarnation(name) not in self._plan.expected_pool_changes:
             return []
         settings = pool_changes.PoolChanges(changes=self._scenario.pools.changes)
@@ -276,7 +269,6 @@ class RunProcesses:
     def _start_part(
         self, name: str, part: subject_specs.AnyScheduler | subject_specs.AnyClaimController
     ) -> None:
-        """Start a program under test, unless it runs outside the harness."""
         kubeconfig = self._foreign_kubeconfig_of(name)
         environment = subjects.environment(self._scenario)
         match part:
@@ -312,7 +304,6 @@ class RunProcesses:
     def _kube_scheduler(
         self, name: str, scheduler: subject_specs.KubeScheduler, kubeconfig: pathlib.Path
     ) -> list[str]:
-        """Write the configuration of a kube-scheduler, and return its command line."""
         file, subject = self._logs / f"{name}-configuration.json", self._scenario.subject
         document = scheduler_commands.configuration(
             scheduler,
@@ -327,7 +318,6 @@ class RunProcesses:
     def _values(
         self, name: str, scheduler_name: str, kubeconfig: pathlib.Path
     ) -> Mapping[str, str]:
-        """Return what the placeholders of a command stand for, see `PLACEHOLDERS`."""
         log_dir = self._logs / name
         log_dir.mkdir(exist_ok=True)
         return {
@@ -342,7 +332,6 @@ class RunProcesses:
     def _start_program(
         self, name: str, argv: list[str], environment: Mapping[str, str], *, elected: bool = False
     ) -> None:
-        """Start a program that is not ours, by a tracer if the run holds its threads."""
         program = argv[0]
         if naming.first_incarnation(name) in thread_plans.traced(self._scenario):
             socket = messages.socket_of(self._logs, name)
@@ -373,7 +362,6 @@ class RunProcesses:
         self._supervisor.start_part(name, part, *common, *arguments, elected=elected)
 
     def _settings(self, name: str) -> pathlib.Path:
-        """Write the settings file of a part of the Python subject; return its path."""
         chosen = self._plan.settings["subject"]
         settings = {key: chosen[key] for key in _SUBJECT_SETTINGS}
         settings |= {"seed": self._plan.seed, "run_id": self._plan.run_id}

@@ -19,9 +19,9 @@ from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import compressed_files, directories, manifests, plans
 from harness.report import publishing
-from harness.run import deadlines, execution, progressing, run_plan, supervising
+from harness.run import execution, progressing, run_plan, supervising
 from harness.scenario import loading, profiles
-from harness.scenario.imported import saved_objects
+from harness.scenario.imported import importing
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     *,
     cluster: interfaces.Cluster | None = None,
     progress: progressing.Progress | None = None,
-    deadline: deadlines.Deadline | None = None,
+    deadline: progressing.Deadline | None = None,
 ) -> verdict_files.Judgement:
     """Execute a run on a cluster (None: on a new one), judge it and write its report.
 
@@ -39,10 +39,10 @@ def run(
     Raises HarnessError if the run could not be executed; its evidence so far stays in the
     directory.
     """
-    progress, deadline = progress or progressing.Silent(), deadline or deadlines.Deadline()
+    progress, deadline = progress or progressing.Silent(), deadline or progressing.Deadline()
     writing.replace(directory.scenario, loaded.text.encode())
     if loaded.pool_objects is not None:
-        saved_objects.save(loaded.pool_objects.compressed, directory.pool_objects)
+        importing.save(loaded.pool_objects.compressed, directory.pool_objects)
     plans.write(directory.plan, msgspec.structs.replace(plan, pid=os.getpid()))
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:
@@ -61,7 +61,6 @@ def run(
 
 
 def _seal(directory: directories.RunDirectory, plan: plans.Plan) -> errors.HarnessError | None:
-    """Compress the evidence and write the manifest; return the error if that failed."""
     compressed_files.compress_run(directory)
     try:
         manifests.write(directory, run_id=plan.run_id)
@@ -106,7 +105,6 @@ def _cluster(
 
 @contextlib.contextmanager
 def _explaining_silence(cluster: interfaces.Cluster) -> Iterator[None]:
-    """Raise ClusterError instead of TransportError if the API server is silent because it died."""
     try:
         yield
     except transports.TransportError:

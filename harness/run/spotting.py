@@ -39,7 +39,6 @@ class Spotters:
 
     @property
     def found(self) -> str | None:
-        """A description of the first violation; None: none was seen."""
         return next((spotter.found for spotter in self._spotters if spotter.found), None)
 
     def start(self) -> None:
@@ -62,7 +61,6 @@ class DoubleAllocationSpotter(informers.StateHandler):
 
     @property
     def found(self) -> str | None:
-        """A description of the first device that was seen in two claims; None: no such device."""
         return self._spotter.found[0] if self._spotter.found else None
 
     def start(self) -> None:
@@ -94,7 +92,6 @@ class RecordSpotter:
 
     @property
     def found(self) -> str | None:
-        """A description of the first violation that two looks found; None: there is none yet."""
         now_ns = clocks.monotonic_ns()
         if self._found is None and self._due_ns is not None and now_ns >= self._due_ns:
             self._look()
@@ -108,7 +105,6 @@ class RecordSpotter:
         self._due_ns = None
 
     def _pause_ns(self, *, began_ns: int) -> int:
-        """Return the time until the next look; what was found is soon looked at again."""
         took_ns = clocks.monotonic_ns() - began_ns
         return max(int(LOOK_S * 1e9), 0 if self._before else LOOK_SHARE * took_ns)
 

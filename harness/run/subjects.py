@@ -128,7 +128,6 @@ def _named(scheduler: subject_specs.AnyScheduler, number: int) -> subject_specs.
 def _usable(
     scheduler: subject_specs.AnyScheduler, on: interfaces.Capabilities, folder: str
 ) -> subject_specs.AnyScheduler:
-    """Return a scheduler with the path of its binary. Raises UsageError if it cannot be used."""
     match scheduler:
         case subject_specs.KubeScheduler(binary=binary):
             path = scheduler_commands.binary(scheduler.kind, binary, folder)
@@ -157,7 +156,6 @@ def _require_ours(
     remedies: Sequence[str],
     release: str,
 ) -> None:
-    """Raise UsageError for what is asked of a part of ours in whose place another program is."""
     python = subject_specs.PythonScheduler
     driver = driver_commands.of(subject)
     ours = {

@@ -116,7 +116,6 @@ def _require_no_pause(script: script_specs.ScriptTraffic, names: Sequence[str]) 
 
 
 def _program(name: str, scenario: specs.Scenario) -> pathlib.Path:
-    """Return the file of a process. Raises UsageError if it is not one of its own in Go."""
     subject = scenario.subject
     parts = dict(zip(subjects.process_names(subject), subject.schedulers, strict=True))
     match parts.get(name, subject.claim_controller):

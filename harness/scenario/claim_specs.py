@@ -85,7 +85,6 @@ class RequestSpec(AlternativeSpec):
 
     @property
     def alternatives(self) -> list[AlternativeSpec]:
-        """The ways to satisfy the request: `first_available`, or the request itself."""
         return self.first_available or [self]
 
     @pydantic.model_validator(mode="after")
@@ -95,9 +94,6 @@ class RequestSpec(AlternativeSpec):
                 f"{self.name}: expected first_available alone, got other keys beside it: move them "
                 "into its alternatives"
             )
-        names = [item.name for item in self.first_available]
-        if len(set(names)) < len(names):
-            raise ValueError(f"{self.name}: expected each alternative once, got {', '.join(names)}")
         return self
 
 
@@ -111,12 +107,6 @@ class ConstraintSpec(Spec):
     """The same, of an attribute whose values must differ."""
     requests: list[str] = []
     """Names of the requests, or `request/alternative`; empty: all."""
-
-    @pydantic.model_validator(mode="after")
-    def _require_one_attribute(self) -> Self:
-        if bool(self.match_attribute) == bool(self.distinct_attribute):
-            raise ValueError("expected either match_attribute or distinct_attribute")
-        return self
 
 
 class ClaimSpec(Spec):
@@ -182,7 +172,6 @@ class ClaimSpec(Spec):
 
     @property
     def selected(self) -> list[tuple[str, str]]:
-        """The key and the text of each CEL expression, as below the claim."""
         found = [(f"selectors[{index}]", text) for index, text in enumerate(self.selectors)]
         for number, request in enumerate(self.requests):
             for item in request.alternatives:
@@ -202,21 +191,7 @@ class ClaimSpec(Spec):
                 "expected requests without class, devices, selectors and admin_access beside them: move "
                 "them into the requests"
             )
-        names = [request.name for request in self.requests]
-        if len(set(names)) < len(names):
-            raise ValueError(f"expected each request once, got {', '.join(names)}")
-        if (least := self.least_devices) > DEVICES_MAX:
-            raise ValueError(f"expected at most {DEVICES_MAX} devices of all requests, got {least}")
-        self._require_known(_names(self.asked))
         return self
-
-    def _require_known(self, known: set[str]) -> None:
-        for constraint in self.constraints:
-            if unknown := sorted(set(constraint.requests) - known):
-                raise ValueError(
-                    f"constraints: expected requests of the claim ({', '.join(sorted(known))}), got "
-                    f"{', '.join(unknown)}"
-                )
 
 
 class ClaimKindSpec(ClaimSpec):
@@ -226,19 +201,7 @@ class ClaimKindSpec(ClaimSpec):
     """Number of claims of this kind in each round."""
 
 
-def _names(requests: list[RequestSpec]) -> set[str]:
-    return {
-        name
-        for request in requests
-        for name in (
-            request.name,
-            *(f"{request.name}/{item.name}" for item in request.first_available),
-        )
-    }
-
-
 def _differs(spec: Spec, *, but: set[str]) -> bool:
-    """Return whether a key other than these has not its default."""
     fields = type(spec).model_fields
     return any(
         getattr(spec, key) != field.default for key, field in fields.items() if key not in but

@@ -49,7 +49,11 @@ FEATURES = (
         "DRADeviceTaints",
         (1, 33),
         (1, 36),
-        lambda scenario: _has_taints(scenario.pools) or _tolerates(scenario),
+        lambda scenario: (
+            scenario.pools.has("taints")
+            or any(isinstance(item, pool_changes.Taint) for item in scenario.pools.changes)
+            or _tolerates(scenario)
+        ),
     ),
     Feature(
         'DeviceTaintRules (pools.changes with by = "rule")',
@@ -71,7 +75,10 @@ FEATURES = (
         "DRAConsumableCapacity",
         (1, 34),
         (1, 36),
-        lambda scenario: scenario.pools.has("shares") or _shares(scenario),
+        lambda scenario: (
+            scenario.pools.has("shares")
+            or any(map(object_features.asks_for_shares, scenario.object_sets))
+        ),
     ),
     Feature(
         "binding conditions (pools.more.binding_conditions)",
@@ -172,12 +179,6 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _has_taints(pools: pool_specs.PoolsSpec) -> bool:
-    return pools.has("taints") or any(
-        isinstance(item, pool_changes.Taint) for item in pools.changes
-    )
-
-
 def _extends(scenario: specs.Scenario) -> bool:
     played = scenario.traffic
     objects = played.objects if isinstance(played, script_specs.ScriptTraffic) else []
@@ -188,10 +189,6 @@ def _extends(scenario: specs.Scenario) -> bool:
 
 def has_pod_groups(scenario: specs.Scenario) -> bool:
     return any(one.of_kind(set_specs.POD_GROUP) for one in scenario.object_sets)
-
-
-def _shares(scenario: specs.Scenario) -> bool:
-    return any(map(object_features.asks_for_shares, scenario.object_sets))
 
 
 def _tolerates(scenario: specs.Scenario) -> bool:

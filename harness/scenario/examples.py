@@ -38,7 +38,6 @@ def copy(folder: pathlib.Path, *, only: Sequence[str] = ()) -> list[pathlib.Path
 
 
 def _chosen(contents: dict[str, bytes], only: Sequence[str]) -> dict[str, bytes]:
-    """Return the files with these names, or below folders with these names."""
     names = {name: {name, *map(str, pathlib.PurePath(name).parents)} for name in contents}
     known = sorted({""}.union(*names.values()) - {"", "."})
     for wanted in sorted({*only} - {*known}):
@@ -50,7 +49,6 @@ def _chosen(contents: dict[str, bytes], only: Sequence[str]) -> dict[str, bytes]
 
 
 def _files(shipped: pathlib.Path) -> list[pathlib.Path]:
-    """Return the examples, without what running them in a checkout leaves behind."""
     return sorted(
         path
         for path in shipped.rglob("*.*")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from harness import errors
 from harness.scenario import pool_specs, possibility, specs, threshold_specs
-from harness.scenario.imported import imported_specs, importing
+from harness.scenario.imported import importing
 from harness.scenario.object_sets import reading
 from harness.scenario.toml_files import documents
 
@@ -42,34 +42,18 @@ class Loaded:
     """The objects of `pools.from`; None without."""
 
 
-def shipped_names() -> list[str]:
-    """Return the names of the shipped scenarios that `hunt --all` includes."""
-    return SHELF.names()
-
-
-def regress_names() -> list[str]:
-    """Return the names of the shipped scenarios that each show one known defect."""
-    return SHELF.names(REGRESS)
-
-
-def script_names() -> list[str]:
-    """Return the names of the shipped scripts."""
-    return SHELF.names(CONFIRM)
-
-
 def every_name() -> list[str]:
     """Return the names of all shipped scenarios that make load."""
-    return [*shipped_names(), *regress_names()]
+    return [*SHELF.names(), *SHELF.names(REGRESS)]
 
 
 def expanded(names: Sequence[str]) -> list[str]:
     """Return the names with those that are meant by a group (`regress`, `confirm`) or a glob."""
-    groups = {REGRESS: regress_names(), CONFIRM: script_names()}
+    groups = {group: SHELF.names(group) for group in (REGRESS, CONFIRM)}
     return [name for given in names for name in groups.get(given) or _matching(given)]
 
 
 def _matching(given: str) -> list[str]:
-    """Return the shipped scenarios of a glob such as `claim-*`; the name itself if it is none."""
     return fnmatch.filter(SHELF.names(), given) or [given]
 
 
@@ -123,7 +107,6 @@ def _folder(path: pathlib.Path, overrides: Sequence[str]) -> pathlib.Path:
 def _with_objects(
     pools: pool_specs.PoolsSpec, folder: pathlib.Path
 ) -> tuple[pool_specs.PoolsSpec, importing.Imported | None]:
-    """Return the pools with the objects of their files, and these objects; None without files."""
     if not pools.from_:
         return pools, None
     found = importing.read([str(folder / name) for name in pools.from_])
@@ -131,7 +114,7 @@ def _with_objects(
 
 
 def with_summary(
-    pools: pool_specs.PoolsSpec, summary: imported_specs.ImportedSpec
+    pools: pool_specs.PoolsSpec, summary: pool_specs.ImportedSpec
 ) -> pool_specs.PoolsSpec:
     """Return the pools of a file with a summary of the objects, and numbers that follow from it.
 

@@ -32,7 +32,6 @@ class PoolChange(Spec):
 
     @property
     def end_s(self) -> float:
-        """Return the seconds from the first pod until the last time has been undone."""
         return self.start_s + (self.times - 1) * self.every_s + self.lasting_s
 
 
@@ -113,7 +112,6 @@ class PoolChanges(Spec):
 
     @property
     def demanded(self) -> dict[str, PositiveCount]:
-        """Return how often each change has to happen, by its name."""
         return {name: change.times for name, change in self.named().items()}
 
     def named(self) -> dict[str, AnyPoolChange]:

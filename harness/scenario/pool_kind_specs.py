@@ -118,7 +118,6 @@ class PoolKindSpec(Spec):
 
     @property
     def offered(self) -> int:
-        """The number of devices in the slices of a pool, with all partitions."""
         return self.devices * sum(self.partitions or [1])
 
     @property

@@ -1,13 +1,53 @@
 """The keys of `pools` in a scenario file: fake nodes, devices, and the class of the claims."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
 import pydantic
 from pydantic import json_schema
 
 from harness.scenario import pool_changes, pool_kind_specs
-from harness.scenario.fields import Name, ParameterName, Quantity, Spec
-from harness.scenario.imported import imported_specs
+from harness.scenario.fields import Count, Name, ParameterName, Quantity, Spec, Texts
+
+Feature: TypeAlias = Literal[
+    "binding-conditions",
+    "counters",
+    "lists",
+    "several-nodes",
+    "shares",
+    "taint-rules",
+    "taints",
+]
+"""Features of slices and rules that not every release, cluster or check knows. `several-nodes`: a
+pool is not of one node; `lists`: attributes with lists of values; `shares`: devices that many
+claims can have a share of."""
+
+
+class ImportedSpec(Spec):
+    """The objects of `pools.from`, before they are multiplied by `copies`."""
+
+    nodes: Count = 0
+    """Number of Nodes, or of nodes that slices name if there are no Nodes."""
+    own_devices: Count = 0
+    """Number of devices in pools that name nodes; they are multiplied."""
+    other_devices: Count = 0
+    """Number of devices in all other pools, of which there is one each."""
+    slices: Count = 0
+    """Number of ResourceSlices."""
+    drivers: Texts = ()
+    """Names of the drivers."""
+    classes: dict[str, str] = {}
+    """Name of each DeviceClass -> the extended resource that it backs; empty: none."""
+    templates: Texts = ()
+    """Names of the ResourceClaimTemplates."""
+    resources: Texts = ()
+    """Names of the resources that Nodes offer by themselves."""
+    attributes: Texts = ()
+    """Full names of the devices' attributes."""
+    has: Annotated[tuple[Feature, ...], pydantic.Field(strict=False)] = ()
+    """Features of the slices and rules."""
+    sha256: Annotated[str, pydantic.Field(pattern=r"^[0-9a-f]{64}$")]
+    """Digest of the objects as the run directory has them."""
+
 
 NODES_MAX = 5000
 """The documented limit of Kubernetes."""
@@ -66,7 +106,7 @@ class PoolsSpec(Spec):
     copies: Annotated[int, pydantic.Field(ge=1, le=COPIES_MAX)] = 1
     """Number of nodes that each node of `from` becomes, each with its pools; pools that name no
     node stay one."""
-    imported: Annotated[imported_specs.ImportedSpec | None, json_schema.SkipJsonSchema()] = None
+    imported: Annotated[ImportedSpec | None, json_schema.SkipJsonSchema()] = None
     """Summary of the files of `from`; set when they are read."""
     driver: Annotated[str, pydantic.Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,60}[a-z0-9])?$")] = (
         "gpu.flake-hunt.example"
@@ -101,13 +141,11 @@ class PoolsSpec(Spec):
 
     @property
     def device_count(self) -> int:
-        """The number of devices in all slices, with all partitions."""
         more = sum(kind.offered * self.pool_count(kind) for kind in self.more)
         return self.nodes * self.devices_per_node + more + self.imported_devices
 
     @property
     def imported_devices(self) -> int:
-        """The number of devices in the slices of `from`, with all copies."""
         found = self.imported
         return found.own_devices * self.copies + found.other_devices if found else 0
 
@@ -118,7 +156,6 @@ class PoolsSpec(Spec):
 
     @property
     def is_plain(self) -> bool:
-        """True if there is one pool of equal devices on each node, and nothing else."""
         return not (self.more or self.from_)
 
     @property
@@ -130,10 +167,9 @@ class PoolsSpec(Spec):
 
     @property
     def is_described(self) -> bool:
-        """True if every node has a pool that keys describe."""
         return self.devices_per_node > 0
 
-    def has(self, feature: imported_specs.Feature) -> bool:
+    def has(self, feature: Feature) -> bool:
         """Return whether devices, described or of `from`, have a feature."""
         described = {
             "binding-conditions": any(kind.binding_conditions for kind in self.more),

@@ -1,30 +1,47 @@
-"""Finds demands of a scenario that no cluster or machine can meet, from its numbers alone."""
+"""Finds demands of a scenario that nothing can meet, from its numbers alone.
 
-from collections.abc import Iterator
+How many claims can have devices is an upper bound: selectors, constraints, taints and steps of
+capacities may let fewer have some. It is exact for claims of a number of devices that are all
+alike. What the API server refuses, and what a run shows, is not looked for here.
+"""
+
+from collections.abc import Iterable, Iterator
 
 from harness import suggestions
+from harness.model import quantities
 from harness.scenario import (
     claim_specs,
-    device_supply,
+    pool_kind_specs,
     pool_specs,
     script_specs,
     specs,
     traffic_specs,
 )
+from harness.scenario.fields import COUNT_MAX
 from harness.scenario.object_sets import objections as objections_of_objects
 
 _OF_ONE_POD = ("all-at-once", "churn", script_specs.JOURNAL)
 """Profiles of traffic with a claim for each pod."""
+UNLIMITED = COUNT_MAX
+"""The most that can be asked for."""
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
     """Yield one line for each demand that can never be met."""
-    yield from of_pools(scenario.pools)
-    for check in (_of_traffic, _of_extended, _of_own_devices, _of_drivers, _of_objects):
-        yield from check(scenario)
-    found = list(_of_claims(scenario))
-    yield from found
-    if not found and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
+    pools = scenario.pools
+    yield from of_pools(pools)
+    for demand, is_met in _demands(scenario):
+        if not is_met:
+            yield demand
+    yield from objections_of_objects.of_sets(
+        scenario.object_sets,
+        classes=pools.class_names,
+        resources={*pools.extended_resources, *getattr(pools.imported, "resources", ())},
+        templates=pools.imported.templates if pools.imported else (),
+    )
+    unmet = list(_of_claims(scenario))
+    yield from unmet
+    if not unmet and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
         yield from _of_all_at_once(scenario, scenario.traffic)
 
 
@@ -37,6 +54,117 @@ def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
         )
 
 
+def _demands(scenario: specs.Scenario) -> Iterator[tuple[str, bool]]:
+    """Yield what keys demand of each other, and whether they have it.
+
+    Without these, a run would pass over one of the keys without a word.
+    """
+    pools, subject, claim, profile = (
+        scenario.pools,
+        scenario.subject,
+        scenario.claim,
+        scenario.traffic.profile,
+    )
+    more = (claim.class_, claim.constraints, claim.selectors, claim.parameters, claim.admin_access)
+    yield (
+        (
+            f"claim.extended: expected one of {', '.join(_OF_ONE_POD)} as traffic.profile, no further "
+            f"keys of claim but devices, and no [[claims]], got profile {profile!r} or such keys: only "
+            "pools.device_class can say more about the devices of an extended resource"
+        ),
+        not any(kind.extended for kind in (claim, *scenario.claims))
+        or (profile in _OF_ONE_POD and not any(more) and not scenario.claims),
+    )
+    names = [item.scheduler_name for item in subject.schedulers if item.scheduler_name]
+    least = claim.devices * len(subject.schedulers)
+    are_plain = pools.is_plain and claim.is_plain and not (scenario.claims or claim.extended)
+    yield (
+        (
+            "subject.own_devices: expected schedulers with different names, one kind of pools and "
+            f"claims, not profile {profile!r}, and at least {least} pools.devices_per_node, or false, "
+            "got true: each scheduler needs devices on a node that its claims can select"
+        ),
+        not subject.own_devices
+        or (
+            len({*names}) == len(names)
+            and not subject.leader_election
+            and are_plain
+            and profile not in ("limit", "objects")
+            and pools.devices_per_node >= least
+        ),
+    )
+    yield (
+        (
+            f"driver.device_status: expected false with subject.driver {subject.driver!r}, got true; "
+            "set subject.driver to 'socket'"
+        ),
+        subject.driver == "socket" or not scenario.driver.device_status,
+    )
+    yield (
+        (
+            "pools.published_by: expected 'run' without a driver of your own (subject.driver "
+            "'command=…' or 'socket:…'), and with pools.more, pools.changes or subject.own_devices, "
+            "got 'driver'"
+        ),
+        pools.published_by == "run"
+        or not (
+            subject.driver in ("in-process", "socket")
+            or pools.more
+            or pools.changes
+            or subject.own_devices
+        ),
+    )
+
+
+def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
+    pools = scenario.pools
+    classes = pools.imported.classes if pools.imported else {}
+    kinds = [kind.name for kind in pools.more]
+    for index, claim in enumerate(scenario.claim_kinds):
+        for number, request in enumerate(claim.asked):
+            where = f"claims.{index}" if scenario.claims else "claim"
+            where += f".requests.{number}" if claim.requests else ""
+            for item in request.alternatives:
+                yield from _unknown(f"{where}.class", item.class_, classes)
+                yield from _unknown(f"{where}.pool", item.pool, kinds)
+            if not requests_at_once(pools, request):
+                yield (
+                    f"{where}: expected a request that a pool can satisfy, but none has so many "
+                    "devices with so much capacity: change the request or the pools"
+                )
+
+
+def _unknown(where: str, name: str, known: Iterable[str]) -> Iterator[str]:
+    if name not in ("", *known):
+        near = suggestions.did_you_mean(name, known)
+        yield f"{where}: expected one of {', '.join(known) or 'none'}, got {name!r}.{near}"
+
+
+def _of_all_at_once(
+    scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
+) -> Iterator[str]:
+    """Check that the pods can run at once, since none releases its devices."""
+    load, runnable = scenario.load, pods_at_once(scenario, traffic)
+    shares = scenario.pools.has("shares") or any(
+        one.has_admin_access for one in scenario.claim_kinds
+    )
+    demands = (
+        ("traffic.pods", 0 if traffic.overcommit else traffic.pods, runnable),
+        ("load.pods_running_min", load.pods_running_min, runnable),
+        ("load.allocations_min", load.allocations_min, holds_at_once(scenario, traffic)),
+        ("load.reuse_min", load.reuse_min, UNLIMITED if shares else 0),
+    )
+    for key, asked, most in demands:
+        if asked > most:
+            yield (
+                f"{key}: expected at most {most}, got {asked}; the pools satisfy no more claims at "
+                "once, and none is released (traffic.overcommit = true lets other pods wait)"
+            )
+
+
+# -------------------------------------------------------------------------------- supply
+
+
 def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
     """Return how many of the pods can run at once, at most; with admin access all of them can."""
     kinds = [scenario.claim_kind(number) for number in range(traffic.pods)]
@@ -45,7 +173,7 @@ def pods_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraff
         own = pools.devices_per_node // owners
         pools = pools.model_copy(update={"nodes": pools.nodes * owners, "devices_per_node": own})
     return sum(
-        min(kinds.count(index), device_supply.claims_at_once(pools, claim))
+        min(kinds.count(index), claims_at_once(pools, claim))
         for index, claim in enumerate(scenario.claim_kinds)
     )
 
@@ -68,191 +196,59 @@ def holds_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraf
     return pods_at_once(scenario, traffic) * most
 
 
-# ---------------------------------------------------------------------- contradictions
+def claims_at_once(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec) -> int:
+    """Return how many of these claims can be satisfied at once, at most."""
+    return min(requests_at_once(pools, request) for request in claim.asked)
 
 
-def _of_traffic(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that each process has a user, and that the traffic is as long as the changes."""
-    traffic = scenario.traffic
-    if traffic.users < traffic.processes:
-        yield (
-            f"traffic.users: expected at least traffic.processes = {traffic.processes}, got "
-            f"{traffic.users}; lower traffic.processes too"
-        )
-    if not isinstance(traffic, traffic_specs.TimedTraffic):
-        return
-    for number, change in enumerate(scenario.pools.changes):
-        if change.end_s > traffic.duration_s:
-            yield (
-                f"pools.changes.{number}: expected its last time to be over within "
-                f"traffic.duration_s = {traffic.duration_s:g} s of the first pod, got "
-                f"{change.end_s:g} s (start_s + every_s * (times - 1) + lasts_s)"
-            )
-
-
-def _of_extended(scenario: specs.Scenario) -> Iterator[str]:
-    """Check what cannot be asked for by an extended resource: a container gives a number only."""
-    claim, profile = scenario.claim, scenario.traffic.profile
-    if any(kind.extended for kind in scenario.claims):
-        yield "claims: expected kinds without extended, got some; use [claim] for them"
-    if not claim.extended:
-        return
-    for key in ("class", "constraints", "selectors", "parameters", "admin_access"):
-        if value := getattr(claim, "class_" if key == "class" else key):
-            yield (
-                f"claim.{key}: expected none with claim.extended, got {value!r}; only "
-                "pools.device_class can say more about the devices"
-            )
-    if profile not in _OF_ONE_POD:
-        yield (
-            f"traffic.profile: expected one of {', '.join(_OF_ONE_POD)} with claim.extended, got "
-            f"{profile!r}; the claim of an extended resource is for one pod"
-        )
-
-
-def _of_own_devices(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that the claims of a scheduler can select its devices, and that it has enough."""
-    subject, pools, claim = scenario.subject, scenario.pools, scenario.claim
-    if not subject.own_devices:
-        return
-    given = [item.scheduler_name for item in subject.schedulers if item.scheduler_name]
-    if len({*given}) < len(given) or subject.leader_election:
-        yield (
-            "subject.own_devices: expected schedulers with different names, got equal ones; "
-            "remove scheduler_name and leader_election"
-        )
-    are_plain = pools.is_plain and claim.is_plain and not (scenario.claims or claim.extended)
-    if not are_plain or scenario.traffic.profile in ("limit", "objects"):
-        yield (
-            "subject.own_devices: expected false with claim.extended, profile 'limit' or "
-            "'objects', or further kinds of pools or claims, got true; such claims cannot select "
-            "the devices of one scheduler"
-        )
-    if pools.devices_per_node < (least := claim.devices * len(subject.schedulers)):
-        yield (
-            f"pools.devices_per_node: expected at least {least} with subject.own_devices, got "
-            f"{pools.devices_per_node}; each scheduler needs claim.devices on a node"
-        )
-
-
-def _of_drivers(scenario: specs.Scenario) -> Iterator[str]:
-    """Check that there is a driver that reports or publishes, and nothing else to publish."""
-    pools, subject = scenario.pools, scenario.subject
-    if scenario.driver.device_status and subject.driver != "socket":
-        yield (
-            f"driver.device_status: expected false with subject.driver {subject.driver!r}, got "
-            "true; set subject.driver to 'socket'"
-        )
-    if pools.published_by == "run":
-        return
-    if subject.driver in ("in-process", "socket"):
-        yield (
-            "pools.published_by: expected 'run' without a driver of your own, got 'driver'; set "
-            "subject.driver to 'command=…' or 'socket:…'"
-        )
-    if pools.more or pools.changes or subject.own_devices:
-        yield (
-            "pools.published_by: expected 'run' with pools.more, pools.changes or "
-            "subject.own_devices, got 'driver'; remove one of them"
-        )
-
-
-def _of_objects(scenario: specs.Scenario) -> Iterator[str]:
-    pools = scenario.pools
-    yield from objections_of_objects.of_sets(
-        scenario.object_sets,
-        classes=pools.class_names,
-        resources={*pools.extended_resources, *getattr(pools.imported, "resources", ())},
-        templates=pools.imported.templates if pools.imported else (),
+def requests_at_once(pools: pool_specs.PoolsSpec, request: claim_specs.RequestSpec) -> int:
+    """Return how often a request can be satisfied at once, at most; 0: never."""
+    found = sum(
+        _at_once(pools, item) + _imported_at_once(pools, item) for item in request.alternatives
     )
+    return UNLIMITED if request.admin_access and found else min(found, UNLIMITED)
 
 
-# ------------------------------------------------------------------------------ claims
+def _imported_at_once(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int:
+    if not (pools.is_of_files(item.class_, item.pool) and pools.imported_devices):
+        return 0
+    return UNLIMITED if pools.has("shares") else pools.imported_devices // item.devices
 
 
-def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
-    pools = scenario.pools
-    for index, claim in enumerate(scenario.claim_kinds):
-        where = f"claims.{index}" if scenario.claims else "claim"
-        if claim.is_plain and pools.is_plain and claim.devices > pools.devices_per_node:
-            yield (
-                f"{where}.devices: expected at most pools.devices_per_node = "
-                f"{pools.devices_per_node}, got {claim.devices}; the devices of a claim are all on "
-                "one node"
-            )
-            continue
-        for number, request in enumerate(claim.asked):
-            yield from _of_request(f"{where}.requests.{number}", request, pools)
-        yield from _of_constraints(where, claim, pools)
+def _at_once(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int:
+    """Return how often described devices can satisfy a request; all of them are one at least."""
+    if item.class_:
+        return 0
+    sizes = [(_shares(kind, item), count) for kind, count in _kinds(pools, item.pool)]
+    sizes = [(size, count) for size, count in sizes if size]
+    if len(sizes) == 1:
+        [(size, count)] = sizes
+        return count * (size // item.devices)
+    return sum(size * count for size, count in sizes) // item.devices
 
 
-def _of_request(
-    where: str, request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec
-) -> Iterator[str]:
-    classes = pools.imported.classes if pools.imported else {}
-    kinds = [kind.name for kind in pools.more]
-    for item in request.alternatives:
-        if item.class_ not in ("", *classes):
-            near = suggestions.did_you_mean(item.class_, classes)
-            known = ", ".join(classes) or "none"
-            yield f"{where}.class: expected a DeviceClass of pools.from ({known}), got {item.class_!r}{near}"
-            return
-        if item.pool not in ("", *kinds):
-            known = ", ".join(kinds) or "none"
-            yield f"{where}.pool: expected the name of a kind of pools ({known}), got {item.pool!r}"
-            return
-    if not device_supply.requests_at_once(pools, request):
-        yield (
-            f"{where}: expected a request that a pool can satisfy, but none has so many devices "
-            "with so much capacity: change the request or the pools"
+def _kinds(
+    pools: pool_specs.PoolsSpec, name: str
+) -> Iterator[tuple[pool_kind_specs.PoolKindSpec, int]]:
+    if pools.devices_per_node and not name:
+        of_nodes = pool_kind_specs.PoolKindSpec.model_construct(
+            name="", devices=pools.devices_per_node, capacity=pools.capacity
         )
-
-
-def _of_constraints(
-    where: str, claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec
-) -> Iterator[str]:
-    """Check that some device has the attributes of the constraints."""
-    known = {"index", *pools.attributes} if pools.devices_per_node else set()
-    known |= set(pools.imported.attributes if pools.imported else ())
+        yield of_nodes, pools.nodes
     for kind in pools.more:
-        known |= {"index", "kind", *kind.attributes, *kind.attributes_in_turn}
-        known |= {"parts"} if kind.partitions else set()
-    for number, item in enumerate(claim.constraints):
-        name = item.match_attribute or item.distinct_attribute
-        if name.removeprefix(f"{pools.driver}/") not in known:
-            yield (
-                f"{where}.constraints.{number}: expected an attribute of the devices "
-                f"({', '.join(sorted(known))}), got {name!r}"
-            )
+        if name in ("", kind.name):
+            yield kind, pools.pool_count(kind)
 
 
-def _of_all_at_once(
-    scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
-) -> Iterator[str]:
-    """Check that the pods can run at once, since none releases its devices."""
-    load, runnable = scenario.load, pods_at_once(scenario, traffic)
-    if traffic.pods > runnable and not traffic.overcommit:
-        yield (
-            f"traffic.pods: expected at most {runnable}, got {traffic.pods}; the pools satisfy no "
-            "more claims, and none is released; set traffic.overcommit = true if the other pods "
-            "are to wait"
-        )
-    if load.pods_running_min > runnable:
-        yield (
-            f"load.pods_running_min: expected at most {runnable}, the pods that can run at once, "
-            f"got {load.pods_running_min}"
-        )
-    holds = holds_at_once(scenario, traffic)
-    if load.allocations_min > holds:
-        yield (
-            f"load.allocations_min: expected at most {holds} (pods that can run at once times the "
-            f"devices of a claim), got {load.allocations_min}"
-        )
-    shares = scenario.pools.has("shares") or any(
-        one.has_admin_access for one in scenario.claim_kinds
-    )
-    if load.reuse_min and not shares:
-        yield (
-            f"load.reuse_min: expected 0, got {load.reuse_min}; profile 'all-at-once' never "
-            "releases a device"
-        )
+def _shares(kind: pool_kind_specs.PoolKindSpec, item: claim_specs.AlternativeSpec) -> int:
+    """Return how many devices, or shares of them, a pool can give away at once."""
+    devices = min(kind.devices * max(kind.partitions or [1]), kind.limit or UNLIMITED)
+    if item.capacity.keys() - kind.capacity.keys():
+        return 0
+    of_each = UNLIMITED if kind.shared else 1
+    for name, whole in kind.capacity.items():
+        policy = kind.policies.get(name)
+        taken = quantities.amount(item.capacity.get(name) or (policy.default if policy else whole))
+        if taken:
+            of_each = min(of_each, int(quantities.amount(whole) // taken))
+    return min(devices * of_each, UNLIMITED)

@@ -36,7 +36,17 @@ class ProfileSpec(fields.Spec):
     """Set when the profile is loaded, so that a run can be repeated with it."""
 
 
-class EmbeddedProfile(ProfileSpec):
+class OwnProfile(ProfileSpec):
+    """Keys of clusters that the harness starts."""
+
+    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
+    """Feature gates of every component, such as DRAListTypeAttributes."""
+    audit_log: bool = True
+    """Keep the API server's audit log of every write of claims and pods in the run directory, and
+    compare it with the observations."""
+
+
+class EmbeddedProfile(OwnProfile):
     """Flake Hunt's own API server as a process on loopback; needs nothing but pip."""
 
     provider: Literal["embedded"]
@@ -50,11 +60,6 @@ class EmbeddedProfile(ProfileSpec):
     runtime_config: list[str] = pydantic.Field(default_factory=list)
     """API versions to serve in addition to the default ones, as `resource.k8s.io/v1beta2=true`;
     a scenario with DeviceTaintRules adds theirs."""
-    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
-    """Feature gates of the API server, such as DRAListTypeAttributes."""
-    audit_log: bool = True
-    """Keep the API server's audit log of every write of claims and pods in the run directory, and
-    compare it with the observations."""
     watch_history: Annotated[int, pydantic.Field(ge=1, le=10_000_000)] = 100_000
     """Commits of each resource that watches can resume from; kube-apiserver's watch cache holds
     about as many at most. The server's memory grows by them."""
@@ -64,7 +69,20 @@ class EmbeddedProfile(ProfileSpec):
     (kubernetes#121635)."""
 
 
-class LocalProfile(ProfileSpec):
+class KubernetesProfile(OwnProfile):
+    """Keys of clusters of Kubernetes' own programs."""
+
+    runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
+    """API groups and versions to serve in addition to the default ones."""
+    watch_cache: WatchCache = "auto"
+    """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
+    cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that
+    the recorder would miss versions."""
+    priority_and_fairness: bool = False
+    """Enable API priority and fairness; off because it queues the load and hides concurrency."""
+
+
+class LocalProfile(KubernetesProfile):
     """Real etcd and kube-apiserver as processes on loopback, as with envtest; no Docker."""
 
     provider: Literal["local"]
@@ -78,9 +96,6 @@ class LocalProfile(ProfileSpec):
     unsafe_no_fsync: bool = True
     """etcd's --unsafe-no-fsync: writes are much faster, and the data need not survive a power
     failure."""
-    audit_log: bool = True
-    """Keep the API server's audit log of every write of claims and pods in the run directory, and
-    compare it with the observations."""
     controller_manager: bool | Literal["auto"] = "auto"
     """Run kube-controller-manager with all its controllers (its resourceclaim-controller replaces
     ours); auto: where its binary is found, run it to collect garbage and to remove namespaces only.
@@ -88,19 +103,9 @@ class LocalProfile(ProfileSpec):
     claim_controller: bool = True
     """With controller_manager = true: keep its resourceclaim-controller; false: run all others, as
     for a run that names a claim controller of its own."""
-    watch_cache: WatchCache = "auto"
-    """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
-    cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that
-    the recorder would miss versions."""
-    priority_and_fairness: bool = False
-    """Enable API priority and fairness; off because it queues the load and hides concurrency."""
-    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
-    """--feature-gates of every Kubernetes binary."""
-    runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
-    """API groups and versions to serve in addition to the default ones."""
 
 
-class KindProfile(ProfileSpec):
+class KindProfile(KubernetesProfile):
     """A version of Kubernetes in one Docker container, created by the kind command."""
 
     provider: Literal["kind"]
@@ -118,25 +123,12 @@ class KindProfile(ProfileSpec):
     0.32."""
     claim_controller: bool = False
     """Keep the resourceclaim-controller of kube-controller-manager; ours is then not started."""
-    feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
-    """Feature gates of every component, as in kind's configuration."""
-    runtime_config: dict[str, str] = pydantic.Field(default_factory=dict)
-    """API groups and versions to serve in addition to the default ones."""
     node_monitor_grace: Annotated[str, pydantic.Field(pattern=r"^\d+(h|m|s)$")] = "240h"
     """--node-monitor-grace-period; long, because fake nodes do not renew leases."""
-    watch_cache: WatchCache = "auto"
-    """--watch-cache of kube-apiserver; auto: off if a fault of the scenario restarts it. With its
-    cache, a restarted kube-apiserver answers resumed watches with 410 (kubernetes#129194), so that
-    the recorder would miss versions."""
-    priority_and_fairness: bool = False
-    """Enable API priority and fairness; off because it queues the load and hides concurrency."""
     requests_in_flight_max: fields.PositiveCount = 3000
     """Concurrent reads without priority and fairness; further ones get 429."""
     mutating_requests_in_flight_max: fields.PositiveCount = 1000
     """Concurrent writes without priority and fairness; further ones get 429."""
-    audit_log: bool = True
-    """Keep the API server's audit log of every write of claims and pods in the run directory, and
-    compare it with the observations."""
     memory_mib_min: fields.PositiveCount = 2048
     """Memory that the container engine needs for one cluster, in MiB; an estimate."""
     disk_gib_min: fields.PositiveCount = 8
@@ -171,11 +163,6 @@ SHELF = documents.Shelf(
     kind=Annotated[Profile, pydantic.Field(discriminator="provider")],
     plugins="clusters",
 )
-
-
-def shipped_names() -> list[str]:
-    """Return the names of the shipped profiles."""
-    return SHELF.names()
 
 
 def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:

@@ -39,7 +39,6 @@ def _with_inherited(table: type[fields.Spec]) -> dict[str, str]:
 
 @functools.cache
 def _own(table: type[fields.Spec]) -> dict[str, str]:
-    """Return the documentation of the keys that a table does not inherit."""
     return dict(_below_fields(table))
 
 
@@ -70,7 +69,7 @@ def schema(kind: str) -> documents.Document:
     found: dict[str, Any] = pydantic.TypeAdapter(shelf.kind).json_schema(mode="validation")
     _describe_keys(found)
     head = {"$schema": DIALECT, "title": f"Flake Hunt: {shelf.noun}"}
-    return {**_by_tag(found), **head}
+    return {**found, **head}
 
 
 def _describe_keys(found: dict[str, Any]) -> None:
@@ -79,34 +78,6 @@ def _describe_keys(found: dict[str, Any]) -> None:
         for key, text in documentation.get(table.get("title", ""), {}).items():
             if key in table["properties"]:
                 table["properties"][key].setdefault("description", text)
-
-
-def _by_tag(node: Any) -> Any:
-    """Return a schema in which one key of a table decides which of several forms it must have.
-
-    Where no form of `oneOf` fits, validators say that of the whole table. With a condition for each
-    form, they name the key that is wrong. Editors complete the keys of the forms in `anyOf`, whose
-    last form takes everything.
-    """
-    if isinstance(node, list):
-        return [_by_tag(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    changed = {key: _by_tag(value) for key, value in node.items()}
-    if "discriminator" not in changed:
-        return changed
-    discriminator, forms = changed.pop("discriminator"), changed.pop("oneOf")
-    tag, forms_of = discriminator["propertyName"], discriminator["mapping"]
-    conditions: dict[str, Any] = {}
-    for value, form in sorted(forms_of.items(), reverse=True):
-        conditions = {
-            "if": {"properties": {tag: {"const": value}}, "required": [tag]},
-            "then": {"$ref": form},
-            **({"else": conditions} if conditions else {}),
-        }
-    known = {tag: {"enum": sorted(forms_of)}}
-    shape = {"type": "object", "required": [tag], "properties": known}
-    return {**changed, **shape, **conditions, "anyOf": [*forms, {}]}
 
 
 def text(kind: str) -> str:

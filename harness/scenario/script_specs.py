@@ -102,7 +102,6 @@ class Step(Spec):
 
     @property
     def text(self) -> str:
-        """The step, as a clause."""
         return self.says.format(self=self)
 
 
@@ -191,7 +190,6 @@ class Calls(Step):
 
     @property
     def what(self) -> str:
-        """The request, as a noun phrase."""
         return f"{self.client}'s {self.verb or 'write'} of {self.of}"
 
 
@@ -229,68 +227,42 @@ class RefusedRequest(Calls):
     says = "{self.what} is refused with {self.code}"
 
 
-class UnderWay(Calls):
-    """Keys of steps about a request that is carried out at a later step `arrive`."""
+class LateRequest(Calls):
+    """A request of a client has arrived, and is carried out only at the step `arrive` that names
+    this one."""
 
+    do: Literal["hold-request", "sever-request"]
+    """hold-request: its connection waits; sever-request: its connection breaks meanwhile."""
     name: Name
     """Name by which the step `arrive` refers to it."""
 
-
-class HeldRequest(UnderWay):
-    """A request of a client has arrived; it is held.
-
-    It is carried out at the step `arrive` that names this one.
-    """
-
-    do: Literal["hold-request"]
-
-    says = "{self.what} is under way"
-
-
-class SeveredRequest(UnderWay):
-    """The connection of a request breaks; the request itself is still under way.
-
-    It is carried out at the step `arrive` that names this one.
-    """
-
-    do: Literal["sever-request"]
-
-    says = "the connection of {self.what} breaks, which is still under way"
+    @property
+    def text(self) -> str:
+        if self.do == "hold-request":
+            return f"{self.what} is under way"
+        return f"the connection of {self.what} breaks, which is still under way"
 
 
 class Late(Step):
-    """A step about the request of an earlier step, which it names."""
+    """A request that was under way is carried out, or the answer that was held is sent."""
+
+    do: Literal["arrive", "answer"]
+    """arrive: the request; answer: the answer."""
+    request: Name
+    """Name of the step `hold-request` or `sever-request`, or of the step `request` that holds its
+    answer."""
 
     _what: str = pydantic.PrivateAttr("a request")
-
-    @property
-    def what(self) -> str:
-        """The request, as a noun phrase."""
-        return self._what
 
     def refer(self, earlier: Calls) -> None:
         """Tell the request as the earlier step does."""
         self._what = earlier.what
 
-
-class Arrive(Late):
-    """A request that was under way is carried out."""
-
-    do: Literal["arrive"]
-    request: Name
-    """Name of the step `hold-request` or `sever-request`."""
-
-    says = "{self.what}, which was under way, is carried out"
-
-
-class Answer(Late):
-    """The answer that a step `request` has held is sent."""
-
-    do: Literal["answer"]
-    request: Name
-    """Name of that step."""
-
-    says = "the answer to {self.what} is sent"
+    @property
+    def text(self) -> str:
+        if self.do == "answer":
+            return f"the answer to {self._what} is sent"
+        return f"{self._what}, which was under way, is carried out"
 
 
 class Events(Step):
@@ -499,10 +471,8 @@ AnyStep: TypeAlias = Annotated[
     | Request
     | LostRequest
     | RefusedRequest
-    | HeldRequest
-    | SeveredRequest
-    | Arrive
-    | Answer
+    | LateRequest
+    | Late
     | Deliver
     | EndWatch
     | HoldThread
@@ -543,7 +513,6 @@ class ScriptTraffic(Spec):
         return sum(self.time_of(step) for step in self.steps)
 
     def time_of(self, step: Step) -> float:
-        """Return the seconds in which a step has to happen."""
         own_s = step.within_s or self.deadline_s
         if isinstance(step, TryOrders):
             return step.seconds + own_s
@@ -552,7 +521,6 @@ class ScriptTraffic(Spec):
         return own_s + step.seconds if isinstance(step, Wait) else own_s
 
     def object_named(self, name: str) -> ScriptObject:
-        """Return the object of this name. Raises KeyError if there is none."""
         return {item.name: item for item in self.objects}[name]
 
     @property
@@ -563,12 +531,10 @@ class ScriptTraffic(Spec):
 
     @property
     def searched(self) -> list[str]:
-        """The clients whose orders of threads are tried, some of whose calls wait, too."""
         return [step.client for step in self.steps if isinstance(step, TryOrders)]
 
     @property
     def started(self) -> list[str]:
-        """The names of the processes that the script starts, in order."""
         firsts = [step.process for step in self.steps if isinstance(step, Start)]
         return [
             naming.incarnation(name, firsts[: index + 1].count(name) + 1)
@@ -577,7 +543,6 @@ class ScriptTraffic(Spec):
 
     @property
     def named_processes(self) -> list[str]:
-        """The processes that the script names, by the names under which they were started first."""
         changed = [step.process for step in self.steps if isinstance(step, ChangeProcess | Start)]
         named = [*self.clients, *self.traced, *changed]
         return list(dict.fromkeys(map(naming.first_incarnation, named)))
@@ -620,7 +585,6 @@ class ScriptTraffic(Spec):
 def _of_names(
     step: AnyStep, objects: Sequence[str], earlier: Mapping[str, AnyStep]
 ) -> Iterator[str]:
-    """Yield what a step has to name instead of what it names."""
     wanted = getattr(step, "object", "")
     if wanted and wanted not in objects and "/" not in wanted:
         near = suggestions.did_you_mean(wanted, objects)
@@ -637,9 +601,9 @@ def _of_names(
 
 def _of_reference(step: AnyStep, before: AnyStep) -> Iterator[str]:
     match step:
-        case Arrive() if not isinstance(before, UnderWay):
+        case Late(do="arrive") if not isinstance(before, LateRequest):
             yield f"name a step hold-request or sever-request, got {before.name!r}"
-        case Answer() if getattr(before, "answer", "") != "held":
+        case Late(do="answer") if getattr(before, "answer", "") != "held":
             yield f'name a step request with answer = "held", got {before.name!r}'
         case ReleaseThread() if not isinstance(before, HoldThread):
             yield f"name a step hold-thread, got {before.name!r}"

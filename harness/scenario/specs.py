@@ -128,7 +128,6 @@ class Scenario(Spec):
 
     @property
     def claim_kinds(self) -> Sequence[claim_specs.ClaimSpec]:
-        """The kinds of claims; at least one, but none if manifests say them."""
         if isinstance(self.traffic, traffic_specs.ObjectsTraffic):
             return []
         return self.claims or [self.claim]
@@ -151,14 +150,12 @@ class Scenario(Spec):
 
     @property
     def progress_s(self) -> float | None:
-        """Return `limits.progress_s` or its default, in seconds; None: progress is not judged."""
         if self.limits.progress_s is None and self.faults:
             return PROGRESS_S
         return self.limits.progress_s
 
     @property
     def timeout_s(self) -> float:
-        """Return the time limit of a run in seconds: `limits.timeout_s`, or one for the traffic."""
         if self.limits.timeout_s is not None:
             return self.limits.timeout_s
         return max(TIMEOUT_S, self.traffic.longest_s + self.limits.settle_s)

@@ -9,7 +9,7 @@ import pydantic
 from harness import errors, suggestions
 from harness.model import figures
 from harness.scenario.fields import Spec
-from harness.scenario.toml_files import wording
+from harness.scenario.toml_files import documents
 
 THRESHOLDS_MAX = 64
 OPTION = "--threshold"
@@ -17,7 +17,6 @@ _EXPRESSION = re.compile(r"\s*(campaign:)?\s*([\w.]+)\s*(<=|>=)\s*(\S+)\s*")
 
 
 def _known(name: str) -> str:
-    """Return the name of a figure; raise ValueError for an unknown one."""
     if name in figures.FIGURES:
         return name
     below = [known for known in figures.FIGURES if known.startswith(f"{name}.")]
@@ -58,20 +57,7 @@ class ThresholdSpec(Spec):
                 f"{self.metric}: expected per = 'campaign' (as an option, campaign:{self.metric}), "
                 "since no single run has it, got 'run'"
             )
-        self._require_that_it_decides(figures.FIGURES[self.metric])
         return self
-
-    def _require_that_it_decides(self, figure: figures.Figure) -> None:
-        """Refuse a bound beyond the figure's own ends: it says the same whatever happens."""
-        least, most = figure.least_value, figure.most_value
-        never = (self.max is not None and self.max < least) or (self.min or 0) > most
-        always = (self.max or 0) >= most or (self.min is not None and self.min <= least)
-        if never or always:
-            ends = f"from {least:g} to {most:g}".removesuffix(" to inf")
-            raise ValueError(
-                f"{self.metric}: expected a bound that can fail and can hold, got one that never "
-                f"{'fails' if always else 'holds'}: the figure is {ends}"
-            )
 
 
 def require_consistent(found: Iterable[ThresholdSpec]) -> None:
@@ -121,12 +107,11 @@ def _parsed(expression: str) -> ThresholdSpec:
     try:
         return ThresholdSpec.model_validate({"metric": metric, "per": per, **bound})
     except pydantic.ValidationError as error:
-        expected = wording.expectation(error.errors(include_url=False)[0])
+        expected = documents.expectation(error.errors(include_url=False)[0])
         raise errors.UsageError(f"{OPTION} {expression!r:.80}: {expected}") from error
 
 
 def _number(text: str) -> float | str:
-    """Return a number, or the text, which is refused where its place is known."""
     try:
         return figures.number(text)
     except ValueError:

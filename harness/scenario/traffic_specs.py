@@ -30,22 +30,16 @@ class WorkerKeys(Spec):
 
     @property
     def load_max_s(self) -> float:
-        """Return the time that the scenario gives the load, in seconds; 0: it sets none."""
-        return max(getattr(self, "duration_s", 0.0), getattr(self, "duration_max_s", 0.0))
+        """The time that the scenario gives the load, in seconds; 0: it sets none."""
+        return 0.0
 
     @property
     def longest_s(self) -> float:
-        """Return the longest time until the last user stops waiting, in seconds."""
-        return self.load_max_s + float(getattr(self, "wait_s", 0.0))
-
-    @property
-    def surge_after_s(self) -> float:
-        """Return `patience_s`; 0 for users that do one thing after the other."""
-        return getattr(self, "patience_s", 0.0) if getattr(self, "gives_up", False) else 0.0
+        """The longest time until the last user stops waiting, in seconds."""
+        return 0.0
 
     @property
     def process_names(self) -> list[str]:
-        """The names of the worker processes, which are also the names of their journals."""
         return [naming.traffic(index) for index in range(self.processes)]
 
 
@@ -74,29 +68,48 @@ class AllAtOnceTraffic(WorkerKeys):
         return self.interval_s * self.pods
 
 
-class ChurnTraffic(WorkerKeys):
+class RepeatedWork(WorkerKeys):
+    """The keys of profiles whose users repeat what they do for a time."""
+
+    duration_s: Seconds = 6.0
+    """Seconds from the first object until no further one is created, if `load` has been reached."""
+    duration_max_s: Seconds = 40.0
+    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
+    Twice as long if `load` is reached by then, three times for faults that take long."""
+    hold_s: Seconds = 0.02
+    """Mean seconds for which Running pods are kept, and for which those that end by themselves run
+    (exponential, seeded)."""
+    wait_s: Seconds = 30.0
+    """Seconds for which a user waits for its pods to be Running, or to have ended, before it
+    deletes them."""
+    patience_s: Seconds = 0.0
+    """Seconds after which a user begins more beside what it waits for, up to five at once, so that
+    a scheduler with long back-offs has pods to try. 0: one after the other; so do users that do not
+    give up, or whose pods complete."""
+    gives_up: bool = True
+    """false: a user whose pods do not run within `wait_s` leaves everything there and creates
+    nothing more, so that a pod that could run and never does is found."""
+
+    @property
+    def load_max_s(self) -> float:
+        return max(self.duration_s, self.duration_max_s)
+
+    @property
+    def longest_s(self) -> float:
+        return self.load_max_s + self.wait_s
+
+    @property
+    def surge_after_s(self) -> float:
+        """The seconds after which a user begins something beside what it waits for; 0: never."""
+        return self.patience_s if self.gives_up else 0.0
+
+
+class ChurnTraffic(RepeatedWork):
     """Every user repeats: create a pod with a claim template, wait for Running, delete it."""
 
     profile: Literal["churn"]
     users: Users = 48
     """Users in all processes together; more than devices, so that devices are always scarce."""
-    duration_s: Seconds = 6.0
-    """Seconds from the first pod until no further pod is created, if `load` has been reached by
-    then."""
-    duration_max_s: Seconds = 40.0
-    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
-    Twice as long if `load` is reached by then, three times for faults that take long."""
-    hold_s: Seconds = 0.02
-    """Mean seconds for which a Running pod is kept (exponential, seeded)."""
-    wait_s: Seconds = 30.0
-    """Seconds for which a user waits for Running before it deletes the pod."""
-    patience_s: Seconds = 0.0
-    """Seconds after which a user begins another pod beside those that it waits for, up to five at
-    once, so that a scheduler with long back-offs has pods to try. 0: one after the other; so do
-    users that do not give up, or whose pods complete."""
-    gives_up: bool = True
-    """false: a user whose pod does not run within `wait_s` leaves it there and creates nothing
-    more, so that a pod that could run and never does is found."""
     force_delete: bool = False
     """Delete pods with a grace period of zero, so that they are gone before their containers have
     stopped."""
@@ -118,7 +131,7 @@ class ChurnTraffic(WorkerKeys):
         return 0.0 if self.completes else super().surge_after_s
 
 
-class SharedTraffic(WorkerKeys):
+class SharedTraffic(RepeatedWork):
     """Every user repeats: create a claim and several pods for it, wait for Running, delete all."""
 
     profile: Literal["shared"]
@@ -126,22 +139,6 @@ class SharedTraffic(WorkerKeys):
     """Users in all processes together; more than devices, so that devices are always scarce."""
     pods_per_claim: Annotated[int, pydantic.Field(ge=1, le=RESERVATIONS_MAX)] = 4
     """Pods that share one claim; the API allows 256 reservations."""
-    duration_s: Seconds = 6.0
-    """Seconds from the first claim until no further one is created, if `load` has been reached."""
-    duration_max_s: Seconds = 40.0
-    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
-    Twice as long if `load` is reached by then, three times for faults that take long."""
-    hold_s: Seconds = 0.02
-    """Mean seconds for which the Running pods are kept (exponential, seeded)."""
-    wait_s: Seconds = 30.0
-    """Seconds for which a user waits for Running before it deletes the pods and the claim."""
-    patience_s: Seconds = 0.0
-    """Seconds after which a user begins another claim with pods beside those that it waits for, up
-    to five at once, so that a scheduler with long back-offs has pods to try. 0: one after the
-    other; so do users that do not give up."""
-    gives_up: bool = True
-    """false: a user whose pods do not run within `wait_s` leaves them there and creates nothing
-    more, so that a pod that could run and never does is found."""
     rounds: Annotated[int, pydantic.Field(ge=1, le=1000)] = 1
     """Sets of pods that use a claim, one after another, before it is deleted: it is freed when the
     pods of one set are gone, and allocated again for the next."""
@@ -172,7 +169,6 @@ class LimitTraffic(WorkerKeys):
 
     @property
     def places(self) -> int:
-        """The number of pods that can run at once."""
         return min(self.pods, RESERVATIONS_MAX)
 
     @property
@@ -180,7 +176,7 @@ class LimitTraffic(WorkerKeys):
         return 2 * self.wait_s
 
 
-class ObjectsTraffic(WorkerKeys):
+class ObjectsTraffic(RepeatedWork):
     """Every user repeats: create the objects of a file of manifests, wait for Running, delete all.
 
     The objects of one file belong together: its claims, and the pods of its Pods, Jobs and
@@ -196,23 +192,6 @@ class ObjectsTraffic(WorkerKeys):
     """The content of these files; a scenario may have it here instead of in files."""
     users: Users = 16
     """Users in all processes together."""
-    duration_s: Seconds = 6.0
-    """Seconds from the first object until no further one is created, if `load` has been reached."""
-    duration_max_s: Seconds = 40.0
-    """Largest `duration_s`, for slow clusters until `load` is reached, and for positive controls.
-    Twice as long if `load` is reached by then, three times for faults that take long."""
-    hold_s: Seconds = 0.02
-    """Mean seconds for which the Running pods are kept, and for which those of Jobs run
-    (exponential, seeded)."""
-    wait_s: Seconds = 30.0
-    """Seconds for which a user waits for all pods to be Running, and for each pod of a Job to have
-    ended, before it deletes them."""
-    patience_s: Seconds = 0.0
-    """Seconds after which a user begins a further file beside those that it waits for, up to five
-    at once. 0: one after the other; so do users that do not give up."""
-    gives_up: bool = True
-    """false: a user whose pods do not run within `wait_s` leaves everything there and creates
-    nothing more, so that a pod that could run and never does is found."""
     force_delete: bool = False
     """Delete pods with a grace period of zero, so that they are gone before their containers have
     stopped."""

@@ -74,7 +74,6 @@ def surging(
 
 
 def _wait(running: set[gevent.Greenlet], *, until_ns: int) -> None:
-    """Wait until no job runs, or until the time is past and another one may run."""
     while running:
         left_s = max(until_ns - clocks.monotonic_ns(), 0) / 1e9
         may_begin = len(running) < AT_ONCE_MAX

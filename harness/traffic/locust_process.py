@@ -16,7 +16,6 @@ from harness.cluster import loopback_ports
 
 
 def _main_of_locust() -> Callable[[], None]:
-    """Import Locust, which makes the standard library cooperative, and return its command."""
     entry_points = importlib.metadata.entry_points
     importlib.metadata.entry_points = entry_points().select
     try:

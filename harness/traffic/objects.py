@@ -32,7 +32,6 @@ def claim(
 
 
 def _marks(run_id: str, annotations: Mapping[str, str] | None) -> Object:
-    """Return the run's label, and the annotations if there are any."""
     marks: Object = {"labels": {RUN_LABEL: run_id}}
     return {**marks, "annotations": dict(annotations)} if annotations else marks
 

@@ -60,7 +60,6 @@ def shape(reference: str) -> dict[str, type[locust.LoadTestShape]]:
 
 
 def _given(reference: str) -> dict[str, Any]:
-    """Return the names of a locustfile or of a plug-in's module, or the plug-in itself."""
     found = _found(reference)
     if isinstance(found, ModuleType):
         return vars(found)
@@ -68,7 +67,6 @@ def _given(reference: str) -> dict[str, Any]:
 
 
 def _require_ours(reference: str, name: str, item: type[Any]) -> None:
-    """Raise PluginError for a class whose calls would not be recorded, or that does nothing."""
     if not issubclass(item, users.ClaimUser):
         raise errors.PluginError(
             f"expected users that are subclasses of harness.traffic.users.ClaimUser in {reference}, "

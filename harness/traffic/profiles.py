@@ -42,7 +42,6 @@ class ChurnUser(users.ClaimUser):
         self.repeat(lambda pod: use(pod, traffic), apis.PODS)
 
     def _keep(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
-        """Create a pod, keep it for a time once it runs, and delete it."""
         if self.create(apis.PODS, self.worker.objects.pod(pod)):
             self._lose_claim(pod, traffic)
             if self.wait_running(pod, timeout_s=traffic.wait_s):
@@ -52,7 +51,6 @@ class ChurnUser(users.ClaimUser):
             self.delete_pods([pod], timeout_s=traffic.wait_s)
 
     def _complete(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
-        """Create a pod and wait until it has finished; delete the one that finished before."""
         runs_s = self.hold_time_s(traffic.hold_s)
         if self.create(apis.PODS, self.worker.objects.pod(pod, runs_s=runs_s)):
             self._lose_claim(pod, traffic)
@@ -62,7 +60,6 @@ class ChurnUser(users.ClaimUser):
             self._finished = [pod]
 
     def _lose_claim(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
-        """Delete one of the pod's claims, at random, as soon as all are recorded."""
         if not traffic.claims_lost or self.random.random() >= traffic.claims_lost:
             return
         watch, count = self.worker.watch, traffic.claims_per_pod
@@ -84,13 +81,11 @@ class SharedUser(users.ClaimUser):
         self.repeat(self._create_and_use, apis.CLAIMS)
 
     def _create_and_use(self, claim: str) -> None:
-        """Create a claim, let pods use it, and delete it."""
         owner = self.worker.objects.claim_owner()
         if self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
             self._use_in_turn(claim, owner)
 
     def _use_in_turn(self, claim: str, owner: str) -> None:
-        """Let one set of pods after another use the claim, then delete it."""
         traffic: Any = self.worker.scenario.traffic
         for number in range(traffic.rounds):
             if not number or self.worker.is_time_left:
@@ -99,7 +94,6 @@ class SharedUser(users.ClaimUser):
         self.delete(apis.CLAIMS, claim)
 
     def _share(self, claim: str, owner: str, prefix: str) -> None:
-        """Create pods for a claim, keep them for a time once all run, and delete them."""
         traffic: Any = self.worker.scenario.traffic
         pods = [f"{prefix}-{index}" for index in range(traffic.pods_per_claim)]
         scheduled = pods[:1] if traffic.bound_by_hand else pods
@@ -128,7 +122,6 @@ class SharedUser(users.ClaimUser):
         return all(running)
 
     def _create_pods(self, pods: Sequence[str], claim: str, owner: str, node: str = "") -> None:
-        """Create pods of a claim at once; `node`: they are bound to it by hand."""
         gevent.joinall([gevent.spawn(self._create_pod, pod, claim, owner, node) for pod in pods])
 
     def _create_pod(self, pod: str, claim: str, owner: str, node: str) -> None:
@@ -159,7 +152,6 @@ class LimitUser(users.ClaimUser):
         gevent.joinall([gevent.spawn(self._run_and_end, pod) for pod in pods])
 
     def _run_and_end(self, pod: str) -> None:
-        """Wait until a pod runs, keep it, and delete it: its place is free then."""
         traffic: Any = self.worker.scenario.traffic
         if self.wait_running(pod, timeout_s=traffic.wait_s):
             self.hold(traffic.hold_s)
@@ -176,7 +168,6 @@ class ObjectsUser(users.ClaimUser):
         self.repeat(self._live, apis.PODS)
 
     def _live(self, name: str) -> None:
-        """Create the objects of one round, keep them for a time once all pods run, delete them."""
         made = self._rounds.of(next(self._turns), name, runs_s=self._times())
         claims = [claim for claim in made.claims if self.create(apis.CLAIMS, claim)]
         if len(claims) == len(made.claims):
@@ -193,10 +184,6 @@ class ObjectsUser(users.ClaimUser):
             yield self.hold_time_s(self._traffic.hold_s)
 
     def _use(self, made: object_rounds.Round) -> None:
-        """Let all pods of a round run, and delete them.
-
-        Raises PodLeft if one does not run in time, and the users do not give up.
-        """
         jobs = [gevent.spawn(self._have_run, group) for group in made.groups]
         gevent.joinall(jobs, raise_error=True)
         if all(job.get() for job in jobs):
@@ -208,7 +195,6 @@ class ObjectsUser(users.ClaimUser):
         self.delete_pods(pods, timeout_s=self._traffic.wait_s)
 
     def _have_run(self, group: object_rounds.Group) -> bool:
-        """Create the pods of a manifest; return whether all have run, or have ended if they do."""
         left = iter(group.pods)
         wait = self._let_end if group.completes else self._let_run
         lanes = [gevent.spawn(wait, left) for _ in range(group.at_once)]
@@ -216,7 +202,6 @@ class ObjectsUser(users.ClaimUser):
         return all(lane.get() for lane in lanes)
 
     def _let_end(self, left: Iterator[Object]) -> bool:
-        """Create one pod after another, each when the one before has ended."""
         for pod in left:
             name = pod["metadata"]["name"]
             if not self.create(apis.PODS, pod):
@@ -226,7 +211,6 @@ class ObjectsUser(users.ClaimUser):
         return True
 
     def _let_run(self, left: Iterator[Object]) -> bool:
-        """Create one pod and wait until it runs."""
         pod = next(left)
         name = pod["metadata"]["name"]
         timeout_s = self._traffic.wait_s

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from harness.history import plans
 from harness.model.objects import Object
-from harness.scenario import specs
-from harness.traffic import claim_requests, objects
+from harness.scenario import claim_specs, pool_specs, specs
+from harness.traffic import objects
 
 
 class RunObjects:
@@ -24,7 +24,6 @@ class RunObjects:
 
     @property
     def names_claims(self) -> bool:
-        """True if users create claims or a template; False if the scheduler creates the claims."""
         return not self._scenario.claim.extended
 
     def templates(self) -> Iterator[Object]:
@@ -37,7 +36,6 @@ class RunObjects:
             yield objects.template(name, spec, run_id=self._run_id, annotations=marks)
 
     def claim_owner(self) -> str:
-        """Return the scheduler for all pods of the next claim; empty: each pod has its own."""
         return next(self._turns) if self._has_owners else ""
 
     def claim(self, name: str, *, owner: str = "", number: int | None = None) -> Object:
@@ -117,4 +115,66 @@ class RunObjects:
         if owner:
             chosen = objects.owned_devices(pools.driver, self._names.index(owner), len(self._names))
             claim = claim.model_copy(update={"selectors": [*claim.selectors, chosen]})
-        return claim_requests.claim_spec(claim, pools, of=name)
+        return claim_spec(claim, pools, of=name)
+
+
+CLAIM_NAME = "{claim}"
+"""Stands for the claim's name in the value of a parameter."""
+
+
+def claim_spec(
+    claim: claim_specs.ClaimSpec, pools: pool_specs.PoolsSpec, *, of: str = ""
+) -> Object:
+    devices: Object = {"requests": [_request(request, pools) for request in claim.asked]}
+    if claim.constraints:
+        devices["constraints"] = [_constraint(item, pools.driver) for item in claim.constraints]
+    if claim.parameters:
+        values = {key: value.replace(CLAIM_NAME, of) for key, value in claim.parameters.items()}
+        of_files = pools.imported and pools.is_of_files("", "")
+        devices["config"] = [
+            {"opaque": {"driver": name, "parameters": values}}
+            for name in (pools.drivers if of_files else [pools.driver])
+        ]
+    return {"devices": devices}
+
+
+def _request(request: claim_specs.RequestSpec, pools: pool_specs.PoolsSpec) -> Object:
+    if request.first_available:
+        alternatives = [
+            {"name": item.name, **_wanted(item, pools)} for item in request.first_available
+        ]
+        return {"name": request.name, "firstAvailable": alternatives}
+    exactly = _wanted(request, pools)
+    if request.admin_access:
+        exactly["adminAccess"] = True
+    return {"name": request.name, "exactly": exactly}
+
+
+def _wanted(item: claim_specs.AlternativeSpec, pools: pool_specs.PoolsSpec) -> Object:
+    name = pools.imported_class(item.class_) if item.class_ else pools.class_of(item.pool)
+    wanted: Object = {"deviceClassName": name}
+    if item.all:
+        wanted["allocationMode"] = "All"
+    else:
+        wanted |= {"allocationMode": "ExactCount", "count": item.devices}
+    if item.selectors:
+        wanted["selectors"] = [{"cel": {"expression": text}} for text in item.selectors]
+    if item.capacity:
+        wanted["capacity"] = {"requests": dict(item.capacity)}
+    if item.tolerations:
+        wanted["tolerations"] = [_toleration(one) for one in item.tolerations]
+    return wanted
+
+
+def _toleration(one: claim_specs.TolerationSpec) -> Object:
+    listed = {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
+    found: Object = {key: value for key, value in listed.items() if value}
+    return found if one.seconds is None else found | {"tolerationSeconds": one.seconds}
+
+
+def _constraint(item: claim_specs.ConstraintSpec, driver: str) -> Object:
+    name, kind = item.match_attribute, "matchAttribute"
+    if item.distinct_attribute:
+        name, kind = item.distinct_attribute, "distinctAttribute"
+    document: Object = {kind: name if "/" in name else f"{driver}/{name}"}
+    return document | ({"requests": list(item.requests)} if item.requests else {})

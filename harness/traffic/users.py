@@ -227,7 +227,6 @@ class ClaimUser(locust.User):
         reached: bool,
         begun_beside: str = "",
     ) -> None:
-        """Journal a wait that ends now, or goes on beside something else."""
         self.worker.journal.write(
             records.Waited(
                 user=self.name,

@@ -61,7 +61,6 @@ class PodWatch(informers.StateHandler):
             event.set()
 
     def get(self, name: str) -> SeenPod | None:
-        """Return a pod; None: it is gone, or is not known yet."""
         return self._pods.get(name)
 
     def wait(self, name: str, condition: Condition, *, timeout_s: float) -> bool:
@@ -103,22 +102,18 @@ class PodWatch(informers.StateHandler):
 
 
 def is_running(pod: SeenPod | None) -> bool:
-    """Return whether a pod is Running."""
     return pod is not None and pod.phase == "Running"
 
 
 def has_run(pod: SeenPod | None) -> bool:
-    """Return whether a pod is Running, or was and has succeeded."""
     return is_running(pod) or has_succeeded(pod)
 
 
 def has_succeeded(pod: SeenPod | None) -> bool:
-    """Return whether the containers of a pod have ended with success."""
     return pod is not None and pod.phase == "Succeeded"
 
 
 def is_gone(pod: SeenPod | None) -> bool:
-    """Return whether a pod does not exist."""
     return pod is None
 
 

@@ -62,7 +62,6 @@ class Worker:
                 raise failure
 
     def _shared_objects(self) -> Iterator[tuple[apis.Resource, Object]]:
-        """Yield the claim templates, and the claim that all pods of the profile `limit` use."""
         if not self.objects.names_claims:
             return
         for template in self.rounds.templates():
@@ -112,7 +111,6 @@ class Worker:
         self._most_ns = clocks.monotonic_ns()
 
     def _begin(self) -> None:
-        """Begin the time of the load, and let the users work."""
         least_s = getattr(self.scenario.traffic, "duration_s", 0)
         longest_s = getattr(self.scenario.traffic, "load_max_s", 0)
         most_s = longest_s * traffic_specs.LONGER_FOR_FAULTS
@@ -143,12 +141,10 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
-        """True if users may begin nothing new."""
         return self.stopped.is_set()
 
     @property
     def is_time_left(self) -> bool:
-        """True if a user may begin something new."""
         now_ns = clocks.monotonic_ns()
         if self.stopping or now_ns >= self._most_ns:
             return False

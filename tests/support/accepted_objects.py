@@ -3,7 +3,7 @@
 from harness.apiserver.validation.dra import resource_claims, resource_slices
 from harness.cluster.fake_nodes import pool_slices
 from harness.scenario import specs
-from harness.traffic import claim_requests
+from harness.traffic import run_objects
 
 
 def problems(scenario: specs.Scenario) -> list[str]:
@@ -13,7 +13,7 @@ def problems(scenario: specs.Scenario) -> list[str]:
         *pool_slices.of_node(pools, f"{pools.node_prefix}0", labels={}),
         *pool_slices.of_cluster(pools, labels={}),
     ]
-    claims = [{"spec": claim_requests.claim_spec(claim, pools)} for claim in scenario.claim_kinds]
+    claims = [{"spec": run_objects.claim_spec(claim, pools)} for claim in scenario.claim_kinds]
     causes = [cause for item in slices for cause in resource_slices.device_slice(item)]
     causes += [cause for item in claims for cause in resource_claims.claim(item)]
     return [cause.text() for cause in causes]

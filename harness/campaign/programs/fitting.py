@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.campaign.programs import tested_programs
-from harness.run.defects import known_defects, track_record
+from harness.run.defects import defect_records, known_defects
 from harness.scenario import cluster_features, hazards, loading, specs, traffic_specs
 from harness.scenario.object_sets import set_specs
 
@@ -86,7 +86,7 @@ def of_choice(program: tested_programs.TestedProgram, load: Load) -> Sequence[st
 
 
 def _about_schedulers(load: Load) -> list[str]:
-    return [name for name in loading.shipped_names() if _is_about_schedulers(load(name).scenario)]
+    return [name for name in loading.SHELF.names() if _is_about_schedulers(load(name).scenario)]
 
 
 def _is_about_schedulers(scenario: specs.Scenario) -> bool:
@@ -134,5 +134,5 @@ def controls(
     if scenario.name != QUICK[0]:
         return []
     return sorted(
-        scenario.controls, key=lambda name: track_record.seconds(name, scenario.name) or math.inf
+        scenario.controls, key=lambda name: defect_records.seconds(name, scenario.name) or math.inf
     )[:1]

@@ -13,7 +13,7 @@ from harness.checks import verdict_files
 from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, last_words
 from harness.model import naming
-from harness.run import deadlines, progressing, run_plan, runs, subjects
+from harness.run import progressing, run_plan, runs, subjects
 from harness.scenario import loading, profiles
 
 TIMEOUT_S = 20
@@ -85,7 +85,7 @@ def _run(
     loaded = loading.load(_SCENARIO, overrides=_ONE_POD)
     plan = run_plan.plan(loaded, seed=1, cluster=cluster, chosen_subjects=[program.subject])
     directory, clock = runs.new_directory(plan, folder), _Clock()
-    deadline = deadlines.Deadline(lambda: clock.end_ns - clocks.monotonic_ns())
+    deadline = progressing.Deadline(lambda: clock.end_ns - clocks.monotonic_ns())
     try:
         judgement = runs.run(loaded, plan, directory, progress=clock, deadline=deadline)
     except (errors.SubjectError, errors.ProcessError) as error:

@@ -22,7 +22,7 @@ from harness.campaign.sharding import chosen_shards, shard_results, sharded_plan
 from harness.history import campaign_folders, directories, report_folders, results
 from harness.run import run_plan
 from harness.scenario import loading
-from harness.scenario.imported import saved_objects
+from harness.scenario.imported import importing
 
 PLAN = "sharded-plan.json"
 """The plan, verbatim."""
@@ -205,7 +205,7 @@ def _without_files(scenario: sharded_plans.PlannedScenario, path: pathlib.Path) 
         document["traffic"]["sets"] = traffic["sets"]
     if scenario.pool_objects:
         beside = path.with_suffix(f".{directories.POOL_OBJECTS}")
-        saved_objects.save(scenario.pool_objects, beside)
+        importing.save(scenario.pool_objects, beside)
         document["pools"]["from"] = [beside.name]
     text: str = tomli_w.dumps(document)
     return text

@@ -7,7 +7,7 @@ import typer
 
 from harness import errors, suggestions
 from harness.cli.terminal import outputs
-from harness.run.defects import track_record
+from harness.run.defects import defect_records
 
 if TYPE_CHECKING:
     from harness.run.defects import defect_records
@@ -88,7 +88,7 @@ def _show(listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]
     rows = []
     for row in listed:
         issues = ", ".join(row.issues) or "no, a mutant"
-        figures = _figures(track_record.best(row.detections))
+        figures = _figures(defect_records.best(row.detections))
         cells = (row.name, row.part, row.guarantee, issues, row.releases, *figures)
         rows.append([cells[_TITLES.index(title)] for title in shown])
     console.print(displaying.table(shown, rows, unbroken=("defect", "found")))
@@ -104,10 +104,10 @@ def _show(listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]
     print(f"\n{counted} of Kubernetes. `flake-hunt defects NAME` tells more.")
 
 
-def _figures(best: track_record.Detection | None) -> tuple[str, ...]:
+def _figures(best: defect_records.Detection | None) -> tuple[str, ...]:
     if best is None:
         return "not measured", "", "", ""
-    shown = (track_record.shown(item or 0.0) for item in (best.median_s, best.worst_s))
+    shown = (defect_records.shown(item or 0.0) for item in (best.median_s, best.worst_s))
     seconds = tuple(f"{item} s" for item in shown)
     return f"{best.kind} {best.place}", f"{best.found} of {best.attempts}", *seconds
 
@@ -156,11 +156,11 @@ def _page(page: "hazards.Page") -> str:
     return "\n".join([known.id, *(_line(*item) for item in told), "", *steps, "", page.text])
 
 
-def _place(item: track_record.Detection) -> str:
+def _place(item: defect_records.Detection) -> str:
     return "explore --random-worlds" if item.kind == "random" else f"{item.kind} {item.place}"
 
 
-def _measured(item: track_record.Detection) -> str:
+def _measured(item: defect_records.Detection) -> str:
     if not item.found:
         return f"not found in {item.attempts}"
     _, found, median, worst = _figures(item)

@@ -107,7 +107,7 @@ def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
 
     return {
         "scenarios": loading.every_name(),
-        "clusters": profiles.shipped_names(),
+        "clusters": profiles.SHELF.names(),
         "checks": [check.name for check in check_registry.CHECKS],
         "subjects": subjects.KINDS,
         "defects": known_defects.names(),

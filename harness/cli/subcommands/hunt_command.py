@@ -125,7 +125,7 @@ class CampaignOptions(choosing.ClusterOptions):
             )
         if self.scenario:
             return loading.expanded(self.scenario)
-        return loading.shipped_names() if self.is_whole else loading.plain_hunt_names()
+        return loading.SHELF.names() if self.is_whole else loading.plain_hunt_names()
 
 
 @choosing.with_groups

@@ -51,7 +51,7 @@ def scenarios(
         return _list_worlds(output)
     groups = {loading.REGRESS, loading.CONFIRM}
     is_table = not names or groups >= {*names}
-    chosen = loading.expanded(names) if names else loading.shipped_names()
+    chosen = loading.expanded(names) if names else loading.SHELF.names()
     found = [loading.load(name) for name in chosen]
     with outputs.chosen(output) as out:
         if out.is_json:

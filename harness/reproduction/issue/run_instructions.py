@@ -113,6 +113,6 @@ def _kind_profile(versions: Mapping[str, str]) -> str:
     """Return the shipped kind profile of the first Kubernetes version named; or the newest one."""
     for version in versions.values():
         found = _MINOR.search(version)
-        if found and f"kind-{found[1]}" in profiles.shipped_names():
+        if found and f"kind-{found[1]}" in profiles.SHELF.names():
             return f"kind-{found[1]}"
     return "kind"

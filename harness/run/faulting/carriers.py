@@ -193,7 +193,6 @@ class CarrierSession:
             self._carrier.add({**rule, "count": left})
 
     def _read(self, *, is_last: bool) -> None:
-        """Count new applications, and journal those that have ended; `is_last`: all of them."""
         try:
             items = self._carrier.applied(self._after)
         except errors.FaultError as error:
@@ -224,7 +223,6 @@ class CarrierSession:
 
 
 def _record(item: injection.Applied, kind: str) -> records.FaultApplied:
-    """Return the record of an application; `kind` is that of its fault."""
     facts = item.facts
     return records.FaultApplied(
         fault=_fault_of(item.fault),

@@ -95,7 +95,6 @@ class ClientFault(injecting.Injection):
         return self._child is not None and self._child.poll() is not None
 
     def _read(self) -> None:
-        """Journal each effect; note the end."""
         for line in (self._child and self._child.stdout) or ():
             try:
                 told: _Line = msgspec.json.decode(line, type=_Line)

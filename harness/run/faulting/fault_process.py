@@ -135,7 +135,6 @@ def _write(output: TextIO, line: Effect | End) -> None:
 
 
 def _end_with_input(is_over: threading.Event) -> None:
-    """Let the fault end when the input ends, and end the process if it does not."""
     sys.stdin.buffer.read()
     is_over.set()
     threading.Event().wait(2 * GRACE_S)

@@ -53,7 +53,6 @@ class Stage:
 
     @property
     def carried(self) -> carriers.CarrierSession:
-        """The session, for faults that need it."""
         if self.session is None:
             raise errors.FaultError("expected a carrier of faults, but the plan has none")
         return self.session

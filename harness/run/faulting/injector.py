@@ -132,7 +132,6 @@ class Injector:
             injecting.inject(fault, injection, self._journal, ending=self)
 
     def _wait_for_start(self, fault: plans.PlannedFault, injection: injecting.Injection) -> bool:
-        """Return True when the fault has to begin, False if all faults have to end before."""
         if not self._wait_until(self.load_begun.is_set):
             return False
         from_ns = self._load_begun_ns
@@ -147,7 +146,6 @@ class Injector:
         return not injection.needs_subject or self._wait_until(self._subject_ready.is_set)
 
     def _wait_until(self, condition: Callable[[], bool]) -> bool:
-        """Return True when the condition holds, False if all faults have to end before."""
         while not condition():
             if self.over.wait(injecting.STEP_S):
                 return False
@@ -169,7 +167,6 @@ class Injector:
             self._session.read()
 
     def _read_the_rest(self) -> None:
-        """Read until all that was delayed has gone on, or the time is up."""
         if self._session is None:
             return
         deadline_ns = clocks.monotonic_ns() + LASTING_TIMEOUT_S * 1e9
@@ -181,6 +178,5 @@ class Injector:
 
 
 def _begins_with_load(fault: plans.PlannedFault) -> bool:
-    """Return whether a fault of traffic, or a script, has to be on before the first call."""
     is_early = bool(fault.rule) or fault.kind == script_specs.JOURNAL
     return is_early and not fault.start_s and fault.start_after is None

@@ -62,7 +62,6 @@ class LostNode(process_faults.ProcessFault):
                 self._come_back()
 
     def _sweep_for(self, seconds: float, ending: injecting.Ending) -> None:
-        """Delete the pods of the node, those that are bound late too, for a time."""
         end_ns = clocks.monotonic_ns() + seconds * 1e9
         while True:
             self._sweep()
@@ -83,7 +82,6 @@ class LostNode(process_faults.ProcessFault):
         self._is_lost = False
 
     def _remove(self) -> None:
-        """Delete the node and its slices, which its kubelet's driver has published."""
         for item in self._api.list(apis.SLICES).items:
             if item["spec"].get("nodeName") == self._node:
                 with apis.if_there():
@@ -109,7 +107,6 @@ class LostNode(process_faults.ProcessFault):
             )
 
     def _set_taints(self, taints: list[Object]) -> None:
-        """Replace the taints of a lost node; others stay."""
         node = self._api.get(apis.NODES, self._node)
         others = [item for item in node["spec"].get("taints") or [] if item["key"] != TAINT]
         self._api.patch(apis.NODES, self._node, {"spec": {"taints": [*others, *taints]}})

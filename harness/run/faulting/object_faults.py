@@ -56,7 +56,6 @@ class TouchedObjects(_Writer):
         return apis.BY_PLURAL[self._parameters["resource"]]
 
     def _objects(self) -> Iterator[Object | None]:
-        """Yield the run's objects whose names match, again and again; None where there are none."""
         pattern = self._parameters["object_name"]
         while True:
             found: list[Object | None] = [
@@ -67,7 +66,6 @@ class TouchedObjects(_Writer):
             yield from found or [None]
 
     def _listed(self) -> list[Object]:
-        """Return the run's own objects; none if the API server does not answer just now."""
         own = f"{naming.RUN_LABEL}={self._stage.plan.run_id}"
         try:
             if self._resource.namespaced:
@@ -78,7 +76,6 @@ class TouchedObjects(_Writer):
             return []
 
     def _touch(self, meta: Object) -> None:
-        """Change an object, unless it is gone or the API server does not answer just now."""
         begun_ns = clocks.monotonic_ns()
         patch = {"metadata": {"annotations": {ANNOTATION: str(self._count + 1)}}}
         try:
@@ -120,7 +117,6 @@ class MovedClaims(_Writer):
             raise errors.FaultError(f"no claim could be moved ({why})")
 
     def _move_one(self) -> None:
-        """Move the newest claim that can be moved. Raises ApiError or TransportError."""
         claims = self._api.list(apis.CLAIMS, namespace=self._namespace).items
         free = _free_devices(self._api.list(apis.SLICES).items, claims)
         movable = [claim for claim in claims if _pool_of_one(claim) in free]
@@ -160,7 +156,6 @@ def _results(claim: Object) -> list[Object]:
 
 
 def _pool_of_one(claim: Object) -> _Pool | None:
-    """Return the pool of the only device of a claim that is used; None for all other claims."""
     results = _results(claim)
     if len(results) != 1 or claim["metadata"].get("deletionTimestamp"):
         return None

@@ -1,7 +1,6 @@
 """Injects faults of processes and of the API server: ends, pauses, restarts, successors."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from harness import errors
 from harness.client import apis
@@ -28,28 +27,6 @@ def leader_pid(api: apis.Api, *, namespace: str, name: str) -> int | None:
         return None
     pid = (lease["spec"].get("holderIdentity") or "").rpartition("_")[2]
     return int(pid) if pid.isdecimal() else None
-
-
-class Processes(Protocol):
-    """Processes as faults act on them."""
-
-    def living(self, name: str) -> str | None:
-        """Return the newest incarnation of a process that still runs; None if none does."""
-
-    def kill(self, name: str, *, fault: str) -> bool:
-        """End a process with SIGKILL; return False if it had ended before."""
-
-    def terminate(self, name: str, *, fault: str) -> bool:
-        """End a process with SIGTERM; return False if it had ended before."""
-
-    def pause(self, name: str, *, fault: str) -> bool:
-        """Stop a process with SIGSTOP; return False if it has ended."""
-
-    def resume(self, name: str) -> None:
-        """Continue a paused process."""
-
-    def start_again(self, name: str) -> str:
-        """Start another incarnation; return its process name when it is ready."""
 
 
 class RunProcesses:
@@ -108,7 +85,7 @@ class ClusterProcess:
         return name
 
 
-def acting(process: str, stage: injecting.Stage) -> Processes:
+def acting(process: str, stage: injecting.Stage) -> RunProcesses | ClusterProcess:
     """Return what ends, pauses and starts a process: the run, or the cluster."""
     on = providers.of(profiles.restore(stage.plan.cluster_profile)).capabilities
     if process == on.claim_controller_process and isinstance(
@@ -136,7 +113,6 @@ class _RunFault(injecting.Injection):
     _process = API_SERVER
 
     def _repeat(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
-        """Call `action` as often as the scenario says, with its intervals between."""
         for number in range(self._parameters["times"]):
             if number and ending.over.wait(self._parameters["interval_s"]):
                 return
@@ -203,7 +179,6 @@ class ProcessFault(_RunFault):
         raise NotImplementedError
 
     def _living(self) -> str:
-        """Return the newest living incarnation. Raises FaultError if there is none."""
         found = self._processes.living(self._process)
         if found is None:
             raise errors.FaultError(f"expected {self._process} to run, but it has ended")

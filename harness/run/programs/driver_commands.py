@@ -11,7 +11,7 @@ from harness import errors, placeholders
 from harness.cluster.local import binaries
 from harness.model import naming
 from harness.scenario import specs, subject_specs
-from harness.scenario.fault_kinds import lost_nodes
+from harness.scenario.fault_kinds import stopped_processes
 
 PROCESS = "driver"
 """Name of the first process of the driver; further ones get a number as suffix."""
@@ -82,7 +82,7 @@ def of_run(scenario: specs.Scenario) -> list[Place]:
         return []
     nodes = tuple(naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes))
     by_node = [(node,) for node in nodes] if chosen.uses("node") else [nodes]
-    reboots = any(isinstance(fault, lost_nodes.RebootNode) for fault in scenario.faults)
+    reboots = any(isinstance(fault, stopped_processes.RebootNode) for fault in scenario.faults)
     if chosen.is_ours and reboots and len(nodes) > 1:
         by_node = [nodes[:-1], nodes[-1:]]
     known = pools.drivers

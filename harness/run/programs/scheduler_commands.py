@@ -96,7 +96,6 @@ def _dynamic_resources(subject: subject_specs.SubjectSpec) -> dict[str, Any]:
 
 
 def _duration(seconds: float) -> str:
-    """Return seconds as a duration of Go, in whole milliseconds."""
     return f"{round(seconds * 1000)}ms"
 
 

@@ -19,7 +19,6 @@ _MODULES = (
     "traffic_kinds",
     "changed_objects",
     "stopped_processes",
-    "lost_nodes",
     "client_fault",
     "nemeses",
 )

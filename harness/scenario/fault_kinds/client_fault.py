@@ -11,7 +11,6 @@ import pydantic
 
 from harness import errors
 from harness.extensions import contracts, descriptions, discovery
-from harness.scenario import traffic_specs
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Name
 
@@ -19,12 +18,6 @@ FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus")
 """The fields of a pod's status that a client from before DRA does not know."""
 LOOK_S = 0.1
 """Seconds between two looks for pods."""
-_NAMING = (
-    traffic_specs.AllAtOnceTraffic,
-    traffic_specs.SharedTraffic,
-    traffic_specs.LimitTraffic,
-)
-"""The loads whose pods name their claims themselves."""
 
 
 class ClientFault(fault.Fault):
@@ -58,13 +51,6 @@ class EvictByOldClient(ClientFault):
         "of their claims"
     )
 
-    def objections(self, run: fault.Run) -> Iterator[str]:
-        if isinstance(run.traffic, _NAMING) and not any(claim.extended for claim in run.claims):
-            yield (
-                "expected pods with claims from templates, whose names are in the status of the pods, "
-                f"got traffic.profile = {run.traffic.profile!r}: use churn"
-            )
-
     def inject(self, target: contracts.FaultTarget) -> None:
         """Evict pods until there were enough, or the load has ended."""
         left, is_over = self.times, False
@@ -78,7 +64,6 @@ class EvictByOldClient(ClientFault):
 
 
 def _running(target: contracts.FaultTarget) -> dict[str, Any] | None:
-    """Return a running pod whose status names claims; None: there is none."""
     listed = target.request("GET", f"/api/v1/namespaces/{target.namespace}/pods")["items"]
     found = [pod for pod in listed if _is_running(pod)]
     return target.random.choice(found) if found else None
@@ -92,10 +77,6 @@ def _is_running(pod: dict[str, Any]) -> bool:
 
 
 def _evict(target: contracts.FaultTarget, pod: dict[str, Any]) -> bool:
-    """Delete a pod, and write its status without the names of its claims.
-
-    Return False if it has changed meanwhile.
-    """
     meta = pod["metadata"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
     said = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}

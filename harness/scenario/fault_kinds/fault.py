@@ -184,7 +184,6 @@ class Fault(Spec):
 
     @property
     def words(self) -> Mapping[str, Any]:
-        """The values that its clauses can name."""
         return dict(self)
 
     def what(self, clients: Sequence[str]) -> str:

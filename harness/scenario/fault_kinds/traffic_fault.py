@@ -22,7 +22,6 @@ _POSSIBLE: Mapping[injection.Point, tuple[str, ...]] = {
     "event": ("watch",),
 }
 """The verbs that a fault can apply to, by its point."""
-_OF_COLLECTIONS = {"list", "watch", "deletecollection"}
 
 
 class TargetSpec(Spec):
@@ -79,7 +78,6 @@ class TrafficFault(fault.Fault):
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """The verbs that it applies to: those of its target, or else all possible ones."""
         return tuple(self.on.verbs) or self.possible_verbs
 
     @property
@@ -127,21 +125,6 @@ class TrafficFault(fault.Fault):
                 f"expected on.verbs among {', '.join(self.possible_verbs)} for {self.kind}, got "
                 f"{', '.join(self.on.verbs)}: leave the others out, or make a fault for each"
             )
-        for key in self._empty_keys:
-            yield (
-                f"expected no on.{key}, because what {self.kind} hits here has none, got "
-                f"{getattr(self.on, key)!r}: remove it"
-            )
-
-    @property
-    def _empty_keys(self) -> Iterator[str]:
-        """The keys of the target that nothing it can hit has."""
-        is_event = self.point == "event"
-        are_of_lists = not is_event and {*self.verbs} <= _OF_COLLECTIONS
-        if self.on.name and (self.is_of_bookmarks or are_of_lists):
-            yield "name"
-        if self.on.subresource and is_event:
-            yield "subresource"
 
     # ---------------------------------------------------------------------------- words
 
@@ -157,7 +140,6 @@ class TrafficFault(fault.Fault):
 
     @property
     def _amount(self) -> str:
-        """Which of the matching calls are hit: `each 3rd (at most 20, after the first 5) `."""
         bounds = []
         if self.times is not None:
             bounds.append(f"at most {self.times}")

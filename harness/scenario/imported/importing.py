@@ -8,14 +8,16 @@ an API server says of each object is asked by `harness.run.pool_objects`.
 import dataclasses
 import hashlib
 import io
+import pathlib
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness import errors
+from harness import errors, regular_files, writing
 from harness.manifests import reading, sources
 from harness.model.objects import Object
-from harness.scenario.imported import imported_specs, referenced_nodes, slice_features
+from harness.scenario import pool_specs
+from harness.scenario.imported import referenced_nodes
 
 KINDS = ("ResourceSlice", "DeviceClass", "Node", "DeviceTaintRule", "ResourceClaimTemplate")
 KEY = "pools.from"
@@ -31,7 +33,7 @@ class Imported:
 
     paths: tuple[str, ...]
     """The files."""
-    summary: imported_specs.ImportedSpec
+    summary: pool_specs.ImportedSpec
     compressed: bytes
     """A `List` in JSON with an object in each line, as zstd."""
 
@@ -79,7 +81,7 @@ class _Collection:
         self._others: dict[str, list[Object]] = {kind: [] for kind in _ORDER}
         self._slices = io.BytesIO()
         self._packed = zstd.ZstdFile(self._slices, "w")
-        self._features = slice_features.Features()
+        self._features = referenced_nodes.Features()
         self._nodes = referenced_nodes.ReferencedNodes()
 
     def add(self, manifest: sources.Manifest) -> None:
@@ -87,7 +89,7 @@ class _Collection:
         self._require_new(manifest)
         match manifest.kind:
             case "ResourceSlice":
-                found = slice_features.of(manifest)
+                found = referenced_nodes.slice_of(manifest)
                 self._features.see(manifest, found)
                 self._nodes.see_slice(manifest, found)
                 self._packed.write(msgspec.json.encode(manifest.obj) + b",\n")
@@ -141,14 +143,12 @@ class _Collection:
                 write(held.removesuffix(b",\n") + _TAIL)
         return whole.getvalue(), digest.hexdigest()
 
-    def _summary(self, digest: str) -> imported_specs.ImportedSpec:
+    def _summary(self, digest: str) -> pool_specs.ImportedSpec:
         seen, classes = self._features, self._others["DeviceClass"]
         by_node = self._nodes.pools
         own = sum(count for key, count in seen.devices.items() if key in by_node)
-        rules: list[imported_specs.Feature] = ["taint-rules"] * bool(
-            self._others["DeviceTaintRule"]
-        )
-        return imported_specs.ImportedSpec(
+        rules: list[pool_specs.Feature] = ["taint-rules"] * bool(self._others["DeviceTaintRule"])
+        return pool_specs.ImportedSpec(
             nodes=len(self._others["Node"]),
             own_devices=own,
             other_devices=sum(seen.devices.values()) - own,
@@ -175,7 +175,6 @@ def _node(name: str) -> Object:
 
 
 def _outline(node: Object) -> Object:
-    """Return what is kept of a node: its name, its labels and how much fits on it."""
     labels = node["metadata"].get("labels")
     kept = {**_node(node["metadata"]["name"])}
     if labels:
@@ -183,3 +182,31 @@ def _outline(node: Object) -> Object:
     if node.get("status"):
         kept["status"] = node["status"]
     return kept
+
+
+def save(compressed: bytes, path: pathlib.Path) -> None:
+    """Write the objects of an `Imported`.
+
+    Raises StorageError or UnwritableError if that is not possible.
+    """
+    with writing.explained(path), path.open("wb") as file:
+        for chunk in chunks(compressed):
+            file.write(chunk)
+
+
+class SavedObjects:
+    """The objects of a file; each iteration reads it again."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[Object]:
+        """Yield the objects. Raises RunDirectoryError if the file is missing."""
+        try:
+            lines = regular_files.opened(self._path)
+        except OSError as error:
+            raise errors.RunDirectoryError(
+                f"expected the objects of pools.from in {self._path} ({error.strerror})"
+            ) from error
+        with lines:
+            yield from of_lines(lines)

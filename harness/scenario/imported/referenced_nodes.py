@@ -1,11 +1,93 @@
-"""The nodes that slices name, and whether there are such nodes."""
+"""Devices and features of slices, the nodes that they name, and whether there are such nodes."""
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from harness.manifests import sources
 from harness.model.objects import Object
-from harness.scenario.imported import slice_features
+from harness.scenario import pool_specs
+
+PoolKey = tuple[str, str]
+"""Driver and name of a pool."""
+
+
+class _Pool(msgspec.Struct, frozen=True):
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Slice(msgspec.Struct, frozen=True, rename="camel"):
+    """The keys of a slice's spec that are read here."""
+
+    driver: Annotated[str, msgspec.Meta(min_length=1)]
+    pool: _Pool
+    devices: list[Object] | None = None
+
+    @property
+    def key(self) -> PoolKey:
+        return self.driver, self.pool.name
+
+
+def slice_of(manifest: sources.Manifest) -> Slice:
+    """Return what is read of a slice. Raises ManifestError if it has another shape."""
+    try:
+        return msgspec.convert(manifest.obj.get("spec"), Slice)
+    except msgspec.ValidationError as error:
+        at, said = sources.misplaced(error, "spec")
+        raise manifest.error(said, field=at) from error
+
+
+class Features:
+    """Features of the slices so far."""
+
+    def __init__(self) -> None:
+        self.slices = 0
+        self.devices: Counter[PoolKey] = Counter()
+        """Devices by pool; pools without devices are there, too."""
+        self.attributes: set[str] = set()
+        """Full names."""
+        self.has: set[pool_specs.Feature] = set()
+
+    def see(self, manifest: sources.Manifest, found: Slice) -> None:
+        devices = found.devices or []
+        self.slices += 1
+        self.devices[found.key] += len(devices)
+        spec = manifest.obj["spec"]
+        if spec.get("sharedCounters"):
+            self.has.add("counters")
+        if not spec.get("nodeName"):
+            self.has.add("several-nodes")
+        for device in devices:
+            self.has.update(_of_device(device))
+            self.attributes.update(_attributes(device, found.driver))
+
+
+def _of_device(device: Object) -> Iterator[pool_specs.Feature]:
+    if device.get("consumesCounters"):
+        yield "counters"
+    if device.get("allowMultipleAllocations"):
+        yield "shares"
+    if device.get("taints"):
+        yield "taints"
+    if device.get("bindingConditions"):
+        yield "binding-conditions"
+    if any(isinstance(value, list) for item in _values(device) for value in item.values()):
+        yield "lists"
+
+
+def _values(device: Object) -> list[dict[str, Any]]:
+    attributes = device.get("attributes")
+    values = attributes.values() if isinstance(attributes, dict) else ()
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _attributes(device: Object, driver: str) -> Iterator[str]:
+    attributes = device.get("attributes")
+    for name in attributes if isinstance(attributes, dict) else ():
+        yield name if "/" in name else f"{driver}/{name}"
+
 
 HOSTNAME = "kubernetes.io/hostname"
 """The label by which selectors name a node."""
@@ -41,14 +123,13 @@ class ReferencedNodes:
         """Names of the Nodes."""
         self._named: dict[str, tuple[sources.Manifest, str]] = {}
         """Node that is named -> the first slice that does, without its devices, and the field."""
-        self.pools: set[slice_features.PoolKey] = set()
+        self.pools: set[PoolKey] = set()
         """Pools with a slice or a device that names nodes."""
         self.resources: set[str] = set()
         """Names of the resources that Nodes offer."""
 
     @property
     def named(self) -> list[str]:
-        """The nodes that slices name, in the order of the first time."""
         return list(self._named)
 
     def see_node(self, manifest: sources.Manifest) -> None:
@@ -61,14 +142,14 @@ class ReferencedNodes:
             self.resources.update(amounts if isinstance(amounts, dict) else ())
         self._nodes.add(manifest.name)
 
-    def see_slice(self, manifest: sources.Manifest, found: slice_features.Slice) -> None:
+    def see_slice(self, manifest: sources.Manifest, found: Slice) -> None:
         """Note what a slice and its devices say of nodes."""
         self._see_place(manifest, manifest.obj["spec"], "spec", found.key)
         for number, device in enumerate(found.devices or ()):
             self._see_place(manifest, device, f"spec.devices[{number}]", found.key)
 
     def _see_place(
-        self, manifest: sources.Manifest, place: Object, field: str, pool: slice_features.PoolKey
+        self, manifest: sources.Manifest, place: Object, field: str, pool: PoolKey
     ) -> None:
         name, selector = place.get("nodeName"), place.get("nodeSelector")
         if isinstance(name, str) and name:
@@ -76,9 +157,7 @@ class ReferencedNodes:
         for named in names_in_selector(selector):
             self._name(manifest, named, f"{field}.nodeSelector", pool)
 
-    def _name(
-        self, manifest: sources.Manifest, node: str, field: str, pool: slice_features.PoolKey
-    ) -> None:
+    def _name(self, manifest: sources.Manifest, node: str, field: str, pool: PoolKey) -> None:
         self.pools.add(pool)
         if node not in self._named:
             outline = {key: manifest.obj[key] for key in ("apiVersion", "kind", "metadata")}

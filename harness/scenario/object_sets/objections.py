@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from harness.scenario.object_sets import set_specs, shapes, workloads
+from harness.scenario.object_sets import object_features, set_specs
 
 _PLAIN = ("cpu", "memory")
 """Resources that every fake node offers."""
@@ -26,12 +26,25 @@ def of_sets(
     known = {*templates, *(name for one in sets for name in one.names(set_specs.TEMPLATE))}
     for one in sets:
         yield from _of_names(one)
-        yield from _of_classes(one, classes)
-        for item, workload in workloads.of_set(one):
-            where = f"{one.where(item)}: {f'{workload.at}.' if workload.at else ''}spec."
-            yield from _of_references(where, workload, one, known)
-            yield from _of_amounts(where, workload, {*_PLAIN, *resources})
-            yield from _of_life(where, workload)
+        for place, kind, name in _references(one):
+            offered = {
+                "DeviceClass": classes,
+                "resource": (*_PLAIN, *resources),
+                set_specs.TEMPLATE: known,
+            }.get(kind, one.names(kind))
+            if name not in offered:
+                yield (
+                    f"{place}: expected a {kind} of {one.file}, pools.from or the run "
+                    f"({', '.join(sorted(offered))}), got {name!r}"
+                )
+        for item, workload in object_features.of_set(one):
+            yield from _of_life(f"{_place(one, item, workload)}spec.", workload)
+
+
+def _place(
+    one: set_specs.ObjectSet, item: set_specs.SetObject, workload: object_features.Workload
+) -> str:
+    return f"{one.where(item)}: {f'{workload.at}.' if workload.at else ''}"
 
 
 def _of_names(one: set_specs.ObjectSet) -> Iterator[str]:
@@ -39,66 +52,31 @@ def _of_names(one: set_specs.ObjectSet) -> Iterator[str]:
     for (kind, name), count in counts.items():
         if count > 1:
             yield f"{one.file}: {kind} {name}: expected each object once, got it {count} times"
-    if not any(workloads.of_set(one)):
+    if not any(object_features.of_set(one)):
         yield f"{one.file}: expected a Pod, or something with a template of pods, got none"
 
 
-def _of_classes(one: set_specs.ObjectSet, classes: Collection[str]) -> Iterator[str]:
+def _references(one: set_specs.ObjectSet) -> Iterator[tuple[str, str, str]]:
     for item in (*one.of_kind(set_specs.CLAIM), *one.of_kind(set_specs.TEMPLATE)):
-        asked = [choice.device_class_name for choice in shapes.of(item.manifest).alternatives]
-        for name in dict.fromkeys(asked):
-            if name not in classes:
-                yield (
-                    f"{one.where(item)}: deviceClassName: expected a DeviceClass of the run "
-                    f"({', '.join(classes)}), got {name!r}; name its file in pools.from, or set "
-                    "pools.device_class.name"
-                )
+        for choice in set_specs.shape_of(item.manifest).alternatives:
+            yield f"{one.where(item)}: deviceClassName", "DeviceClass", choice.device_class_name
+    for item, workload in object_features.of_set(one):
+        where, spec = f"{_place(one, item, workload)}spec.", workload.shape.spec
+        for index, entry in enumerate(workload.entries):
+            at, template = f"{where}resourceClaims[{index}].", entry.resource_claim_template_name
+            if template is not None:
+                yield f"{at}resourceClaimTemplateName", set_specs.TEMPLATE, template
+            else:
+                yield f"{at}resourceClaimName", set_specs.CLAIM, entry.resource_claim_name or ""
+        if group := spec.scheduling_group:
+            place = f"{where}schedulingGroup.podGroupName"
+            yield place, set_specs.POD_GROUP, group.get("podGroupName") or ""
+        for place, container in spec.every_container:
+            for name in sorted(container.amounts):
+                yield f"{where}{place}.resources", "resource", name
 
 
-def _of_references(
-    where: str,
-    workload: workloads.Workload,
-    one: set_specs.ObjectSet,
-    templates: Collection[str],
-) -> Iterator[str]:
-    """Check that the claims, templates and groups that pods name are there."""
-    for place, kind, name in _references(workload):
-        files = one.file
-        known: Collection[str] = one.names(kind)
-        if kind == set_specs.TEMPLATE:
-            files, known = "the files of traffic.objects or pools.from", templates
-        if name not in known:
-            yield f"{where}{place}: expected a {kind} of {files}, got {name!r}, which has none"
-
-
-def _references(workload: workloads.Workload) -> Iterator[tuple[str, str, str]]:
-    """Yield the place, kind and name of each object that pods name."""
-    for index, entry in enumerate(workload.entries):
-        at, template = f"resourceClaims[{index}]", entry.resource_claim_template_name
-        if template is not None:
-            yield f"{at}.resourceClaimTemplateName", set_specs.TEMPLATE, template
-        else:
-            yield f"{at}.resourceClaimName", set_specs.CLAIM, entry.resource_claim_name or ""
-    if group := workload.shape.spec.scheduling_group:
-        yield (
-            "schedulingGroup.podGroupName",
-            set_specs.POD_GROUP,
-            group.get("podGroupName") or "",
-        )
-
-
-def _of_amounts(
-    where: str, workload: workloads.Workload, offered: Collection[str]
-) -> Iterator[str]:
-    for place, container in workload.shape.spec.every_container:
-        for name in sorted(container.amounts - {*offered}):
-            yield (
-                f"{where}{place}.resources: expected resources that nodes or a DeviceClass of the "
-                f"run offer ({', '.join(sorted(offered))}), got {name!r}"
-            )
-
-
-def _of_life(where: str, workload: workloads.Workload) -> Iterator[str]:
+def _of_life(where: str, workload: object_features.Workload) -> Iterator[str]:
     """Check what keeps pods from running, or from ending, and no API server refuses."""
     spec = workload.shape.spec
     if spec.scheduling_gates:
@@ -124,12 +102,12 @@ def _of_life(where: str, workload: workloads.Workload) -> Iterator[str]:
 def of_python_scheduler(sets: Sequence[set_specs.ObjectSet]) -> Iterator[str]:
     """Yield what pods ask for that this repository's scheduler does not look at."""
     for one in sets:
-        for item, workload in workloads.of_set(one):
+        for item, workload in object_features.of_set(one):
             for key in _unsupported(workload.shape.spec):
                 yield f"{one.where(item)}: {key}"
 
 
-def _unsupported(spec: shapes.PodSpec) -> Iterator[str]:
+def _unsupported(spec: set_specs.PodSpec) -> Iterator[str]:
     affinity = spec.affinity or {}
     yield from (
         f"affinity.{key}" for key in ("podAffinity", "podAntiAffinity") if affinity.get(key)

@@ -8,10 +8,10 @@ from typing import Any
 
 from harness import errors
 from harness.manifests import reading, sources, workload_kinds
-from harness.scenario.object_sets import set_specs, shapes
+from harness.scenario.object_sets import set_specs
 
 KEY = "traffic.objects"
-_KINDS = (*shapes.KINDS, *(kind for _, kind in workload_kinds.PARTS))
+_KINDS = (*set_specs.KINDS, *(kind for _, kind in workload_kinds.PARTS))
 _UNUSED = ("ConfigMap", "Namespace", "Secret", "Service", "ServiceAccount")
 """Kinds without which the pods of a run do the same."""
 _OF_POOLS = ("DeviceClass", "DeviceTaintRule", "Node", "ResourceSlice")
@@ -80,13 +80,12 @@ def _place(source: sources.Source) -> str:
 
 
 def _usable(manifest: sources.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
-    """Return what a user of a run creates of an object. Raises ManifestError if none can."""
     if manifest.kind in _OF_POOLS:
         raise manifest.error(
             f"expected no {manifest.kind} in {KEY}: move it to a file that pools.from names"
         )
     is_foreign = manifest.kind == set_specs.POD_GROUP and manifest.api_version != _GROUP_VERSION
-    if manifest.kind not in shapes.KINDS or is_foreign:
+    if manifest.kind not in set_specs.KINDS or is_foreign:
         raise manifest.error(
             f"expected one of {', '.join(_KINDS)} in {KEY}, got {manifest.kind} of "
             f"{manifest.api_version}; write its pods as one of them, or remove it"
@@ -155,7 +154,6 @@ def _without(
 
 
 def _without_null(value: Any) -> Any:
-    """Return a value without keys that are null, which a scenario file cannot say."""
     if isinstance(value, dict):
         return {key: _without_null(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

@@ -27,7 +27,7 @@ from harness.cluster.fake_nodes import fake_objects
 from harness.scenario import profiles
 from tests.e2e import running
 
-SHIPPED = [name for name in profiles.shipped_names() if name.startswith("kind-")]
+SHIPPED = [name for name in profiles.SHELF.names() if name.startswith("kind-")]
 MAIN = running.KIND_PROFILE
 LABEL = "io.x-k8s.kind.cluster"
 

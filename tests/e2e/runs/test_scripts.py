@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
-ALL = loading.script_names()
+ALL = loading.SHELF.names(loading.CONFIRM)
 SCENARIOS = {name: loading.load(name).scenario for name in ALL}
 RELEASES: Mapping[str, str] = {
     "kubernetes-137897-never-bound": "1.36.2",

@@ -17,7 +17,7 @@ from harness.campaign import (
 )
 from harness.campaign.budgets import Ending
 from harness.history import results
-from harness.run import deadlines
+from harness.run import progressing
 from tests.support import shards
 
 Made = Mapping[int, list[results.RunResult]]
@@ -144,7 +144,7 @@ def test_what_was_not_made_is_never_valid(tmp_path: pathlib.Path) -> None:
 
 def test_a_run_under_way_is_cut(tmp_path: pathlib.Path) -> None:
     budget = budgets.Budget(plan(), tmp_path)
-    deadline = deadlines.Deadline(lambda: budget.left_s(RUNS[0]))
+    deadline = progressing.Deadline(lambda: budget.left_s(RUNS[0]))
     deadline.require_time()
     assert deadline.left_s() > 0
     budget.end()

@@ -142,7 +142,7 @@ def test_the_matrices_are_what_there_is() -> None:
     versions = ci["test"]["strategy"]["matrix"]["python"]
     assert versions == ["3.11", "3.12", "3.13", "3.14"]
     assert ci["wheel"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]
-    shipped = [name for name in profiles.shipped_names() if name.startswith("kind-")]
+    shipped = [name for name in profiles.SHELF.names() if name.startswith("kind-")]
     assert nightly["hunt"]["strategy"]["matrix"]["cluster"] == shipped
     installed = next(
         step for step in nightly["hunt"]["steps"] if "kind-action" in step.get("uses", "")

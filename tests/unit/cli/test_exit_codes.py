@@ -124,5 +124,5 @@ def test_a_cluster_that_fails_although_everything_is_there(
 
 def test_every_provider_has_its_test_here() -> None:
     source = pathlib.Path(__file__).read_text()
-    for provider in {profiles.load(name).provider for name in profiles.shipped_names()}:
+    for provider in {profiles.load(name).provider for name in profiles.SHELF.names()}:
         assert f"def test_{provider}_" in source

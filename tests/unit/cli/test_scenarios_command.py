@@ -13,7 +13,7 @@ def test_all_are_listed_with_what_is_expected(flake_hunt: Any) -> None:
     code, out, _ = flake_hunt("scenarios", "--output", "json")
     rows = {row["name"]: row for row in json.loads(out)["scenarios"]}
     assert code == 0
-    assert list(rows) == loading.shipped_names()
+    assert list(rows) == loading.SHELF.names()
     assert (rows["answer-lost"]["hazard"], rows["pod-churn"]["load_s"]) == ("H1", 5.0)
     assert "gather-not-atomic" in rows["pod-churn"]["controls"]
     listed = flake_hunt("scenarios")[1]

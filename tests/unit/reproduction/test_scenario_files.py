@@ -10,7 +10,7 @@ from harness.scenario import loading, specs, subject_specs
 from tests.unit.reproduction import scenarios
 
 
-@pytest.mark.parametrize("name", loading.shipped_names())
+@pytest.mark.parametrize("name", loading.SHELF.names())
 def test_every_shipped_scenario_comes_back(name: str, tmp_path: pathlib.Path) -> None:
     scenario = loading.load(name).scenario
     path = tmp_path / "scenario.toml"

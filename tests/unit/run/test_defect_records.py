@@ -12,7 +12,6 @@ from harness.extensions import replacements
 from harness.history import results
 from harness.history.purposes import Purpose
 from harness.run.defects import defect_records, known_defects
-from harness.run.defects import track_record as records
 from harness.subject import releases
 from tests.support.called_commands import FlakeHunt
 from tools import track_record
@@ -124,7 +123,7 @@ def test_many_attempts_with_a_miss_are_more_reliable_than_one() -> None:
         *(control("shared-claims", seconds=2.0, double_allocations=1) for _ in range(10)),
         *(control("shared-claims", seconds=9.0, double_allocations=0) for _ in range(10)),
     ]
-    found = records.best(track_record.controls(made)["gather-not-atomic"])
+    found = defect_records.best(track_record.controls(made)["gather-not-atomic"])
     assert found is not None
     assert (found.place, found.found, found.attempts) == ("pod-churn", 19, 20)
 

@@ -87,10 +87,6 @@ def test_a_deletion_that_overlooks_finalizers_needs_the_embedded_server() -> Non
 # --------------------------------------------------------------------------- what is planned
 
 
-def test_no_faults_need_no_carrier() -> None:
-    assert planned() == fault_planning.PlannedFaults(faults=[], carrier="", kubelets=["kubelet"])
-
-
 def test_faults_of_processes_need_no_carrier() -> None:
     found = planned({"kind": "kill-process"})
     assert (found.carrier, found.faults[0].carrier) == ("", "run")
@@ -217,10 +213,6 @@ def test_what_cannot_work(
         assert word in text
 
 
-def test_the_recorder_may_be_the_victim() -> None:
-    assert one({"kind": "drop-watch", "on": {"role": "recorder"}}).clients == ["recorder"]
-
-
 def test_only_the_embedded_server_carries_faults_itself() -> None:
     text = refusal({"kind": "drop-watch"}, provider="kind", choice="server")
     assert "--fault-carrier proxy or auto on a cluster of provider 'kind', got server" in text
@@ -266,11 +258,6 @@ def test_a_lost_node_has_a_kubelet_process_of_its_own() -> None:
     assert found.parameters["comes_back"]
 
 
-def test_a_node_that_never_comes_back_is_removed() -> None:
-    found = one({"kind": "lose-node", "comes_back": False, "start_s": 3})
-    assert found.text.endswith("and it is removed, from 3 s after the start of the load.")
-
-
 @pytest.mark.parametrize(
     ("keys", "settings", "words"),
     [
@@ -313,12 +300,6 @@ def test_devices_of_several_nodes_have_one_driver() -> None:
     shared = specs.Scenario.model_validate({**made.model_dump(), "pools": pools})
     with pytest.raises(errors.UsageError, match=r"got pools of several nodes"):
         fault_planning.plan(shared, seed=1, on=EMBEDDED, provider="embedded")
-
-
-def test_a_node_is_lost_once_at_a_time() -> None:
-    first = {"kind": "lose-node", "name": "first", "down_s": 5.0}
-    second = {"kind": "lose-node", "name": "second", "start_s": 2.0}
-    assert "expected one fault of kubelet-2 at a time" in refusal(first, second)
 
 
 @pytest.mark.parametrize(

@@ -34,20 +34,6 @@ def test_every_process_is_in_the_plan() -> None:
     assert plan.expected_writes == subject
 
 
-def test_two_runs_never_share_a_name() -> None:
-    loaded = loading.load("pod-churn")
-    first, second = (run_plan.plan(loaded, seed=7) for _ in range(2))
-    assert first.run_id != second.run_id
-    assert run_plan.folder_name(first) != run_plan.folder_name(second)
-
-
-def test_a_control_may_take_longer() -> None:
-    loaded = loading.load("pod-churn")
-    plan = run_plan.plan(loaded, seed=1, until_found=True)
-    traffic = loaded.scenario.traffic
-    assert plan.settings["traffic"]["duration_s"] == traffic.duration_max_s  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -64,11 +50,6 @@ def test_a_control_may_take_longer() -> None:
 def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
         run_plan.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]
-
-
-def test_the_remedies_are_in_the_plan() -> None:
-    plan = run_plan.plan(loading.load("pod-churn"), seed=7, remedies=["fence-predecessor"])
-    assert (plan.remedies, plan.subject) == (["fence-predecessor"], "python")
 
 
 def test_the_release_is_in_the_plan_and_in_titles() -> None:
@@ -106,11 +87,6 @@ def test_progress_is_judged_if_the_scenario_asks_for_it_or_has_faults(
 
 def _demanding(*names: str) -> loading.Loaded:
     return loading.load("pod-churn", overrides=[f"load.examined={list(names)!r}".replace("'", '"')])
-
-
-def test_the_demanded_checks_are_in_the_plan() -> None:
-    plan = run_plan.plan(_demanding("device_exclusivity"), seed=7)
-    assert plan.requirements.examined == ["device_exclusivity"]
 
 
 @pytest.mark.parametrize(

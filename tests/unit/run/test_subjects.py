@@ -62,11 +62,6 @@ def test_what_is_no_subject(text: str) -> None:
     assert subjects.FORMS in str(caught.value)
 
 
-def test_a_command_with_an_open_quote() -> None:
-    with pytest.raises(errors.UsageError, match="expected a command line in shell syntax"):
-        subjects.parse("command=run 'it")
-
-
 # ------------------------------------------------------------------------------ resolving
 
 
@@ -87,12 +82,6 @@ def test_several_schedulers_have_names_of_their_own() -> None:
     assert subjects.title(subject) == "python + external + python"
 
 
-def test_a_name_that_is_given_stays_also_twice() -> None:
-    twice = [subject_specs.PythonScheduler(scheduler_name="one")] * 2
-    subject = resolve(subject=subject_specs.SubjectSpec(schedulers=twice))
-    assert [item.scheduler_name for item in subject.schedulers] == ["one", "one"]
-
-
 def test_a_program_that_is_not_told_its_name_gets_the_pods_of_kubernetes() -> None:
     told, untold = (
         resolve(f"command=true {{kubeconfig}}{name}") for name in (" {scheduler_name}", "")
@@ -109,14 +98,6 @@ def test_schedulers_with_leader_election_share_a_name() -> None:
     subject = subject_specs.SubjectSpec(leader_election=True)  # type: ignore[arg-type]
     found = resolve("python", "python", subject=subject)
     assert [item.scheduler_name for item in found.schedulers] == ["flake-hunt"] * 2
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [(True, subject_specs.LeaderElectionSpec()), (False, None), (None, None)],
-)
-def test_leader_election_can_be_switched_on_and_off(given: Any, expected: Any) -> None:
-    assert subject_specs.SubjectSpec(leader_election=given).leader_election == expected
 
 
 @pytest.mark.parametrize(
@@ -180,21 +161,6 @@ def test_what_cannot_work_is_refused(chosen: str, changes: dict[str, Any], messa
     with pytest.raises(errors.UsageError) as caught:
         resolve(chosen, **changes)
     assert message in str(caught.value)
-
-
-def test_a_scenario_may_name_them(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "mine.toml"
-    shipped = loading.load("pod-churn").text
-    path.write_text(
-        shipped.replace("[subject]\n", '[subject]\nschedulers = [{kind = "external", scheduler_name = "x"}]\n')
-    )  # fmt: skip
-    subject = loading.load(str(path)).scenario.subject
-    assert subjects.title(resolve(subject=subject)) == "external"
-    path.write_text(
-        shipped.replace("[subject]\n", '[subject]\nschedulers = [{kind = "external"}]\n')
-    )
-    with pytest.raises(errors.ScenarioError, match="scheduler_name: expected a value, got none"):
-        loading.load(str(path))
 
 
 def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path) -> None:

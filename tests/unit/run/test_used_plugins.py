@@ -177,13 +177,6 @@ def test_a_subject_that_is_none_is_refused(name: str, reason: str) -> None:
 
 
 @pytest.mark.usefixtures("acme")
-def test_a_subject_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(isolation.TIMEOUT_VARIABLE, "1")
-    with pytest.raises(errors.UsageError, match="to answer within 1 s"):
-        run_plan.plan(loading.load("pod-churn"), seed=1, chosen_subjects=["never"])
-
-
-@pytest.mark.usefixtures("acme")
 def test_a_scenario_without_its_file_is_refused() -> None:
     with pytest.raises(errors.PluginError, match=r"absent\.toml in the package acme\.sub"):
         loading.load("absent")

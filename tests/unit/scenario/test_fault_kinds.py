@@ -67,11 +67,6 @@ def test_two_faults_of_one_name(path: pathlib.Path) -> None:
     assert "expected different names, got 'a' twice" in mistakes(path, fault * 2)
 
 
-def test_too_many_faults(path: pathlib.Path) -> None:
-    fault = '[[faults]]\nkind = "drop-watch"\n'
-    assert "64" in mistakes(path, fault * 65)
-
-
 def test_names_of_faults_without_one(path: pathlib.Path) -> None:
     fault = '[[faults]]\nkind = "drop-watch"\n'
     found = load(path, f'{fault}name = "drop-watch-2"\n{fault}{fault}')
@@ -100,11 +95,6 @@ def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> N
     [found] = load(path, faults, other)
     assert isinstance(found, traffic_kinds.RejectRequest)
     assert (found.code, found.on.resource) == (429, "pods")
-
-
-def test_one_key_of_a_fault_cannot_be_replaced(path: pathlib.Path) -> None:
-    with pytest.raises(errors.UsageError, match="'faults' is a list"):
-        load(path, '[[faults]]\nkind = "drop-watch"\n', "faults.times=3")
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -10,7 +10,7 @@ import pytest
 from harness import errors
 from harness.explore.worlds import world_catalogue
 from harness.run.defects import known_defects
-from harness.scenario import hazard_steps, hazards, loading
+from harness.scenario import hazards, loading
 from harness.scenario.toml_files import documents
 from harness.subject import remedies
 from tools import findings_index
@@ -101,19 +101,19 @@ def test_the_front_matter_of_every_page_is_whole(name: str) -> None:
 def test_what_was_shown_by_a_scenario_or_script_names_one_that_is_there() -> None:
     shown_by = {trial.how for page in PAGES.values() for trial in page.hazard.programs}
     names = {how for how in shown_by if " " not in how}
-    assert names <= {*loading.every_name(), *loading.script_names()}
+    assert names <= {*loading.every_name(), *loading.SHELF.names(loading.CONFIRM)}
     assert "answer-lost" in names
 
 
 def test_every_script_shows_a_hazard() -> None:
     shown = [name for page in PAGES.values() for name in hazards.scripts(page.hazard)]
-    assert sorted(shown) == loading.script_names()
+    assert sorted(shown) == loading.SHELF.names(loading.CONFIRM)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_steps_of_every_page_can_be_read_and_end_with_the_effect(name: str) -> None:
-    steps = list(hazard_steps.parsed(PAGES[name].hazard.steps))
-    assert [step.sender == hazard_steps.EFFECT for step in steps] == [
+    steps = list(hazards.parsed(PAGES[name].hazard.steps))
+    assert [step.sender == hazards.EFFECT for step in steps] == [
         number == len(steps) for number in range(1, len(steps) + 1)
     ]
     sent = [step.number for step in steps if step.how.isdigit() and step.sender]
@@ -122,7 +122,7 @@ def test_steps_of_every_page_can_be_read_and_end_with_the_effect(name: str) -> N
 
 def traits(hazard: hazards.Hazard) -> set[str]:
     """The actors in the picture of a page, and whether messages are lost or late."""
-    steps = list(hazard_steps.parsed(hazard.steps))
+    steps = list(hazards.parsed(hazard.steps))
     found = {name for step in steps for name in (step.sender, step.receiver)}
     return found | {"late" if step.how.isdigit() else "lost" for step in steps if step.how}
 
@@ -160,7 +160,7 @@ def test_steps_as_sentences() -> None:
         "1 arrives",
         "therefore: nothing",
     ]
-    assert list(hazard_steps.numbered(lines)) == [
+    assert list(hazards.numbered(lines)) == [
         "1.  user to API server: pod-1: with claim-1",
         "2.  API server to scheduler, under way: an event",
         "3.  scheduler to API server, lost: a request",
@@ -181,7 +181,7 @@ def test_steps_as_sentences() -> None:
 )
 def test_steps_that_are_none(line: str, message: str) -> None:
     with pytest.raises(errors.ScenarioError, match=message):
-        list(hazard_steps.parsed([line]))
+        list(hazards.parsed([line]))
 
 
 def test_programs_that_did_it_are_named_once_with_their_releases_in_order() -> None:

@@ -8,7 +8,7 @@ from harness import errors
 from harness.scenario import loading, profiles
 
 
-@pytest.mark.parametrize("name", profiles.shipped_names())
+@pytest.mark.parametrize("name", profiles.SHELF.names())
 def test_every_shipped_profile_loads_and_is_named_as_its_file(name: str) -> None:
     profile = profiles.load(name)
     assert profile.name == name
@@ -17,8 +17,8 @@ def test_every_shipped_profile_loads_and_is_named_as_its_file(name: str) -> None
 
 
 def test_every_provider_has_a_profile_of_its_name() -> None:
-    assert {profiles.load(name).provider for name in profiles.shipped_names()} <= set(
-        profiles.shipped_names()
+    assert {profiles.load(name).provider for name in profiles.SHELF.names()} <= set(
+        profiles.SHELF.names()
     )
 
 

@@ -44,32 +44,6 @@ def test_mistakes_are_found_where_they_are() -> None:
     assert "'many' is not of type 'integer'" in problems(
         "scenario", scenario(pools={"nodes": "many"})
     )
-    (unknown,) = problems("cluster", {"schema_version": 1, "provider": "nomad", "name": "n"})
-    assert unknown.startswith("'nomad' is not one of ['embedded', 'kind', ")
-
-
-@pytest.mark.parametrize(
-    ("key", "table"),
-    [
-        ("traffic", {"profile": "churn", "misspelt": 1}),
-        ("faults", [{"kind": "nemesis", "misspelt": 1}]),
-        ("pools", {"changes": [{"kind": "renew", "misspelt": 1}]}),
-        ("subject", {"schedulers": [{"kind": "python", "misspelt": 1}]}),
-    ],
-)
-def test_a_misspelt_key_is_named_where_another_key_decides_the_form(key: str, table: Any) -> None:
-    assert [
-        problem
-        for problem in problems("scenario", scenario(**{key: table}))
-        if "is a required property" not in problem
-    ] == ["Additional properties are not allowed ('misspelt' was unexpected)"]
-
-
-def test_editors_complete_the_keys_of_every_form() -> None:
-    """Servers look for keys in `anyOf` and not in conditions, as taplo does."""
-    offered = schemas.schema("scenario")["properties"]["traffic"]["anyOf"]
-    assert {"$ref": "#/$defs/ChurnTraffic"} in offered
-    assert {} in offered, "validity is decided by the conditions alone"
 
 
 def test_every_form_that_the_loader_takes_is_in_the_schema() -> None:
@@ -107,13 +81,6 @@ def test_a_number_in_quotes_is_refused_by_both(
     path.write_text(plain)
     with pytest.raises(errors.ScenarioError, match=r"expected a valid integer, got '\d'"):
         loading.load(str(path))
-
-
-def test_the_least_scenario_has_no_description(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "small.toml"
-    path.write_text(SMALL)
-    scenario = loading.load(str(path)).scenario
-    assert (scenario.description, scenario.load.pods_running_min) == ("", 1)
 
 
 SMALL = """

@@ -85,7 +85,7 @@ def test_only_a_script_needs_no_load() -> None:
     assert made.load.pods_running_min == 0
 
 
-@pytest.mark.parametrize("name", loading.script_names())
+@pytest.mark.parametrize("name", loading.SHELF.names(loading.CONFIRM))
 def test_every_shipped_script_loads_and_says_what_it_expects(name: str) -> None:
     scenario = loading.load(name).scenario
     assert scenario.name == name
@@ -118,12 +118,12 @@ def test_only_a_script_may_owe_no_load() -> None:
         _scenario({"profile": "churn"})
 
 
-@pytest.mark.parametrize("name", loading.script_names())
+@pytest.mark.parametrize("name", loading.SHELF.names(loading.CONFIRM))
 def test_a_step_is_told_by_its_request_and_not_by_the_name_of_a_step(name: str) -> None:
     script = loading.load(name).scenario.traffic
     assert isinstance(script, script_specs.ScriptTraffic)
     for step in script.steps:
-        if isinstance(step, script_specs.Arrive | script_specs.Answer):
+        if isinstance(step, script_specs.Late):
             (earlier,) = [other for other in script.steps if other.name == step.request]
             assert isinstance(earlier, script_specs.Calls)
             assert earlier.what in step.text

@@ -115,11 +115,6 @@ def test_bounds_that_nothing_can_meet(tmp_path: pathlib.Path) -> None:
         ("claims>=1_000", "expected a valid number, got '1_000'"),
         ("claims>=١٠", "expected a valid number, got '١٠'"),
         ("claims>=１", "expected a valid number, got '１'"),
-        ("pods>=0", "got one that never fails: the figure is from 0"),
-        ("pod_to_running.p99_ms<=-5", "got one that never holds: the figure is from 0"),
-        ("campaign:invalid_rate<=2", "got one that never fails: the figure is from 0 to 1"),
-        ("campaign:invalid_rate_high<=0", "got one that never holds"),
-        ("error_rate>=1.5", "got one that never holds: the figure is from 0 to 1"),
         ("invalid_rate<=0", "(as an option, campaign:invalid_rate)"),
     ],
 )

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.scenario import loading, pool_specs, specs
-from harness.traffic import claim_requests
+from harness.scenario import loading, specs
+from harness.traffic import run_objects
 from tests.support import accepted_objects
 
 POOLS: dict[str, Any] = {
@@ -54,7 +54,7 @@ FULL: dict[str, Any] = {
 def test_every_key_arrives() -> None:
     made = scenario(FULL)
     driver = made.pools.driver
-    devices = claim_requests.claim_spec(made.claim, made.pools, of="c")["devices"]
+    devices = run_objects.claim_spec(made.claim, made.pools, of="c")["devices"]
     assert devices["requests"] == [
         {
             "name": "gpu",
@@ -122,6 +122,18 @@ def test_the_api_server_accepts_the_objects_of_every_scenario(name: str) -> None
             POOLS,
             "must evaluate to bool",
         ),
+        ({"requests": [{"name": "x"}, {"name": "x"}]}, POOLS, "Duplicate value"),
+        ({"requests": [{"name": "x", "devices": 32}, {"name": "y"}]}, POOLS, "exceeds the maximum"),
+        (
+            {"constraints": [{"match_attribute": "numa", "requests": ["two"]}]},
+            POOLS,
+            "must be the name of a request",
+        ),
+        (
+            {"constraints": [{"match_attribute": "a", "distinct_attribute": "a"}]},
+            POOLS,
+            "constraints",
+        ),
         (
             {"requests": [{"name": "x", "tolerations": [{"key": "k", "value": "v"}]}]},
             POOLS,
@@ -155,8 +167,3 @@ def test_other_objects_are_for_the_api_server_to_reject(
     made = scenario(claim, pools)
     [problem] = accepted_objects.problems(made)
     assert re.search(message, problem)
-
-
-def test_a_class_has_the_parameters_of_the_scenario() -> None:
-    named = pool_specs.DeviceClassSpec(parameters={"x": "y"})
-    assert pool_specs.PoolsSpec(device_class=named).device_class.parameters == {"x": "y"}

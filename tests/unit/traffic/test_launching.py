@@ -133,11 +133,6 @@ def test_a_name_that_is_neither_is_told() -> None:
         launching.resolved(loaded.scenario)
 
 
-def test_another_profile_has_no_locustfile() -> None:
-    with pytest.raises(errors.ScenarioError, match=r"traffic\.locustfile"):
-        loading.load("shared-claims", overrides=["traffic.locustfile=nothing"])
-
-
 RUN = """
 import json, random, sys
 import gevent, gevent.event

@@ -208,10 +208,10 @@ def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("resourceClaimName: shared", "resourceClaimName: other"), "Job train: spec.template.spec.resourceClaims[0].resourceClaimName: expected a ResourceClaim of 0.yaml, got 'other'"),
-        (("resourceClaimTemplateName: own", "resourceClaimTemplateName: other"), "Job train: spec.template.spec.resourceClaims[1].resourceClaimTemplateName: expected a ResourceClaimTemplate of the files of traffic.objects or pools.from, got 'other'"),
-        (("vendor.com/gpu", "vendor.com/tpu"), "containers[0].resources: expected resources that nodes or a DeviceClass of the run offer"),
-        (("deviceClassName: gpu}}", "deviceClassName: tpu}}"), "ResourceClaim shared: deviceClassName: expected a DeviceClass of the run (gpu), got 'tpu'"),
+        (("resourceClaimName: shared", "resourceClaimName: other"), "Job train: spec.template.spec.resourceClaims[0].resourceClaimName: expected a ResourceClaim of 0.yaml, pools.from or the run (shared), got 'other'"),
+        (("resourceClaimTemplateName: own", "resourceClaimTemplateName: other"), "Job train: spec.template.spec.resourceClaims[1].resourceClaimTemplateName: expected a ResourceClaimTemplate of 0.yaml, pools.from or the run (own), got 'other'"),
+        (("vendor.com/gpu", "vendor.com/tpu"), "containers[0].resources: expected a resource of 0.yaml, pools.from or the run (cpu,"),
+        (("deviceClassName: gpu}}", "deviceClassName: tpu}}"), "ResourceClaim shared: deviceClassName: expected a DeviceClass of 0.yaml, pools.from or the run (gpu), got 'tpu'"),
         (("restartPolicy: Never", "restartPolicy: Always"), "spec.template.spec.restartPolicy: expected Never or OnFailure in a Job, got 'Always'"),
         (("completions: 3", "suspend: true"), "Job train: spec.suspend: expected false, got true"),
         (("completions: 3", "completions: 0"), "document 3 (line 14): Job train-: spec.completions: expected `int` >= 1"),

@@ -11,7 +11,7 @@ import zmq
 
 from harness.cluster import loopback_ports
 from harness.scenario import claim_specs, loading, pool_specs
-from harness.traffic import claim_requests, launching, locust_process, objects
+from harness.traffic import launching, locust_process, objects, run_objects
 
 
 def test_starting_the_traffic_imports_neither_locust_nor_gevent() -> None:
@@ -68,7 +68,7 @@ def test_pods_with_an_extended_resource_name_no_claim() -> None:
 def test_a_claim_asks_for_what_the_scenario_says() -> None:
     spec = claim_specs.ClaimSpec(devices=3, selectors=["true"], admin_access=True)
     pools = pool_specs.PoolsSpec(device_class=pool_specs.DeviceClassSpec(name="gpu"))
-    (request,) = claim_requests.claim_spec(spec, pools)["devices"]["requests"]
+    (request,) = run_objects.claim_spec(spec, pools)["devices"]["requests"]
     assert request["exactly"] == {
         "deviceClassName": "gpu",
         "allocationMode": "ExactCount",

@@ -203,7 +203,7 @@ def _action(step: script_specs.Calls) -> injection.Action:
             return injection.Reject(
                 code=step.code, reason=step.reason, message="refused by a script"
             )
-        case script_specs.SeveredRequest():
+        case script_specs.LateRequest(do="sever-request"):
             return injection.Block(sever=True)
     return injection.Block()
 

@@ -80,7 +80,6 @@ class OrderSearch:
         return f"{number} orders were tried; {found} gave a device to two claims"
 
     def _again(self, tried: records.OrderTried) -> Iterator[records.OrderTried]:
-        """Try the same order again, a few times."""
         chosen = [script_specs.HeldVisit(hold.place, hold.visit) for hold in tried.holds]
         for number in range(tried.number + 1, tried.number + 1 + _REPEATS):
             one = self._try(number, chosen, tried.waits)
@@ -111,7 +110,6 @@ class OrderSearch:
         )
 
     def _learn(self, told: Sequence[messages.Happened]) -> dict[str, int]:
-        """Return the visits of a try, from which later tries draw."""
         ended = next(item for item in told if item.kind == "ended")
         self._visits += [ended.counts] if ended.counts else []
         for place in ended.counts:
@@ -123,7 +121,6 @@ class OrderSearch:
     # ------------------------------------------------------------------------------ choices
 
     def _draw(self, number: int) -> Chosen:
-        """Return the visits of a try at which threads are held; the first try holds none."""
         if self._step.chosen:
             return self._step.chosen[(number - 1) % len(self._step.chosen)]
         if not self._visits or not self._step.depth:
@@ -142,7 +139,6 @@ class OrderSearch:
 
     @contextlib.contextmanager
     def _slowed(self, kind: str) -> Iterator[None]:
-        """Let status writes, their answers, or events of claims wait for a moment meanwhile."""
         if kind:
             self._holds.slow(self._step.client, kind, _WAIT_S)
         try:
@@ -154,7 +150,6 @@ class OrderSearch:
     # ------------------------------------------------------------------------------ one try
 
     def _outcome(self) -> tuple[bool, str]:
-        """Wait for the end of a try; return whether all pods are bound, and what was found."""
         until_ns = clocks.monotonic_ns() + self._step.try_s * 1e9
         while True:
             found = _given_twice(self._objects.all(apis.CLAIMS))
@@ -165,7 +160,6 @@ class OrderSearch:
             clocks.sleep(holding.POLL_S)
 
     def _remove(self) -> None:
-        """Delete the objects of a try, and wait until they are gone."""
         for resource in (apis.PODS, apis.CLAIMS, apis.CLAIM_TEMPLATES):
             self._objects.delete_all(resource)
         clocks.wait_until(
@@ -206,7 +200,6 @@ def _given_twice(claims: Sequence[Object]) -> str:
 
 
 def _holds(told: Sequence[messages.Happened]) -> list[records.ThreadHold]:
-    """Return the holds of a try, in the order in which they began."""
     holds: dict[tuple[int, str], list[records.ThreadHold]] = {}
     for item in told:
         own = holds.setdefault((item.goroutine, item.place), [])

@@ -103,7 +103,6 @@ class ScriptPlayer(injecting.Injection):
                 return
 
     def _late(self, number: int, step: script_specs.Step, is_over: Callable[[], bool]) -> str:
-        """Let a step happen; return what it was waiting for when its time was up, or empty."""
         try:
             if number == 1:
                 self._patience = holding.Patience(is_over, seconds=START_S)
@@ -133,7 +132,6 @@ class ScriptPlayer(injecting.Injection):
             self._arm_threads(name)
 
     def _arm_threads(self, name: str | None) -> None:
-        """Begin to count visits from the step of this name on; None: from the first step."""
         for number, step in enumerate(self._script.steps, start=1):
             if isinstance(step, script_specs.OfThread) and step.since == name:
                 self._threads.arm(number, step, self._patience)
@@ -177,24 +175,21 @@ class ScriptPlayer(injecting.Injection):
         self._await(number, step.what)
         self._holds.let_go(number)
 
-    @_do.register(script_specs.HeldRequest)
-    @_do.register(script_specs.SeveredRequest)
-    def _(self, step: script_specs.HeldRequest | script_specs.SeveredRequest) -> None:
+    @_do.register
+    def _(self, step: script_specs.LateRequest) -> None:
         self._await(self._numbers[id(step)], step.what)
 
     @_do.register
-    def _(self, step: script_specs.Arrive) -> None:
+    def _(self, step: script_specs.Late) -> None:
         late = self._named[step.request]
-        if isinstance(late, script_specs.HeldRequest):
+        if step.do == "answer":
+            self._holds.let_go(self._numbers[id(late)], "answer")
+        elif isinstance(late, script_specs.LateRequest) and late.do == "hold-request":
             self._carry_out(late, "sent")
             self._holds.let_go(self._numbers[id(late)], "answer")
-            return
-        self._holds.let_go(self._numbers[id(late)])
-        clocks.sleep(_ORPHANED_S)
-
-    @_do.register
-    def _(self, step: script_specs.Answer) -> None:
-        self._holds.let_go(self._numbers[id(self._named[step.request])], "answer")
+        else:
+            self._holds.let_go(self._numbers[id(late)])
+            clocks.sleep(_ORPHANED_S)
 
     @_do.register
     def _(self, step: script_specs.Deliver) -> None:
@@ -289,7 +284,6 @@ class ScriptPlayer(injecting.Injection):
         return found
 
     def _carry_out(self, step: script_specs.Calls, answer: str) -> None:
-        """Let a request go, and wait until it was carried out."""
         number = self._numbers[id(step)]
         self._holds.watch_answer(number, step, answer)
         self._holds.let_go(number)
@@ -317,7 +311,6 @@ class ScriptPlayer(injecting.Injection):
 
 
 def _described(found: holding.Applied) -> str:
-    """Return the call or event that a rule hit, as text."""
     facts = found.facts
     target = "/".join(filter(None, [facts.resource, facts.name, facts.subresource]))
     version = f" at version {facts.resource_version}" if facts.resource_version else ""

@@ -14,7 +14,7 @@ from harness.scenario import profiles
 ENGINES = pathlib.Path(__file__).parents[3] / "stand_ins"
 SCHEMA = json.loads((ENGINES / "kind-config-v1alpha4.schema.json").read_text())
 POLICY = pathlib.Path("/run/of mine/audit-policy.yaml")
-KIND_PROFILES = [name for name in profiles.shipped_names() if name.startswith("kind")]
+KIND_PROFILES = [name for name in profiles.SHELF.names() if name.startswith("kind")]
 
 
 def kind_profile(name: str, *overrides: str) -> profiles.KindProfile:

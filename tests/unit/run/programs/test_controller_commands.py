@@ -68,39 +68,7 @@ def test_what_is_no_claim_controller(text: str) -> None:
     assert controller_commands.FORMS in str(caught.value)
 
 
-def test_a_scenario_may_name_one(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "mine.toml"
-    table = f'claim_controller = {{kind = "{PROGRAM}", binary = "1.36"}}'
-    path.write_text(loading.load("pod-churn").text.replace("[subject]\n", f"[subject]\n{table}\n"))
-    found = loading.load(str(path)).scenario.subject.claim_controller
-    assert found == manager(binary="1.36")
-
-
-@pytest.mark.parametrize("value", ['"pyhton"', '{kind = "kube-scheduler"}', "{}"])
-def test_what_a_scenario_cannot_name(tmp_path: pathlib.Path, value: str) -> None:
-    path = tmp_path / "mine.toml"
-    line = f"[subject]\nclaim_controller = {value}\n"
-    path.write_text(loading.load("pod-churn").text.replace("[subject]\n", line))
-    with pytest.raises(errors.ScenarioError, match=r"subject\.claim_controller"):
-        loading.load(str(path))
-
-
 # ------------------------------------------------------------------------------ resolving
-
-
-@pytest.mark.parametrize("setting", ["python", "external"])
-def test_others_stay_what_they_are(setting: Any) -> None:
-    assert controller_commands.resolve(setting, BARE, "") == setting
-
-
-def test_the_newest_one_of_a_folder_is_found(tmp_path: pathlib.Path) -> None:
-    for version in ("1.34.2", "1.36.10", "1.36.9"):
-        printing(tmp_path, f"v{version}", name=f"{PROGRAM}-{version}")
-    newest = controller_commands.resolve(manager(), BARE, str(tmp_path))
-    assert newest == manager(binary=str(tmp_path / f"{PROGRAM}-1.36.10"))
-    chosen = controller_commands.resolve(manager(binary="1.34"), BARE, str(tmp_path))
-    assert chosen == manager(binary=str(tmp_path / f"{PROGRAM}-1.34.2"))
-    assert version_of(chosen) == f"{PROGRAM} v1.34.2"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +86,6 @@ def test_what_cannot_be(setting: Any, on: interfaces.Capabilities, message: str)
     with pytest.raises(errors.UsageError) as caught:
         controller_commands.resolve(setting, on, "/nowhere")
     assert message in str(caught.value)
-
-
-def test_an_old_one_is_refused_whatever_its_file_is_called(tmp_path: pathlib.Path) -> None:
-    old = printing(tmp_path, "v1.33.2", name="mine")
-    with pytest.raises(errors.UsageError, match=rf"{PROGRAM} v1\.34\.0 or newer, got v1\.33\.2"):
-        version_of(old)
 
 
 @pytest.mark.parametrize(
@@ -162,13 +124,6 @@ def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[s
     found = subjects.with_gates(made.subject, made).claim_controller
     assert isinstance(found, subject_specs.KubeControllerManager)
     assert found.feature_gates == {"A": True, **expected}
-
-
-def test_one_that_lacks_a_feature_is_refused(tmp_path: pathlib.Path) -> None:
-    off = printing(tmp_path, "v1.36.3", feature_gates={"DRADeviceBindingConditions": False})
-    made = scenario("binding-conditions", off)
-    with pytest.raises(errors.UsageError, match="to be on in claim-controller"):
-        subjects.with_gates(made.subject, made)
 
 
 # --------------------------------------------------------------------------- command line
@@ -211,12 +166,6 @@ def test_the_plan_of_a_run_has_it(tmp_path: pathlib.Path) -> None:
     assert plan.faults[0].clients == ["claim-controller"]
     at = plan.again.index("--claim-controller")
     assert plan.again[at + 1] == PROGRAM
-
-
-def test_ours_leaves_no_version(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path, "python")
-    assert "claim-controller" not in plan.versions
-    assert plan.expected_steps == ["scheduler", "claim-controller"]
 
 
 def test_an_external_one_is_not_started_and_not_hit(tmp_path: pathlib.Path) -> None:
