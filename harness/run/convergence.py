@@ -82,7 +82,6 @@ class ConvergenceWatch:
             return self._known[1]
 
     def note(self, obj: world_states.Object, *, gone: bool) -> None:
-        """Note the newest state of an object, or that it is gone."""
         with self._guard:
             self._changes += 1
             change = self._state.forget if gone else self._state.note

@@ -46,7 +46,6 @@ class DriverProcesses:
         return self.names if self._chosen.is_ours else []
 
     def alone_on(self, node: str) -> list[str]:
-        """Return the processes that serve this node only."""
         return [name for name, place in self._places.items() if place.nodes == (node,)]
 
     def cdi_folder(self, node: str) -> pathlib.Path | None:

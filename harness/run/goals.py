@@ -64,7 +64,6 @@ class PoolChangeGoal:
         self._is_reached = not plan.pool_changes
 
     def is_reached(self) -> bool:
-        """Return whether the kubelets have journaled every demanded change."""
         if not self._is_reached:
             history = histories.History(self._directory, self._plan)
             made = pool_changes.read(history).totals.made
@@ -104,7 +103,6 @@ class PodCounter(informers.StateHandler):
         return len(self._present)
 
     def on_state(self, obj: dict[str, Any]) -> None:
-        """Count a pod, also one that existed before the watch."""
         uid = obj["metadata"]["uid"]
         with self._guard:
             self._present.add(uid)

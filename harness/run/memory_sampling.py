@@ -32,7 +32,6 @@ class MemorySampler:
         self._thread = concurrency.spawn("memory-sampler", self._run)
 
     def stop(self) -> None:
-        """Stop sampling; later calls do nothing."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()

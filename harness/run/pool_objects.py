@@ -145,7 +145,6 @@ class Server:
 
 @contextlib.contextmanager
 def gates(names: Collection[str]) -> Iterator[None]:
-    """Switch gates on as a run has them, for the `with` block."""
     from harness.apiserver.scheme import feature_gates
 
     before = {name: feature_gates.is_on(name) for name in names}

@@ -49,7 +49,6 @@ class Deadline:
         """True once it has ended a run."""
 
     def require_time(self) -> None:
-        """Raise TimeUpError if no time is left."""
         if self.left_s() <= 0:
             self.has_cut = True
             raise errors.TimeUpError("the run was cut, because the time for it had ended")

@@ -298,13 +298,11 @@ def scenario_of(plan: plans.Plan) -> specs.Scenario:
 
 
 def folder_name(plan: plans.Plan) -> str:
-    """Return `<start>-<run id>`, the name of the run directory inside its scenario's folder."""
     start = clocks.wall_text(plan.created_wall_ns).replace("-", "").replace(":", "")
     return f"{start}-{plan.run_id}"
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of interpreter, platform, this program and its basic libraries."""
     basic = {
         "python": platform.python_version(),
         "platform": platform.platform(),

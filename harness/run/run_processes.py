@@ -104,7 +104,6 @@ class RunProcesses:
             self._supervisor.wait_ready(RECORDER, *self._drivers.that_report, *self._kubelets)
 
     def start_subject(self) -> None:
-        """Start the schedulers, and the claim controller unless another one works already."""
         for name in self._parts:
             self._start(name)
 
@@ -132,7 +131,6 @@ class RunProcesses:
         self._supervisor.wait_ready(*self._plan.expected_steps)
 
     def start_traffic(self) -> None:
-        """Start the Locust processes; a script has none."""
         if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
             return
         self._supervisor.start(
@@ -151,7 +149,6 @@ class RunProcesses:
         self._supervisor.stop_all([*self._parts, *self._kubelets, *self._drivers.names, RECORDER])
 
     def close(self) -> None:
-        """Remove the driver's sockets, when all processes have ended."""
         self._drivers.remove_sockets()
 
     def _start(self, name: str) -> None:

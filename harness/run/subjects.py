@@ -212,7 +212,7 @@ def _gates(
     if not (waits or lists or cluster_features.needed(scenario)):
         return dict(program.feature_gates)
     version = cluster_features.version_of(binaries.version(pathlib.Path(program.binary)))
-    found = cluster_features.switches(
+    switched, _ = cluster_features.switches(
         scenario,
         version,
         program.feature_gates,
@@ -227,7 +227,7 @@ def _gates(
         )
     is_streamed = lists and (version >= STREAMED_LISTS_SINCE or not is_scheduler)
     streamed = {scheduler_commands.STREAMED_LISTS: False} if is_streamed else {}
-    return {**streamed, **found.gates, **program.feature_gates}
+    return {**streamed, **switched, **program.feature_gates}
 
 
 def needs_lists(scenario: specs.Scenario) -> bool:
@@ -303,13 +303,11 @@ def owned_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
 
 
 def owned_controllers(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the process name of the claim controller that the run starts; empty: none."""
     starts = subject.claim_controller not in ("cluster", "external")
     return [naming.CLAIM_CONTROLLER] if starts else []
 
 
 def python_parts(subject: subject_specs.SubjectSpec) -> list[str]:
-    """Return the process names of the Python subject, the ones that record their steps."""
     python = subject_specs.PythonScheduler
     names = [name for name, item in schedulers(subject) if isinstance(item, python)]
     return names + [naming.CLAIM_CONTROLLER] * (subject.claim_controller == "python")

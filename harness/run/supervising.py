@@ -33,7 +33,6 @@ class Child:
     paused: bool = False
 
     def has_lost_lease(self, exit_code: int) -> bool:
-        """Return whether a scheduler with leader election ended because it lost its lease."""
         if not self.elected or exit_code != elected_runs.LOST_LEASE_CODE:
             return False
         return elected_runs.LOST_LEASE in self.process.log_tail().lower()
@@ -288,7 +287,6 @@ class Supervisor:
             }
 
     def with_pid(self, pid: int) -> str | None:
-        """Return the name of the process with this id; None if it does not run."""
         with self._guard:
             names = [name for name, child in self._children.items() if child.process.pid == pid]
             return names[0] if names and self.is_living(names[0]) else None
@@ -342,7 +340,6 @@ class Supervisor:
             child.process.resume()
 
     def is_living(self, name: str) -> bool:
-        """Return whether the run has started a process of this name, which still runs."""
         child = self._children.get(name)
         return child is not None and not child.ended and child.process.poll() is None
 
@@ -371,7 +368,6 @@ class Supervisor:
 
 
 def require_living(cluster: ExitReport) -> None:
-    """Raise ClusterError if the cluster has died."""
     died = cluster()
     if died is not None:
         raise errors.ClusterError(

@@ -163,7 +163,6 @@ class ClaimSpec(Spec):
 
     @property
     def is_plain(self) -> bool:
-        """True for a claim of a number of devices, whichever they are."""
         return not (self.requests or self.constraints or self.class_)
 
     @property
@@ -191,6 +190,8 @@ class ClaimSpec(Spec):
                 "expected requests without class, devices, selectors and admin_access beside them: move "
                 "them into the requests"
             )
+        if (least := self.least_devices) > DEVICES_MAX:
+            raise ValueError(f"expected at most {DEVICES_MAX} devices of all requests, got {least}")
         return self
 
 

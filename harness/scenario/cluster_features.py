@@ -117,18 +117,7 @@ FEATURES = (
 
 
 def needed(scenario: specs.Scenario) -> list[Feature]:
-    """Return the features that the scenario needs."""
     return [feature for feature in FEATURES if feature.is_needed(scenario)]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Switches:
-    """Gates and API versions that a scenario needs and a version of Kubernetes has off."""
-
-    gates: dict[str, bool]
-    """Feature gates."""
-    served: list[str]
-    """API versions that are served in addition to the default ones."""
 
 
 def switches(
@@ -139,8 +128,8 @@ def switches(
     where: str,
     program: str,
     evicts: bool = True,
-) -> Switches:
-    """Return the switches for a program of this version; `chosen` are the gates that are set.
+) -> tuple[dict[str, bool], list[str]]:
+    """Return the gates and API versions to switch on; `chosen` are the gates that are set.
 
     `where` is the name of the program's settings in messages; `evicts`: pods are evicted by it, if
     they are. Raises UsageError if the version lacks a feature, or a gate has been switched off.
@@ -163,14 +152,11 @@ def switches(
                 f"expected {item.gate} to be on in {where}, because the scenario "
                 f"{scenario.name} has {item.title}, got false: leave it out"
             )
-    return Switches(
-        gates={item.gate: True for item in features if version < item.on_since},
-        served=list(dict.fromkeys(item.api for item in features if item.api)),
-    )
+    gates = {item.gate: True for item in features if version < item.on_since}
+    return gates, list(dict.fromkeys(item.api for item in features if item.api))
 
 
 def version_of(text: str) -> Version:
-    """Return major and minor of a version such as `v1.36.4`."""
     major, minor, *_ = text.removeprefix("v").split(".")
     return int(major), int(minor)
 

@@ -177,7 +177,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def pages() -> Mapping[str, Page]:
-    """Return all pages by the hazard's id, H1 first. Raises ScenarioError if one is invalid."""
     paths = sorted(documents.shipped_folder(FOLDER).glob("*.md"))
     return {page.hazard.id: page for page in map(_read, paths) if page is not None}
 
@@ -205,7 +204,6 @@ def is_of_one_scheduler(name: str) -> bool:
 
 
 def of_worlds() -> Iterator[tuple[str, Hazard]]:
-    """Yield the name of each world in which the correct subject fails, with its hazard."""
     for page in pages().values():
         for world in page.hazard.worlds:
             yield world, page.hazard

@@ -43,7 +43,6 @@ class Loaded:
 
 
 def every_name() -> list[str]:
-    """Return the names of all shipped scenarios that make load."""
     return [*SHELF.names(), *SHELF.names(REGRESS)]
 
 
@@ -58,7 +57,6 @@ def _matching(given: str) -> list[str]:
 
 
 def plain_hunt_names() -> list[str]:
-    """Return the names of the shipped scenarios that a plain hunt includes."""
     return [name for name in SHELF.names() if load(name).scenario.plain_hunt]
 
 

@@ -115,7 +115,6 @@ class PoolChanges(Spec):
         return {name: change.times for name, change in self.named().items()}
 
     def named(self) -> dict[str, AnyPoolChange]:
-        """Return the changes by name: the kind and the position in the file, from 1."""
         return {f"{item.kind}-{number}": item for number, item in enumerate(self.changes, start=1)}
 
     @property
@@ -124,5 +123,4 @@ class PoolChanges(Spec):
 
 
 def is_by_rule(change: AnyPoolChange) -> bool:
-    """Return whether an administrator makes the change by rules, and not the driver."""
     return isinstance(change, Taint) and change.by == "rule"

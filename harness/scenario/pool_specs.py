@@ -195,7 +195,6 @@ class PoolsSpec(Spec):
         return {"node": self.nodes, "zone": self.zones}.get(kind.place, 1)
 
     def class_of(self, kind_name: str) -> str:
-        """Return the DeviceClass for devices of a kind; empty: of any."""
         base = self.device_class.name
         return f"{base}-{kind_name}" if kind_name else base
 

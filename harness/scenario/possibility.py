@@ -27,7 +27,6 @@ UNLIMITED = COUNT_MAX
 
 
 def objections(scenario: specs.Scenario) -> Iterator[str]:
-    """Yield one line for each demand that can never be met."""
     pools = scenario.pools
     yield from of_pools(pools)
     for demand, is_met in _demands(scenario):
@@ -46,7 +45,6 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
 
 
 def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
-    """Yield a line if the pools have more than DEVICES_MAX devices."""
     if pools.device_count > pool_specs.DEVICES_MAX:
         yield (
             f"pools: expected at most {pool_specs.DEVICES_MAX} devices on all nodes together, "
@@ -197,7 +195,6 @@ def holds_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraf
 
 
 def claims_at_once(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec) -> int:
-    """Return how many of these claims can be satisfied at once, at most."""
     return min(requests_at_once(pools, request) for request in claim.asked)
 
 

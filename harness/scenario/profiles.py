@@ -218,26 +218,24 @@ def _switched_on(
     version: cluster_features.Version,
 ) -> dict[str, Any]:
     chosen = profile.feature_gates
-    found = cluster_features.switches(
+    switched, served = cluster_features.switches(
         scenario, version, chosen, where=profile.name, program="a Kubernetes"
     )
     if isinstance(profile, EmbeddedProfile):
-        wanted = [f"{api}=true" for api in found.served]
+        wanted = [f"{api}=true" for api in served]
         missing = [item for item in wanted if item not in profile.runtime_config]
-        gates = {gate: True for gate in found.gates if gate in cluster_features.EMBEDDED_GATES}
+        gates = {gate: True for gate in switched if gate in cluster_features.EMBEDDED_GATES}
         return {
             "runtime_config": [*profile.runtime_config, *missing],
             "feature_gates": {**gates, **profile.feature_gates},
         }
-    served = dict.fromkeys(found.served, "true")
     return {
-        "feature_gates": {**found.gates, **profile.feature_gates},
-        "runtime_config": {**served, **profile.runtime_config},
+        "feature_gates": {**switched, **profile.feature_gates},
+        "runtime_config": {**dict.fromkeys(served, "true"), **profile.runtime_config},
     }
 
 
 def restore(document: dict[str, Any]) -> Profile:
-    """Return the profile stored in a plan."""
     return _validate(document, "the plan's cluster")
 
 

@@ -81,5 +81,4 @@ def _describe_keys(found: dict[str, Any]) -> None:
 
 
 def text(kind: str) -> str:
-    """Return the JSON Schema of a kind of `SHELVES` as its file has it."""
     return json.dumps(schema(kind), indent=1, sort_keys=True, ensure_ascii=False) + "\n"

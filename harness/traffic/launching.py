@@ -32,7 +32,6 @@ _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
 
 
 def require_locust() -> None:
-    """Raise MissingExtraError if Locust, which makes the load, is not installed."""
     if importlib.util.find_spec("locust") is None:
         raise errors.MissingExtraError("Locust", "traffic")
 

@@ -71,7 +71,6 @@ class EndingShape(locust.LoadTestShape):
         self._shape.reset_time()
 
     def tick(self) -> Any:
-        """Return what the shape wants, or what it wanted last if it has ended."""
         if not self._has_ended and not self._has_failed:
             self._ask()
         if self._has_ended:

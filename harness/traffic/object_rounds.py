@@ -65,7 +65,6 @@ class ObjectRounds:
                 yield {**made, "spec": marked}
 
     def turns(self, first: int) -> Iterator[int]:
-        """Yield the index of one set after another, for ever, from any number on."""
         count = len(self._sets)
         return itertools.cycle((first + index) % count for index in range(count))
 

@@ -9,7 +9,6 @@ import inspect
 import json
 import pathlib
 import sys
-from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -78,21 +77,6 @@ def _require_ours(reference: str, name: str, item: type[Any]) -> None:
             f"expected methods with @task or other tasks, or a method work, in {name} of "
             f"{reference}, got {'both' if has_work else 'neither'}"
         )
-    for empty in _without_tasks(tasks):
-        raise errors.PluginError(f"expected tasks in {empty} of {reference}, got none")
-
-
-def _without_tasks(tasks: Iterable[Any]) -> Iterator[str]:
-    left: list[Any] = [*tasks]
-    seen: set[Any] = set()
-    while left:
-        task = left.pop()
-        if task in seen or not hasattr(task, "tasks"):  # a method, or seen in another one
-            continue
-        seen.add(task)
-        left += task.tasks
-        if not task.tasks and not issubclass(task, locust.MarkovTaskSet):
-            yield task.__name__
 
 
 @functools.cache

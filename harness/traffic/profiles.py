@@ -16,7 +16,6 @@ class AllAtOnceUser(users.ClaimUser):
     """Creates its share of all claims, and a pod for each of them; extended ones need no claim."""
 
     def work(self) -> None:
-        """Create claims and pods until the worker's share is used up."""
         traffic: Any = self.worker.scenario.traffic
         while (item := self.worker.next_item()) is not None:
             if item and traffic.interval_s:
@@ -36,7 +35,6 @@ class ChurnUser(users.ClaimUser):
     """The last pod that has finished; empty: there is none."""
 
     def work(self) -> None:
-        """Create, keep and delete one pod after the other until the time is up."""
         traffic: Any = self.worker.scenario.traffic
         use = self._complete if traffic.completes else self._keep
         self.repeat(lambda pod: use(pod, traffic), apis.PODS)
@@ -77,7 +75,6 @@ class SharedUser(users.ClaimUser):
     """Repeatedly creates a claim with several pods that share it, and deletes them all."""
 
     def work(self) -> None:
-        """Create, share and delete one claim after the other until the time is up."""
         self.repeat(self._create_and_use, apis.CLAIMS)
 
     def _create_and_use(self, claim: str) -> None:
@@ -141,7 +138,6 @@ class LimitUser(users.ClaimUser):
     """Creates its share of the pods of one claim, and ends each when the claim has been full."""
 
     def work(self) -> None:
-        """Create all pods; once the claim is full, let each run for a moment and delete it."""
         traffic: Any = self.worker.scenario.traffic
         pods: list[str] = []
         while (item := self.worker.next_item()) is not None:
@@ -162,7 +158,6 @@ class ObjectsUser(users.ClaimUser):
     """Repeatedly creates the objects of a file, waits until their pods run, and deletes them."""
 
     def work(self) -> None:
-        """Create, keep and delete one set of objects after the other until the time is up."""
         self._rounds = self.worker.rounds
         self._turns = self._rounds.turns(self.random.randrange(1 << 16))
         self.repeat(self._live, apis.PODS)

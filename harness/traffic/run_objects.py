@@ -173,8 +173,8 @@ def _toleration(one: claim_specs.TolerationSpec) -> Object:
 
 
 def _constraint(item: claim_specs.ConstraintSpec, driver: str) -> Object:
-    name, kind = item.match_attribute, "matchAttribute"
-    if item.distinct_attribute:
-        name, kind = item.distinct_attribute, "distinctAttribute"
-    document: Object = {kind: name if "/" in name else f"{driver}/{name}"}
+    named = {"matchAttribute": item.match_attribute, "distinctAttribute": item.distinct_attribute}
+    document: Object = {
+        kind: name if "/" in name else f"{driver}/{name}" for kind, name in named.items() if name
+    }
     return document | ({"requests": list(item.requests)} if item.requests else {})

@@ -57,7 +57,6 @@ class ClaimUser(locust.User):
 
     @locust.task
     def work_once(self) -> None:
-        """Do all of the user's work, then stop."""
         self.worker.released.wait()
         with contextlib.suppress(PodLeft):  # the judge finds the pod
             self.work()
@@ -162,7 +161,6 @@ class ClaimUser(locust.User):
         return self._waited(pod, "Deleted", timeout_s, watching.is_gone)
 
     def hold_time_s(self, mean_s: float) -> float:
-        """Return an exponentially distributed time with this mean, in seconds."""
         return self.random.expovariate(1 / mean_s) if mean_s else 0.0
 
     def hold(self, mean_s: float) -> None:

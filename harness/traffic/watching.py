@@ -55,7 +55,6 @@ class PodWatch(informers.StateHandler):
         self._informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Wake all waiting users; later waits return at once."""
         self._stopped = True
         for event in [self._enough, *self._changes.values()]:
             event.set()

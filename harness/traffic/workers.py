@@ -53,7 +53,6 @@ class Worker:
         self._items = self._my_share()
 
     def prepare(self) -> None:
-        """Start the watch and create what users share, before any user starts."""
         self.watch.start()
         for resource, obj in self._shared_objects():
             create = functools.partial(self._create_once, resource, obj)
@@ -107,7 +106,6 @@ class Worker:
             self.on_done()
 
     def end_time(self) -> None:
-        """Let users begin nothing new: the shape has ended."""
         self._most_ns = clocks.monotonic_ns()
 
     def _begin(self) -> None:
@@ -123,7 +121,6 @@ class Worker:
         self._working += 1
 
     def user_done(self) -> None:
-        """Count a user that is done; after the last one the worker is done."""
         self._working -= 1
         if self._users_at_work is None:
             is_last = self._time_is_up.is_set() and not self._working
@@ -134,7 +131,6 @@ class Worker:
             self._finish()
 
     def stop(self) -> None:
-        """Let users begin nothing new, and wake those that wait."""
         self.stopped.set()
         self.released.set()
         self.watch.stop()
@@ -159,11 +155,9 @@ class Worker:
         self._time_is_up.set()
 
     def next_user_name(self) -> str:
-        """Return a new user name, such as `traffic-0/user-7`."""
         return f"{naming.traffic(self.index)}/user-{next(self._user_numbers)}"
 
     def next_item(self) -> int | None:
-        """Return the number of the next object in this worker's share, or None if there is none."""
         return None if self.stopping else next(self._items, None)
 
     def api(self, user: str) -> apis.Api:

@@ -23,7 +23,6 @@ def names(part: Part | None = None) -> tuple[str, ...]:
 
 
 def facts() -> Mapping[str, replacements.Facts]:
-    """Return the facts about every shipped defect, by its name."""
     return {name: named(name).facts for name in names()}
 
 
@@ -56,7 +55,6 @@ def actor(name: str) -> str:
 
 
 def require_known(chosen: Iterable[str]) -> None:
-    """Raise UsageError for an unknown name."""
     for name in chosen:
         named(name)
 
@@ -88,7 +86,6 @@ def show_otherwise(chosen: Iterable[str]) -> bool:
 
 
 def require_part(chosen: Iterable[str], part: Part) -> None:
-    """Raise UsageError for an unknown name, or a defect of another part."""
     for name in chosen:
         other = named(name).process
         if other != part:

@@ -53,7 +53,6 @@ class AdminCarrier:
         self._pages, self._listings = msgspec.json.Decoder(_Page), msgspec.json.Decoder(_Listing)
 
     def add(self, rule: Mapping[str, Any]) -> None:
-        """Switch a fault on. Raises FaultError if the carrier does not accept it."""
         self._call("POST", "faults", json.dumps(rule).encode())
 
     def remove(self, name: str) -> None:
@@ -71,7 +70,6 @@ class AdminCarrier:
         return page.items
 
     def last_sequence(self) -> int:
-        """Return the sequence number of the newest application; 0: there was none."""
         return _decoded(self._listings, self._call("GET", "faults")).last_sequence
 
     def clear(self) -> None:

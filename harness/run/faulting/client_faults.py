@@ -40,7 +40,6 @@ class ClientFault(injecting.Injection):
         """A line that is no word of such a process; empty: there was none."""
 
     def begin(self) -> None:
-        """Start the process, which injects the fault at once."""
         with self._log.open("ab") as log:
             child = subprocess.Popen(
                 processes.python(fault_process.__name__),
@@ -56,7 +55,6 @@ class ClientFault(injecting.Injection):
             child.stdin.flush()
 
     def last(self, ending: injecting.Ending) -> None:
-        """Wait until the plug-in is done, or its time is up."""
         injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_done)
 
     def heal(self, ending: injecting.Ending) -> None:

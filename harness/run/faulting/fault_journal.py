@@ -49,7 +49,6 @@ class FaultJournal:
         return window
 
     def active(self) -> list[str]:
-        """Return the names of the faults that are enabled now, in the order of their beginning."""
         with self._guard:
             return [window.fault for window in self._windows if window.ended_ns is None]
 

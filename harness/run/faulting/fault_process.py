@@ -39,7 +39,6 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the plug-in, or the keys of the kind."""
 
     def fault(self) -> Fault:
-        """Return the fault. Raises PluginError if it cannot be loaded."""
         if self.plugin is None:
             found = fault_kinds.one({"kind": self.kind, **self.parameters})
             if not isinstance(found, client_fault.ClientFault):

@@ -116,11 +116,9 @@ class TrafficFault(injecting.Injection):
         self._stage.carried.switch_on(self._fault.rule)
 
     def last(self, ending: injecting.Ending) -> None:
-        """Wait for its time to pass, or until it is used up."""
         injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_used_up)
 
     def heal(self, ending: injecting.Ending) -> None:
-        """Switch the rule off, which lets go what it holds or delays."""
         del ending
         self._stage.carried.switch_off(self._fault.name)
 

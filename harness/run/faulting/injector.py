@@ -91,7 +91,6 @@ class Injector:
         return name in self._journal.begun() and name not in self.active()
 
     def require_journal(self) -> None:
-        """Raise the error that keeps faults.jsonl from being written."""
         if self._journal.failure is not None:
             raise self._journal.failure
 

@@ -24,7 +24,6 @@ class _Writer(injecting.Injection):
         """The last error; single ones are expected, as other clients may be faster."""
 
     def heal(self, ending: injecting.Ending) -> None:
-        """Close the connection; what was written stays, and harms nothing."""
         del ending
         self._api.transport.close()
 

@@ -1,5 +1,6 @@
 """Injects faults of processes and of the API server: ends, pauses, restarts, successors."""
 
+import dataclasses
 from collections.abc import Callable
 
 from harness import errors
@@ -29,74 +30,64 @@ def leader_pid(api: apis.Api, *, namespace: str, name: str) -> int | None:
     return int(pid) if pid.isdecimal() else None
 
 
-class RunProcesses:
-    """The processes of a run: ended and paused by the supervisor, started again as before."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Acting:
+    """What ends, pauses and starts a process by its name."""
 
-    def __init__(
-        self,
-        supervisor: supervising.Supervisor,
-        processes: run_processes.RunProcesses,
-        leader_pid: Callable[[], int | None] = lambda: None,
-    ) -> None:
-        """`leader_pid` returns the process id of the scheduler that leads; None: none does."""
-        self._supervisor, self._leader_pid = supervisor, leader_pid
-        self.kill = supervisor.kill
-        self.terminate, self.pause = supervisor.terminate, supervisor.pause
-        self.resume, self.start_again = supervisor.resume, processes.start_again
-
-    def living(self, name: str) -> str | None:
-        """Return the newest living incarnation; of schedulers with a leader, the leader."""
-        pid = self._leader_pid() if name == naming.scheduler(0) else None
-        leader = self._supervisor.with_pid(pid) if pid is not None else None
-        return leader or self._supervisor.living(name)
+    living: Callable[[str], str | None]
+    """Returns the newest incarnation that still runs; None if none does."""
+    kill: Callable[..., object]
+    terminate: Callable[..., object]
+    pause: Callable[..., object]
+    resume: Callable[[str], object]
+    start_again: Callable[[str], object]
 
 
-class ClusterProcess:
-    """A process of the cluster, such as kube-controller-manager."""
+def of_run(
+    supervisor: supervising.Supervisor,
+    processes: run_processes.RunProcesses,
+    leader_pid: Callable[[], int | None] = lambda: None,
+) -> Acting:
+    """Return how the run does it; of schedulers with a leader, the leader is hit."""
 
-    def __init__(self, process: interfaces.ControlledProcess) -> None:
-        self._process = process
+    def living(name: str) -> str | None:
+        pid = leader_pid() if name == naming.scheduler(0) else None
+        leader = supervisor.with_pid(pid) if pid is not None else None
+        return leader or supervisor.living(name)
 
-    def living(self, name: str) -> str | None:
-        """Return its name: an end that no fault has made ends the run."""
-        return name
-
-    def kill(self, name: str, *, fault: str) -> bool:
-        del name, fault
-        self._process.end(kill=True)
-        return True
-
-    def terminate(self, name: str, *, fault: str) -> bool:
-        del name, fault
-        self._process.end(kill=False)
-        return True
-
-    def pause(self, name: str, *, fault: str) -> bool:
-        del name, fault
-        self._process.pause()
-        return True
-
-    def resume(self, name: str) -> None:
-        del name
-        self._process.resume()
-
-    def start_again(self, name: str) -> str:
-        self._process.start_again()
-        return name
+    return Acting(
+        living=living,
+        kill=supervisor.kill,
+        terminate=supervisor.terminate,
+        pause=supervisor.pause,
+        resume=supervisor.resume,
+        start_again=processes.start_again,
+    )
 
 
-def acting(process: str, stage: injecting.Stage) -> RunProcesses | ClusterProcess:
-    """Return what ends, pauses and starts a process: the run, or the cluster."""
+def of_cluster(process: interfaces.ControlledProcess) -> Acting:
+    """Return how the cluster does it with one of its own, such as kube-controller-manager."""
+    return Acting(
+        living=lambda name: name,  # an end that no fault has made ends the run
+        kill=lambda *_, **__: process.end(kill=True),
+        terminate=lambda *_, **__: process.end(kill=False),
+        pause=lambda *_, **__: process.pause(),
+        resume=lambda _: process.resume(),
+        start_again=lambda _: process.start_again(),
+    )
+
+
+def acting(process: str, stage: injecting.Stage) -> Acting:
     on = providers.of(profiles.restore(stage.plan.cluster_profile)).capabilities
     if process == on.claim_controller_process and isinstance(
         stage.cluster, interfaces.ControlsProcesses
     ):
-        return ClusterProcess(stage.cluster.process(process))
+        return of_cluster(stage.cluster.process(process))
     subject, namespace = stage.plan.settings["subject"], stage.plan.namespace
     if not subject["leader_election"]:
-        return RunProcesses(stage.supervisor, stage.processes)
+        return of_run(stage.supervisor, stage.processes)
     api, name = stage.connected(), subject["schedulers"][0]["scheduler_name"]
-    return RunProcesses(
+    return of_run(
         stage.supervisor,
         stage.processes,
         lambda: leader_pid(api, namespace=namespace, name=name),
@@ -169,7 +160,6 @@ class ProcessFault(_RunFault):
         self._repeat(ending, lambda: self._act(ending, self._living()))
 
     def heal(self, ending: injecting.Ending) -> None:
-        """Continue or start again what the fault has left behind."""
         if self._paused:
             self._resume()
         if self._down and not ending.is_abandoned:
@@ -225,7 +215,6 @@ class TakenOverScheduler(ProcessFault):
     """A second scheduler is started and replaces the first."""
 
     def last(self, ending: injecting.Ending) -> None:
-        """Replace the scheduler; one that is only paused stays so until the end."""
         self._once_at_a_time(ending, lambda: self._act(ending, self._living()))
         if self._paused:
             ending.over.wait()

@@ -44,7 +44,6 @@ class ChosenDriver:
     """Folder of their CDI files; empty: the default one."""
 
     def uses(self, placeholder: str) -> bool:
-        """Return whether the command has a placeholder."""
         return any(placeholder in placeholders.names(word, of=_OF) for word in self.command)
 
 

@@ -152,12 +152,10 @@ class Fault(Spec):
         return False
 
     def clients(self, run: Run) -> list[str]:
-        """Return the processes that it hits; empty: others than those of a role."""
         del run
         return []
 
     def ended_process(self, run: Run) -> str:
-        """Return the process whose life it changes; empty: none."""
         del run
         return ""
 
@@ -187,7 +185,6 @@ class Fault(Spec):
         return dict(self)
 
     def what(self, clients: Sequence[str]) -> str:
-        """Return what it does to these processes, in a clause."""
         return self.says.format(process=" and ".join(clients), **self.words)
 
     @property
@@ -273,7 +270,6 @@ def one_of(*choices: Any) -> Draw:
 
 
 def whole(least: int, most: int) -> Draw:
-    """Return what draws a whole number, both ends included."""
     return lambda dice: dice.randint(least, most)
 
 

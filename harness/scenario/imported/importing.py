@@ -46,7 +46,6 @@ class Imported:
 
 
 def chunks(compressed: bytes) -> Iterator[bytes]:
-    """Yield the text of a saved list in parts."""
     from harness.compression import zstd
 
     with zstd.ZstdFile(io.BytesIO(compressed)) as stream:
@@ -55,7 +54,6 @@ def chunks(compressed: bytes) -> Iterator[bytes]:
 
 
 def of_lines(lines: Iterator[bytes] | io.BufferedIOBase) -> Iterator[Object]:
-    """Yield the objects of the lines of a saved list."""
     for line in lines:
         if line.startswith((b'{"apiVersion":"v1","kind":"List"', b"]}")):
             continue
@@ -63,7 +61,6 @@ def of_lines(lines: Iterator[bytes] | io.BufferedIOBase) -> Iterator[Object]:
 
 
 def read(paths: Sequence[str]) -> Imported:
-    """Read the files. Raises ManifestError, with file, document and field."""
     collection = _Collection()
     for manifest in reading.read(paths, kinds=KINDS, of=KEY):
         collection.add(manifest)
@@ -85,7 +82,6 @@ class _Collection:
         self._nodes = referenced_nodes.ReferencedNodes()
 
     def add(self, manifest: sources.Manifest) -> None:
-        """Add an object. Raises ManifestError if it lacks what is needed here."""
         self._require_new(manifest)
         match manifest.kind:
             case "ResourceSlice":
@@ -108,7 +104,6 @@ class _Collection:
             raise manifest.error(f"expected each {manifest.kind} once, it stands in {first}, too")
 
     def imported(self, paths: tuple[str, ...]) -> Imported:
-        """Return all of it. Raises ManifestError for bad references."""
         if not self._features.slices:
             raise errors.ManifestError(
                 f"{', '.join(paths)}: expected ResourceSlices in {KEY}, got none: write them with "

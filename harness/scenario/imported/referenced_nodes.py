@@ -31,7 +31,6 @@ class Slice(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def slice_of(manifest: sources.Manifest) -> Slice:
-    """Return what is read of a slice. Raises ManifestError if it has another shape."""
     try:
         return msgspec.convert(manifest.obj.get("spec"), Slice)
     except msgspec.ValidationError as error:
@@ -133,7 +132,6 @@ class ReferencedNodes:
         return list(self._named)
 
     def see_node(self, manifest: sources.Manifest) -> None:
-        """Note a Node. Raises ManifestError if its labels are no mapping of texts."""
         labels = manifest.obj["metadata"].get("labels") or {}
         are_texts = isinstance(labels, dict) and all(isinstance(x, str) for x in labels.values())
         if not are_texts:
@@ -143,7 +141,6 @@ class ReferencedNodes:
         self._nodes.add(manifest.name)
 
     def see_slice(self, manifest: sources.Manifest, found: Slice) -> None:
-        """Note what a slice and its devices say of nodes."""
         self._see_place(manifest, manifest.obj["spec"], "spec", found.key)
         for number, device in enumerate(found.devices or ()):
             self._see_place(manifest, device, f"spec.devices[{number}]", found.key)
@@ -164,7 +161,6 @@ class ReferencedNodes:
             self._named[node] = sources.Manifest(obj=outline, source=manifest.source), field
 
     def require_known(self) -> None:
-        """Raise ManifestError for a node that is named and is none."""
         for node, (manifest, field) in self._named.items():
             if self._nodes and node not in self._nodes:
                 raise manifest.error(

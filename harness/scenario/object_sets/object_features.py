@@ -41,7 +41,6 @@ class Workload:
 
 
 def of_set(objects: set_specs.ObjectSet) -> Iterator[tuple[set_specs.SetObject, Workload]]:
-    """Yield each object of a set that makes pods, with its pods."""
     for item in objects.objects:
         if has_pods(item):
             yield item, of_object(item)

@@ -157,15 +157,12 @@ class Shelf:
     """Folders in the folder, with files that are found by their names, too."""
 
     def folder(self) -> pathlib.Path:
-        """Return the folder of the shipped files, in the checkout or the installed package."""
         return shipped_folder(self.folder_name)
 
     def names(self, group: str = "") -> list[str]:
-        """Return the names of the shipped files, sorted; `group` empty: those in no group."""
         return sorted(path.stem for path in (self.folder() / group).glob(f"*{SUFFIX}"))
 
     def every_name(self) -> list[str]:
-        """Return the names of all shipped files, also of those in groups."""
         return [name for group in ("", *self.groups) for name in self.names(group)]
 
     def plugin(self, name: str) -> entry_points.Plugin | None:

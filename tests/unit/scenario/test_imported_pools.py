@@ -114,9 +114,9 @@ def test_objects_that_do_not_fit_together_are_refused_by_place(
         ("nodes = 2\ncopies = 3", "", "pools.nodes: expected at least 3, the nodes of pools.from"),
         ("published_by = 'driver'", "", "published_by: expected 'run' with from, got 'driver'"),
         ("imported = {}", "", "expected no key `pools.imported`, which is reserved"),
-        ("", "[claim]\nclass = 'mig'", r"claim.requests.0.class: expected a DeviceClass of pools"),
+        ("", "[claim]\nclass = 'mig'", r"claim.class: expected one of "),
         ("", "[claim]\ndevices = 2", "expected a request that a pool can satisfy"),
-        ("", "[claim]\nclass = 'c'\nextended = true", "claim.class: expected none with claim.ext"),
+        ("", "[claim]\nclass = 'c'\nextended = true", "claim.extended: expected"),
         ("frm = []", "", "pools.frm: unknown key .* Did you mean 'pools.from'"),
     ],
 )

@@ -86,6 +86,7 @@ CONTRADICTIONS = [
     (one("devices = 2\nall = true"), "expected either devices or all = true, got both"),
     (one("first_available = [{ name = 'a' }]"), "one: expected first_available alone, got other keys"),
     (one("devices = 33"), "claim.requests.0.devices: expected at most 32"),
+    (one("devices = 32\n[[claim.requests]]\nname = 'two'"), "expected at most 32 devices of all requests, got 33"),
     (claim("devices = 2"), "claim: expected requests without class, devices, selectors"),
     (one("[[claims]]\ndevices = 2"), "claims: expected either claim or claims, got both"),
 ]  # fmt: skip

@@ -57,14 +57,6 @@ WRONG = {
         f"{FINE}{SHAPE}\nclass Stairs(Steps):\n    pass\n",
         r"expected at most one LoadTestShape in .*shaped\.py, got Steps, Stairs: remove all but",
     ),
-    "empty.py": (
-        (
-            f"{USERS}class Empty(TaskSet):\n    pass\n"
-            "class Full(TaskSet):\n    tasks = [Empty]\n"
-            "class Nests(users.ClaimUser):\n    tasks = [Full]\n"
-        ),
-        "expected tasks in Empty of .*, got none",
-    ),
     "syntax.py": ("import (", "which failed: SyntaxError"),
     "ends.py": ("raise SystemExit", "which failed: SystemExit"),
     "notes.txt": ("notes", r"whose name ends in \.py, got"),

@@ -69,7 +69,6 @@ class Holds:
         self._on: set[str] = set()
 
     def arm(self, number: int, step: script_specs.Step) -> None:
-        """Begin to hold what a step names, or to prepare what it does."""
         match step:
             case script_specs.Calls():
                 self._add(_rule_name(number), "request", _action(step), self._of_calls(step))

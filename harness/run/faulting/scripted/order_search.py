@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from harness import clocks
+from harness.checks.holds import live_spotter
 from harness.client import apis
 from harness.history import journal_writer, records
 from harness.model import thread_places
@@ -184,19 +185,11 @@ def _named(item: script_specs.ScriptObject, number: int) -> script_specs.ScriptO
 
 
 def _given_twice(claims: Sequence[Object]) -> str:
-    """Return the devices that several claims have, with the claims; empty: none.
-
-    It decides when to stop; the verdict is that of the checks.
-    """
-    holders: dict[str, list[str]] = {}
+    """Return a device that two claims have, and these; empty: none. It decides when to stop."""
+    spotter = live_spotter.Spotter()
     for claim in claims:
-        allocation = claim.get("status", {}).get("allocation", {})
-        for result in allocation.get("devices", {}).get("results", ()):
-            if not result.get("adminAccess") and not result.get("shareID"):
-                device = "/".join(result[key] for key in ("driver", "pool", "device"))
-                holders.setdefault(device, []).append(claim["metadata"]["name"])
-    twice = {device: names for device, names in holders.items() if len(set(names)) > 1}
-    return "; ".join(f"{device}: {' and '.join(names)}" for device, names in twice.items())
+        spotter.note(claim["metadata"]["name"], claim)
+    return "{}: {} and {}".format(*spotter.found) if spotter.found else ""
 
 
 def _holds(told: Sequence[messages.Happened]) -> list[records.ThreadHold]:

@@ -68,7 +68,6 @@ class ScriptPlayer(injecting.Injection):
         self._arm_since(None)
 
     def last(self, ending: injecting.Ending) -> None:
-        """Play the steps; at the first one that is late, the rest is not played."""
         try:
             self._play(ending.over.is_set)
         finally:
@@ -79,7 +78,6 @@ class ScriptPlayer(injecting.Injection):
             self._objects.close()
 
     def heal(self, ending: injecting.Ending) -> None:
-        """Let go all that is held, and continue what is paused."""
         del ending
         for name in self._paused:
             self._processes.resume(name)

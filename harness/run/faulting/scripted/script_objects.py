@@ -47,7 +47,6 @@ class ScriptObjects:
         self._journal.close()
 
     def create(self, item: script_specs.ScriptObject) -> None:
-        """Create an object. Raises ApiError or TransportError."""
         resource = apis.BY_PLURAL[item.resource]
         self._api.create(resource, self.manifest(item), namespace=self._namespace)
 
@@ -57,13 +56,11 @@ class ScriptObjects:
         return made
 
     def delete(self, text: str, *, force: bool) -> None:
-        """Delete an object, or the first one that matches. Raises ApiError if there is none."""
         resource, name = self.find(text)
         grace_s = 0 if force else None
         self._api.delete(resource, name, namespace=self._namespace, grace_period_s=grace_s)
 
     def patch(self, text: str, patch: Object, *, subresource: str) -> None:
-        """Patch an object, or the first one that matches."""
         resource, name = self.find(text)
         self._api.patch(
             resource, name, patch, namespace=self._namespace, subresource=subresource or None
@@ -77,14 +74,12 @@ class ScriptObjects:
         return list(self._api.list(resource, namespace=self._namespace).items)
 
     def delete_all(self, resource: apis.Resource) -> None:
-        """Delete all objects of a resource in the run's namespace at once."""
         for item in self.all(resource):
             with contextlib.suppress(apis.ApiError):  # it has gone meanwhile
                 name = item["metadata"]["name"]
                 self._api.delete(resource, name, namespace=self._namespace, grace_period_s=0)
 
     def find(self, text: str) -> tuple[apis.Resource, str]:
-        """Return the resource and the name of an object, or of the first one that matches."""
         found = self._matching(text)
         name = found[0]["metadata"]["name"] if found else text.rpartition("/")[2]
         return self._resource_of(text)[0], name

@@ -70,7 +70,6 @@ class ThreadHolds:
         )
 
     def end_try(self, client: str, name: str) -> list[messages.Happened]:
-        """End a try, let its threads go on, and return what happened in it."""
         session = self._session(client)
         session.tell(messages.Release(name=name))
         session.tell(messages.Try(name="", chosen=[]))
@@ -84,7 +83,6 @@ class ThreadHolds:
         return naming.first_incarnation(step.client) in self._with_steps
 
     def close(self) -> None:
-        """Let all threads go on."""
         for session in self._sessions.values():
             session.close()
 

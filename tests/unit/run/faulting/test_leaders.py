@@ -73,7 +73,7 @@ def test_a_fault_of_elected_schedulers_hits_the_leader(supervisor: supervising.S
     for name in ("scheduler", "scheduler-2", "kubelet"):
         pids[name] = supervisor.start(name, OBEDIENT).pid
     leading = "none"
-    acting = process_faults.RunProcesses(
+    acting = process_faults.of_run(
         supervisor, cast(Any, _NoStarts()), leader_pid=lambda: pids[leading]
     )
     assert acting.living("scheduler") == "scheduler"  # without a leader, the first
