@@ -108,6 +108,12 @@ class ConstraintSpec(Spec):
     requests: list[str] = []
     """Names of the requests, or `request/alternative`; empty: all."""
 
+    @pydantic.model_validator(mode="after")
+    def _require_one_attribute(self) -> Self:
+        if bool(self.match_attribute) == bool(self.distinct_attribute):
+            raise ValueError("expected either match_attribute or distinct_attribute")
+        return self
+
 
 class ClaimSpec(Spec):
     """The request of each claim, or several requests."""

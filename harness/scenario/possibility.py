@@ -2,7 +2,7 @@
 
 How many claims can have devices is an upper bound: selectors, constraints, taints and steps of
 capacities may let fewer have some. It is exact for claims of a number of devices that are all
-alike. What the API server refuses, and what a run shows, is not looked for here.
+alike. Mistakes that the API server refuses, or that a run shows, are not looked for.
 """
 
 from collections.abc import Iterable, Iterator

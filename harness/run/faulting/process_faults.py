@@ -32,7 +32,7 @@ def leader_pid(api: apis.Api, *, namespace: str, name: str) -> int | None:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Acting:
-    """What ends, pauses and starts a process by its name."""
+    """The calls that end, pause and start a process by its name."""
 
     living: Callable[[str], str | None]
     """Returns the newest incarnation that still runs; None if none does."""

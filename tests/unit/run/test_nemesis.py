@@ -63,11 +63,6 @@ def test_all_drawn_faults_are_named_begin_in_time_and_end(seed: int) -> None:
     assert all(fault.duration_s for fault in found if fault.rule)
 
 
-def test_only_the_chosen_kinds_are_drawn() -> None:
-    found = drawn(1, kinds=["drop-watch", "reject"], draws=20)
-    assert {fault.kind for fault in found} == {"drop-watch", "reject"}
-
-
 def test_nothing_is_drawn_that_the_run_does_not_allow() -> None:
     bare = interfaces.Capabilities()
     outside = {"schedulers": [{"kind": "cluster"}], "claim_controller": "cluster"}

@@ -4,7 +4,6 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
-import pydantic
 import pytest
 
 from harness import errors
@@ -213,12 +212,6 @@ def test_all_mistakes_are_told_at_once(write: Callable[[str], str]) -> None:
         loading.load(write(text))
 
 
-def test_scenarios_cannot_be_changed(write: Callable[[str], str]) -> None:
-    scenario = loading.load(write(TEXT)).scenario
-    with pytest.raises(pydantic.ValidationError, match="frozen"):
-        scenario.name = "other"  # type: ignore[misc]
-
-
 @pytest.mark.parametrize(
     ("override", "meant"),
     [
@@ -242,20 +235,6 @@ def test_a_key_like_no_other_is_only_refused(write: Callable[[str], str]) -> Non
     with pytest.raises(errors.ScenarioError, match="Remove it or correct") as caught:
         loading.load(write(TEXT), overrides=["zzz=1"])
     assert "Did you mean" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"), [("pod-chrun", "pod-churn"), ("admin-device-twise", "admin-device-twice")]
-)
-def test_a_misspelt_name_comes_with_the_one_that_was_meant(name: str, meant: str) -> None:
-    """The second is in a group."""
-    with pytest.raises(errors.ScenarioError, match=f"neither. Did you mean '{meant}'"):
-        loading.load(name)
-
-
-def test_a_folder_is_no_scenario(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.ScenarioError, match=r"which is a folder\. Shipped scenarios: "):
-        loading.load(str(tmp_path))
 
 
 # ---------------------------------------------------------------- what cannot ever be VALID
@@ -318,12 +297,6 @@ def test_what_may_work_is_loaded(write: Callable[[str], str], overrides: list[st
 def test_changes_that_there_are_not(write: Callable[[str], str], change: str) -> None:
     with pytest.raises(errors.ScenarioError, match=r"pools\.changes\.0"):
         loading.load(write(TEXT), overrides=[f"pools.changes=[{change}]"])
-
-
-def test_extended_resources_are_for_one_pod_each(write: Callable[[str], str]) -> None:
-    path = write(TEXT.replace('profile = "churn"', 'profile = "shared"'))
-    with pytest.raises(errors.ScenarioError, match="expected one of all-at-once, churn"):
-        loading.load(path, overrides=["claim.extended=true"])
 
 
 # ---------------------------------------------------------------- overriding

@@ -88,6 +88,7 @@ CONTRADICTIONS = [
     (one("devices = 33"), "claim.requests.0.devices: expected at most 32"),
     (one("devices = 32\n[[claim.requests]]\nname = 'two'"), "expected at most 32 devices of all requests, got 33"),
     (claim("devices = 2"), "claim: expected requests without class, devices, selectors"),
+    (claim("constraints = [{ match_attribute = 'a', distinct_attribute = 'a' }]"), "expected either match_attribute or distinct_attribute"),
     (one("[[claims]]\ndevices = 2"), "claims: expected either claim or claims, got both"),
 ]  # fmt: skip
 

@@ -36,38 +36,11 @@ def test_overrides_and_nested_keys(tmp_path: pathlib.Path) -> None:
     assert profile.feature_gates == {"DRAPartitionableDevices": True}
 
 
-@pytest.mark.parametrize(
-    ("text", "mistake"),
-    [
-        ("auht = 'token'", "  auht: unknown key (value 'token')"),
-        ("auth = 'none'", "  auth: "),
-        ("context = 'x'", "  context: unknown key"),
-        ("feature_gates = {A = 'maybe'}", "  feature_gates.A: "),
-    ],
-)
-def test_mistakes_are_named(tmp_path: pathlib.Path, text: str, mistake: str) -> None:
-    with pytest.raises(errors.ScenarioError) as caught:
-        profiles.load(local(tmp_path, text))
-    first, second = str(caught.value).splitlines()
-    assert first.endswith("mine.toml: 1 mistake in the cluster profile")
-    assert second.startswith(mistake)
-
-
 def test_how_a_profile_was_asked_for_is_not_for_files(tmp_path: pathlib.Path) -> None:
     path = local(tmp_path)
     assert profiles.load(path, overrides=["auth=token"]).chosen.overrides == ("auth=token",)
     with pytest.raises(errors.ScenarioError, match="expected no key `chosen`"):
         profiles.load(path, overrides=["chosen.name=x"])
-
-
-def test_unknown_names_come_with_the_known_ones() -> None:
-    with pytest.raises(errors.ScenarioError, match=r"got 'cloud', which is neither.*embedded"):
-        profiles.load("cloud")
-
-
-def test_a_wrong_override_says_how_it_is_spelt() -> None:
-    with pytest.raises(errors.UsageError, match="expected --cluster key=value"):
-        profiles.load("embedded", overrides=["storage"])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from typing import Any
 import pydantic
 import pytest
 
-from harness import errors
 from harness.scenario import loading, script_specs, specs
 
 OBJECTS = [
@@ -76,15 +75,6 @@ def test_two_objects_of_one_name_are_refused() -> None:
     assert "expected different names" in mistake(CREATE, objects=[*OBJECTS, *OBJECTS])
 
 
-def test_only_a_script_needs_no_load() -> None:
-    document: dict[str, Any] = {"schema_version": 1, "name": "mine", "title": "mine"}
-    churn, own = {"profile": "churn"}, {"profile": "script", "steps": [], "objects": OBJECTS}
-    with pytest.raises(pydantic.ValidationError, match="expected the least load"):
-        specs.Scenario.model_validate({**document, "traffic": churn})
-    made = specs.Scenario.model_validate({**document, "traffic": {**own, "steps": [CREATE]}})
-    assert made.load.pods_running_min == 0
-
-
 @pytest.mark.parametrize("name", loading.SHELF.names(loading.CONFIRM))
 def test_every_shipped_script_loads_and_says_what_it_expects(name: str) -> None:
     scenario = loading.load(name).scenario
@@ -93,11 +83,6 @@ def test_every_shipped_script_loads_and_says_what_it_expects(name: str) -> None:
     assert isinstance(scenario.traffic, script_specs.ScriptTraffic)
     assert scenario.traffic.expects
     assert scenario.title.startswith(f"{scenario.known_to_fail}: ")
-
-
-def test_a_load_cannot_be_made_a_script_by_an_option() -> None:
-    with pytest.raises(errors.ScenarioError):
-        loading.load("pod-churn", overrides=["traffic.profile=script"])
 
 
 def _scenario(traffic: dict[str, Any], **keys: Any) -> specs.Scenario:

@@ -129,11 +129,6 @@ def test_the_api_server_accepts_the_objects_of_every_scenario(name: str) -> None
             "must be the name of a request",
         ),
         (
-            {"constraints": [{"match_attribute": "a", "distinct_attribute": "a"}]},
-            POOLS,
-            "constraints",
-        ),
-        (
             {"requests": [{"name": "x", "tolerations": [{"key": "k", "value": "v"}]}]},
             POOLS,
             r"spec\.devices\.requests\[0\].exactly\.tolerations",

@@ -10,8 +10,8 @@ import pytest
 import zmq
 
 from harness.cluster import loopback_ports
-from harness.scenario import claim_specs, loading, pool_specs
-from harness.traffic import launching, locust_process, objects, run_objects
+from harness.scenario import loading
+from harness.traffic import launching, locust_process, objects
 
 
 def test_starting_the_traffic_imports_neither_locust_nor_gevent() -> None:
@@ -46,16 +46,6 @@ def test_the_port_of_local_workers_is_kept_until_the_master_listens() -> None:
             master.bind(f"tcp://127.0.0.1:{port}")  # as Locust's master does
 
 
-def test_a_pod_names_its_claim_or_the_template() -> None:
-    by_name, by_template = (
-        objects.pod("p", use, run_id="r", scheduler="s")
-        for use in (objects.uses(["c"]), objects.uses(templates=[objects.TEMPLATE]))
-    )
-    assert by_name["spec"]["resourceClaims"][0]["resourceClaimName"] == "c"
-    assert by_template["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] == objects.TEMPLATE
-    assert by_name["metadata"] == {"name": "p", "labels": {objects.RUN_LABEL: "r"}}
-
-
 def test_pods_with_an_extended_resource_name_no_claim() -> None:
     """Both amounts, as the API demands that they are equal."""
     use = objects.uses_extended("example.com/gpu", 2)
@@ -63,16 +53,3 @@ def test_pods_with_an_extended_resource_name_no_claim() -> None:
     amounts = {"example.com/gpu": "2"}
     assert spec["containers"][0]["resources"] == {"requests": amounts, "limits": amounts}
     assert "resourceClaims" not in spec
-
-
-def test_a_claim_asks_for_what_the_scenario_says() -> None:
-    spec = claim_specs.ClaimSpec(devices=3, selectors=["true"], admin_access=True)
-    pools = pool_specs.PoolsSpec(device_class=pool_specs.DeviceClassSpec(name="gpu"))
-    (request,) = run_objects.claim_spec(spec, pools)["devices"]["requests"]
-    assert request["exactly"] == {
-        "deviceClassName": "gpu",
-        "allocationMode": "ExactCount",
-        "count": 3,
-        "selectors": [{"cel": {"expression": "true"}}],
-        "adminAccess": True,
-    }
