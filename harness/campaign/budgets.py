@@ -94,7 +94,6 @@ def _first_round(runs: Sequence[campaign_plan.PlannedRun]) -> list[campaign_plan
 def _rounds(
     ordered: Sequence[campaign_plan.PlannedRun], run_seconds: float
 ) -> Iterator[campaign_plan.PlannedRun]:
-    """Yield the runs of all rounds, of which these are the first one."""
     yield from ordered
     again = [run for run in ordered if run.purpose is not Purpose.CONTROL]
     if not again:
@@ -141,11 +140,9 @@ class Budget:
 
     @functools.cached_property
     def _is_longer(self) -> bool:
-        """True if the runs that decide go on when the budget ends."""
         return are_likely_to_end(self._plan, results.read(self._folder))
 
     def has_time_for(self, run: campaign_plan.PlannedRun) -> bool:
-        """Return whether a run may begin."""
         return self.left_s(run) > BEGIN_S
 
 

@@ -65,7 +65,6 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The answers of thresholds, the notes, what a test left out, and what is next."""
         left_out = self.program.sentences if self.program else ()
         bounds = (item.told for item in self.thresholds)
         following = [f"next: {self.next}"] * bool(self.next)
@@ -73,7 +72,6 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """The verdict and its figures."""
         return f"{self.verdict} {self.summary}"
 
 

@@ -27,7 +27,6 @@ def interval(row: results.Row) -> str:
 
 
 def word(run: results.RunResult) -> str:
-    """Return the verdict of a run, or that it could not be executed."""
     return str(run.verdict or ERROR)
 
 
@@ -52,7 +51,6 @@ def page(
     *,
     verdict: verdicts.Verdict,
 ) -> str:
-    """Return the index page of a campaign in this folder."""
     rows = document.rows
     found = {str(row.verdict) for row in rows} | {word(run) for row in rows for run in row.runs}
 

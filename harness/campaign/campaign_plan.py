@@ -67,12 +67,10 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> results.Kind:
-        """The kind of the run."""
         return self.purpose, self.title, self.subject, self.hypothesis
 
     @property
     def subject(self) -> str:
-        """The subject, for tables."""
         if self.tested:
             return self.tested
         base = PYTHON if self.remedies else subject_names.CORRECT
@@ -99,7 +97,6 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.title}[{self.subject}-{self.repetition}]"
 
     def result(self, **said: Any) -> results.RunResult:
-        """Return a result of this run with these other fields."""
         return results.RunResult(
             number=self.number,
             scenario=self.title,
@@ -154,7 +151,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kinds(self) -> dict[results.Kind, PlannedRun]:
-        """The first planned run of each kind."""
         first: dict[results.Kind, PlannedRun] = {}
         for run in self.runs:
             first.setdefault(run.kind, run)
@@ -326,7 +322,6 @@ def _kinds(
 
 
 def _estimate_s(scenario: specs.Scenario) -> float:
-    """Return how long a run of a scenario takes, by its load."""
     traffic = scenario.traffic
     pods_s = getattr(traffic, "pods", 0) / PODS_PER_S
     load_s = getattr(traffic, "duration_s", None)
@@ -341,7 +336,6 @@ def subjects_of(program: tested_programs.TestedProgram, scenario: specs.Scenario
 
 
 def _of_hazard(scenario: specs.Scenario, program: tested_programs.TestedProgram | None) -> Purpose:
-    """Return the purpose of the runs of a known hazard."""
     if program is None:
         return Purpose.HAZARD
     must_survive = {"all", scenario.known_to_fail} & {*program.must_survive}
@@ -424,7 +418,6 @@ def as_they_are_now(
 
 
 def write(path: pathlib.Path, plan: CampaignPlan) -> None:
-    """Write campaign.json."""
     writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
 

@@ -24,12 +24,10 @@ class Result(threshold_results.Result, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Scenario and subject, as JUnit names the class of a run."""
         return f"{self.scenario} ({self.subject})"
 
     @property
     def told(self) -> str:
-        """The answer in a sentence that names scenario and subject."""
         return f"{self.scenario}, {self.subject}: {self.sentence}"
 
 

@@ -100,7 +100,6 @@ def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignP
 
 
 def told(earlier: Campaign) -> str:
-    """Return the sentence that says which runs are made again."""
     made = len({result.number for result in earlier.made if not result.cut})
     name, failed, planned = earlier.folder.name, len(earlier.failed), len(earlier.plan.runs)
     if failed and earlier.plan.minutes:

@@ -131,12 +131,10 @@ class _Collector:
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> LoadScheduling:
-        """Return what hands the runs to the workers."""
         self._scheduling = LoadScheduling(config, log)
         return self._scheduling
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Note that a worker begins a run."""
         self._begun[_name(nodeid)] = time.monotonic()
 
     def cut_begun(self, ending: Ending) -> None:
@@ -185,7 +183,6 @@ class _Collector:
 
 
 def _name(nodeid: str) -> str:
-    """Return the id of the run of a test."""
     return nodeid.rpartition("::")[2]
 
 

@@ -97,7 +97,6 @@ class CampaignFile(pytest.File):
     """The planned runs of a campaign."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one item for each run that has no result yet."""
         plan = campaign_plan.read(self.path)
         budget = budgets.Budget(plan, self.path.parent)
         _limit(self.config, budget)
@@ -146,7 +145,6 @@ class RunItem(pytest.Item):
                 return
 
     def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
-        """Return pytest's location of the test."""
         return self.path, None, self.name
 
     def _attempt(self, attempt: int) -> results.RunResult:
@@ -177,7 +175,6 @@ class RunItem(pytest.Item):
     def _execute(
         self, attempt: int, deadline: progressing.Deadline
     ) -> tuple[directories.RunDirectory, verdict_files.Judgement]:
-        """Plan and execute one attempt on the worker's cluster."""
         loaded, plan = campaign_plan.resolve(self._plan, self._run, attempt=attempt)
         plan = msgspec.structs.replace(plan, campaign=self.path.parent.name, jobs=self._plan.jobs)
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
@@ -222,7 +219,6 @@ def _worker(config: pytest.Config) -> str:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the worker's cluster."""
     holding = config.stash.get(_HOLDING, None)
     if holding is not None:
         del config.stash[_HOLDING], config.stash[_CLUSTER]

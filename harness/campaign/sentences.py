@@ -71,7 +71,6 @@ def _first(bad: Sequence[results.RunResult]) -> str:
 
 
 def _violations(bad: Sequence[results.RunResult]) -> str:
-    """Return the violations of runs, double allocations first."""
     doubles = sum(run.double_allocations for run in bad)
     stuck = sum(run.stuck for run in bad)
     others = sum(run.others for run in bad)
@@ -87,7 +86,6 @@ def _counted(*counts: tuple[int, str]) -> str:
 
 
 def _others(table: Sequence[results.Row]) -> Iterator[str]:
-    """Yield what is said of hazards, remedies, controls, and of what is missing."""
     yield from _unexplained(table)
     yield from _asked(results.of_purpose(table, Purpose.ASKED))
     for purpose, words in (
@@ -122,7 +120,6 @@ def _unexplained(table: Sequence[results.Row]) -> Iterator[str]:
 
 
 def _asked(asked: Sequence[results.Row]) -> Iterator[str]:
-    """Yield which known hazards the program has shown, and which it has not."""
     shown = {row.hypothesis for row in asked if row.caught}
     answered = {row.hypothesis for row in asked if row.verdict is not verdicts.Verdict.UNKNOWN}
     names = list(dict.fromkeys(row.hypothesis for row in asked))

@@ -99,7 +99,6 @@ class CampaignOutcome:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that ends with this campaign."""
         return interruptions.EXIT_CODE if self.is_interrupted else self.document.exit_code
 
 
@@ -189,7 +188,6 @@ def _show(
     jobs: int,
     out: outputs.Output,
 ) -> None:
-    """Print what a campaign would make, whose first round has these runs."""
     if out.is_json:
         out.document({"seed": plan.seed, "selection": plan.selection, "runs": runs})
         return

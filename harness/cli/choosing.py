@@ -33,7 +33,6 @@ CORES_PER_KIND = 4
 
 
 def scenario_names() -> list[str]:
-    """Return the names of the scenarios, for shell completion."""
     from harness.scenario import loading
 
     return [*loading.SHELF.names(), *_plugins("scenarios", loading.every_name())]
@@ -63,7 +62,6 @@ def _plugins(kind: "entry_points.Kind", shipped: "Collection[str]") -> list[str]
 
 
 def remedy_names() -> list[str]:
-    """Return the names of the remedies, for shell completion."""
     from harness.subject import remedies
 
     return list(remedies.CATALOGUE.names())

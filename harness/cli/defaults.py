@@ -132,7 +132,6 @@ def _value(value: Any, key: str, path: pathlib.Path, command: str) -> Any:
 
 
 def _from_here(text: str, path: pathlib.Path) -> str:
-    """Return a path, or a command that begins with one, relative to this folder."""
     word, space, rest = text.partition(" ")
     there = path.parent / word
     is_other = path.parent != pathlib.Path.cwd() and not pathlib.Path(word).is_absolute()

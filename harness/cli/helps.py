@@ -29,7 +29,6 @@ class Command(core.TyperCommand):
             _name_values(parameter, hints.get(str(parameter.name)))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and remember which help is asked for."""
         self.shows_all = _is_all(args)
         return super().parse_args(ctx, args)
 
@@ -39,7 +38,6 @@ class Command(core.TyperCommand):
         return super().invoke(ctx)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return the option for both helps."""
         return _both(super().get_help_option(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -61,12 +59,10 @@ class Group(core.TyperGroup):
     shows_all = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and remember which help is asked for."""
         self.shows_all = _is_all(args[:1])
         return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return the option for both helps."""
         return _both(super().get_help_option(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

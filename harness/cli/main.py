@@ -11,7 +11,6 @@ GARBAGE_THRESHOLD = 20_000
 
 
 def main() -> None:
-    """Run the command and exit."""
     interruptions.end_at_once()
     gc.set_threshold(GARBAGE_THRESHOLD)
     # numpy multiplies nothing large here, and threads for it take as long as its own import.

@@ -129,7 +129,6 @@ def _nothing(searched: "order_hunts.Searched", out: outputs.Output) -> int:
 
 
 def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
-    """Yield what is left of an order, and what each thread was doing."""
     from harness.model import thread_places
 
     rate, quiet = shrunk.rate, shrunk.quiet

@@ -20,7 +20,6 @@ def play(
     reports: pathlib.Path,
     out: outputs.Output,
 ) -> "answers.Played":
-    """Play a script once, judge it, and return its answer."""
     from harness.cli.terminal import displaying
     from harness.confirmation import answers
     from harness.run import run_plan, runs

@@ -92,7 +92,6 @@ def _inside(path: pathlib.Path) -> list[pathlib.Path]:
 
 @contextlib.contextmanager
 def packs_removed() -> Iterator[None]:
-    """Remove what was unpacked when the block ends."""
     _FOLDERS.clear()
     with _PACKS:
         yield

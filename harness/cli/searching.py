@@ -52,7 +52,6 @@ def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
 
 
 def _what(progress: "search_progress.SearchProgress") -> str:
-    """Return the numbers of schedules and of distinct interleavings."""
     given_up = f" ({progress.given_up} of them cut where all that could follow was known)"
     return (
         f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
@@ -61,7 +60,6 @@ def _what(progress: "search_progress.SearchProgress") -> str:
 
 
 def _covered(progress: "search_progress.SearchProgress") -> str:
-    """Return what an exhaustive search covers."""
     if progress.is_complete:
         return "; the world is searched whole"
     count = progress.schedules_left
@@ -179,7 +177,6 @@ def _conclude(
 
 
 def _reproduced(token: "tokens.Token") -> dict[str, object]:
-    """Return the finding of a run, its token, and its story."""
     from harness.explore.output import stories
     from harness.explore.search import search_campaign
 

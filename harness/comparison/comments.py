@@ -63,7 +63,6 @@ def _address(link: str) -> str:
 
 
 def _headlines(comparison: documents.Comparison) -> Iterator[str]:
-    """Yield what each campaign says by itself."""
     for side in comparison.sides:
         if side.headline:
             yield f"{side.label}: {side.headline}"

@@ -149,7 +149,6 @@ def _named(names: Sequence[str]) -> str:
 
 
 def shortened(texts: Sequence[str], count: int) -> str:
-    """Return the first of some texts, and how many more there are."""
     more = f" and {len(texts) - count} more" if len(texts) > count else ""
     return ", ".join(texts[:count]) + more
 

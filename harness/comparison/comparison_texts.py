@@ -23,7 +23,6 @@ class Table:
 
 
 def tables(comparison: documents.Comparison) -> Iterator[Table]:
-    """Yield all tables, in the order in which they are read."""
     first, second = (side.label for side in comparison.sides)
     yield Table(
         title="Compared",

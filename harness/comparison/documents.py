@@ -21,7 +21,6 @@ class Answer(enum.StrEnum):
 
     @property
     def is_different(self) -> bool:
-        """Return whether the rates differ by more than chance."""
         return self in (Answer.BETTER, Answer.WORSE)
 
     @property
@@ -63,7 +62,6 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> int:
-        """The number of runs with a verdict."""
         return self.valid + self.unknown + self.invalid
 
 
@@ -153,5 +151,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scenario_rows(self) -> list[Row]:
-        """The rows of single scenarios."""
         return self.rows[:-1] if len(self.rows) > 1 else self.rows

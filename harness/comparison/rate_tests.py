@@ -32,7 +32,6 @@ class Test:
 
     @property
     def is_second_worse(self) -> bool:
-        """Return whether the first sides have fewer INVALID runs than by equal rates."""
         excess = 0.0
         for first, second in self.pairs:
             if runs := first.runs + second.runs:
@@ -40,7 +39,6 @@ class Test:
         return excess < 0
 
     def is_close(self, *, confidence: float) -> bool:
-        """Return whether a large difference is excluded in every pair."""
         falls = [rates.fall(*pair, confidence=confidence) for pair in self.pairs]
         self.widest = max(max(-low, high) for low, high in falls)
         return self.widest < documents.LARGE
@@ -56,7 +54,6 @@ def of_scenario(first: rates.Rate, second: rates.Rate) -> Test:
 
 
 def of_all(pairs: _Pairs) -> Test:
-    """Return the test of all scenarios at once."""
     return Test(pairs, exact_tests.stratified(pairs), exact_tests.stratified(_extremes(pairs)))
 
 
@@ -87,7 +84,6 @@ def decide(tests: Sequence[Test]) -> Answer:
 
 
 def text(test: Test, labels: Sequence[str]) -> str:
-    """Return the answer of a test in a sentence."""
     if len(test.pairs) > 1:
         return f"{_answer(test, labels)} over {len(test.pairs)} scenarios and subjects"
     [both] = test.pairs

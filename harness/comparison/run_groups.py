@@ -16,7 +16,6 @@ class Group:
 
     @property
     def scenario(self) -> str:
-        """The scenario's name."""
         return self.runs[0].plan.scenario
 
     @property

@@ -43,7 +43,6 @@ class Side:
 
     @property
     def label(self) -> str:
-        """Its name in all texts."""
         return self.document.label
 
 
@@ -153,7 +152,6 @@ def _runs_in(path: pathlib.Path) -> tuple[str, _Found, list[str]]:
 
 
 def _below(path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield the runs of a scenario's folder, or those of a folder of reports."""
     runs = [found for found in report_folders.folders(path) if (found / "plan.json").is_file()]
     if runs:
         yield from sorted(runs)

@@ -67,7 +67,6 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_one(path: pathlib.Path) -> bool:
-    """Return whether a path is the folder of a campaign."""
     return os.path.isfile(path / PLAN)  # noqa: PTH113 - never raises
 
 

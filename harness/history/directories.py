@@ -149,7 +149,6 @@ class RunDirectory:
         return self.path / process
 
     def journals(self) -> list[pathlib.Path]:
-        """Return every journal that exists."""
         alone = (self.processes, self.faults, self.script, self.orders)
         single = [form for path in alone for form in forms(path)]
         kinds = ("operations-", "preparations-", "pool-changes-", "steps-")
@@ -169,11 +168,9 @@ class RunDirectory:
     all_steps = functools.partialmethod(_named, "steps-")
 
     def audit_logs(self) -> list[pathlib.Path]:
-        """Return every part of the audit log, sorted by name."""
         return sorted(path for path in self.audit.glob("*.log*"))
 
     def log(self, process: str) -> pathlib.Path:
-        """Return the file of one process's output."""
         return _form(self.logs / f"{process}.log")
 
     def pages(self) -> list[pathlib.Path]:

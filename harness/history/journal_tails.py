@@ -59,7 +59,6 @@ class Tail:
             self._give_up(str(error))
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -40,7 +40,6 @@ class Writer:
         )
 
     def write(self, record: records.Body) -> None:
-        """Append one record."""
         self._put(record)
         self._count += 1
 
@@ -51,7 +50,6 @@ class Writer:
         self._count += len(batch)
 
     def close(self, *, reason: str = "stopped") -> None:
-        """Append the trailer and close the file."""
         trailer = records.Trailer(count=self._count, ts_ns=clocks.monotonic_ns(), reason=reason)
         line = _line(trailer)
         # A frame of its own, so that `journal_reader.last_trailer` finds it without the others.

@@ -112,7 +112,6 @@ def _count(path: pathlib.Path) -> int | None:
 
 
 def compare(directory: directories.RunDirectory, plan: plans.Plan) -> Comparison:
-    """Compare a run directory with its manifest."""
     if not os.path.lexists(directory.manifest):
         return Comparison(problem=_MISSING if plan.expects_manifest else "")
     try:

@@ -182,7 +182,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write(path: pathlib.Path, plan: Plan) -> None:
-    """Write plan.json, indented."""
     writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
 
@@ -211,7 +210,6 @@ class _Head(msgspec.Struct):
 
 
 def _require_readable(path: pathlib.Path, content: bytes) -> None:
-    """Reject another schema before decoding its fields, which may differ."""
     found, advice = (
         msgspec.json.decode(content, type=_Head),
         "the version of Flake Hunt that wrote it",

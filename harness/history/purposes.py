@@ -24,7 +24,6 @@ class Purpose(enum.StrEnum):
 
     @property
     def must_fail(self) -> bool:
-        """True if a violation is expected."""
         return self in (Purpose.CONTROL, Purpose.HAZARD)
 
     @property
@@ -34,32 +33,26 @@ class Purpose(enum.StrEnum):
 
     @property
     def is_sought(self) -> bool:
-        """True if violations of one kind are looked for."""
         return self.must_fail or self is Purpose.ASKED
 
     @property
     def expected(self) -> answers.Verdict:
-        """The expected verdict."""
         return answers.Verdict.INVALID if self.must_fail else answers.Verdict.VALID
 
     @property
     def attempts(self) -> int:
-        """Maximum number of attempts of one run."""
         return ATTEMPTS if self.must_fail else 1
 
     @property
     def heading(self) -> str:
-        """Heading of this part of the table."""
         return _HEADINGS[self]
 
     @property
     def found(self) -> str:
-        """The word for a run that found what it must find."""
         return "shown" if self.is_of_hazard else "caught"
 
     @property
     def missed(self) -> str:
-        """The words for a run that did not find what it must find."""
         return f"{self.value} not {self.found}"
 
 

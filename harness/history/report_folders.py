@@ -25,12 +25,10 @@ class ReportFolder:
 
     @property
     def runs_left_out(self) -> int:
-        """Number of runs that are too old to be listed."""
         return max(len(self._runs) - RUNS_MAX, 0)
 
     @property
     def campaigns_left_out(self) -> int:
-        """Number of campaigns that are too old to be listed."""
         return max(len(self._campaigns) - CAMPAIGNS_MAX, 0)
 
     def runs(self) -> Iterator[run_folders.RunFolder]:
@@ -40,7 +38,6 @@ class ReportFolder:
                 yield run_folders.read(path)
 
     def campaigns(self) -> Iterator[campaign_folders.CampaignFolder]:
-        """Yield the campaigns, newest first."""
         yield from map(campaign_folders.read, itertools.islice(self._campaigns, CAMPAIGNS_MAX))
 
 

@@ -80,17 +80,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> Kind:
-        """The kind of the run."""
         return self.purpose, self.scenario, self.subject, self.hypothesis
 
     @property
     def breaks(self) -> int:
-        """The number of violations, of all guarantees."""
         return self.double_allocations + self.stuck + self.others
 
     @property
     def is_conclusive(self) -> bool:
-        """True if it is VALID or INVALID."""
         return self.verdict in (answers.Verdict.VALID, answers.Verdict.INVALID)
 
     @property
@@ -106,7 +103,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_against_subject(self) -> bool:
-        """True if it is INVALID and should not be."""
         return self.verdict is answers.Verdict.INVALID and not self.purpose.is_sought
 
     @property
@@ -160,7 +156,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_tried_again(self) -> bool:
-        """True if another attempt follows."""
         return self.is_missed and self.attempt + 1 < self.purpose.attempts
 
 
@@ -202,17 +197,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> Kind:
-        """The kind of its runs."""
         return self.purpose, self.scenario, self.subject, self.hypothesis
 
     @property
     def breaks(self) -> int:
-        """The number of violations in all runs."""
         return sum(run.breaks for run in self.runs)
 
     @property
     def errors(self) -> list[str]:
-        """The reasons why runs could not be executed."""
         return [run.error for run in self.runs if run.error]
 
     @property
@@ -227,7 +219,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> str:
-        """The verdict, or that its runs could not be executed."""
         return "ERROR" if self.errors and not self.caught else str(self.verdict)
 
 
@@ -290,12 +281,10 @@ def rate(runs: Iterable[RunResult]) -> "rates.Rate":
 
 
 def of_purpose(table: Iterable[Row], purpose: Purpose) -> list[Row]:
-    """Return the rows of one purpose."""
     return [row for row in table if row.purpose is purpose]
 
 
 def encode(results: Iterable[RunResult]) -> bytes:
-    """Return the lines of results."""
     return b"".join(msgspec.json.encode(result) + b"\n" for result in results)
 
 

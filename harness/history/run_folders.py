@@ -142,7 +142,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missed_thresholds(self) -> list[str]:
-        """The thresholds that were not met, each in a clause."""
         return [
             f"threshold {item.metric}: {item.reason}"
             for item in self.thresholds

@@ -52,7 +52,6 @@ class Planned(Protocol):
 
 
 def of_plan(plan: plans.Plan) -> str:
-    """Return the subject of a run."""
     return of_run(plan, labels(plan.settings))
 
 

@@ -58,7 +58,6 @@ class Compressor:
         return before + self._compressor.compress(data, self._compressor.FLUSH_BLOCK)
 
     def append_frame(self, data: bytes) -> bytes:
-        """Return the data as a whole frame."""
         return self.end() + self.append(data) + self.end()
 
     def end(self) -> bytes:
@@ -132,7 +131,6 @@ class _Decompressing(io.RawIOBase):
         return content
 
     def close(self) -> None:
-        """Close the file, too."""
         self._file.close()
         super().close()
 

@@ -60,7 +60,6 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
 
 
 def _drop(value: Any, keys: list[str]) -> bool:
-    """Remove the field at the end of the keys, and return whether it was there."""
     key, *rest = keys
     dropped = False
     for table in value if isinstance(value, list) else [value]:

@@ -77,7 +77,6 @@ class Reader:
         return any(item["name"] == resource.plural for item in listed.get("resources") or [])
 
     def _version(self) -> str:
-        """Return the newest version that the server has of the group."""
         for version in _VERSIONS:
             if self._is_served(_in(apis.SLICES, version)):
                 return version
@@ -89,12 +88,10 @@ class Reader:
     def _objects(
         self, resource: apis.Resource, notes: materials.Notes, namespace: str = ""
     ) -> Iterator[Object]:
-        """Yield the objects of a resource as if they were read from a file."""
         items = self._items(resource, namespace)
         yield from checking.checked((self._manifest(item, resource) for item in items), notes)
 
     def _items(self, resource: apis.Resource, namespace: str) -> Iterator[Object]:
-        """Yield the items of a list, page by page."""
         where, query = resource.path(namespace), {"limit": str(PAGE)}
         while True:
             listed = self._ask(f"{where}?{urllib.parse.urlencode(query)}", resource.plural)

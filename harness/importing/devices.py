@@ -69,7 +69,6 @@ def _node(name: str, labels: Object, allocatable: Object | None) -> Object:
 
 
 def _named(obj: Object) -> Iterator[str]:
-    """Yield the names of the nodes of a slice and its devices."""
     for part in (obj["spec"], *(obj["spec"].get("devices") or [])):
         if part.get("nodeName"):
             yield part["nodeName"]
@@ -79,7 +78,6 @@ def _named(obj: Object) -> Iterator[str]:
 
 
 def _selected_by(obj: Object) -> Iterator[str]:
-    """Yield the labels by which a slice and its devices select nodes."""
     for part in (obj["spec"], *(obj["spec"].get("devices") or [])):
         for term in node_terms(part):
             for wanted in term.get("matchExpressions") or []:

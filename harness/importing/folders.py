@@ -54,7 +54,6 @@ def drafted(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _make_parents(parent: pathlib.Path) -> list[pathlib.Path]:
-    """Make the folders that are missing and return them, the outermost first."""
     missing = [one for one in (parent, *parent.parents) if not one.exists()][::-1]
     with writing.explained(parent):
         parent.mkdir(parents=True, exist_ok=True)

@@ -103,11 +103,9 @@ def _require_usable(draft: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def file_stem(name: str) -> str:
-    """Return a name as one of a file."""
     return name.replace("/", "-")
 
 
 def _name(folder: pathlib.Path) -> str:
-    """Return the name of a folder as that of a scenario."""
     plain = _NO_NAME.sub("-", folder.absolute().name.lower()).strip("-")[:_NAME_CHARACTERS_MAX]
     return plain.strip("-") or "imported"

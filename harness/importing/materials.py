@@ -39,7 +39,6 @@ class Notes:
 
     @property
     def lines(self) -> list[str]:
-        """The sentences, in the order in which they were noted first."""
         return [
             f"{what} ({count} times)" if count > 1 else what for what, count in self._counts.items()
         ]
@@ -61,7 +60,6 @@ class Materials:
 
     @property
     def copies(self) -> int:
-        """Return how many nodes are made of each."""
         return -(-NODES_MIN // max(1, len(self.nodes)))
 
     def add(self, objects: Iterable[Object]) -> None:
@@ -104,12 +102,10 @@ def namespace_of(obj: Object) -> str:
 
 
 def is_foreign(obj: Object) -> bool:
-    """Return whether an object is a PodGroup of another project."""
     return (obj["kind"], obj["apiVersion"] == cluster_features.GROUPS_API) == (POD_GROUP, False)
 
 
 def is_workload(obj: Object) -> bool:
-    """Return whether a run can make the pods of an object."""
     return bool(obj["kind"] in workload_kinds.TEMPLATES or workload_kinds.parts_of(obj))
 
 

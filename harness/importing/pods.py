@@ -95,7 +95,6 @@ def _labels(obj: Object) -> Object:
 
 
 def _fewer(spec: Object, notes: materials.Notes) -> Object:
-    """Return the spec of a workload with at most PODS_MAX pods."""
     for key in _COUNTS:
         if spec.get(key, 0) > PODS_MAX:
             notes.add(f"cut down: {key} from {spec[key]} to {PODS_MAX}")

@@ -120,7 +120,6 @@ class _Redaction(documents.Documents):
     def apply(
         self, found: materials.Materials, sets: Sequence[workload_sets.WorkloadSet]
     ) -> tuple[materials.Materials, list[workload_sets.WorkloadSet]]:
-        """Return other materials and sets, with other names and values."""
         for node in found.nodes:
             self._numbers.of("node", materials.name_of(node))
         made = dataclasses.replace(
@@ -171,7 +170,6 @@ class _Redaction(documents.Documents):
         return kept
 
     def _taint(self, taint: Object) -> Object:
-        """Return a taint or a toleration with another value."""
         kept = {key: value for key, value in taint.items() if key != "timeAdded"}
         if taint.get("value"):
             kept["value"] = self._numbers.of("taint", taint["value"])
@@ -273,6 +271,5 @@ def _public(slices: list[Object]) -> Iterator[str]:
 
 
 def _devices(slices: list[Object]) -> Iterator[tuple[str, Object]]:
-    """Yield each device with its driver."""
     for obj in slices:
         yield from ((obj["spec"]["driver"], item) for item in obj["spec"].get("devices") or [])

@@ -31,12 +31,10 @@ class Figures:
 
     @property
     def is_scarce(self) -> bool:
-        """Return whether that many users want more devices than there are."""
         return self.devices * self.copies <= _SCARCE_MAX
 
 
 def figures(found: materials.Materials, sets: Sequence[workload_sets.WorkloadSet]) -> Figures:
-    """Return the figures of what is imported."""
     return Figures(
         nodes=len(found.nodes),
         copies=found.copies,
@@ -53,7 +51,6 @@ def text(
     object_files: Sequence[str],
     size: Figures,
 ) -> str:
-    """Return the text of the scenario file."""
     reuse = 10 if size.is_scarce else 0
     controls = (
         "\n# A defect that this scenario must catch: flake-hunt run scenario.toml --defect gather-not-atomic\n"

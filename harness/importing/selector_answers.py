@@ -49,7 +49,6 @@ def _changed(selector: str, before: Object, after: Object) -> Iterator[str]:
 
 
 def texts_of(attribute: Object) -> Iterator[str]:
-    """Yield the texts of an attribute."""
     values = [attribute.get("string"), *(attribute.get("strings") or [])]
     yield from (value for value in values if isinstance(value, str))
 

@@ -41,7 +41,6 @@ def divide(found: materials.Materials) -> list[WorkloadSet]:
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Return names that can be those of files side by side."""
     found: dict[str, None] = {}
     for name in names:
         free = name
@@ -87,7 +86,6 @@ class _Divider:
     # ------------------------------------------------------------------ given workloads
 
     def sets(self) -> Iterator[WorkloadSet]:
-        """Yield the sets of the workloads that can be used."""
         usable = [part for obj in self._found.workloads for part in self._usable_parts(obj)]
         used: set[tuple[str, Key]] = set()
         for members in _grouped(usable):
@@ -190,7 +188,6 @@ class _Divider:
         return ""
 
     def _asks_resources(self, obj: Object) -> bool:
-        """Return whether a container asks for an extended resource of a class."""
         return any(
             name in self._resources
             for container in _containers(obj)
@@ -214,7 +211,6 @@ class _Divider:
 
 
 def _resources(classes: list[Object]) -> Iterator[str]:
-    """Yield the extended resources that classes offer."""
     for obj in classes:
         yield IMPLICIT + materials.name_of(obj)
         if name := obj["spec"].get("extendedResourceName"):
@@ -262,13 +258,11 @@ def _what(obj: Object) -> str:
 
 
 def _parts(obj: Object) -> list[Object]:
-    """Return a workload itself, or the Jobs and Deployments that stand for it."""
     manifest = sources.Manifest(obj=obj, source=sources.Source(path=""))
     return [one.obj for one in workload_kinds.expanded(manifest)]
 
 
 def _grouped(workloads: list[Object]) -> list[list[Object]]:
-    """Return the workloads in groups that share claims or a PodGroup."""
     groups: list[tuple[set[Key], list[Object]]] = []
     for obj in workloads:
         space = materials.namespace_of(obj)

@@ -35,7 +35,6 @@ class RunContent:
 
 
 def plain(text: str) -> str:
-    """Return a text as a part of a file's name."""
     return _UNUSUAL.sub("-", text).strip("-.") or "run"
 
 
@@ -87,7 +86,6 @@ def _content(path: pathlib.Path) -> bytes:
 
 
 def opened(name: str, data: bytes) -> IO[bytes]:
-    """Return the content of a file of a run, decompressed."""
     file = io.BytesIO(data)
     if name.endswith(zstd_frames.SUFFIX):
         return zstd_frames.decompressing(file, buffer=2**20)

@@ -164,7 +164,6 @@ class Collector(documents.Documents):
 
 
 def _unread(value: Any) -> Any:
-    """Leave out what says who wrote which key."""
     return value
 
 

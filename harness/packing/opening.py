@@ -47,7 +47,6 @@ class Unpacked:
 
     @property
     def runs(self) -> list[pathlib.Path]:
-        """The run directories, in the order of pack.json."""
         return [self.folder / run.path for run in self.index.runs]
 
 

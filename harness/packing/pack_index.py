@@ -74,7 +74,6 @@ class _Head(msgspec.Struct):
 
 
 def encode(index: Index) -> bytes:
-    """Return the content of pack.json."""
     return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
 
 

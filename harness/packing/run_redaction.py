@@ -114,7 +114,6 @@ def _decoded(plain: str, data: bytes) -> Any:
 
 
 def _lines(name: str, data: bytes) -> Iterator[bytes]:
-    """Yield the lines of a file with their ends, up to the first damage."""
     with contents.opened(name, data) as file, contextlib.suppress(EOFError, OSError):
         yield from file
 

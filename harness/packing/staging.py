@@ -14,7 +14,6 @@ from harness.report import publishing
 
 @contextlib.contextmanager
 def staged(files: Mapping[str, bytes]) -> Iterator[directories.RunDirectory]:
-    """Provide a temporary run directory with these files."""
     with tempfile.TemporaryDirectory(prefix="flake-hunt-pack-") as name:
         directory = directories.RunDirectory(pathlib.Path(name) / "run")
         with writing.explained(directory.path):

@@ -88,7 +88,6 @@ def _rates(rows: pd.DataFrame) -> list[Rate]:
 
 
 def _lines(sums: pd.DataFrame, times: Sequence[str], top: float) -> list[Line]:
-    """Return the lines of all subjects, those with the newest campaigns first."""
     subjects = [part for _, part in sums.groupby(_SUBJECT)]
     subjects.sort(key=lambda part: str(part["started"].max()), reverse=True)
     return [

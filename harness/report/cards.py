@@ -48,7 +48,6 @@ class Section(NamedTuple):
 
 
 def sections_of(source: evidence.Evidence) -> Iterator[Section]:
-    """Yield the violations by their checks."""
     races, logs = _races(source), log_causes.LogCauses()
     if not all(map(explaining.are_of_scheduler, source.steps)):
         logs.read(source.history.directory)

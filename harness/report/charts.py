@@ -166,7 +166,6 @@ def _faults(source: evidence.Evidence, scale: drawing.Scale, floor: float) -> It
 
 
 def _described(source: evidence.Evidence) -> Iterator[str]:
-    """Yield the faults as text, for readers who do not see the picture."""
     for window in source.faults.windows:
         begun, ended = (_second(source, ns) for ns in (window.begun_ns, window.ended_ns))
         yield (

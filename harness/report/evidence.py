@@ -54,7 +54,6 @@ class Evidence:
 
     @functools.cached_property
     def held_threads(self) -> list[held_threads.HeldThread]:
-        """Threads of the subject that the run held."""
         return held_threads.of_run(self.history)
 
     @functools.cached_property
@@ -150,7 +149,6 @@ class _StepSorter:
         return _in_order([*taken, *(self._last_gather(*max(planned)) if planned else ())])
 
     def _last_gather(self, before_ns: int, process: str) -> Iterator[_Taken]:
-        """Yield the steps of a process's last gather before this time, latest first."""
         for step in reversed(self._gathers[process]):
             if step.ts_ns <= before_ns:
                 yield process, step

@@ -52,7 +52,6 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
 
 
 def document(suite: ET.Element) -> str:
-    """Return a suite as a document, with the counts of its cases."""
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -201,7 +201,6 @@ def campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> Cam
 
 
 def _counted(campaign: campaign_folders.CampaignFolder) -> str:
-    """Return the verdicts of a campaign whose older version wrote no summary."""
     found = [result.verdict or "ERROR" for result in campaign.results]
     return ", ".join(f"{found.count(name)} {name}" for name in sorted(set(found)))
 
@@ -225,6 +224,5 @@ def _shortened(text: str) -> str:
 
 
 def _link(folder: pathlib.Path, page: str, reports: pathlib.Path) -> str:
-    """Return the link to a page of a folder, or to the folder if there is none."""
     path = folder / page if (folder / page).is_file() else folder
     return urllib.parse.quote(os.fsencode(os.path.relpath(path, reports)))

@@ -61,12 +61,10 @@ def render(source: evidence.Evidence) -> bytes:
 
 
 def is_large(document: bytes) -> bool:
-    """Return whether a trace is written compressed."""
     return len(document) > PLAIN_MAX
 
 
 def compressed(document: bytes) -> bytes:
-    """Return the same bytes for the same trace."""
     return gzip.compress(document, _LEVEL, mtime=0)
 
 

@@ -107,7 +107,6 @@ def _require_no_control(plan: plans.Plan, directory: directories.RunDirectory) -
 
 
 def _instead(reports: pathlib.Path, campaign: str) -> str:
-    """Return which run of the campaign to name instead, in a clause."""
     folder = campaign_folders.read(reports / campaign_folders.FOLDER / campaign)
     invalid = [
         folder.directory_of(result)

@@ -131,7 +131,6 @@ class Session:
         return False
 
     def _fail_again(self) -> None:
-        """Run the original scenario until it fails."""
         self._note("running the original scenario until it fails again")
         while not self.best.failed and self.best.runs < FIRST_RUNS_MAX:
             attempt = self._make(self.best.scenario)
@@ -192,7 +191,6 @@ def write(folder: pathlib.Path, findings: issue_pages.Findings) -> None:
 
 
 def _new_folder(original: original_runs.OriginalRun, options: Options) -> pathlib.Path:
-    """Return the folder to write. Raises UsageError if it has files already."""
     if options.folder is None:
         start = clocks.wall_text().replace("-", "").replace(":", "")
         return options.reports / "reproductions" / f"{start}-{original.plan.run_id}"

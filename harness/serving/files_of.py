@@ -73,7 +73,6 @@ def size_text(size: int) -> str:
 
 
 async def answer_file(request: web.Request) -> web.StreamResponse:
-    """Answer with the bytes of a file, in a sandbox."""
     parts = served_folders.names(request)[1:]
     descriptor = await asyncio.to_thread(sites.of(request).folder.open, parts)
     with os.fdopen(descriptor, "rb", buffering=0) as file:

@@ -101,7 +101,6 @@ def _by_name(found: tuple[str, Signature]) -> tuple[str, str]:
 
 
 def _signature(folder: pathlib.Path, names: Sequence[str]) -> Iterator[object]:
-    """Yield what changes when these files of a folder do."""
     for name in names:
         try:
             status = os.lstat(f"{folder}/{name}")

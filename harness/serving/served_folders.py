@@ -28,7 +28,6 @@ class ServedFolder:
     """A folder of reports."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        """Raises UsageError if it is no folder."""
         try:
             self.path = path.resolve(strict=True)
             with os.scandir(self.path):
@@ -64,7 +63,6 @@ class ServedFolder:
         return self.path.joinpath(*parts)
 
     def open(self, parts: Sequence[str]) -> int:
-        """Return a descriptor of a regular file. Raises MissingError."""
         with self._entered(parts[:-1]) as folder:
             descriptor = _opened(parts[-1:], _FILE, folder)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -86,7 +84,6 @@ class ServedFolder:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a name can be told to readers, pages and databases."""
     return not any("\ud800" <= char <= "\udfff" for char in name)
 
 

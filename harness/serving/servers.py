@@ -124,7 +124,6 @@ def _refusal(request: web.Request) -> str:
 
 
 async def _secure(request: web.Request, answer: web.StreamResponse) -> None:
-    """Add the headers that every answer has, also one that is streamed."""
     is_file = request.rel_url.raw_path.startswith(_FILES)
     answer.headers.update(_COMMON)
     answer.headers["Content-Security-Policy"] = _FILE_POLICY if is_file else _PAGE_POLICY
@@ -180,7 +179,6 @@ async def serve(
 
 
 def _read_ahead(site: sites.Site) -> None:
-    """Read all runs once, before they are asked for."""
     while not site.stopping.is_set() and site.listing.listed(at_most_s=0.2).unread:
         clocks.sleep(0.02)  # pages ask in between
 

@@ -36,7 +36,6 @@ def _needs_gate(gate: str) -> Callable[[specs.Scenario], bool]:
 
 
 def _chooses_devices(scenario: specs.Scenario) -> bool:
-    """Return whether it matters which of the devices a claim gets."""
     return any(
         not claim.is_plain or claim.selectors or claim.has_admin_access or claim.devices > 1
         for claim in scenario.claim_kinds

@@ -71,7 +71,6 @@ class _Clock(progressing.Silent):
     end_ns = math.inf
 
     def phase(self, name: str) -> None:
-        """Begin the time."""
         if name == "load":
             self.end_ns = clocks.monotonic_ns() + TIMEOUT_S * 10**9
 
@@ -81,7 +80,6 @@ def _run(
     cluster: profiles.Profile,
     folder: pathlib.Path,
 ) -> verdict_files.Judgement:
-    """Return the judgement of the run, in which its watches lag by a moment."""
     loaded = loading.load(_SCENARIO, overrides=_ONE_POD)
     plan = run_plan.plan(loaded, seed=1, cluster=cluster, chosen_subjects=[program.subject])
     directory, clock = runs.new_directory(plan, folder), _Clock()
@@ -98,7 +96,6 @@ def _run(
 def _failed(
     program: tested_programs.TestedProgram, directory: directories.RunDirectory, what: str
 ) -> errors.UsageError:
-    """Return the error with what the program said last, on one line."""
     log = directory.log(naming.scheduler(0))
     said = last_words.of_log(log, or_last_line=True)
     words = f"its last words were: {said}" if said else "it said nothing"

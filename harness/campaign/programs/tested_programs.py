@@ -56,6 +56,5 @@ class TestedProgram(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Its name, version and flags, for sentences."""
         words = " ".join(filter(None, (self.name, self.version)))
         return f"{words} with {' '.join(self.flags)}" if self.flags else words

@@ -32,14 +32,12 @@ class ChosenShard:
 
     @property
     def text(self) -> str:
-        """The shard as text."""
         return (
             f"all {self.shards} shards" if self.number is None else name(self.number, self.shards)
         )
 
 
 def name(number: int, shards: int) -> str:
-    """Return the name of a shard, for messages and tables."""
     return f"shard {number} of {shards}"
 
 

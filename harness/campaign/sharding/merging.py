@@ -88,7 +88,6 @@ class ReadShard(msgspec.Struct, frozen=True, kw_only=True):
     found: shard_results.ShardResults
 
     def has(self, shard: int) -> bool:
-        """Return whether it is the folder of a shard, or of all."""
         return self.record is not None and self.record.shard in (None, shard)
 
 
@@ -107,12 +106,10 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def started(self) -> str:
-        """Time at which the first shard was started, in UTC."""
         return min(record.started for record in self.records)
 
     @property
     def problems(self) -> list[str]:
-        """All that was noticed and does not count, with the folder that it is about."""
         found = [
             f"{shard.folder}: {text}" for shard in self.shards for text in shard.found.problems
         ]
@@ -212,7 +209,6 @@ def _record(place: pathlib.Path) -> shard_folders.ShardRecord:
 def _plan(
     records: Mapping[pathlib.Path, shard_folders.ShardRecord],
 ) -> sharded_plans.ShardedPlan:
-    """Return the plan, from the first folder whose copy is whole."""
     digests = {record.plan: place for place, record in records.items()}
     if len(digests) > 1:
         plans = " and ".join(f"{digest:.19} in {place}" for digest, place in digests.items())
@@ -268,7 +264,6 @@ def _of_other_plan(
 def merged(
     plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
 ) -> tuple[list[results.RunResult], MergeDocument]:
-    """Return each planned run once, and what is missing and doubled."""
     made: dict[int, list[tuple[str, shard_results.Attempts]]] = defaultdict(list)
     for shard in shards:
         for number, times in shard.found.whole.items():
@@ -322,7 +317,6 @@ def merged(
 def _why(
     run: campaign_plan.PlannedRun, plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
 ) -> str:
-    """Return why a run is missing."""
     name = chosen_shards.name(run.shard, plan.shards)
     own = [shard for shard in shards if shard.has(run.shard)]
     if not own:

@@ -60,12 +60,10 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> list[campaign_plan.PlannedRun]:
-        """All runs."""
         return self.campaign.runs
 
     @property
     def short_digest(self) -> str:
-        """The first digits of the digest, for names of folders."""
         return self.digest.partition(":")[2][:_SHORT]
 
     def runs_of(self, shard: int | None) -> list[campaign_plan.PlannedRun]:
@@ -155,7 +153,6 @@ def _digest(content: bytes) -> str:
 
 
 def encode(plan: ShardedPlan) -> bytes:
-    """Return the file's content."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n"
 
 

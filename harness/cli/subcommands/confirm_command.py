@@ -110,7 +110,6 @@ def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -
 
 
 def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
-    """Print the answer of all plays."""
     if out.is_json:
         out.document(_document(what, outcome))
         return

@@ -113,7 +113,6 @@ def _figures(best: defect_records.Detection | None) -> tuple[str, ...]:
 
 
 def _described(row: "defect_records.KnownDefect") -> str:
-    """Return all that is known about a defect."""
     told = [
         (row.name, ""),
         ("part", row.part),

@@ -99,7 +99,6 @@ def _list_plugins(form: str) -> int:
 
 
 def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
-    """Return the names of what Flake Hunt ships of each kind that has names."""
     from harness.checks import check_registry
     from harness.run import subjects
     from harness.run.defects import known_defects

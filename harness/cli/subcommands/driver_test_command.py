@@ -323,7 +323,6 @@ def _show_failure(result: results.Result) -> None:
 
 
 def _show(found: "Sequence[results.Result]") -> None:
-    """Print a table of groups, and why rules were skipped or undecided."""
     from harness.cli.terminal import displaying
 
     numbers = ["rules", *map(str, results.Outcome)]

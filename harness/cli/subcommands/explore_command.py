@@ -169,7 +169,6 @@ def _about(world: str, defect: str) -> str:
 
 
 def _require_alone(*others: object, what: str) -> None:
-    """Reject the choice of a world, or of how to search it, beside what has none."""
     if any(other is not None and other != [] for other in others):
         raise errors.UsageError(
             f"expected {what} without a world, and without options about one or how to search it: "

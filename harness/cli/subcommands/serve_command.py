@@ -40,7 +40,6 @@ def serve(
 
 
 def _has_display() -> bool:
-    """Return whether a person sits before this terminal with a browser."""
     is_graphical = sys.platform == "darwin" or bool(
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )

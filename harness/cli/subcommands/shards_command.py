@@ -107,7 +107,6 @@ def _campaign(words: Sequence[str]) -> "campaign_plan.CampaignPlan":
 
 
 def _tell(made: "sharded_plans.ShardedPlan", file: pathlib.Path, out: outputs.Output) -> None:
-    """Print what the plan has, and the commands that follow."""
     sizes = Counter(run.shard for run in made.runs).values()
     span = str(max(sizes)) if len(set(sizes)) == 1 else f"{min(sizes)} to {max(sizes)}"
     out.note(
@@ -175,7 +174,6 @@ def merge(
 
 
 def _missing(merge: "merging.MergeDocument") -> list[str]:
-    """Return a line for each reason why runs are missing."""
     runs: dict[str, list[str]] = {}
     for item in merge.missing:
         runs.setdefault(item.reason, []).append(item.run)

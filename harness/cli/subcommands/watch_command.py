@@ -94,7 +94,6 @@ def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
 
 
 def _show_end(live: "Live", show: "Show") -> int:
-    """Read the rest, which may be all, and show the last state."""
     began_s, is_read = time.monotonic(), False
     while not is_read:
         is_read = live.read(at_most_s=READ_S)

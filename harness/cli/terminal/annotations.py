@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def error(title: str, message: str) -> None:
-    """Print an error annotation."""
     _print("error", title, message)
 
 

@@ -78,7 +78,6 @@ class _Bar(rich.progress.ProgressColumn):
         self._bar = rich.progress.BarColumn()
 
     def render(self, task: rich.progress.Task) -> rich.console.RenderableType:
-        """Draw the bar of a task."""
         return self._bar.render(task) if task.total else ""
 
 
@@ -103,7 +102,6 @@ class RunProgress:
         """The faults that are on."""
 
     def phase(self, name: str) -> None:
-        """Show the next phase."""
         if self._is_verbose or not self._bars.console.is_terminal:
             self.note(name)
         if self._task is not None:
@@ -118,7 +116,6 @@ class RunProgress:
             self._bars.update(self._task, completed=done, total=total, amount=amount)
 
     def note(self, text: str) -> None:
-        """Print a line, with its time if verbose."""
         after = f"{time.monotonic() - self._started:6.1f} s  " if self._is_verbose else ""
         self._bars.console.print(f"{after}{text}", highlight=False, markup=False, soft_wrap=True)
 
@@ -144,7 +141,6 @@ class RunProgress:
 def run_progress(
     out: outputs.Output, shown_on: rich.console.Console | None = None
 ) -> Iterator[progressing.Progress]:
-    """Yield a progress display for one run."""
     if out.is_quiet:
         yield progressing.Silent()
         return
@@ -230,7 +226,6 @@ def show_line(
 
 
 def show_error(path: pathlib.Path, error: errors.HarnessError, *, out: outputs.Output) -> None:
-    """Print why one of several run directories could not be judged."""
     _line("ERROR", "bold red", str(path) if out.is_quiet else f"{path}: {error}")
 
 

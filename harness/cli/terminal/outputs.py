@@ -56,16 +56,13 @@ class Output:
 
     @property
     def is_json(self) -> bool:
-        """True for JSON output."""
         return self.document_file is not None
 
     def note(self, text: str) -> None:
-        """Print a line that is not part of the result."""
         if not self.is_quiet:
             print(text, flush=True)
 
     def document(self, value: Any) -> None:
-        """Print the JSON document."""
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
         print(escaping.in_json(text), file=self.document_file, flush=True)
 
@@ -103,13 +100,11 @@ class LenientStream(io.TextIOWrapper):
     has_reader = True
 
     def write(self, text: str, /) -> int:
-        """Write the text, or discard it."""
         with self._discarding():
             super().write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered, or discard it."""
         with self._discarding():
             super().flush()
 

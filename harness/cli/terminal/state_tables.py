@@ -13,7 +13,6 @@ from harness.report import escaping
 
 
 def line(snapshot: snapshots.Snapshot) -> str:
-    """Return one line."""
     parts = _run_line(snapshot) if isinstance(snapshot, snapshots.Run) else _campaign_line(snapshot)
     ending = f"{snapshot.verdict} {snapshot.reason}".strip()
     return "  ".join(filter(None, [*parts, ending, snapshot.problem]))
@@ -190,7 +189,6 @@ def _rows(campaign: snapshots.Campaign, *, most: int) -> rich.table.Table:
 
 
 def _verdicts(row: snapshots.CampaignRow) -> rich.text.Text:
-    """Return the verdicts of a row, in green as far as they are expected."""
     is_good = str(verdicts.Verdict.INVALID if row.purpose in ("control", "hazard") else "VALID")
     text = rich.text.Text()
     for word, count in sorted(row.by_verdict.items()):

@@ -116,7 +116,6 @@ def _problems(problems: list[str]) -> list[str]:
 
 
 def _table(table: list[results.Row], width: int) -> rich.table.Table:
-    """Return the table, with a heading for each purpose if there are several."""
     names_width = max((width - _FIGURES_WIDTH) // 2, 1)
     rows: list[list[rich.text.Text | str]] = []
     for purpose in Purpose:

@@ -143,7 +143,6 @@ class DecidingWrites:
         return self._newest[count - 1] if count else 0
 
     def versions_of_claim(self, holder: verdicts.Holder) -> list[Version]:
-        """Return the versions of the claim of a holder, in order."""
         key = _CLAIMS, holder.namespace, holder.name
         return [
             item

@@ -169,7 +169,6 @@ class _Lanes:
         return end if ts_ns is None else self.scale((ts_ns - self._origin) / 1e6)
 
     def lane(self, name: str) -> float:
-        """Begin a lane and return the top of its bar."""
         self.labels.append(drawing.label(0, self.y + 12, name, kind="lane"))
         top = self.y + 16
         self.y += _LANE
@@ -210,7 +209,6 @@ def _picture(
 
 
 def _draw_interval(lanes: _Lanes, name: str, ns: tuple[int, int | None], title: str) -> None:
-    """Draw a lane with what the run did to the subject from one time to another."""
     y = lanes.lane(name)
     left, right = (lanes.x(end) for end in ns)
     lanes.line(y + 8)

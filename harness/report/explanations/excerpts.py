@@ -31,7 +31,6 @@ class Line:
 
 
 def of_double_allocation(found: DoubleAllocation) -> list[Line]:
-    """Return the lines about both claims, in the order of the logs."""
     first, second = found.first, found.second
     entries = [*_of_claim(first, "first"), *_of_claim(second, "second")]
     entries += _of_gather(second.gather, second.in_flight, "second: ")

@@ -63,7 +63,6 @@ def _table(rows: Sequence[DoubleAllocationDocument]) -> Iterator[str]:
 
 
 def window(item: Window) -> str:
-    """Return the length of a window and its lines, in one sentence."""
     return (
         f"{item.bound} {shown(item.microseconds)} (lines {item.begin_line} to "
         f"{item.end_line}): {item.meaning}"
@@ -71,7 +70,6 @@ def window(item: Window) -> str:
 
 
 def signature(found: DoubleAllocationDocument) -> str:
-    """Return the name of the race, and how sure it is."""
     if found.is_certain or found.signature == "cannot tell":
         return found.signature
     return f"{found.signature} (likely)"

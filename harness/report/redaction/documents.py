@@ -12,7 +12,6 @@ LITERAL = re.compile(r"//[^\n]*|'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
 
 
 def under(key: str, rule: Callable[[Any], Any]) -> Rules:
-    """Return the rules for the value of a key, whatever type it has."""
     return {(key, kind): rule for kind in (dict, list, str, int, float)}
 
 
@@ -47,7 +46,6 @@ class Documents:
         return name
 
     def expression(self, text: str) -> str:
-        """Return CEL in which quoted texts and comments are replaced."""
         return LITERAL.sub(self._literal, text)
 
     def _literal(self, found: re.Match[str]) -> str:

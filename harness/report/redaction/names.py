@@ -34,7 +34,6 @@ class Numbers:
         self._given: dict[str, dict[str, str]] = {}
 
     def of(self, kind: str, name: str) -> str:
-        """Return what stands for a name of a kind."""
         given = self.given(kind)
         while name not in given:
             self._counts[kind] += 1
@@ -68,7 +67,6 @@ class Names:
             self._kinds[name] = kind
 
     def keep(self, uid: object) -> None:
-        """Note the uid of an object, which stays."""
         if isinstance(uid, str):
             self._uids.add(uid)
 

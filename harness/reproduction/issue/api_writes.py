@@ -65,7 +65,6 @@ _claims = msgspec.json.Decoder(_Claim)
 def of_claims(
     observations: Iterable[records.Body], involved: involved_objects.Involved
 ) -> list[ClaimWrite]:
-    """Return the writes of the claims in the order of their commits."""
     found = sorted(_found(observations, involved), key=lambda write: write.resource_version)
     return found[:WRITES_MAX]
 

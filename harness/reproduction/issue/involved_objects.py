@@ -40,7 +40,6 @@ class Involved:
 
 
 def of(violation: verdicts.Violation) -> Involved:
-    """Return the objects of a violation."""
     if isinstance(violation, verdicts.DoubleAllocation):
         claims = [(holder.uid, holder.name) for holder in violation.holders]
         pods = [name for holder in violation.holders for name in holder.pods]

@@ -34,7 +34,6 @@ class Findings:
 
 
 def page(found: Findings) -> str:
-    """Return the page."""
     return "\n\n".join(part for part in _parts(found) if part) + "\n"
 
 

@@ -47,7 +47,6 @@ def _confirming(plan: plans.Plan) -> list[str]:
 
 
 def _is_script(plan: plans.Plan) -> bool:
-    """Return whether the run plays a script, which commands the order of events."""
     traffic = plan.settings.get("traffic")
     return isinstance(traffic, dict) and traffic.get("profile") == "script"
 

@@ -138,7 +138,6 @@ def steps_section(specimen: specimens.Specimen) -> Iterator[str]:
 
 
 def writes(specimen: specimens.Specimen) -> Iterator[str]:
-    """Yield the writes of the claims as a table."""
     if not specimen.writes:
         return
     yield "## The writes of the claims"

@@ -30,7 +30,6 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def wanted(violation: verdicts.Violation) -> Wanted:
-    """Return the claims and pods of a violation, and its moment."""
     if isinstance(violation, verdicts.DoubleAllocation):
         found = [("ResourceClaim", item.namespace, item.name) for item in violation.holders]
         moment: int | None = violation.overlap_from_rv

@@ -109,11 +109,9 @@ class Tally:
 
     @property
     def rate(self) -> rates.Rate:
-        """The rate of failures."""
         return rates.Rate(self.failed, self.runs)
 
     def count(self, attempt: Attempt) -> None:
-        """Add a run."""
         self.runs += 1
         if attempt.failed:
             self.failed += 1
@@ -131,7 +129,6 @@ class Limits:
 
 
 def silent(text: str) -> None:
-    """Ignore a line of progress."""
     del text
 
 
@@ -149,7 +146,6 @@ class Search:
 
     @property
     def best(self) -> Tally:
-        """The smallest scenario so far."""
         return self.trail[-1]
 
     def run(self) -> None:
@@ -176,7 +172,6 @@ class Search:
     def _simplify(
         self, changes: Callable[[specs.Scenario], Iterable[tuple[str, specs.Scenario | None]]]
     ) -> None:
-        """Try each change once, on the best scenario at its time."""
         tried: set[str] = set()
         while change := self._next(changes, tried):
             name, candidate = change
@@ -194,7 +189,6 @@ class Search:
         return None
 
     def _shrink(self, axes: Callable[[specs.Scenario], Iterable[load_axes.Axis]]) -> None:
-        """Make each size as small as possible, on the best scenario at its time."""
         tried: set[str] = set()
         while axis := next(
             (item for item in axes(self.best.scenario) if item.name not in tried), None
