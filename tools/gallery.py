@@ -267,9 +267,7 @@ def _said(
 
 
 def _stored(item: records.Observation, content: Mapping[str, Any]) -> race_states.Stored:
-    version = deciding_writes.Version(
-        item.resource_version, item.ts_ns, dict(content), is_gone=item.type == "DELETED"
-    )
+    version = deciding_writes.Version(item.resource_version, item.ts_ns, dict(content), item.type)
     return race_states.stored(version)
 
 

@@ -10,7 +10,6 @@ from harness.history import directories
 from harness.reproduction import attempts, original_runs
 from harness.reproduction.issue import (
     issue_pages,
-    pictures,
     run_instructions,
     scenario_files,
     specimens,
@@ -185,7 +184,7 @@ def write(folder: pathlib.Path, findings: issue_pages.Findings) -> None:
     scenario = findings.scenario_text.encode()
     writing.replace(folder / run_instructions.FILE, scenario)
     if findings.specimen.strip is not None:
-        picture = pictures.standalone(findings.specimen.strip.picture)
+        picture = issue_pages.standalone(findings.specimen.strip.picture)
         writing.replace(folder / issue_pages.PICTURE, picture.encode())
     writing.replace(folder / "README.md", issue_pages.page(findings).encode())
 

@@ -1,6 +1,6 @@
-"""The writes behind a double allocation: both allocations, and the bindings of the pods.
+"""The versions of the claims and pods of violations, and the writes behind a double allocation.
 
-They are read from the observations in one pass for all double allocations of a page.
+They are read from the observations in one pass for all violations of a page.
 """
 
 import array
@@ -72,7 +72,9 @@ _OF_CLAIM = b'{"record":"observation","resource":"resourceclaims",'
 """How the recorder begins the line of an observation of a claim."""
 BYTES_MAX = 256 * 2**20
 """Largest file of observations that is read once more for its writes."""
-_CLAIMS, _PODS = "resourceclaims", "pods"
+CLAIM, POD = "ResourceClaim", "Pod"
+_RESOURCES = {CLAIM: "resourceclaims", POD: "pods"}
+_CLAIMS, _PODS = _RESOURCES.values()
 
 
 class Write(NamedTuple):
@@ -92,8 +94,12 @@ class Version(NamedTuple):
     ts_ns: int
     """Monotonic time at which the recorder saw it."""
     object: dict[str, Any]
-    is_gone: bool = False
-    """The object was deleted; it is in its last state."""
+    event: str = "MODIFIED"
+
+    @property
+    def is_gone(self) -> bool:
+        """The object was deleted; it is in its last state."""
+        return self.event == "DELETED"
 
     def part(self, section: str, name: str) -> Any:
         """Return a value of `metadata`, `spec` or `status`; empty if there is none."""
@@ -115,9 +121,9 @@ _Key = tuple[str, str, str]
 
 
 class DecidingWrites:
-    """The versions of the claims and pods of double allocations."""
+    """The versions of the claims and pods of violations."""
 
-    def __init__(self, found: Sequence[verdicts.DoubleAllocation]) -> None:
+    def __init__(self, found: Sequence[verdicts.Violation]) -> None:
         self._keys = {key for violation in found for key in _keys(violation)}
         self._versions: dict[_Key, list[Version]] = {}
         self._seen_ns, self._newest = array.array("q"), array.array("q")
@@ -142,26 +148,23 @@ class DecidingWrites:
         count = bisect.bisect_right(self._seen_ns, ts_ns)
         return self._newest[count - 1] if count else 0
 
-    def versions_of_claim(self, holder: verdicts.Holder) -> list[Version]:
-        key = _CLAIMS, holder.namespace, holder.name
-        return [
-            item
-            for item in self._versions.get(key, ())
-            if item.part("metadata", "uid") == holder.uid
-        ]
+    def versions(self, kind: str, namespace: str, name: str) -> Sequence[Version]:
+        return self._versions.get((_RESOURCES[kind], namespace, name), ())
+
+    def versions_of_claim(self, claim: verdicts.Holder | verdicts.InvolvedObject) -> list[Version]:
+        versions = self.versions(CLAIM, claim.namespace, claim.name)
+        return [item for item in versions if item.part("metadata", "uid") == claim.uid]
 
     def binding(self, namespace: str, pod: str) -> Version | None:
         """Return the version in which a pod was bound; None: it was not."""
-        versions = self._versions.get((_PODS, namespace, pod), ())
-        return next((item for item in versions if _is_bound(item)), None)
+        return next((item for item in self.versions(POD, namespace, pod) if _is_bound(item)), None)
 
     def _add(self, item: records.Observation) -> None:
         try:
             found = msgspec.json.decode(item.object, type=dict)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return
-        is_gone = item.type == "DELETED"
-        version = Version(item.resource_version, item.ts_ns, found, is_gone=is_gone)
+        version = Version(item.resource_version, item.ts_ns, found, item.type)
         key = (
             item.resource,
             *(str(version.part("metadata", name)) for name in ("namespace", "name")),
@@ -192,10 +195,10 @@ class DecidingWrites:
         return None
 
 
-def _keys(violation: verdicts.DoubleAllocation) -> Iterator[_Key]:
-    for holder in violation.holders:
-        yield _CLAIMS, holder.namespace, holder.name
-        yield from ((_PODS, holder.namespace, pod) for pod in holder.pods)
+def _keys(violation: verdicts.Violation) -> Iterator[_Key]:
+    for item in violation.objects:
+        if item.kind in _RESOURCES:
+            yield _RESOURCES[item.kind], item.namespace, item.name
 
 
 def _is_version(version: Version, *, resource_version: int) -> bool:

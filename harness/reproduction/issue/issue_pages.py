@@ -1,10 +1,11 @@
-"""The README.md of a reproduction, ready to be pasted into a Kubernetes issue."""
+"""The README.md of a reproduction, ready to be pasted into a Kubernetes issue, and its picture."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 
 from harness import rates
-from harness.checks import verdicts
+from harness.report import drawing, page_templates
 from harness.reproduction.issue import (
     markdown,
     run_instructions,
@@ -38,40 +39,15 @@ def page(found: Findings) -> str:
 
 
 def _parts(found: Findings) -> Iterator[str]:
-    yield f"# {_title(found)}"
-    yield from _what_happened(found)
+    yield specimen_sections.title(found.specimen)
+    yield from specimen_sections.moment(found.specimen, picture=PICTURE)
+    yield f"Expected: {markdown.text(found.specimen.check.promise)}."
     yield from _how_often(found)
     yield from specimen_sections.versions(found.specimen.plan, found.specimen.cluster_versions)
     yield from _how_to_run(found)
-    yield from specimen_sections.strip(found.specimen, picture=PICTURE)
     yield from specimen_sections.steps_section(found.specimen)
     yield from specimen_sections.writes(found.specimen)
     yield from specimen_sections.logs(found.specimen)
-
-
-def _title(found: Findings) -> str:
-    scheduler = specimen_sections.scheduler(found.specimen.plan)
-    if isinstance(found.specimen.violation, verdicts.DoubleAllocation):
-        return f"{scheduler} allocates one device to two ResourceClaims"
-    return f"{scheduler} breaks the guarantee “{markdown.text(found.specimen.check.promise)}”"
-
-
-def _what_happened(found: Findings) -> Iterator[str]:
-    specimen = found.specimen
-    yield "## What happened"
-    yield markdown.text(specimen.violation.text)
-    if specimen.violation.attribution:
-        yield f"Faults behind it: {markdown.text(specimen.violation.attribution)}."
-    if specimen.strip is not None:
-        yield markdown.text(specimen.strip.why)
-    if specimen.plan.faults:
-        yield "The faults were injected on purpose:"
-        rows = (
-            f"- {markdown.code(item.name)}: {markdown.text(item.text)}"
-            for item in specimen.plan.faults
-        )
-        yield "\n".join(rows)
-    yield f"Expected: {markdown.text(specimen.check.promise)}."
 
 
 def _how_often(found: Findings) -> Iterator[str]:
@@ -107,3 +83,37 @@ def _how_to_run(found: Findings) -> Iterator[str]:
     for item in run_instructions.instructions(found.scenario, specimen.plan, kubernetes):
         yield f"**{item.title}.** {item.needs}"
         yield markdown.block(item.commands, "sh")
+
+
+# ------------------------------------------------------------------------------- the picture
+
+_HATCH = (
+    '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="3" height="8" fill="#b3261e" '
+    'fill-opacity=".55"/></pattern></defs>'
+)
+"""Pattern of the style's class `overlap`, as on the report's page."""
+_OPENING = re.compile(r'<svg class="plot" width="100%" height="([\d.]+)"')
+_WIDTH, _MARGIN = 960, 12
+"""Pixels."""
+
+
+def standalone(picture: str) -> str:
+    """Return a picture of `report.drawing` as the content of an SVG file.
+
+    Raises ValueError for a text that is not such a picture.
+    """
+    found = _OPENING.match(picture)
+    if found is None:
+        raise ValueError("expected a picture of harness.report.drawing")
+    height = float(found[1])
+    inner = f'<svg class="plot" x="{_MARGIN}" y="{_MARGIN}" width="{_WIDTH}" height="{height:g}"'
+    width, height = _WIDTH + 2 * _MARGIN, height + 2 * _MARGIN
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}">'
+    ground = drawing.rect(0, 0, drawing.WIDTH, height, kind="ground")
+    return f"{opening}{_style()}{_HATCH}{ground}{inner}{picture[found.end() :]}</svg>\n"
+
+
+def _style() -> str:
+    style = page_templates.templates().get_template("style.css.j2").render()
+    return f"<style><![CDATA[{style}.ground{{fill:var(--bg)}}]]></style>"

@@ -1,24 +1,22 @@
 """One text about one run to paste into an issue: `flake-hunt report --issue`."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from harness import errors
 from harness.checks import judging, run_figures, verdicts
-from harness.history import run_folders
+from harness.history import plans, run_folders, subject_names
 from harness.report import evidence, run_facts
-from harness.report.causes import deciding_writes, log_causes
-from harness.reproduction.issue import (
-    markdown,
-    repeating,
-    specimen_sections,
-    specimens,
-    stored_objects,
-)
+from harness.report.redaction import texts
+from harness.reproduction.issue import markdown, specimen_sections, specimens, stored_objects
+from harness.scenario import hazards
 
 SIZE_MAX = 60_000
 """Characters of the text; GitHub accepts 65,536."""
 _STORY_MAX = 60
 """Sentences of the story."""
+_KEPT = ("--subject", "--claim-controller", "--cluster")
+"""Options of a run that `confirm` needs, too."""
 
 
 def text(examination: judging.Examination) -> str:
@@ -59,16 +57,16 @@ def _parts(
     specimen: specimens.Specimen,
     broken: Sequence[verdicts.CheckResult],
 ) -> Iterator[str]:
-    yield f"# {_title(specimen)}"
-    yield from _moment(source, specimen)
-    yield from _objects(source, specimen)
+    yield specimen_sections.title(specimen)
+    yield from specimen_sections.moment(specimen)
+    yield from _objects(specimen)
     yield from _expected(broken)
     yield from specimen_sections.versions(source.history.plan, specimen.cluster_versions)
-    yield from repeating.section(source.history.plan)
+    yield from _repeating(source.history.plan)
     yield from _figures(source)
     yield from specimen_sections.steps_section(specimen)
     yield from _story(specimen)
-    yield from _deciding_writes(source, specimen)
+    yield from _deciding_writes(specimen)
     yield from specimen_sections.writes(specimen)
     yield from specimen_sections.logs(specimen)
 
@@ -80,43 +78,17 @@ def _of_thresholds(source: evidence.Evidence) -> Iterator[str]:
     yield "\n".join(f"- {markdown.text(clause)}" for clause in missed)
     cluster_versions = run_folders.cluster_versions(source.history.directory.path)
     yield from specimen_sections.versions(plan, cluster_versions)
-    yield from repeating.section(plan)
+    yield from _repeating(plan)
     yield from _figures(source)
 
 
-def _title(specimen: specimens.Specimen) -> str:
-    scheduler = specimen_sections.scheduler(specimen.plan)
-    if isinstance(specimen.violation, verdicts.DoubleAllocation):
-        return f"{scheduler} allocates one device to two ResourceClaims"
-    return f"{scheduler} breaks the guarantee “{markdown.text(specimen.check.promise)}”"
-
-
-def _moment(source: evidence.Evidence, specimen: specimens.Specimen) -> Iterator[str]:
-    """Yield the moment of the violation: in a sentence, over time, why, and by which faults."""
-    yield "## The moment"
-    yield markdown.text(specimen.violation.text)
-    yield from specimen_sections.strip(specimen, heading="")
-    if why := _why(source, specimen):
-        yield markdown.text(why)
-    if specimen.violation.attribution:
-        yield f"Faults behind it: {markdown.text(specimen.violation.attribution)}."
-    if specimen.plan.faults:
-        yield "The faults were injected on purpose:"
-        yield "\n".join(
-            f"- {markdown.code(item.name)}: {markdown.text(item.text)}"
-            for item in specimen.plan.faults
-        )
-
-
-def _objects(source: evidence.Evidence, specimen: specimens.Specimen) -> Iterator[str]:
+def _objects(specimen: specimens.Specimen) -> Iterator[str]:
     """Yield the claims, or the objects of another violation, as they were stored then."""
-    wanted = stored_objects.wanted(specimen.violation)
-    observations = source.history.observations() if wanted.keys else None
-    found = stored_objects.of(observations or (), wanted)
+    found = stored_objects.of(specimen.violation, specimen.stored)
     if not found:
         return
     is_double = isinstance(specimen.violation, verdicts.DoubleAllocation)
-    version = wanted.resource_version
+    version = stored_objects.moment(specimen.violation)
     then = f"at resourceVersion {version}" if version is not None else "at the end"
     yield "## The two claims" if is_double else "## The objects"
     yield f"As they were stored {then}, shortened:"
@@ -129,18 +101,6 @@ def _expected(broken: Sequence[verdicts.CheckResult]) -> Iterator[str]:
         f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
         for check in broken
     )
-
-
-def _why(source: evidence.Evidence, specimen: specimens.Specimen) -> str:
-    """Return the cause according to the steps, or to the logs; empty if none can be known."""
-    if specimen.strip is None or not isinstance(specimen.violation, verdicts.DoubleAllocation):
-        return ""
-    if not specimen.steps:
-        logs = log_causes.LogCauses()
-        logs.read(source.history.directory)
-        if found := logs.of(specimen.violation):
-            return log_causes.text(found)
-    return specimen.strip.why
 
 
 def _figures(source: evidence.Evidence) -> Iterator[str]:
@@ -181,16 +141,60 @@ def _story(specimen: specimens.Specimen) -> Iterator[str]:
     )
 
 
-def _deciding_writes(source: evidence.Evidence, specimen: specimens.Specimen) -> Iterator[str]:
+def _deciding_writes(specimen: specimens.Specimen) -> Iterator[str]:
     if not isinstance(specimen.violation, verdicts.DoubleAllocation):
         return
-    found = deciding_writes.DecidingWrites([specimen.violation])
-    found.read(source.history)
-    writes = found.of(specimen.violation)
-    if not writes:
-        return
-    yield "## The deciding writes"
+    writes = specimen.stored.of(specimen.violation)
+    yield from ["## The deciding writes"] if writes else []
     for write in writes:
         after = (write.ts_ns - specimen.zero_ns) / 1e6
         yield f"{markdown.text(write.title)}, resourceVersion {write.resource_version}, {after:+,.3f} ms:"
         yield markdown.block((f"{line.sign} {line.text}" for line in write.lines), "diff")
+
+
+# ------------------------------------------------------------------------------- repeating it
+
+
+def _repeating(plan: plans.Plan) -> Iterator[str]:
+    """Yield the section; nothing if no command repeats the run."""
+    token = str(plan.settings.get("token") or "")
+    words = ["replay", token] if token else plan.again
+    if not words:
+        return
+    yield "## Repeat it"
+    version, commit = plan.versions.get("flake-hunt", ""), plan.versions.get("commit", "")
+    lines = [f"pip install flake-hunt=={version}" + f"  # or its commit {commit}" * bool(commit)]
+    yield markdown.block([*lines, _command(words)], "sh")
+    text = f"Scenario {markdown.code(plan.scenario)}, seed {plan.seed}; exit code 10 means that it was found."
+    if _is_script(plan) or token:
+        yield text
+        return
+    yield f"{text} A race may need several tries."
+    if confirming := _confirming(plan):
+        yield f"Without luck, the same hazard ({plan.known_to_fail}) with the order of its events commanded:"
+        yield markdown.block([_command(confirming)], "sh")
+
+
+def _command(words: Sequence[str]) -> str:
+    return shlex.join(["flake-hunt", *(texts.program(word) for word in words)])
+
+
+def _confirming(plan: plans.Plan) -> list[str]:
+    """Return the arguments that play a script of the hazard of the run; empty: it has none."""
+    page = hazards.find(plan.known_to_fail)
+    if page is None or not hazards.scripts(page.hazard):
+        return []
+    options = [word for name in _KEPT for text in _option(plan, name) for word in (name, text)]
+    options += ["--as", plan.release] if plan.release and subject_names.is_ours(plan) else []
+    return ["confirm", page.hazard.id, *options]
+
+
+def _is_script(plan: plans.Plan) -> bool:
+    traffic = plan.settings.get("traffic")
+    return isinstance(traffic, dict) and traffic.get("profile") == "script"
+
+
+def _option(plan: plans.Plan, name: str) -> list[str]:
+    pairs = zip(plan.again, plan.again[1:], strict=False)
+    given = [value for option, value in pairs if option == name]
+    return given + [word.partition("=")[2] for word in plan.again if word.startswith(f"{name}=")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from harness.checks import verdicts
 from harness.reproduction.issue import markdown
 from harness.scenario import script_specs, specs, traffic_specs
 from harness.scenario.fault_kinds import fault
@@ -12,12 +13,12 @@ def line(scenario: specs.Scenario) -> str:
     pools, traffic = scenario.pools, scenario.traffic
     devices = pools.device_count
     parts = [
-        f"{_counted(devices, 'device')} on {_counted(pools.nodes, 'node')}",
-        _counted(traffic.users, "user"),
-        _counted(len(scenario.faults), "fault"),
+        f"{verdicts.counted(devices, 'device')} on {verdicts.counted(pools.nodes, 'node')}",
+        verdicts.counted(traffic.users, "user"),
+        verdicts.counted(len(scenario.faults), "fault"),
     ]
     if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
-        parts.insert(0, _counted(traffic.pods, "claim"))
+        parts.insert(0, verdicts.counted(traffic.pods, "claim"))
     return ", ".join(parts)
 
 
@@ -43,7 +44,7 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
     for kind in pools.more:
         yield f"devices of pools {kind.name}", str(kind.devices)
     for index, change in enumerate(pools.changes, start=1):
-        yield f"pool change {index} ({change.kind})", _counted(change.times, "time")
+        yield f"pool change {index} ({change.kind})", verdicts.counted(change.times, "time")
     yield "users", str(traffic.users)
     for name, item in scenario.named_faults:
         yield f"fault {name}", _fault(item)
@@ -52,9 +53,5 @@ def _sizes(scenario: specs.Scenario) -> Iterator[tuple[str, str]]:
 def _fault(item: fault.Fault) -> str:
     """Return how often and how long: `10 times, 0.5 s`."""
     times, seconds = getattr(item, "times", None), getattr(item, "seconds", None)
-    often = _counted(times, "time") if times else "on"
+    often = verdicts.counted(times, "time") if times else "on"
     return f"{often}, {seconds:g} s" if seconds else often
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -115,18 +115,36 @@ def versions(plan: plans.Plan, of_cluster: Mapping[str, str]) -> Iterator[str]:
     yield markdown.table(("component", "version"), [[*row] for row in rows.items()])
 
 
-def strip(
-    specimen: specimens.Specimen, *, heading: str = "## The moment", picture: str = ""
-) -> Iterator[str]:
-    """Yield a double allocation over time; `picture` is the file of a picture, if there is one."""
-    if specimen.strip is None or not isinstance(specimen.violation, verdicts.DoubleAllocation):
-        return
-    if heading:
-        yield heading
-    if picture:
-        yield f"![Both claims, the faults and the scheduler's steps over time]({picture})"
-    yield markdown.block(bars(specimen.violation, specimen.zero_ns), "text")
-    yield f"Times are relative to the moment at which {specimen.strip.zero_meaning}."
+def title(specimen: specimens.Specimen) -> str:
+    who = scheduler(specimen.plan)
+    if isinstance(specimen.violation, verdicts.DoubleAllocation):
+        return f"# {who} allocates one device to two ResourceClaims"
+    return f"# {who} breaks the guarantee “{markdown.text(specimen.check.promise)}”"
+
+
+def moment(specimen: specimens.Specimen, *, picture: str = "") -> Iterator[str]:
+    """Yield the moment of the violation: in a sentence, over time, why, and by which faults.
+
+    `picture` is the file of a picture, if there is one.
+    """
+    violation, strip = specimen.violation, specimen.strip
+    yield "## The moment"
+    yield markdown.text(violation.text)
+    if strip is not None and isinstance(violation, verdicts.DoubleAllocation):
+        if picture:
+            yield f"![Both claims, the faults and the scheduler's steps over time]({picture})"
+        yield markdown.block(bars(violation, specimen.zero_ns), "text")
+        yield f"Times are relative to the moment at which {strip.zero_meaning}."
+    if specimen.why:
+        yield markdown.text(specimen.why)
+    if violation.attribution:
+        yield f"Faults behind it: {markdown.text(violation.attribution)}."
+    if specimen.plan.faults:
+        yield "The faults were injected on purpose:"
+        yield "\n".join(
+            f"- {markdown.code(item.name)}: {markdown.text(item.text)}"
+            for item in specimen.plan.faults
+        )
 
 
 def steps_section(specimen: specimens.Specimen) -> Iterator[str]:
@@ -144,13 +162,13 @@ def writes(specimen: specimens.Specimen) -> Iterator[str]:
     yield "As the API server published them, in the order of their commits:"
     rows = [
         [
-            f"{write.resource_version}",
-            f"{(write.ts_ns - specimen.zero_ns) / 1e6:+.1f}",
-            f"{write.claim.letter} {markdown.code(write.claim.name)}",
-            write.event,
-            markdown.text(write.state),
+            f"{version.resource_version}",
+            f"{(version.ts_ns - specimen.zero_ns) / 1e6:+.1f}",
+            f"{letter} {markdown.code(name)}",
+            version.event,
+            markdown.text(state),
         ]
-        for write in specimen.writes
+        for letter, name, version, state in specimen.writes
     ]
     yield markdown.table(("resourceVersion", "ms", "claim", "event", "state after it"), rows)
 

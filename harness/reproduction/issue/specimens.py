@@ -1,17 +1,23 @@
-"""A failed run of the smallest scenario: the evidence that the folder shows."""
+"""A failed run: its violation, and the evidence of it that a text for an issue shows."""
 
 import dataclasses
 import pathlib
 import re
-from collections.abc import Mapping, Sequence
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from harness import regular_files
 from harness.checks import judging, verdicts
 from harness.history import directories, plans, records, run_folders
 from harness.report import evidence
-from harness.report.causes import strips
-from harness.reproduction.issue import api_writes, involved_objects
+from harness.report.causes import deciding_writes, log_causes, strips
+from harness.report.replay import race_states
 
+OBJECTS_MAX = 6
+"""Objects of each kind that are looked for."""
+WRITES_MAX = 60
+"""Writes of claims that are listed."""
 LINES_MAX = 120
 """Lines that are kept of one log: the first half and the last half of them."""
 LINE_MAX = 400
@@ -21,8 +27,17 @@ BYTES_MAX = 256 * 2**20
 _LOGS = "scheduler*.log"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LogExcerpt:
+class ClaimWrite(NamedTuple):
+    """One commit of a claim of the violation, whose letter is `A` for the first holder."""
+
+    letter: str
+    name: str
+    version: deciding_writes.Version
+    state: str
+    """The claim's devices and reservations after it, as text."""
+
+
+class LogExcerpt(NamedTuple):
     """Lines of one log."""
 
     name: str
@@ -30,32 +45,6 @@ class LogExcerpt:
     lines: Sequence[str]
     left_out: int
     """Number of further lines with such a name."""
-
-
-def of_schedulers(
-    directory: directories.RunDirectory, involved: involved_objects.Involved
-) -> list[LogExcerpt]:
-    pattern = involved.pattern()
-    excerpts = [_excerpt(path, pattern) for path in sorted(directory.logs.glob(_LOGS))]
-    return [excerpt for excerpt in excerpts if excerpt.lines]
-
-
-def _excerpt(path: pathlib.Path, pattern: re.Pattern[str]) -> LogExcerpt:
-    found = [_shortened(line) for line in _lines(path) if pattern.search(line)]
-    if len(found) <= LINES_MAX:
-        return LogExcerpt(name=path.stem, lines=found, left_out=0)
-    half = LINES_MAX // 2
-    kept = [*found[:half], "…", *found[-half:]]
-    return LogExcerpt(name=path.stem, lines=kept, left_out=len(found) - 2 * half)
-
-
-def _lines(path: pathlib.Path) -> list[str]:
-    with regular_files.opened(path) as file:
-        return file.read(BYTES_MAX).decode(errors="replace").splitlines()
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= LINE_MAX else f"{line[: LINE_MAX - 1]}…"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +56,15 @@ class Specimen:
     violation: verdicts.Violation
     strip: strips.Strip | None
     """None if the violation is no double allocation."""
+    why: str
+    """The cause of a double allocation, by the steps or by the logs; empty for others."""
     steps: Sequence[records.Step]
     """The scheduler's steps about the claims and the device, in order; empty: there are none."""
     zero_ns: int
     """The time that counts as 0 ms."""
-    writes: Sequence[api_writes.ClaimWrite]
+    stored: deciding_writes.DecidingWrites
+    """The versions of the violation's claims and pods."""
+    writes: Sequence[ClaimWrite]
     logs: Sequence[LogExcerpt]
     cluster_versions: Mapping[str, str]
     """Component -> version, as detected on the running cluster."""
@@ -92,23 +85,27 @@ def of(source: evidence.Evidence, check: str) -> Specimen:
     directory = source.history.directory
     broken = next(item for item in source.judgement.checks if item.check == check)
     violation = next((item for item in broken.violations if item.faults), broken.violations[0])
-    involved = involved_objects.of(violation)
-    writes = api_writes.of_claims(source.history.observations() or (), involved)
+    stored = deciding_writes.DecidingWrites([violation])
+    stored.read(source.history)
+    writes = sorted(_writes(stored, violation), key=lambda item: item.version.resource_version)
     steps = _steps(source, violation)
-    strip, zero_ns = None, source.started_ns
+    strip, why, zero_ns = None, "", source.started_ns
     if isinstance(violation, verdicts.DoubleAllocation):
-        strip, zero_ns = strips.strip(violation, steps), strips.time_zero(violation, steps)
-    if strip is None and writes:
-        zero_ns = writes[0].ts_ns
+        strip = strips.strip(violation, steps)
+        zero_ns, why = strip.zero_ns, (not steps and _by_logs(directory, violation)) or strip.why
+    elif writes:
+        zero_ns = writes[0].version.ts_ns
     return Specimen(
         plan=source.history.plan,
         check=broken,
         violation=violation,
         strip=strip,
+        why=why,
         steps=steps,
         zero_ns=zero_ns,
-        writes=writes,
-        logs=of_schedulers(directory, involved),
+        stored=stored,
+        writes=writes[:WRITES_MAX],
+        logs=excerpts(directory, violation),
         cluster_versions=run_folders.cluster_versions(directory.path),
     )
 
@@ -118,3 +115,64 @@ def _steps(source: evidence.Evidence, violation: verdicts.Violation) -> Sequence
         if found is violation:
             return steps
     return []
+
+
+def _by_logs(directory: directories.RunDirectory, violation: verdicts.DoubleAllocation) -> str:
+    logs = log_causes.LogCauses()
+    logs.read(directory)
+    found = logs.of(violation)
+    return log_causes.text(found) if found else ""
+
+
+def _writes(
+    stored: deciding_writes.DecidingWrites, violation: verdicts.Violation
+) -> Iterator[ClaimWrite]:
+    claims = _involved(violation, deciding_writes.CLAIM)
+    for letter, claim in zip(string.ascii_uppercase, claims, strict=False):
+        for version in stored.versions_of_claim(claim):
+            if version.event != "LISTED":
+                yield ClaimWrite(letter, claim.name, version, _state(race_states.stored(version)))
+
+
+def _involved(violation: verdicts.Violation, kind: str) -> list[verdicts.InvolvedObject]:
+    return [item for item in violation.objects if item.kind == kind][:OBJECTS_MAX]
+
+
+def _state(found: race_states.Stored) -> str:
+    devices = f"allocated {', '.join(found.devices)}" if found.devices else "not allocated"
+    reserved = [f"reserved for {', '.join(found.pods)}"] if found.pods else []
+    return ", ".join(["being deleted"] * found.is_ending + [devices, *reserved])
+
+
+# --------------------------------------------------------------------------------------- logs
+
+
+def excerpts(
+    directory: directories.RunDirectory, violation: verdicts.Violation
+) -> list[LogExcerpt]:
+    """Return the lines of the schedulers' logs with a name or a uid of the violation."""
+    objects = (
+        *_involved(violation, deciding_writes.CLAIM),
+        *_involved(violation, deciding_writes.POD),
+    )
+    words = [word for item in objects for word in (item.name, item.uid)]
+    if isinstance(violation, verdicts.DoubleAllocation):
+        words += [violation.device, violation.device.rpartition("/")[2]]
+    alternatives = "|".join(re.escape(word) for word in dict.fromkeys(words) if word)
+    pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '(?!)'})(?![\w-])")
+    found = (_excerpt(path, pattern) for path in sorted(directory.logs.glob(_LOGS)))
+    return [excerpt for excerpt in found if excerpt.lines]
+
+
+def _excerpt(path: pathlib.Path, pattern: re.Pattern[str]) -> LogExcerpt:
+    with regular_files.opened(path) as file:
+        lines = file.read(BYTES_MAX).decode(errors="replace").splitlines()
+    found = [_shortened(line) for line in lines if pattern.search(line)]
+    if len(found) <= LINES_MAX:
+        return LogExcerpt(path.stem, found, 0)
+    half = LINES_MAX // 2
+    return LogExcerpt(path.stem, [*found[:half], "…", *found[-half:]], len(found) - 2 * half)
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= LINE_MAX else f"{line[: LINE_MAX - 1]}…"

@@ -8,7 +8,7 @@ import pytest
 
 from harness import rates
 from harness.history import directories
-from harness.reproduction.issue import issue_pages, pictures, scenario_files, specimens
+from harness.reproduction.issue import issue_pages, scenario_files, specimens
 from tests.histories import hostile_names
 from tests.unit.reproduction import scenarios
 
@@ -47,7 +47,7 @@ def test_the_page_of_an_issue(directory: directories.RunDirectory) -> None:
 def test_the_picture_of_an_issue(directory: directories.RunDirectory) -> None:
     specimen = specimens.read(directory.path, "device_exclusivity")
     assert specimen.strip is not None
-    drawn = pictures.standalone(specimen.strip.picture)
+    drawn = issue_pages.standalone(specimen.strip.picture)
     assert hostile_names.OBEYED.findall(drawn) == []
     assert "img" not in {element.tag for element in ET.fromstring(drawn).iter()}
     assert hostile_names.MARKUP in "".join(ET.fromstring(drawn).itertext())

@@ -12,9 +12,7 @@ from harness import rates
 from harness.history import directories, records
 from harness.reproduction import reproducing
 from harness.reproduction.issue import (
-    involved_objects,
     issue_pages,
-    pictures,
     run_instructions,
     scenario_files,
     specimens,
@@ -86,9 +84,9 @@ def test_the_writes_of_both_claims_are_in_the_order_of_their_commits(
     tmp_path: pathlib.Path,
 ) -> None:
     writes = specimens.read(run(tmp_path).path, "device_exclusivity").writes
-    versions = [write.resource_version for write in writes]
+    versions = [write.version.resource_version for write in writes]
     assert versions == sorted(versions)
-    assert {write.claim.letter for write in writes} == {"A", "B"}
+    assert {write.letter for write in writes} == {"A", "B"}
     assert [write.state for write in writes if "reserved" in write.state] == [
         f"allocated {DEVICE}, reserved for p",
         f"allocated {DEVICE}, reserved for q",
@@ -129,7 +127,7 @@ def test_the_picture_is_a_file_of_its_own(tmp_path: pathlib.Path) -> None:
 
 def test_only_pictures_of_the_report_are_pictures() -> None:
     with pytest.raises(ValueError, match=r"picture of harness\.report"):
-        pictures.standalone("<p>")
+        issue_pages.standalone("<p>")
 
 
 def test_a_run_without_steps_has_its_logs_instead(tmp_path: pathlib.Path) -> None:
@@ -160,8 +158,7 @@ def test_no_secret_and_no_path_is_in_any_file(tmp_path: pathlib.Path) -> None:
 def test_logs_are_bounded(tmp_path: pathlib.Path) -> None:
     directory = run(tmp_path)
     directory.log("scheduler").write_text("pod=p " * 200 + "\n" + "pod=p\n" * 1000)
-    involved = involved_objects.Involved(claims=[], pods=["p"])
-    [excerpt] = specimens.of_schedulers(directory, involved)
+    [excerpt] = specimens.read(directory.path, "device_exclusivity").logs
     assert len(excerpt.lines) == specimens.LINES_MAX + 1
     assert max(map(len, excerpt.lines)) == specimens.LINE_MAX
     assert excerpt.left_out == 1001 - specimens.LINES_MAX
