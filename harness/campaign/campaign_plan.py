@@ -217,19 +217,26 @@ def plan(
             continue
         versions |= resolved.versions
         may_hold = program is not None and thread_plans.can_be_held(run_plan.scenario_of(resolved))
+        asked = PlannedRun(
+            scenario=name,
+            title=loaded.scenario.name,
+            remedies=list(remedies),
+            release=release,
+            hypothesis=resolved.known_to_fail,
+            subjects=list(subjects),
+            claim_controller=claim_controller,
+            tested=subject_names.of_plan(resolved),
+            thresholds=_thresholds(resolved, thresholds),
+            repetition=0,
+            seed=0,
+            estimate_s=_estimate_s(loaded.scenario),
+        )
         kinds = _kinds(
-            name,
+            asked,
             loaded.scenario,
             defects=fitting.controls(program, loaded.scenario) if program else defects,
-            remedies=remedies,
-            subjects=subjects,
-            claim_controller=claim_controller,
-            release=release,
-            tested=subject_names.of_plan(resolved),
-            hypothesis=resolved.known_to_fail,
-            thresholds=_thresholds(resolved, thresholds),
-            on=providers.of(profile).capabilities,
             program=program,
+            on=providers.of(profile).capabilities,
         )
         for kind in kinds:
             times = repeat_controls if kind.purpose is Purpose.CONTROL else repeat
@@ -262,52 +269,31 @@ def plan(
 
 
 def _kinds(
-    name: str,
+    asked: PlannedRun,
     scenario: specs.Scenario,
     *,
     defects: Sequence[str] | None,
-    remedies: Sequence[str],
-    subjects: Sequence[str],
-    claim_controller: str,
-    release: str,
-    tested: str,
-    hypothesis: str,
-    thresholds: list[str],
     program: tested_programs.TestedProgram | None,
     on: interfaces.Capabilities,
 ) -> Iterator[PlannedRun]:
     """Yield one run of each kind that a scenario needs; they still lack repetition and seed.
 
-    A scenario with remedies but without a hypothesis fails now and then without them: only chosen
-    subjects and releases run it so.
+    `asked` is the run of the tested subject. A scenario with remedies but without a hypothesis
+    fails now and then without them: only chosen subjects and releases run it so.
     """
-    base = PlannedRun(
-        scenario=name,
-        title=scenario.name,
-        hypothesis=hypothesis,
-        thresholds=thresholds,
-        repetition=0,
-        seed=0,
-        estimate_s=_estimate_s(scenario),
-    )
-    own = _controller_of_controls(scenario, claim_controller)
-    is_mended = bool(scenario.remedies) and set(scenario.remedies) <= set(remedies)
+    hypothesis, remedies = asked.hypothesis, set(scenario.remedies)
+    own = _controller_of_controls(scenario, asked.claim_controller)
+    is_mended = bool(remedies) and remedies <= set(asked.remedies)
     is_hazard = hazards.fails_correct_subject(hypothesis) or hypothesis != scenario.known_to_fail
     is_theirs = program is not None and program.kind != PYTHON
     purpose = _of_hazard(scenario, program) if is_hazard else Purpose.SUBJECT
-    is_other = bool(subjects or claim_controller or release)
-    if scenario.known_to_fail or is_other or is_mended or not scenario.remedies:
-        yield msgspec.structs.replace(
-            base,
-            purpose=Purpose.REMEDY if is_mended else purpose,
-            remedies=list(remedies),
-            release=release,
-            subjects=list(subjects),
-            claim_controller=claim_controller,
-            tested=tested,
-        )
-    ours = msgspec.structs.replace(base, subjects=[PYTHON], claim_controller=own)
-    if scenario.remedies and not is_mended and not is_theirs:
+    is_other = bool(asked.subjects or asked.claim_controller or asked.release)
+    if scenario.known_to_fail or is_other or is_mended or not remedies:
+        yield msgspec.structs.replace(asked, purpose=Purpose.REMEDY if is_mended else purpose)
+    ours = msgspec.structs.replace(
+        asked, remedies=[], release="", subjects=[PYTHON], claim_controller=own, tested=""
+    )
+    if remedies and not is_mended and not is_theirs:
         yield msgspec.structs.replace(ours, purpose=Purpose.REMEDY, remedies=scenario.remedies)
     chosen = controls(scenario, on, own) if defects is None else defects
     known_defects.require_known(chosen)

@@ -4,10 +4,11 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from harness import errors
-from harness.cli import choosing, playing
+import msgspec
+
+from harness.cli import choosing, key_values, playing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -79,34 +80,24 @@ def _subject(program: str) -> str:
     return f"kube-scheduler={program}" if is_kubernetes else f"command={program}"
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """What `--set` changes."""
+
+    claims: Annotated[int, msgspec.Meta(ge=1, le=MOST)] = CLAIMS
+    depth: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = DEPTH
+    functions: tuple[str, ...] = ()
+    reports: pathlib.Path = pathlib.Path("reports")
+
+
 def _chosen(settings: Sequence[str]) -> tuple["order_scenarios.World", pathlib.Path]:
     """Return the objects of each try, and the folder of the run directories."""
     from harness.confirmation import order_scenarios
 
-    numbers, functions, reports = (
-        {"claims": CLAIMS, "depth": DEPTH},
-        list[str](),
-        pathlib.Path("reports"),
-    )
-    for text in settings:
-        key, _, value = text.partition("=")
-        if key == "functions" and value:
-            functions.append(value)
-        elif key == "reports" and value:
-            reports = pathlib.Path(value)
-        elif (
-            key in numbers
-            and value.isdecimal()
-            and int(value) <= MOST
-            and (value != "0" or key == "depth")
-        ):
-            numbers[key] = int(value)
-        else:
-            raise errors.UsageError(
-                f"expected --set claims=N or depth=N (at most {MOST}), functions=PATTERN or "
-                f"reports=FOLDER, got {text!r}"
-            )
-    return order_scenarios.World(functions=functions, **numbers), reports
+    found = key_values.fields(_Settings, settings)
+    functions = list(found.functions)
+    world = order_scenarios.World(functions=functions, claims=found.claims, depth=found.depth)
+    return world, found.reports
 
 
 def _searched(searched: "order_hunts.Searched") -> str:

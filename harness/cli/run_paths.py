@@ -19,17 +19,10 @@ PATTERN = "*?["
 """Characters of a pattern."""
 RUNS_MAX = 10_000
 """Most run directories of one command."""
-_RANKS = (10, 1, 2, 20, 0)
-"""Exit codes of several run directories, the one that counts first."""
 _PACKS = contextlib.ExitStack()
 """The packs that this command has unpacked."""
 _FOLDERS: "dict[pathlib.Path, opening.Unpacked]" = {}
 """Folder of an unpacked pack -> the pack."""
-
-
-def worst(codes: Sequence[int]) -> int:
-    """Return the exit code of several run directories: INVALID, error, UNKNOWN, VALID."""
-    return min(codes, key=_RANKS.index)
 
 
 def expanded(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:

@@ -99,10 +99,10 @@ class History:
         return manifests.compare(self.directory, self.plan)
 
     @functools.cached_property
-    def processes(self) -> journal_reader.Journal | None:
+    def processes(self) -> journal_reader.Reader | None:
         """Starts and ends of processes, and phases; None if the file is missing."""
         reader = self._reader(self.directory.processes)
-        return None if reader is None else journal_reader.gather(reader)
+        return None if reader is None else reader.gathered()
 
     @functools.cached_property
     def cut_off(self) -> frozenset[str]:

@@ -34,19 +34,6 @@ Raises msgspec.DecodeError, UnicodeDecodeError or RecursionError if it is none.
 """
 
 
-class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a journal."""
-
-    path: pathlib.Path
-    header: records.Header | None
-    """None if not even the first line is complete."""
-    trailer: records.Trailer | None
-    """None if the writer was not closed."""
-    torn: bool
-    """True if the last line was cut short; of a compressed journal, the last frame."""
-    records: list[records.Body]
-
-
 class Reader:
     """Iterates over the records between header and trailer in constant memory.
 
@@ -58,10 +45,20 @@ class Reader:
         """`decode` makes a record of a line without its end; None: `decode_record`."""
         self.path, self._decode_line = path, decode or decode_record
         self.header: records.Header | None = None
+        """None if not even the first line is complete."""
         self.trailer: records.Trailer | None = None
+        """None if the writer was not closed."""
         self.torn = False
+        """True if the last line was cut short; of a compressed journal, the last frame."""
+        self.records: list[records.Body] = []
+        """All records, once `gathered` has read them."""
         self.line = 0
         """Number of the line that was read last."""
+
+    def gathered(self) -> "Reader":
+        """Read everything, and return the reader."""
+        self.records = list(self)
+        return self
 
     def __iter__(self) -> Iterator[Any]:
         record: Any
@@ -151,24 +148,12 @@ class Reader:
         )
 
 
-def gather(reader: Reader) -> Journal:
-    """Read everything that a reader yields."""
-    body = list(reader)
-    return Journal(
-        path=reader.path,
-        header=reader.header,
-        trailer=reader.trailer,
-        torn=reader.torn,
-        records=body,
-    )
-
-
-def read(path: pathlib.Path) -> Journal:
+def read(path: pathlib.Path) -> Reader:
     """Read a whole journal.
 
     Raises HistoryError, which names file and line, for any damage except a torn last line.
     """
-    return gather(Reader(path))
+    return Reader(path).gathered()
 
 
 def opened(path: pathlib.Path) -> io.BufferedReader:

@@ -7,10 +7,16 @@ version, whatever its runs have shown.
 import pathlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from harness.history import plans
 from harness.model import naming
+
+if TYPE_CHECKING:
+    from harness.history import run_folders
+
+Planned: TypeAlias = "plans.Plan | run_folders.Plan"
+"""What names the subject of a run."""
 
 CORRECT = "correct"
 """The Python subject without defects."""
@@ -25,30 +31,6 @@ COMMAND = "command"
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|(?:ba|da|z)?sh|node|ruby|perl|java", re.I)
 EXTERNAL = "external"
 """Kind of a scheduler that was started outside the harness; its version is not known."""
-
-
-class Planned(Protocol):
-    """The parts of a plan that name its subject."""
-
-    @property
-    def subject(self) -> str:
-        """Kinds of the schedulers, joined by ` + `, and the release that they are like."""
-
-    @property
-    def defects(self) -> Sequence[str]:
-        """Known defects of the Python subject."""
-
-    @property
-    def remedies(self) -> Sequence[str]:
-        """Remedies that the Python subject was given."""
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Versions of programs; those under test by process name."""
-
-    @property
-    def cluster_profile(self) -> Mapping[str, object]:
-        """The cluster profile."""
 
 
 def of_plan(plan: plans.Plan) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from harness import errors
 from harness.importing import (
     checking,
-    cluster_reading,
     devices,
     folders,
     materials,
@@ -40,11 +39,6 @@ def from_files(files: Sequence[pathlib.Path]) -> materials.Materials:
     manifests = reading.read([str(path) for path in files], keeps_owners=True)
     found.add(checking.checked(manifests, found.notes))
     return found
-
-
-def from_cluster(kubeconfig: Sequence[pathlib.Path], *, namespace: str = "") -> materials.Materials:
-    """Return the objects of a cluster; see `cluster_reading.read` for the errors."""
-    return cluster_reading.read(kubeconfig, namespace=namespace)
 
 
 def write(found: materials.Materials, folder: pathlib.Path, *, redacted: bool = False) -> Imported:

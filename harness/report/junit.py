@@ -51,13 +51,15 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
     return document(suite)
 
 
-def document(suite: ET.Element) -> str:
+def document(suite: ET.Element, root: ET.Element | None = None) -> str:
+    """Return a suite as a document, with the counts of its cases; `root` is above it."""
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(plural, str(sum(case.find(tag) is not None for case in cases)))
-    ET.indent(suite)
-    text = ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    whole = suite if root is None else root
+    ET.indent(whole)
+    text = ET.tostring(whole, encoding="unicode", xml_declaration=True) + "\n"
     return escaping.visible(text)  # without the characters that XML 1.0 cannot contain
 
 

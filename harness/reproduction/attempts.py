@@ -5,10 +5,9 @@ import pathlib
 import shutil
 import time
 from collections.abc import Callable
-from typing import Literal
 
 from harness import errors
-from harness.checks import device_exclusivity, verdict_files, verdicts
+from harness.checks import device_exclusivity, verdicts
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import plans
@@ -20,7 +19,7 @@ from harness.scenario import loading, profiles, specs
 
 ERRORS_MAX = 3
 """Runs in a row that could not be executed, after which the reproduction is given up."""
-CarrierChoice = Literal["auto", "server", "proxy"]
+INVALID = verdicts.Verdict.INVALID
 
 
 class Attempts:
@@ -35,12 +34,11 @@ class Attempts:
         profile: profiles.Profile,
         folder: pathlib.Path,
         *,
-        binaries: str = "",
         show: Callable[[str], None] = shrinking.silent,
     ) -> None:
         """`folder` is for run directories and the cluster's files; `show` gets each run's size."""
         self._original, self._profile, self._folder = original, profile, folder
-        self._binaries, self._show = binaries, show
+        self._show = show
         self._holding = contextlib.ExitStack()
         self._cluster: interfaces.Cluster | None = None
         self._errors = 0
@@ -77,15 +75,15 @@ class Attempts:
     def plan(self, scenario: specs.Scenario, *, seed: int) -> plans.Plan:
         """Return the plan of a run. Raises UsageError for a scenario that cannot work."""
         plan, check = self._original.plan, self._original.check
+        is_special = plan.carrier == "proxy" and self._profile.provider == "embedded"
         return run_plan.plan(
             self._loaded(scenario),
             seed=seed,
             defects=plan.defects,
             remedies=plan.remedies,
             cluster=self._profile,
-            until_found=stops_when_found(check.check),
-            binaries=self._binaries,
-            fault_carrier=carrier(plan, self._profile),
+            until_found=check.check == device_exclusivity.CHECK.name,
+            fault_carrier="proxy" if is_special else "auto",
         )
 
     def _execute(self, scenario: specs.Scenario, plan: plans.Plan) -> shrinking.Attempt:
@@ -96,7 +94,8 @@ class Attempts:
             directory,
             cluster=self._living(),
         )
-        failed = breaks(judgement, self._original.check.check)
+        broken = (item.check for item in judgement.checks if item.verdict is INVALID)
+        failed = self._original.check.check in broken
         if not failed:
             shutil.rmtree(directory.path, ignore_errors=True)
         reason = f"{judgement.verdict}: {judgement.reason}"
@@ -124,25 +123,6 @@ class Attempts:
             holding = held_clusters.held(self._profile, request)
             self._cluster = self._holding.enter_context(holding)
         return self._cluster
-
-
-def stops_when_found(check: str) -> bool:
-    """Return whether runs may stop at the first double allocation: it is what they look for."""
-    return check == device_exclusivity.CHECK.name
-
-
-def carrier(plan: plans.Plan, profile: profiles.Profile) -> CarrierChoice:
-    """Return the carrier of faults: a proxy if the original run used one, otherwise the default."""
-    is_special = plan.carrier == "proxy" and profile.provider == "embedded"
-    return "proxy" if is_special else "auto"
-
-
-def breaks(judgement: verdict_files.Judgement, check: str) -> bool:
-    """Return whether the run broke the guarantee that this check is about."""
-    return any(
-        item.check == check and item.verdict is verdicts.Verdict.INVALID
-        for item in judgement.checks
-    )
 
 
 def deadline(minutes: float) -> Callable[[], bool]:

@@ -37,8 +37,6 @@ class Options:
     reports: pathlib.Path = pathlib.Path("reports")
     profile: profiles.Profile | None = None
     """None: that of the original run."""
-    binaries: str = ""
-    """Folder of Kubernetes' binaries; empty: those of the original run."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +74,7 @@ def reproduce(
     folder = _new_folder(original, options)
     with (
         tempfile.TemporaryDirectory(prefix="flake-hunt-reproduce-") as work,
-        attempts.Attempts(
-            original, profile, pathlib.Path(work), binaries=options.binaries, show=show
-        ) as running,
+        attempts.Attempts(original, profile, pathlib.Path(work), show=show) as running,
     ):
         session = Session(original.scenario, running.make, options, note)
         is_interrupted = session.run()

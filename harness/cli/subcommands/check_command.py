@@ -1,10 +1,11 @@
 """`flake-hunt check|report`: judge a run again, and render its report again."""
 
+import functools
 import os
 import pathlib
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,7 @@ from harness.history import directories
 
 if TYPE_CHECKING:
     from harness.checks import judging
+    from harness.cli.terminal import displaying
 
 
 @choosing.with_groups
@@ -46,7 +48,8 @@ def check(
             )
     with form.chosen() as out, indexing.refreshed_where_it_is(directory):
         if len(directory) > 1:
-            return _check_all(directory, witness or (), out)
+            look = functools.partial(_line, witness=witness or ())
+            return displaying.show_each(directory, look, out=out)
         examination, unwritten = _check(directory[0], witness or ())
         judgement, existing = examination.judgement, examination.history.directory
         where = run_paths.place_in_pack(directory[0])
@@ -54,31 +57,17 @@ def check(
     return judgement.exit_code
 
 
-def _check_all(
-    paths: Sequence[pathlib.Path], witness: Sequence[pathlib.Path], out: outputs.Output
-) -> int:
-    """Judge several run directories, with a line for each; return the worst exit code."""
+def _line(path: pathlib.Path, witness: Sequence[pathlib.Path]) -> "displaying.Line":
     from harness.cli.terminal import displaying
 
-    documents: list[dict[str, Any]] = []
-    codes: list[int] = []
-    for path in paths:
-        try:
-            examination, unwritten = _check(path, witness)
-        except errors.HarnessError as error:
-            codes.append(type(error).exit_code)
-            documents.append({"directory": str(path), "error": str(error)})
-            displaying.show_error(path, error, out=out)
-        else:
-            judgement, existing = examination.judgement, examination.history.directory
-            codes.append(judgement.exit_code)
-            where = run_paths.place_in_pack(path)
-            documents.append(displaying.document(judgement, existing, where))
-            displaying.show_line(judgement, where or path, out=out, unwritten=unwritten)
-    code = run_paths.worst(codes)
-    if out.is_json:
-        out.document({"schema": 1, "exit_code": code, "runs": documents})
-    return code
+    examination, unwritten = _check(path, witness)
+    judgement, where = examination.judgement, run_paths.place_in_pack(path)
+    about = judgement.reason
+    if unwritten:
+        about += f" (this verdict and its report are not written: {unwritten})"
+    document = displaying.document(judgement, examination.history.directory, where)
+    code = judgement.exit_code
+    return displaying.Line(str(judgement.verdict), where or str(path), about, code, document)
 
 
 def _check(
@@ -139,8 +128,8 @@ def report(
                 if len(directory) == 1:
                     raise
                 codes.append(type(error).exit_code)
-                displaying.show_error(path, error, out=out)
-    return run_paths.worst(codes)
+                displaying.show_line(displaying.failed(path, error), out=out)
+    return displaying.worst(codes)
 
 
 def _report(path: pathlib.Path, *, is_issue: bool) -> None:

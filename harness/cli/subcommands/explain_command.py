@@ -1,8 +1,7 @@
 """`flake-hunt explain`: the double allocations in logs of schedulers, and the races behind them."""
 
 import pathlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -13,6 +12,7 @@ from harness.cli.terminal import outputs
 from harness.report import escaping
 
 if TYPE_CHECKING:
+    from harness.cli.terminal import displaying
     from harness.report.explanations import documents
 
 EPILOG = """Examples:
@@ -63,7 +63,9 @@ def explain(
                 raise errors.UsageError(
                     f"expected one run directory with --html, got {len(given)}: explain each alone"
                 )
-            return _explain_all(given, out)
+            from harness.cli.terminal import displaying
+
+            return displaying.show_each(given, _line, out=out)
         if isinstance(given, list):
             given = run_paths.Logs(log_files.required(given[0]), given[0])
         explanation = _explanation(given)
@@ -86,29 +88,12 @@ def _explanation(logs: run_paths.Logs) -> "documents.Explanation":
     return documents.document(analyses.analyse(logs.names, folder=logs.run))
 
 
-def _explain_all(runs: Sequence[pathlib.Path], out: outputs.Output) -> int:
-    """Explain several runs, with a line for each; return the worst exit code."""
+def _line(run: pathlib.Path) -> "displaying.Line":
+    from harness.cli.terminal import displaying
     from harness.log_analysis import log_files
 
-    entries: list[dict[str, Any]] = []
-    codes: list[int] = []
-    for run in runs:
-        entry: dict[str, Any] = {"directory": str(run)}
-        try:
-            found = _explanation(run_paths.Logs(log_files.required(run), run))
-        except errors.HarnessError as error:
-            entry["error"] = str(error)
-            line, code = f"ERROR {run}: {error}", type(error).exit_code
-        else:
-            entry |= msgspec.to_builtins(found)
-            races = dict.fromkeys(double.signature for double in found.double_allocations)
-            named = f" ({', '.join(races)})" if races else ""
-            line, code = f"{found.verdict} {run}: {found.summary}{named}", found.exit_code
-        entries.append(entry)
-        codes.append(code)
-        if not out.is_json:
-            print(escaping.visible(line))
-    code = run_paths.worst(codes)
-    if out.is_json:
-        out.document({"schema": 1, "exit_code": code, "runs": entries})
-    return code
+    found = _explanation(run_paths.Logs(log_files.required(run), run))
+    races = dict.fromkeys(double.signature for double in found.double_allocations)
+    about = found.summary + (f" ({', '.join(races)})" if races else "")
+    document = {"directory": str(run), **msgspec.to_builtins(found)}
+    return displaying.Line(found.verdict, str(run), about, found.exit_code, document)

@@ -69,7 +69,7 @@ def import_(
     accounts of containers, and every Secret, stay behind; what else does is told.
     """
     from harness.client import kubeconfig_files
-    from harness.importing import folders, imports
+    from harness.importing import cluster_reading, folders, imports
 
     folders.require_free(output)
     if files and (kubeconfig or namespace):
@@ -80,7 +80,7 @@ def import_(
         found = imports.from_files(files)
     else:
         paths = [kubeconfig] if kubeconfig else kubeconfig_files.default_paths()
-        found = imports.from_cluster(paths, namespace=namespace)
+        found = cluster_reading.read(paths, namespace=namespace)
     imported = imports.write(found, output, redacted=redact)
     print(*imported.files, *imported.notes, sep="\n")
     print(f"flake-hunt run {imported.files[0]}")

@@ -5,7 +5,7 @@ import contextlib
 import pathlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import rich.console
@@ -211,28 +211,56 @@ def show(
         console().print(f"  {where}", markup=False, soft_wrap=True)
 
 
-def show_line(
-    judgement: verdict_files.Judgement,
-    path: pathlib.Path | str,
-    *,
-    out: outputs.Output = _PLAIN,
-    unwritten: str = "",
-) -> None:
-    """Print the verdict on one of several run directories, and its reason unless quiet."""
-    style = STYLES[judgement.verdict]
-    about = "" if out.is_quiet else f": {judgement.reason}"
-    unwritten = f" (this verdict and its report are not written: {unwritten})" if unwritten else ""
-    _line(str(judgement.verdict), style, f"{path}{about}{unwritten}")
+class Line(NamedTuple):
+    """What is said of one of several run directories."""
+
+    word: str
+    """Its verdict, or `ERROR`."""
+    place: str
+    about: str
+    code: int
+    document: dict[str, Any]
 
 
-def show_error(path: pathlib.Path, error: errors.HarnessError, *, out: outputs.Output) -> None:
-    _line("ERROR", "bold red", str(path) if out.is_quiet else f"{path}: {error}")
+def failed(path: pathlib.Path, error: errors.HarnessError) -> Line:
+    document = {"directory": str(path), "error": str(error)}
+    return Line("ERROR", str(path), str(error), type(error).exit_code, document)
 
 
-def _line(word: str, style: str, text: str) -> None:
+def show_line(line: Line, *, out: outputs.Output) -> None:
+    """Print the verdict on one of several run directories, and what is said of it unless quiet."""
+    style = STYLES[verdicts.Verdict(line.word)] if line.word != "ERROR" else "bold red"
     shown = Console(highlight=False, soft_wrap=True)
-    shown.print(f"[{style}]{word:<8}[/]", end="")
+    shown.print(f"[{style}]{line.word:<8}[/]", end="")
+    text = line.place if out.is_quiet else f"{line.place}: {line.about}"
     shown.print(text.replace("\n", " "), markup=False)
+
+
+def show_each(
+    paths: Iterable[pathlib.Path], look: Callable[[pathlib.Path], Line], *, out: outputs.Output
+) -> int:
+    """Print a line for each run directory, and the document of all; return the worst exit code."""
+    lines = []
+    for path in paths:
+        try:
+            line = look(path)
+        except errors.HarnessError as error:
+            line = failed(path, error)
+        show_line(line, out=out)
+        lines.append(line)
+    code = worst([line.code for line in lines])
+    if out.is_json:
+        out.document({"schema": 1, "exit_code": code, "runs": [line.document for line in lines]})
+    return code
+
+
+_RANKS = (10, 1, 2, 20, 0)
+"""Exit codes of several run directories, the one that counts first."""
+
+
+def worst(codes: Sequence[int]) -> int:
+    """Return the exit code of several run directories: INVALID, error, UNKNOWN, VALID."""
+    return min(codes, key=_RANKS.index)
 
 
 def _print(

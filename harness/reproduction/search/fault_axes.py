@@ -1,6 +1,6 @@
 """Simpler faults: without one of them, fewer times, shorter, and without conditions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from harness.reproduction.search import load_axes
@@ -41,31 +41,17 @@ def axes(scenario: specs.Scenario) -> Iterator[load_axes.Axis]:
     named = scenario.named_faults
     for index, (name, spec) in enumerate(named):
         times = getattr(spec, "times", None)
-        if times is not None and times > 1:
-            yield _axis(scenario, index, "times", f"times of {name}", times, 1, is_whole=True)
+        yield from load_axes.sized(f"times of {name}", times, 1, _to(scenario, index, "times"))
     for index, (name, spec) in enumerate(named):
         for key in _SECONDS:
             now = getattr(spec, key, 0.0)
-            is_used = key != "interval_s" or getattr(spec, "times", None) != 1
-            if now > SECONDS_LEAST and is_used:
-                title = f"{key} of {name}"
-                yield _axis(scenario, index, key, title, now, SECONDS_LEAST, is_whole=False)
+            if key != "interval_s" or getattr(spec, "times", None) != 1:
+                replaced = _to(scenario, index, key)
+                yield from load_axes.sized(f"{key} of {name}", now, SECONDS_LEAST, replaced)
 
 
-def _axis(
-    scenario: specs.Scenario,
-    index: int,
-    key: str,
-    title: str,
-    now: float,
-    least: float,
-    *,
-    is_whole: bool,
-) -> load_axes.Axis:
-    def resized(size: float) -> specs.Scenario:
-        return _replaced(scenario, index, {key: int(size) if is_whole else size})
-
-    return load_axes.Axis(name=title, value=now, least=least, is_whole=is_whole, resized=resized)
+def _to(scenario: specs.Scenario, index: int, key: str) -> Callable[[Any], specs.Scenario]:
+    return lambda size: _replaced(scenario, index, {key: size})
 
 
 def _replaced(scenario: specs.Scenario, index: int, keys: dict[str, Any]) -> specs.Scenario:

@@ -31,6 +31,22 @@ class Axis:
     """Return the scenario with another size. Raises pydantic.ValidationError if it is invalid."""
 
 
+def sized(
+    name: str,
+    now: float | None,
+    least: float,
+    replaced: Callable[[Any], specs.Scenario],
+) -> Iterator[Axis]:
+    """Yield the axis of a size if it can be smaller; a whole `least` means a number of things."""
+    is_whole = isinstance(least, int)
+
+    def resized(size: float) -> specs.Scenario:
+        return replaced(int(size) if is_whole else size)
+
+    if (now or 0) > least:
+        yield Axis(name=name, value=now or 0, least=least, is_whole=is_whole, resized=resized)
+
+
 def axes(scenario: specs.Scenario) -> Iterator[Axis]:
     """Yield the sizes that can be smaller, those with the greatest effect first."""
     for axis in _axes(scenario):

@@ -1,6 +1,6 @@
 """Simpler pools: without a kind of them or of claims, without a change, smaller, less often."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pydantic
@@ -37,32 +37,28 @@ def axes(scenario: specs.Scenario) -> Iterator[load_axes.Axis]:
     """Yield the sizes of kinds of pools and of changes that can be smaller."""
     for index, kind in enumerate(scenario.pools.more):
         for key in _KIND_SIZES:
-            yield from _axis(scenario, ("more", index), key, f"{key} of pools {kind.name}", least=1)
+            yield from _axis(scenario, ("more", index), key, f"pools {kind.name}", 1)
     for index, change in enumerate(scenario.pools.changes):
-        title = f"pool change {index + 1} ({change.kind})"
+        title, place = f"pool change {index + 1} ({change.kind})", ("changes", index)
         for key in _CHANGE_SIZES:
-            yield from _axis(scenario, ("changes", index), key, f"{key} of {title}", least=1)
+            yield from _axis(scenario, place, key, title, 1)
         for key in _CHANGE_SECONDS:
-            place = ("changes", index)
-            yield from _axis(scenario, place, key, f"{key} of {title}", least=SECONDS_LEAST)
+            yield from _axis(scenario, place, key, title, SECONDS_LEAST)
 
 
 def _axis(
-    scenario: specs.Scenario, place: tuple[str, int], key: str, title: str, *, least: float
+    scenario: specs.Scenario, place: tuple[str, int], key: str, title: str, least: float
 ) -> Iterator[load_axes.Axis]:
     """Yield the axis of a key of a list's item, if it has the key and can be smaller."""
     items, index = place
-    now = getattr(getattr(scenario.pools, items)[index], key, None) or 0
-    is_whole = key not in _CHANGE_SECONDS
 
-    def resized(size: float) -> specs.Scenario:
+    def replaced(size: float) -> specs.Scenario:
         changed = list(getattr(scenario.pools, items))
-        update: Mapping[str, Any] = {key: int(size) if is_whole else size}
-        changed[index] = changed[index].model_copy(update=update)
+        changed[index] = changed[index].model_copy(update={key: size})
         return load_axes.changed(scenario, pools=scenario.pools.model_copy(update={items: changed}))
 
-    if now > least:
-        yield load_axes.Axis(name=title, value=now, least=least, is_whole=is_whole, resized=resized)
+    now = getattr(getattr(scenario.pools, items)[index], key, None)
+    yield from load_axes.sized(f"{key} of {title}", now, least, replaced)
 
 
 def _with_pools(scenario: specs.Scenario, **parts: Any) -> specs.Scenario | None:

@@ -258,7 +258,7 @@ def test_several_runs_are_explained_one_by_one(flake_hunt: Any, tmp_path: pathli
     lines = out.splitlines()
     assert (code, [line.partition(":")[0] for line in lines]) == (
         10,
-        [f"VALID {runs[0]}", f"VALID {runs[1]}", f"INVALID {runs[2]}"],
+        [f"VALID   {runs[0]}", f"VALID   {runs[1]}", f"INVALID {runs[2]}"],
     )
     assert lines[2].endswith("1 double allocation among 2 allocations of devices (cannot tell)")
     code, out, _ = flake_hunt("explain", str(tmp_path / "[abc]"), "--output", "json")
@@ -275,7 +275,10 @@ def test_runs_without_a_log_are_said(flake_hunt: Any, tmp_path: pathlib.Path) ->
     assert (code, out) == (2, "")
     assert "make the run with --set subject.verbosity=6" in err
     code, out, _ = flake_hunt("explain", *runs)
-    assert (code, out.splitlines()[0].startswith(f"ERROR {runs[0]}: expected the log")) == (2, True)
+    assert (code, out.splitlines()[0].startswith(f"ERROR   {runs[0]}: expected the log")) == (
+        2,
+        True,
+    )
 
 
 def test_logs_and_runs_together_are_refused(
