@@ -129,7 +129,7 @@ def _described(row: "defect_records.KnownDefect") -> str:
 
 def _page(page: "hazards.Page") -> str:
     """Return all that is known about a hazard: its front matter, and its page."""
-    from harness.scenario import hazard_steps, hazards
+    from harness.scenario import hazards
 
     known, since = page.hazard, page.hazard.since_release
     told = [
@@ -151,7 +151,7 @@ def _page(page: "hazards.Page") -> str:
         ("remedy", known.remedy or "none"),
         *(("defect", name) for name in known.defects),
     ]
-    steps = [f"  {line}" for line in hazard_steps.numbered(known.steps)]
+    steps = [f"  {line}" for line in hazards.numbered(known.steps)]
     return "\n".join([known.id, *(_line(*item) for item in told), "", *steps, "", page.text])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
-from harness.scenario import claim_specs, device_supply, pool_specs
+from harness.scenario import claim_specs, pool_specs, possibility
 from harness.subject.allocation import allocated_states, allocators, inventories
 from harness.traffic import run_objects
 from tests.model_based.allocation import drawn_pools
@@ -55,7 +55,7 @@ def test_no_claim_that_can_be_satisfied_is_refused() -> None:
         dice = random.Random(seed)
         pools = drawn_pools.pools_of(dice)
         claim = drawn_pools.claim_of(dice, pools)
-        bound = device_supply.claims_at_once(pools, claim)
+        bound = possibility.claims_at_once(pools, claim)
         made = allocate(pools, claim, min(bound + 1, 40))
         assert made <= bound, f"seed {seed}"
         satisfied += made > 0
@@ -91,6 +91,6 @@ def test_the_bound_is_reached_where_nothing_stands_in_the_way(
     claim = claim_specs.ClaimSpec.model_validate(
         {"requests": [{"name": "x", "pool": "a", **request_keys}]}
     )
-    assert device_supply.claims_at_once(pools, claim) == claims
+    assert possibility.claims_at_once(pools, claim) == claims
     if "partitions" not in kind:  # first fit takes the whole device, not its parts
         assert allocate(pools, claim, claims + 1) == claims
