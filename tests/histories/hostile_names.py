@@ -8,7 +8,7 @@ from harness.history import directories
 from tests.histories import building
 
 CONTROLS = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eflow\x7f\x0b\ufffe"
-MARKUP = "[red]red[/red][/] <img src=x onerror=alert(1)> ]]> &lt; | [x](http://y) @all #1 `a` **b**"
+MARKUP = "[red]red[/red][/] <img src=x onerror=alert(1)> ]]> &lt; | [x](http://y) @all #1 `a` **b** ' \" onfocus=alert(2)"
 EVIL = f"{CONTROLS}{MARKUP}"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that no output may contain."""

@@ -1,7 +1,6 @@
 """Defects and nodes that a command cannot use: exit code 2, and one message with what is known."""
 
 import pathlib
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -17,17 +16,6 @@ from tests.support import api_objects
 TIMEOUT_S = 60
 
 
-def flake_hunt(*arguments: str, folder: pathlib.Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        processes.command("part", *arguments),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize(
     ("part", "chosen", "message"),
     [
@@ -41,16 +29,6 @@ def flake_hunt(*arguments: str, folder: pathlib.Path) -> "subprocess.CompletedPr
 def test_a_defect_of_another_part(part: known_defects.Part, chosen: str, message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
         known_defects.require_part([chosen], part)
-
-
-def test_each_defect_belongs_to_a_part_and_is_described() -> None:
-    parts: tuple[known_defects.Part, ...] = ("scheduler", "claim-controller", "kubelet")
-    names = known_defects.names()
-    assert sorted(name for part in parts for name in known_defects.of_part(names, part)) == sorted(
-        names
-    )
-    for name in names:
-        assert len(known_defects.named(name).description.split()) > 10
 
 
 def test_defects_of_the_kubelet_can_be_combined() -> None:
@@ -105,12 +83,3 @@ def test_a_kubelet_for_a_node_that_is_not_there(
     )
     with pytest.raises(errors.UsageError, match=message):
         kubelet_process.run(options)
-
-
-def test_the_command_says_so(tmp_path: pathlib.Path, kubeconfig: pathlib.Path) -> None:
-    ended = flake_hunt(
-        "kubelet", "--kubeconfig", str(kubeconfig), "--node", "worker-7", folder=tmp_path
-    )
-    assert ended.returncode == 2
-    assert "got 'worker-7'. Known: worker-0, worker-1." in ended.stderr
-    assert ended.stderr.count("\n") == 1

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness.scenario import profiles
-
 VERSIONED = (
     '#!/bin/sh\n[ "$1" = --version ] && echo "Version: v3.6.0" && exit 0\necho broken >&2\nexit 1\n'
 )
@@ -120,9 +118,3 @@ def test_a_cluster_that_fails_although_everything_is_there(
     code, complaint = failing("cluster", "up", "--cluster", "local")
     assert code == 1, complaint
     assert "expected etcd to start, but it ended with exit code 1" in complaint
-
-
-def test_every_provider_has_its_test_here() -> None:
-    source = pathlib.Path(__file__).read_text()
-    for provider in {profiles.load(name).provider for name in profiles.SHELF.names()}:
-        assert f"def test_{provider}_" in source

@@ -16,10 +16,10 @@ import pytest
 from harness.campaign import campaign_documents, campaign_pages, campaign_plan
 from harness.checks import judging, verdicts
 from harness.cli.terminal import annotations, displaying, outputs, tables
-from harness.history import directories, results
+from harness.history import directories, records, results
 from harness.history.purposes import Purpose
 from harness.report import publishing
-from tests.histories import hostile_names
+from tests.histories import damages, hostile_names
 from tests.support import page_markup
 
 EVIL, MARKUP, OBEYED = hostile_names.EVIL, hostile_names.MARKUP, hostile_names.OBEYED
@@ -32,10 +32,14 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 
 
 def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
+    phase = records.Phase(name=EVIL, ts_ns=0, detail=EVIL)
+    damages.appended(damages.processes, phase)(directory)
+    damages.process_died(EVIL)(directory)
     publishing.publish(judging.examine(directory))
     text = directory.report.read_text(encoding="utf-8")
     page = page_markup.read(text)
     assert "img" not in page.tags
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert page.unbalanced == []
     assert MARKUP in page.text
     assert OBEYED.findall(text) == []
