@@ -78,8 +78,7 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
     objects: folders.Files = {}
     for one in sets:
         objects |= folders.manifests(file_stem(one.name), one.objects)
-    size = scenario_texts.figures(found, sets)
-    text = scenario_texts.text(name, found, list(pools), list(objects), size)
+    text = scenario_texts.text(name, found, sets, list(pools), list(objects))
     return {SCENARIO: text.encode(), **pools, **objects}
 
 

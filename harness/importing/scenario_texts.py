@@ -1,6 +1,5 @@
 """The scenario file of an import, which explains itself by its comments."""
 
-import dataclasses
 import json
 from collections.abc import Sequence
 
@@ -11,66 +10,38 @@ _SCARCE_MAX = 160
 """Devices up to which so few users compete for them."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """The numbers of an import that the load depends on."""
-
-    nodes: int
-    copies: int
-    """Nodes that are made of each."""
-    drivers: int
-    devices: int
-    pods_of_a_round: int
-    """Most pods that one user makes at once."""
-
-    @property
-    def users(self) -> int:
-        """Return enough users to compete for the devices, but not more than run on a laptop."""
-        wanted = 2 * self.devices * self.copies // self.pods_of_a_round
-        return max(USERS_MIN, min(USERS_MAX, wanted))
-
-    @property
-    def is_scarce(self) -> bool:
-        return self.devices * self.copies <= _SCARCE_MAX
-
-
-def figures(found: materials.Materials, sets: Sequence[workload_sets.WorkloadSet]) -> Figures:
-    return Figures(
-        nodes=len(found.nodes),
-        copies=found.copies,
-        drivers=len({obj["spec"].get("driver") for obj in found.slices}),
-        devices=sum(len(obj["spec"].get("devices") or []) for obj in found.slices),
-        pods_of_a_round=max(one.pods for one in sets),
-    )
-
-
 def text(
     name: str,
     found: materials.Materials,
+    sets: Sequence[workload_sets.WorkloadSet],
     pool_files: Sequence[str],
     object_files: Sequence[str],
-    size: Figures,
 ) -> str:
-    reuse = 10 if size.is_scarce else 0
+    """Return the text, with enough users to compete for the devices, but not too many."""
+    drivers = len({obj["spec"].get("driver") for obj in found.slices})
+    devices = sum(len(obj["spec"].get("devices") or []) for obj in found.slices)
+    in_all = devices * found.copies
+    users = max(USERS_MIN, min(USERS_MAX, 2 * in_all // max(one.pods for one in sets)))
+    is_scarce = in_all <= _SCARCE_MAX
     controls = (
         "\n# A defect that this scenario must catch: flake-hunt run scenario.toml --defect gather-not-atomic\n"
         'controls = ["gather-not-atomic"]\n'
-        if size.is_scarce
+        if is_scarce
         else ""
     )
     return f"""schema_version = 1
 name = {json.dumps(name)}
 title = "imported devices and workloads"
 description = \"\"\"
-Written by `flake-hunt import`: {_counted(size.devices, "device")} of {_counted(size.drivers, "driver")} in \\
-{_counted(len(found.slices), "ResourceSlice")} on {_counted(size.nodes, "node")}, {_counted(len(found.classes), "DeviceClass")}, \\
+Written by `flake-hunt import`: {_counted(devices, "device")} of {_counted(drivers, "driver")} in \\
+{_counted(len(found.slices), "ResourceSlice")} on {_counted(len(found.nodes), "node")}, {_counted(len(found.classes), "DeviceClass")}, \\
 {_counted(len(object_files), "workload")}.
 \"\"\"
 {controls}
 # Nodes, devices and classes. `copies` nodes are made of each, with its pools; 1: what was found.
 [pools]
 from = {json.dumps(list(pool_files))}
-copies = {size.copies}
+copies = {found.copies}
 
 # Users repeat: create what one of the files says, with names of their own, wait until its pods run, keep them for a
 # moment, delete them. More users than devices make the devices scarce, which is when schedulers go wrong.
@@ -78,7 +49,7 @@ copies = {size.copies}
 profile = "objects"
 objects = {json.dumps(list(object_files))}
 processes = 2
-users = {size.users}
+users = {users}
 duration_s = 6.0
 duration_max_s = 20.0
 wait_s = 10.0
@@ -96,7 +67,7 @@ pauses = {{ probability = 0.05, pause_s_max = 0.010 }}
 [load]
 allocations_min = 20
 pods_running_min = 20
-reuse_min = {reuse}
+reuse_min = {10 * is_scarce}
 """
 
 

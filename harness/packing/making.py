@@ -8,14 +8,14 @@ from importlib import metadata
 
 from harness import errors
 from harness.checks import verdicts
-from harness.history import campaign_folders, results
+from harness.history import campaign_folders, compressed_files, results, zstd_frames
 from harness.packing import (
     contents,
     pack_index,
     readme,
     run_redaction,
     sealed_archives,
-    smaller_runs,
+    staging,
 )
 from harness.report.redaction import texts
 
@@ -24,6 +24,10 @@ _RESERVE = 64 * 1024
 """Bytes that a campaign's pack keeps free for its list of files."""
 _LARGEST = 4
 """Files that are named where a run does not fit."""
+LEVELS = (15, 19)
+"""Levels that are tried one after the other: a run's journals become a twentieth smaller, for
+0.05 s a megabyte of their content, and then a sixth, for half a second."""
+LEFT_OUT = "its timeline, trace.json, which flake-hunt report RUN_DIR makes again"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,7 @@ def make(paths: Sequence[pathlib.Path], *, limit: int, is_redacted: bool = False
         chosen = _redacted(chosen)
     pack = _pack(chosen)
     whole = chosen
-    for level in smaller_runs.LEVELS:
+    for level in LEVELS:
         if len(pack.content) > limit:
             chosen = _smaller(whole, level)
             pack = _pack(chosen)
@@ -80,8 +84,8 @@ def make(paths: Sequence[pathlib.Path], *, limit: int, is_redacted: bool = False
 
 def _smaller(chosen: _Chosen, level: int) -> _Chosen:
     """Return the same without what can be made again, and compressed as far as it can be."""
-    runs = [smaller_runs.smaller(run, level) for run in chosen.runs]
-    without = [f"{run.path}: {smaller_runs.LEFT_OUT}" for run in runs]
+    runs = [smaller(run, level) for run in chosen.runs]
+    without = [f"{run.path}: {LEFT_OUT}" for run in runs]
     return dataclasses.replace(chosen, runs=runs, left_out=[*chosen.left_out, *without])
 
 
@@ -140,6 +144,39 @@ def _rank(result: results.RunResult) -> tuple[int, int]:
     verdict = order.index(result.verdict) if result.verdict in order else len(order)
     purpose = _PURPOSES.index(result.purpose) if result.purpose in _PURPOSES else len(_PURPOSES)
     return purpose + result.cut * len(_PURPOSES), verdict
+
+
+# ----------------------------------------------------------------------------- smaller runs
+
+
+def smaller(run: contents.RunContent, level: int) -> contents.RunContent:
+    """Return the run with smaller files, and with the verdict on these.
+
+    Raises UsageError if that would be another verdict.
+    """
+    files = dict(_smaller(name, data, level) for name, data in run.files.items())
+    with staging.staged(files) as directory:
+        sealed = staging.sealed(run, directory)
+    kept = {name: data for name, data in sealed.files.items() if not name.startswith("trace.json")}
+    return dataclasses.replace(sealed, files=kept)
+
+
+def _smaller(name: str, data: bytes, level: int) -> tuple[str, bytes]:
+    """Return a file of a run, compressed as far as possible if it is a journal or a log."""
+    if not _is_compressible(name, data):
+        return name, data
+    compressed_name = name.removesuffix(zstd_frames.SUFFIX) + zstd_frames.SUFFIX
+    try:
+        compressed = b"".join(compressed_files.frames(contents.opened(name, data), level))
+    except (zstd_frames.FrameError, EOFError):
+        return name, data
+    return min((compressed_name, compressed), (name, data), key=lambda found: len(found[1]))
+
+
+def _is_compressible(name: str, data: bytes) -> bool:
+    is_large = len(data) >= compressed_files.LEAST_BYTES
+    is_record = name.endswith(".jsonl") or (name.startswith("audit/") and not name.endswith(".gz"))
+    return name.endswith(zstd_frames.SUFFIX) or (is_record and is_large)
 
 
 # ------------------------------------------------------------------------------- the file

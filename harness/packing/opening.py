@@ -1,14 +1,13 @@
 """Unpacks a pack into a temporary folder; nothing of it can get anywhere else.
 
 A pack as `making` makes it must not have been changed by a byte. One that another program has
-packed must have the files that its pack.json lists, unchanged.
+packed must have the files that its pack.json lists, unchanged; only these are written.
 """
 
 import contextlib
 import dataclasses
 import hashlib
 import pathlib
-import stat
 import struct
 import tempfile
 import zipfile
@@ -21,7 +20,6 @@ from harness.packing import pack_index, sealed_archives
 
 PREFIX = "flake-hunt-pack-"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_ENCRYPTED = 1
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -89,29 +87,12 @@ def _extract_all(
 
 
 def _entries(archive: zipfile.ZipFile, pack: pathlib.Path) -> dict[str, zipfile.ZipInfo]:
-    """Return the files of a zip by their names; raise PackError for what no pack has."""
-    found: dict[str, zipfile.ZipInfo] = {}
+    """Return the files of a zip by their names, by which nothing is written; others are ignored."""
     if len(archive.infolist()) > pack_index.FILES_MAX:
         raise pack_index.PackError(pack, f"expected at most {pack_index.FILES_MAX:,} files")
-    for entry in archive.infolist():
-        pack_index.require_inside(entry.filename.removesuffix("/"), pack)
-        if why := _why_not(entry, found):
-            raise pack_index.PackError(pack, f"{entry.filename!r:.80} {why}, as none of a pack")
-        if not entry.is_dir():
-            found[entry.filename] = entry
-    return found
-
-
-def _why_not(entry: zipfile.ZipInfo, found: dict[str, zipfile.ZipInfo]) -> str:
-    """Return why no pack has such an entry; empty: one may have it."""
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if entry.flag_bits & _ENCRYPTED:
-        return "is encrypted"
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return "is a link or a device"
-    if entry.filename in found:
-        return "is there twice"
-    return "" if entry.compress_type in _METHODS else "is compressed in another way"
+    return {
+        entry.filename: entry for entry in archive.infolist() if entry.compress_type in _METHODS
+    }
 
 
 def _folder(entries: dict[str, zipfile.ZipInfo], pack: pathlib.Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from harness import errors
 from harness.checks import judging
 from harness.history import compressed_files, manifests, zstd_frames
-from harness.packing import contents, making, pack_index, smaller_runs
+from harness.packing import contents, making, pack_index
 from harness.report import publishing
 from tests.histories import archives
 from tests.support.called_commands import FlakeHunt
@@ -179,7 +179,7 @@ def test_records_are_compressed_further_and_stay_the_same(tmp_path: pathlib.Path
     manifests.write(made, run_id="one")
     publishing.publish(judging.examine(made))
     run = contents.of_run(made.path)
-    found = smaller_runs.smaller(run, smaller_runs.LEVELS[0])
+    found = making.smaller(run, making.LEVELS[0])
     name = "logs/scheduler.log.zst"
     assert len(found.files[name]) < len(run.files[name])
     with zstd_frames.decompressing(io.BytesIO(found.files[name])) as file:

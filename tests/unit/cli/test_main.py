@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli import git_codes
+from harness.cli import main
 from tests.support.called_commands import FlakeHunt
 
 TEST = ["test", "./mine", "--bisect"]
@@ -19,31 +19,31 @@ def ends(code: int) -> Callable[[int], int]:
     [(0, 0, 1), (10, 1, 0), (20, 125, 125), (1, 125, 125), (2, 125, 125), (130, 130, 130)],
 )
 def test_each_outcome_has_its_code(code: int, bug: int, fix: int) -> None:
-    assert git_codes.run(ends(code), TEST) == bug
-    assert git_codes.run(ends(code), ["test", "./mine", "--bisect-fix"]) == fix
+    assert main.run(ends(code), TEST) == bug
+    assert main.run(ends(code), ["test", "./mine", "--bisect-fix"]) == fix
 
 
 def test_a_command_line_that_cannot_be_read_ends_the_search() -> None:
-    assert git_codes.run(lambda misuse: misuse, TEST) == 255
-    assert git_codes.run(lambda misuse: misuse, ["test", "./mine", "--bisct"]) == 255
-    assert git_codes.run(lambda misuse: misuse, ["test", "./mine"]) == 2
+    assert main.run(lambda misuse: misuse, TEST) == 255
+    assert main.run(lambda misuse: misuse, ["test", "./mine", "--bisct"]) == 255
+    assert main.run(lambda misuse: misuse, ["test", "./mine"]) == 2
 
 
 def test_a_bug_of_the_harness_is_no_bad_revision(capsys: pytest.CaptureFixture[str]) -> None:
     def fails(misuse: int) -> int:
         raise ZeroDivisionError
 
-    assert git_codes.run(fails, TEST) == 125
+    assert main.run(fails, TEST) == 125
     assert "ZeroDivisionError" in capsys.readouterr().err
     with pytest.raises(ZeroDivisionError):
-        git_codes.run(fails, ["test", "./mine"])
+        main.run(fails, ["test", "./mine"])
 
 
 @pytest.mark.parametrize(
     "arguments", [["hunt", "--bisect"], [], ["test", "./mine", "--", "--bisect"]]
 )
 def test_other_commands_keep_their_codes(arguments: list[str]) -> None:
-    assert git_codes.run(ends(10), arguments) == 10
+    assert main.run(ends(10), arguments) == 10
 
 
 @pytest.mark.parametrize(
