@@ -117,7 +117,6 @@ class Budget:
 
     @property
     def ending(self) -> Ending:
-        """Why the campaign ends before its time: a run ended it, or nothing."""
         has_ended = self._plan.exit_first and (self._folder / MARK).exists()
         return Ending.FIRST if has_ended else Ending.NONE
 

@@ -171,7 +171,6 @@ def exit_code(table: Sequence[results.Row], planned: int) -> int:
 
 
 def _next(plan: campaign_plan.CampaignPlan, minutes: int) -> str:
-    """Return the command with another budget, or (0) the one that makes what failed again."""
     failed = ["hunt", "--last-failed", "--reports", os.path.relpath(plan.reports or ".")]
     words = plan.again if minutes and plan.again else failed
     end = words.index("--") if "--" in words else len(words)
@@ -182,7 +181,6 @@ def _next(plan: campaign_plan.CampaignPlan, minutes: int) -> str:
 def _bounds(
     table: Sequence[results.Row], found: Sequence[campaign_thresholds.Result]
 ) -> Iterator[str]:
-    """Yield in how many runs thresholds were not met, and those of the campaign that were not."""
     tested = [run for row in table if not row.purpose.must_fail for run in row.runs]
     if missed := sum(bool(run.thresholds) for run in tested):
         yield f"thresholds not met in {missed} of {verdicts.counted(len(tested), 'run')}"

@@ -131,7 +131,6 @@ def summary(document: campaign_documents.CampaignDocument) -> str:
 
 
 def _line(row: results.Row) -> str:
-    """Return the line of a row; unexpected verdicts are bold."""
     counts = (len(row.runs), row.caught, row.claims, row.double_allocations, row.breaks)
     figures = " | ".join(map(str, counts))
     purpose = " ".join(filter(None, (row.purpose.value, row.hypothesis)))
@@ -140,7 +139,6 @@ def _line(row: results.Row) -> str:
 
 
 def _facts(document: campaign_documents.CampaignDocument) -> dict[str, str]:
-    """Return name -> value for the head of the page; unknown facts are left out."""
     facts = {
         "seed": str(document.seed),
         "started": document.started,

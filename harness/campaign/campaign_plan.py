@@ -331,7 +331,6 @@ def _of_hazard(scenario: specs.Scenario, program: tested_programs.TestedProgram 
 
 
 def _thresholds(resolved: plans.Plan, given: Sequence[str]) -> list[str]:
-    """Return the options, and the thresholds per campaign, also those of the scenario."""
     options = {(spec.metric, spec.per) for spec in threshold_specs.with_options((), given)}
     return [
         threshold.text

@@ -148,7 +148,6 @@ class RunItem(pytest.Item):
         return self.path, None, self.name
 
     def _attempt(self, attempt: int) -> results.RunResult:
-        """Execute one attempt; an error of the harness becomes part of its result."""
         started = time.monotonic()
         deadline = progressing.Deadline(lambda: self._budget.left_s(self._run))
         try:

@@ -107,7 +107,6 @@ def _others(table: Sequence[results.Row]) -> Iterator[str]:
 
 
 def _unexplained(table: Sequence[results.Row]) -> Iterator[str]:
-    """Yield the scenarios of known hazards in which something else was violated, too."""
     for row in table:
         if row.has_regression:
             bad = [run for run in row.runs if run.is_regression]

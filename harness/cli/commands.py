@@ -166,7 +166,6 @@ def _complain_of_writing(error: OSError) -> int:
 
 
 def _message(error: Any) -> str:
-    """Return the message of a usage error; reword those that come from pydantic."""
     option = getattr(error, "option_name", "")
     instead = option and removed.instead_of(
         option, error.ctx.command_path.removeprefix("flake-hunt ")

@@ -91,7 +91,6 @@ class _Settings:
 
 
 def _chosen(settings: Sequence[str]) -> tuple["order_scenarios.World", pathlib.Path]:
-    """Return the objects of each try, and the folder of the run directories."""
     from harness.confirmation import order_scenarios
 
     found = key_values.fields(_Settings, settings)

@@ -75,7 +75,6 @@ def _conclusive(runs: Sequence[sides.Run]) -> list[sides.Run]:
 
 
 def _row(pairs: Sequence[Pair], test: rate_tests.Test, labels: Sequence[str]) -> documents.Row:
-    """Return the row of one scenario, or of all, whose test does not average their rates."""
     first, second = (_outcomes(groups) for groups in zip(*pairs, strict=True))
     low, high = rates.fall(*(rates.Rate(side.invalid, side.conclusive) for side in (first, second)))
     return documents.Row(
@@ -186,7 +185,6 @@ def _left_out_of_rates(group: run_groups.Group) -> Iterator[str]:
 
 
 def _settings(pairs: Sequence[Pair]) -> Iterator[documents.SettingDifference]:
-    """Yield each difference once, with the scenarios in which it is."""
     seen: dict[tuple[str, tuple[str, ...], tuple[str, ...]], set[str]] = {}
     for first, second in pairs:
         for difference in setting_differences.between(first.runs, second.runs):

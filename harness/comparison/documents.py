@@ -115,7 +115,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """The subject; both if they differ."""
         return " against ".join(dict.fromkeys((self.first.subject, self.second.subject)))
 
 

@@ -25,7 +25,6 @@ class Group:
 
     @property
     def subject(self) -> str:
-        """The subject's name; several if its versions differ."""
         return ", ".join(dict.fromkeys(run.plan.subject_name for run in self.runs))
 
     def load_difference(self, other: "Group") -> str:
@@ -81,7 +80,6 @@ def match(one: sides.Side, other: sides.Side) -> tuple[list[Pair], list[document
 
 
 def _pairs(mine: list[Group], theirs: list[Group]) -> Iterator[Pair]:
-    """Yield the pairs of one scenario; the caller removes their groups from the lists."""
     for group in list(mine):
         for item in theirs:
             if item.variant == group.variant and not group.load_difference(item):

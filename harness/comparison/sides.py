@@ -105,7 +105,6 @@ def _read(label: str, path: pathlib.Path) -> Side:
 
 
 def _with_campaign(side: documents.Side, path: pathlib.Path) -> documents.Side:
-    """Return a side with what its campaign says about itself, its controls and hazards."""
     campaign = campaign_folders.read(path)
     controls = [row for row in campaign.rows if row.purpose == "control"]
     hazards = [row for row in campaign.rows if row.purpose in ("hazard", "asked")]

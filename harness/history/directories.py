@@ -156,7 +156,6 @@ class RunDirectory:
         return [*single, *self.all_observations(), *by_processes]
 
     def _named(self, prefix: str) -> list[pathlib.Path]:
-        """Return the JSON Lines files of the directory with this prefix, sorted by name."""
         try:
             names = sorted(os.listdir(self.path))  # noqa: PTH208 - asked for often; glob takes longer
         except OSError:

@@ -119,7 +119,6 @@ class History:
         )
 
     def _expected(self, key: str) -> list[str]:
-        """Return the processes that the plan lists at a key, and those that took their places."""
         names = dict.fromkeys(getattr(self.plan, key))
         started = [
             item.process

@@ -137,7 +137,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def violations(self) -> int:
-        """The number of violations; 0 of a VALID run."""
         return max(self.figures.violations, sum(item.violation_count for item in self.checks))
 
     @property

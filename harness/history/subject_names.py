@@ -118,7 +118,6 @@ def _ours(plan: Planned) -> str:
 
 
 def _controllers(plan: Planned) -> list[str]:
-    """Return the claim controller with its version if it is neither ours nor the cluster's."""
     found = plan.versions.get(naming.CLAIM_CONTROLLER)
     return [found] if found else []
 
@@ -133,7 +132,6 @@ def versions(of_plan: Mapping[str, str]) -> dict[str, str]:
 
 
 def _mixed(kinds: Sequence[str], plan: Planned, given: Sequence[str]) -> str:
-    """Return the schedulers, ours and others, each with its version if it is known."""
     return " + ".join(
         _ours(plan) if kind == PYTHON else _foreign(index, kind, plan, given)
         for index, kind in enumerate(kinds)

@@ -91,13 +91,11 @@ def _problem(server: pool_objects.Server, manifest: sources.Manifest) -> str:
 
 
 def _asked(server: pool_objects.Server, resource: apis.Resource, obj: Object) -> str:
-    """Return what the API server says of an object, of whose metadata only labels are used."""
     metadata = {key: obj["metadata"][key] for key in _METADATA if key in obj["metadata"]}
     return server.problem(resource, {**obj, "metadata": {"name": "named", **metadata}})
 
 
 def _problem_of_pods(server: pool_objects.Server, manifest: sources.Manifest) -> str:
-    """Return what is wrong with a workload's fields, or with what is kept of its pods."""
     obj, place = manifest.obj, workload_kinds.TEMPLATES[manifest.kind]
     resource = materials.WORKLOADS[manifest.kind]
     why = _asked(server, resource, {**obj, "apiVersion": resource.api_version})

@@ -39,7 +39,6 @@ def _slices(slices: list[Object]) -> Iterator[Object]:
 
 
 def _nodes(found: materials.Materials) -> Iterator[Object]:
-    """Yield the nodes that reach a device, and one for each other name that slices mention."""
     named = {name: None for obj in found.slices for name in _named(obj)}
     keys = {key for obj in found.slices for key in _selected_by(obj)}
     is_any = any(_is_for_all(obj) for obj in found.slices)
@@ -101,7 +100,6 @@ def node_terms(part: Object) -> list[Object]:
 
 
 def _added_classes(found: materials.Materials) -> Iterator[Object]:
-    """Yield a class for each driver, if there is none at all."""
     for driver in dict.fromkeys(str(obj["spec"].get("driver")) for obj in found.slices):
         found.notes.add(f"added: DeviceClass {driver}, for the devices of this driver")
         yield {

@@ -263,7 +263,6 @@ def _cut_template(workload: Object, labels: Mapping[str, str]) -> None:
 
 
 def _public(slices: list[Object]) -> Iterator[str]:
-    """Yield the names of drivers and the domains of attributes, which selectors name."""
     yield from (str(obj["spec"].get("driver")) for obj in slices)
     for _, device in _devices(slices):
         for name in (*(device.get("attributes") or {}), *(device.get("capacity") or {})):

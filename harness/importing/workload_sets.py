@@ -102,7 +102,6 @@ class _Divider:
             self._note_unused(used)
 
     def _needed(self, members: list[Object]) -> list[tuple[Key, Object]]:
-        """Return the claims, the templates and the PodGroups that workloads use, each once."""
         found: dict[tuple[str, Key], Object] = {}
         groups = {
             (materials.namespace_of(obj), name) for obj in members if (name := _group_of(obj))
@@ -164,7 +163,6 @@ class _Divider:
         return ""
 
     def _is_usable(self, obj: Object) -> bool:
-        """Return whether a run can make the pods of a workload, or a PodGroup; note why not."""
         if why := self._objection(obj):
             self._notes.add(f"left out: {_what(obj)}: {why}")
         return not why

@@ -75,14 +75,14 @@ def make(paths: Sequence[pathlib.Path], *, limit: int, is_redacted: bool = False
     whole = chosen
     for level in LEVELS:
         if len(pack.content) > limit:
-            chosen = _smaller(whole, level)
+            chosen = _all_smaller(whole, level)
             pack = _pack(chosen)
     if len(pack.content) > limit:
         raise errors.UsageError(_too_large(chosen, len(pack.content), limit))
     return pack
 
 
-def _smaller(chosen: _Chosen, level: int) -> _Chosen:
+def _all_smaller(chosen: _Chosen, level: int) -> _Chosen:
     """Return the same without what can be made again, and compressed as far as it can be."""
     runs = [smaller(run, level) for run in chosen.runs]
     without = [f"{run.path}: {LEFT_OUT}" for run in runs]
@@ -230,7 +230,6 @@ def _run(run: contents.RunContent) -> pack_index.Run:
 
 
 def _name(chosen: _Chosen) -> str:
-    """Return a name that says what it is: scenario, subject, verdict and run, or the campaign."""
     if chosen.campaigns:
         campaign = chosen.campaigns[0]
         return contents.plain(f"campaign-{campaign.path.resolve().name}-{campaign.verdict}")

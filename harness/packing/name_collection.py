@@ -89,7 +89,6 @@ class Collector(documents.Documents):
         return super().within(value, key)
 
     def _object(self, table: Mapping[str, Any]) -> None:
-        """Collect the name of an object, of a reference to one, and of a record about one."""
         kind, metadata = table.get("kind"), table.get("metadata")
         if table.get("record") == "observation" and isinstance(table.get("object"), Mapping):
             found = table["object"].get("metadata") or {}
@@ -148,7 +147,6 @@ class Collector(documents.Documents):
         return self.within(value)
 
     def _leaves(self, value: Any) -> None:
-        """Collect the texts in opaque parameters, but for what a driver knows them by."""
         match value:
             case str() if len(value) >= _LEAST:
                 self._found.add("parameter", value)

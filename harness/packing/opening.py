@@ -73,7 +73,6 @@ def _unpack(pack: pathlib.Path, target: pathlib.Path) -> Unpacked:
 def _extract_all(
     archive: zipfile.ZipFile, pack: pathlib.Path, target: pathlib.Path
 ) -> pack_index.Index:
-    """Write the files that pack.json lists; return it."""
     entries = _entries(archive, pack)
     folder = _folder(entries, pack)
     index = _index(archive, entries[folder + pack_index.NAME], pack)

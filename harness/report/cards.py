@@ -32,7 +32,6 @@ class Card(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The device of a double allocation, or another object, and the version that shows it."""
         found = self.violation
         objects = [item.name for item in found.objects[:1]]
         names = [found.device] if isinstance(found, verdicts.DoubleAllocation) else objects

@@ -132,7 +132,6 @@ def _figure(value: float) -> str:
 
 
 def _phases(source: evidence.Evidence, scale: drawing.Scale, floor: float) -> Iterator[str]:
-    """Yield the phases; every second one is shaded darker."""
     phases = list(source.history.phases)[:_PHASES_MAX]
     begins = [_second(source, phase.ts_ns) for phase in phases]
     edges = [scale(begin) for begin in begins] + [scale.right]
@@ -149,7 +148,6 @@ def _phases(source: evidence.Evidence, scale: drawing.Scale, floor: float) -> It
 
 
 def _faults(source: evidence.Evidence, scale: drawing.Scale, floor: float) -> Iterator[str]:
-    """Yield when faults were on, and a mark for each bin in which they took effect."""
     for window in source.faults.windows:
         left, right = (scale(_second(source, ns)) for ns in (window.begun_ns, window.ended_ns))
         yield drawing.rect(left, 17, right - left, floor - 17, kind="fault-shade")

@@ -96,7 +96,6 @@ def _case(suite: ET.Element, classname: str, name: str, output: Iterable[str] = 
 def _add_verdict(
     case: ET.Element, verdict: verdicts.Verdict, reason: str, *, is_needed: bool, text: str = ""
 ) -> None:
-    """Say that a case failed, has an error, or is skipped: no verdict depends on its answer."""
     if verdict is verdicts.Verdict.INVALID:
         found = ET.Element("failure", message=reason)
         found.text = text

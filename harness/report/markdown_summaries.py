@@ -54,22 +54,9 @@ def threshold_lines(found: Sequence[threshold_results.Result]) -> Iterator[str]:
 
 
 def _gaps(judgement: verdict_files.Judgement) -> Iterator[str]:
-    """Yield the certificate's items that do not hold, and checks that have no answer.
-
-    A violation needs none of them.
-    """
-    if judgement.verdict is not verdicts.Verdict.UNKNOWN:
-        return
-    gaps = [
-        f"not certified: {item.question} {item.reason}"
-        for item in judgement.certificate
-        if not item.ok
-    ]
-    gaps += [
-        f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
-        for check in judgement.checks
-        if check.verdict is verdicts.Verdict.UNKNOWN
-    ]
+    """Yield what is missing; a violation needs none of it."""
+    is_open = judgement.verdict is verdicts.Verdict.UNKNOWN
+    gaps = list(run_facts.gaps(judgement)) if is_open else []
     yield from (f"- {in_markdown(gap)}" for gap in gaps)
     if gaps:
         yield ""

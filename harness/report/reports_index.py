@@ -11,18 +11,12 @@ from typing import NamedTuple
 from harness import writing
 from harness.checks import verdicts
 from harness.history import campaign_folders, report_folders, run_folders, subject_names
+from harness.history.purposes import Purpose
 from harness.report import page_templates, run_facts
 
 NAME = "index.html"
-HEADINGS = {
-    "subject": "tested subject",
-    "control": "positive controls",
-    "hazard": "known upstream hazards",
-    "remedy": "remedies",
-}
+HEADINGS = {purpose.value: purpose.heading for purpose in Purpose if purpose is not Purpose.ASKED}
 """Purposes of runs in the order of the page; each is a part of the table."""
-_FOUND = {"control": "caught", "hazard": "shown"}
-"""Purposes of runs that must be INVALID, and the word for such a run."""
 REASON_MAX = 200
 """Characters of a reason or summary; the run's own page has all."""
 
@@ -141,7 +135,7 @@ def _rates(
 def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
     plan, verdict = run.plan, run.verdict
     purpose = plan.purpose if plan else "subject"
-    look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
+    look, expected = _expected(Purpose(purpose), plan, verdict.verdict if verdict else None)
     return RunRow(
         folder=run.path.parent.name,
         name=run.path.name,
@@ -161,21 +155,20 @@ def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
 
 
 def _expected(
-    purpose: str, plan: run_folders.Plan | None, verdict: verdicts.Verdict | None
+    purpose: Purpose, plan: run_folders.Plan | None, verdict: verdicts.Verdict | None
 ) -> tuple[str, str]:
     """Return the look of a run, and its expected verdict as text; nothing without a verdict."""
-    must_fail = purpose in _FOUND
-    wanted = verdicts.Verdict.INVALID if must_fail else verdicts.Verdict.VALID
-    name = f"{wanted} ({plan.hypothesis})" if plan and purpose == "hazard" else str(wanted)
+    is_hazard, wanted = purpose is Purpose.HAZARD, purpose.expected
+    name = f"{wanted} ({plan.hypothesis})" if plan and is_hazard else str(wanted)
     if verdict is None:
         return verdicts.Verdict.UNKNOWN, ""
-    if plan and purpose == "hazard" and not plan.subject.startswith(subject_names.PYTHON):
+    if plan and is_hazard and not plan.subject.startswith(subject_names.PYTHON):
         return _asked(plan.hypothesis, verdict)
-    if not must_fail:
+    if not purpose.must_fail:
         return verdict, f"✓ {name}" if verdict is wanted else f"✗ {name}"
     if verdict is wanted:
-        return verdicts.Verdict.VALID, f"✓ {name}, {_FOUND[purpose]}"
-    return verdicts.Verdict.UNKNOWN, f"✗ {name}, not {_FOUND[purpose]}"
+        return verdicts.Verdict.VALID, f"✓ {name}, {purpose.found}"
+    return verdicts.Verdict.UNKNOWN, f"✗ {name}, not {purpose.found}"
 
 
 def _asked(hazard: str, verdict: verdicts.Verdict) -> tuple[str, str]:

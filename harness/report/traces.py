@@ -171,7 +171,6 @@ def hold_events(holds: hold_tables.HoldTable, rows: hold_tables.Integers) -> Ite
 def _track_names(
     device: str, numbers: Sequence[int], claims: Sequence[str], depths: Sequence[int]
 ) -> Iterator[bytes]:
-    """Yield the name of the device, and of each track below it those of its claims."""
     named: dict[int, list[str]] = collections.defaultdict(list)
     for claim, depth in zip(claims, depths, strict=True):
         if depth and len(named[depth]) < _NAMED_MAX:

@@ -114,7 +114,6 @@ class Attempts:
         )
 
     def _living(self) -> interfaces.Cluster:
-        """Return the cluster; start one if there is none that lives."""
         if self._cluster is None or self._cluster.exit_report() is not None:
             self._holding.close()
             self._cluster = None

@@ -119,18 +119,11 @@ def _instead(reports: pathlib.Path, campaign: str) -> str:
 
 
 def _require_invalid(judgement: verdict_files.Judgement, path: pathlib.Path) -> None:
-    match judgement.verdict:
-        case verdicts.Verdict.VALID:
-            raise errors.UsageError(
-                f"expected an INVALID run, got the VALID run {path}: it broke no guarantee, so "
-                "there is nothing to reproduce; name a run in which a violation was found"
-            )
-        case verdicts.Verdict.UNKNOWN:
-            raise errors.UsageError(
-                f"expected an INVALID run, got the UNKNOWN run {path} ({judgement.reason}): no "
-                "violation was found, so there is nothing to reproduce; remove the cause and run "
-                "the scenario again"
-            )
+    if judgement.verdict is not verdicts.Verdict.INVALID:
+        raise errors.UsageError(
+            f"expected an INVALID run, got the {judgement.verdict} run {path} ({judgement.reason}): "
+            "there is nothing to reproduce; name a run in which a violation was found"
+        )
 
 
 def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Scenario:

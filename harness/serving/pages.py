@@ -143,7 +143,6 @@ def _run_page(folder: served_folders.ServedFolder, run: directories.RunDirectory
 
 
 def _commands(found: run_folders.RunFolder) -> dict[str, str]:
-    """Return what a run offers, as command lines for the folder the server began in."""
     folder = os.fsencode(os.path.relpath(found.path)).decode(errors="backslashreplace")
     again = found.plan.again if found.plan else []
     offered = {"repeat it": shlex.join(["flake-hunt", *again])} if again else {}

@@ -113,7 +113,6 @@ def misfit(program: tested_programs.TestedProgram, scenario: specs.Scenario) -> 
 
 
 def _watched(scenario: specs.Scenario) -> set[str]:
-    """Return the resources whose watches by the scheduler are hit by faults of the scenario."""
     targets = [(fault.kind, getattr(fault, "on", None)) for fault in scenario.faults]
     return {
         str(on.resource)

@@ -40,13 +40,11 @@ class TestedProgram(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> list[str]:
-        """The number of scenarios that were left out; nothing if there are none."""
         count = len(self.left_out)
         return [f"{count} scenario{'s' * (count > 1)} left out"] if count else []
 
     @property
     def sentences(self) -> list[str]:
-        """The features that were not tried, and the scenarios that were left out, with reasons."""
         more = "name a scenario with them" if self.kind == "command" else "--all tries more"
         untried = f"not tried: {', '.join(self.not_tried)} ({more})"
         return [

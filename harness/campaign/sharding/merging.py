@@ -101,7 +101,6 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def records(self) -> list[shard_folders.ShardRecord]:
-        """Those of the shards that count; at least one."""
         return [shard.record for shard in self.shards if shard.record is not None]
 
     @property
@@ -117,7 +116,6 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder_name(self) -> str:
-        """Name of the merged campaign's folder, unless the user names one."""
         start = self.started.replace("-", "").replace(":", "")
         return f"{start}-plan-{self.plan.short_digest}-merged"
 
@@ -176,7 +174,6 @@ def read(given: Sequence[str]) -> GivenShards:
 
 
 def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield the folders of shards: the given one, or those in a folder of reports."""
     if not given.is_dir():
         raise errors.UsageError(
             f"expected the folder of a shard, or a folder of reports with some, got {given}, which "
@@ -244,7 +241,6 @@ def _shard(
 def _of_other_plan(
     place: pathlib.Path, record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan
 ) -> Iterator[str]:
-    """Yield what is wrong with a shard's copy of the plan, and with the version that made it."""
     try:
         digest = sharded_plans.read(place / shard_folders.PLAN).digest
         if digest != plan.digest:

@@ -150,7 +150,6 @@ def _look(
 
 
 def _place(given: pathlib.Path, reports: pathlib.Path) -> pathlib.Path:
-    """Return the run directory in this folder of reports, or else where it was made."""
     moved = reports / given.parent.name / given.name
     return given if os.path.isdir(given) and not os.path.isdir(moved) else moved  # noqa: PTH112 - never raises
 

@@ -133,7 +133,6 @@ def report(
 
 
 def _report(path: pathlib.Path, *, is_issue: bool) -> None:
-    """Write the report of a run directory and print its path, or print the text for an issue."""
     from harness.checks import judging, verdict_files
     from harness.report import publishing
 

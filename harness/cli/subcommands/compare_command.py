@@ -91,7 +91,6 @@ def compare(
 def _lines(
     comparison: "documents.Comparison", out: outputs.Output, *, is_fix: bool
 ) -> Iterator[str]:
-    """Yield the tables, if not quiet, and the answer."""
     from harness.comparison import comparison_texts
 
     for table in () if out.is_quiet else comparison_texts.tables(comparison):

@@ -128,7 +128,6 @@ def _described(row: "defect_records.KnownDefect") -> str:
 
 
 def _page(page: "hazards.Page") -> str:
-    """Return all that is known about a hazard: its front matter, and its page."""
     from harness.scenario import hazards
 
     known, since = page.hazard, page.hazard.since_release

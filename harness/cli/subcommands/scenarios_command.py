@@ -109,7 +109,6 @@ def _expected(scenario: "specs.Scenario") -> str:
 
 
 def _described(loaded: "loading.Loaded") -> str:
-    """Return the title, what is expected, and the file with its description and its keys."""
     scenario = loaded.scenario
     head = f"{scenario.name}: {scenario.title} ({_load(scenario)}, {_expected(scenario)})"
     return f"{head}\n{loaded.path}\n\n{loaded.text.strip()}"

@@ -116,7 +116,6 @@ def _print_line(state: "snapshots.Snapshot") -> None:
 
 @contextlib.contextmanager
 def _table(console: "rich.console.Console") -> "Iterator[Show]":
-    """Yield the function that draws the state in place of the one before; the last one stays."""
     import rich.live
 
     from harness.cli.terminal import state_tables

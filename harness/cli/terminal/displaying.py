@@ -312,21 +312,15 @@ def _details(
 
 
 def _gaps(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[str]:
-    """Yield what is not certified and not answered; if verbose, also what is certified."""
-    for item in judgement.certificate:
-        text = f"{item.question} {item.reason}"
-        if not item.ok and item.needed:
-            yield f"not certified: {text}"
-        elif is_verbose:
-            why = f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}"
-            yield f"{'certified' if item.ok else why}: {text}"
+    yield from run_facts.gaps(judgement)
     if judgement.verdict is verdicts.Verdict.UNKNOWN:
-        unknown = [item for item in judgement.checks if item.verdict is verdicts.Verdict.UNKNOWN]
-        for check in unknown:
-            yield f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
         for threshold in judgement.thresholds:
             if threshold.verdict is verdicts.Verdict.UNKNOWN:
                 yield f"no answer: {threshold.sentence}"
+    not_needed = f"{run_facts.NOT_NEEDED}, since {run_facts.WHY_NOT_NEEDED}"
+    for item in judgement.certificate if is_verbose else ():
+        if item.ok or not item.needed:
+            yield f"{'certified' if item.ok else not_needed}: {item.question} {item.reason}"
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:

@@ -169,7 +169,6 @@ def _running(campaign: snapshots.Campaign) -> rich.table.Table:
 
 
 def _rows(campaign: snapshots.Campaign, *, most: int) -> rich.table.Table:
-    """Return the rows of the plan; those with results last if not all can be shown."""
     begun = [row for row in campaign.rows if row.runs]
     left = [row for row in campaign.rows if not row.runs]
     shown = [*begun[-most:], *left][:most] if len(campaign.rows) > most else campaign.rows

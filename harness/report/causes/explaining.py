@@ -96,7 +96,6 @@ def explain(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step])
 def _between_schedulers(
     violation: verdicts.DoubleAllocation, cloned: records.Step, inserted: records.Step | None
 ) -> str:
-    """Explain a double allocation by two schedulers, each with claims in flight of its own."""
     first, second = violation.holders
     if inserted is not None and inserted.seq < cloned.seq:
         return NO_KNOWN_ORDER
@@ -148,15 +147,15 @@ def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) ->
 
     They belong to the last gather before the second claim took the device, and to the first claim.
     """
-    first, second = (holder.uid for holder in violation.holders)
-    planned = _last(steps, "in-flight.added", claim=second, device=violation.device)
-    before = [step for step in steps if planned is None or step.seq < planned.seq]
+    first = violation.holders[0].uid
+    taken = planned(violation, 1, steps)
+    before = [step for step in steps if taken is None or step.seq < taken.seq]
     cloned = _last(before, "gather.devices.cloned")
     listed = _last(before, "gather.in-flight.listed")
     # Only steps after the first claim took the device: it may have taken and released it before.
-    began = _last(before, "in-flight.added", claim=first, device=violation.device)
+    began = planned(violation, 0, before)
     after = [step for step in steps if began is not None and step.seq > began.seq]
-    seen = [step for step in after if planned is None or _process(step) == _process(planned)]
+    seen = [step for step in after if taken is None or _process(step) == _process(taken)]
     inserted = _first(seen, "allocated-devices.inserted", claim=first, device=violation.device)
     removed = _first(after, "in-flight.removed", claim=first)
     freed_by = None
@@ -166,6 +165,14 @@ def find(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]) ->
         freed = _first(others, "allocated-devices.removed", device=violation.device)
         freed_by = str(freed.fields.get("claim")) if freed else None
     return Moments(cloned, listed, inserted, removed, freed_by)
+
+
+def planned(
+    violation: verdicts.DoubleAllocation, holder: int, steps: Sequence[records.Step]
+) -> records.Step | None:
+    """Return the last step in which the scheduler chose the device for the claim of a holder."""
+    uid = violation.holders[holder].uid
+    return _last(steps, "in-flight.added", claim=uid, device=violation.device)
 
 
 def _process(step: records.Step) -> str:

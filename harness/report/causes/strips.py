@@ -63,7 +63,7 @@ def strip(
         steps_left_out=len(around) - len(shown),
         story=step_sentences.tell(shown, {**names, **lettered}, origin_ns=origin),
         zero_ns=origin,
-        zero_meaning=CHOSEN if _choice(violation, steps) else COMMITTED,
+        zero_meaning=CHOSEN if explaining.planned(violation, 1, steps) else COMMITTED,
     )
 
 
@@ -92,20 +92,8 @@ def time_zero(violation: verdicts.DoubleAllocation, steps: Sequence[records.Step
 
     Without that step, the time at which the recorder saw the allocation.
     """
-    step = _choice(violation, steps)
+    step = explaining.planned(violation, 1, steps)
     return step.ts_ns if step else violation.holders[1].allocated_ts_ns
-
-
-def _choice(
-    violation: verdicts.DoubleAllocation, steps: Sequence[records.Step]
-) -> records.Step | None:
-    wanted = {"claim": violation.holders[1].uid, "device": violation.device}
-    found = (
-        step
-        for step in reversed(steps)
-        if step.name == "in-flight.added" and wanted.items() <= step.fields.items()
-    )
-    return next(found, None)
 
 
 def _around(
@@ -125,7 +113,6 @@ def _around(
 def _held_then(
     held: Sequence[held_threads.HeldThread], violation: verdicts.DoubleAllocation, origin: int
 ) -> list[held_threads.HeldThread]:
-    """Return the threads that were held shortly before time zero or the second allocation."""
     begin, end = origin - 100_000_000, max(violation.holders[1].allocated_ts_ns, origin)
     return [item for item in held if begin <= item.begun_ns <= end][-EFFECTS_MAX:]
 
@@ -185,7 +172,6 @@ def _picture(
     window: explaining.Window | None,
     held: Sequence[held_threads.HeldThread],
 ) -> str:
-    """Return a lane for each claim, fault, held thread and thread over time, and the window."""
     times = [step.ts_ns for step in steps] + [item.allocated_ts_ns for item in violation.holders]
     times += [item.begun_ns for item in held]
     lanes = _Lanes([*times, *([window.read.ts_ns, window.missed.ts_ns] if window else [])], origin)

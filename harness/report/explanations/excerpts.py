@@ -48,7 +48,6 @@ def of_lines(records: Iterable[LogRecord]) -> list[Line]:
 
 
 def _in_order(entries: Iterable[tuple[LogRecord, str]]) -> list[Line]:
-    """Return the lines as they stand in their file, or in the order of time for several files."""
     known = list(entries)
     is_one_file = len({record.file.name for record, _ in known}) < 2
     ordered = sorted(

@@ -154,7 +154,6 @@ def _of_failures(failures: FailuresDocument, explanation: Explanation) -> Iterat
 
 
 def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
-    """Show lines with their numbers; those with a meaning are marked, and it stands above them."""
     width = max((len(str(line.number)) for line in shown), default=0)
     before: excerpts.Line | None = None
     for line in shown:

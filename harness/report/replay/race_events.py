@@ -256,7 +256,6 @@ def _call(call: Call, letter: str) -> Iterator[Event]:
 
 
 def _arrivals(race: Race) -> Iterator[Event]:
-    """Yield the receipts of the events of both allocations by the schedulers' watches."""
     for holder, letter in race.claims:
         for process, ts_ns in race.watches.arrivals(holder.held_from_rv):
             told = f"version {holder.held_from_rv} of claim {letter}"
@@ -334,7 +333,6 @@ def _script(race: Race) -> Iterator[Event]:
 
 
 def _thread_holds(race: Race) -> Iterator[Event]:
-    """Yield the threads that a search of orders held; those of scripts are steps of theirs."""
     for held in held_threads.of_orders(race.source.history):
         yield Event(held.begun_ns, _STEP, 1, held.text)
         yield Event(held.ended_ns or held.begun_ns, _ANSWER, 1, f"{held.who} goes on")

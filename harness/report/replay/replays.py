@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harness.checks import verdicts
+from harness.report.causes import explaining
 from harness.report.replay import race_events, race_states
 
 MOMENTS_MAX = 28
@@ -87,23 +87,17 @@ def _chosen(race: race_events.Race, events: Sequence[race_events.Event]) -> tupl
 def _begin_ns(race: race_events.Race) -> int:
     """Return when the race begins: with the first plan, write or fault that belongs to it."""
     faults = [effect.begun_ns for effect in race.violation.faults]
-    plans = [_plan_ns(race, holder) for holder in race.violation.holders]
+    plans = [_plan_ns(race, number) for number in range(len(race.violation.holders))]
     return min([*faults, *plans])
 
 
-def _plan_ns(race: race_events.Race, holder: verdicts.Holder) -> int:
-    """Return when an allocation was planned; if that is not known, when it was sent or seen."""
+def _plan_ns(race: race_events.Race, number: int) -> int:
+    holder = race.violation.holders[number]
     until = holder.allocated_ts_ns
-    planned = [
-        step.ts_ns
-        for step in race.steps
-        if step.name == "in-flight.added"
-        and step.fields.get("claim") == holder.uid
-        and step.fields.get("device") == race.violation.device
-        and step.ts_ns <= until
-    ]
+    before = [step for step in race.steps if step.ts_ns <= until]
+    planned = explaining.planned(race.violation, number, before)
     sent = [item.sent.ts_ns for item in race.calls_of(holder) if item.sent.ts_ns <= until]
-    return min([until, *planned[-1:], *sent[-1:]])
+    return min([until, *([planned.ts_ns] if planned else []), *sent[-1:]])
 
 
 def _moments(
@@ -141,7 +135,6 @@ def _parts(race: race_events.Race, state: race_states.State, ts_ns: int) -> Iter
 
 
 def _watch(race: race_events.Race, state: race_states.State, ts_ns: int) -> Part:
-    """Return how far the watches of the schedulers were; marked if one lacks what counts."""
     running = [name for name in race.watches.processes if name not in state.ended]
     texts, kind = [], ""
     for name in running:

@@ -83,7 +83,6 @@ def _of_thresholds(source: evidence.Evidence) -> Iterator[str]:
 
 
 def _objects(specimen: specimens.Specimen) -> Iterator[str]:
-    """Yield the claims, or the objects of another violation, as they were stored then."""
     found = stored_objects.of(specimen.violation, specimen.stored)
     if not found:
         return
@@ -156,7 +155,6 @@ def _deciding_writes(specimen: specimens.Specimen) -> Iterator[str]:
 
 
 def _repeating(plan: plans.Plan) -> Iterator[str]:
-    """Yield the section; nothing if no command repeats the run."""
     token = str(plan.settings.get("token") or "")
     words = ["replay", token] if token else plan.again
     if not words:

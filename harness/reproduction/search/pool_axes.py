@@ -49,7 +49,6 @@ def axes(scenario: specs.Scenario) -> Iterator[load_axes.Axis]:
 def _axis(
     scenario: specs.Scenario, place: tuple[str, int], key: str, title: str, least: float
 ) -> Iterator[load_axes.Axis]:
-    """Yield the axis of a key of a list's item, if it has the key and can be smaller."""
     items, index = place
 
     def replaced(size: float) -> specs.Scenario:
