@@ -11,8 +11,6 @@ NAME = "pack.json"
 README = "README.txt"
 SCHEMA_VERSION = 1
 MEGABYTE = 10**6
-LIMIT_MB = 25
-"""Largest attachment of another kind than pictures and videos on GitHub, in megabytes."""
 FILES_MAX = 50_000
 INDEX_BYTES_MAX = 32 * 2**20
 NAME_MAX, PART_BYTES_MAX = 1000, 255

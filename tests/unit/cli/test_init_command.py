@@ -80,9 +80,3 @@ def test_a_folder_that_cannot_be_made(flake_hunt: Any, tmp_path: pathlib.Path) -
     code, _, err = flake_hunt("init", str(tmp_path / "file" / "below"))
     assert code == 2
     assert "cannot write" in err
-
-
-def test_they_are_copied_beside_other_files(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "go.mod").write_text("module mine")
-    assert flake_hunt("init", str(tmp_path))[0] == 0

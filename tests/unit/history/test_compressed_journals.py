@@ -21,6 +21,12 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "observations.jsonl.zst"
 
 
+@pytest.fixture(params=["observations.jsonl", "observations.jsonl.zst"])
+def either(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> pathlib.Path:
+    """A plain journal, or a compressed one."""
+    return tmp_path / str(request.param)
+
+
 def _write(path: pathlib.Path, body: list[records.Body], *, close: bool = True) -> list[int]:
     """The sizes of the file after the header and after each record."""
     writer = journal_writer.Writer(path, process="recorder", run_id="run")
@@ -68,12 +74,12 @@ def test_every_line_is_there_before_the_writer_goes_on(path: pathlib.Path) -> No
     writer.close()
 
 
-def test_a_file_that_is_there_is_not_written_again(path: pathlib.Path) -> None:
-    _write(path, SEEN)
-    before = path.read_bytes()
+def test_a_file_that_is_there_is_not_written_again(either: pathlib.Path) -> None:
+    _write(either, SEEN)
+    before = either.read_bytes()
     with pytest.raises(FileExistsError):
-        journal_writer.Writer(path, process="recorder", run_id="run")
-    assert path.read_bytes() == before
+        journal_writer.Writer(either, process="recorder", run_id="run")
+    assert either.read_bytes() == before
 
 
 @pytest.mark.parametrize("frame_max", [2_000, zstd_frames.FRAME_MAX])
@@ -102,11 +108,12 @@ def test_the_trailer_is_found_from_the_end(
     assert journal_reader.last_trailer(path) == journal_reader.read(path).trailer is not None
 
 
-def test_an_empty_file_has_no_header(path: pathlib.Path) -> None:
-    path.touch()
-    journal = journal_reader.read(path)
+def test_an_empty_file_has_no_header(either: pathlib.Path) -> None:
+    either.touch()
+    journal = journal_reader.read(either)
     assert (journal.header, journal.trailer, journal.torn) == (None, None, False)
-    assert journal_reader.last_trailer(path) is None
+    assert journal.records == []
+    assert journal_reader.last_trailer(either) is None
 
 
 # ------------------------------------------------------------------------------ violent ends
@@ -120,8 +127,8 @@ def test_a_killed_writer_loses_nothing_that_it_had_written(
     violent_ends.require_nothing_lost(path, after=lines, frame_max=frame_max)
 
 
-def test_evidence_that_cannot_be_written_is_an_error_at_once(path: pathlib.Path) -> None:
-    violent_ends.require_error_without_space(path)
+def test_evidence_that_cannot_be_written_is_an_error_at_once(either: pathlib.Path) -> None:
+    violent_ends.require_error_without_space(either)
 
 
 # ----------------------------------------------------------------------------------- damage

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import errors
 from harness.history import directories, histories, journal_reader, records
 from tests.histories import building, damages, language
 from tests.histories.words import fault_words
@@ -119,16 +118,5 @@ def test_a_file_without_one_whole_line_is_as_good_as_missing(
     assert list(history.steps(building.SCHEDULER) or ["none"]) == []
 
 
-def test_a_damaged_plan_is_refused(directory: directories.RunDirectory) -> None:
-    directory.plan.write_bytes(b"{")
-    with pytest.raises(errors.RunDirectoryError, match=r"plan\.json: expected the plan of a run"):
-        histories.load(directory.path)
-
-
 def _damages(directory: directories.RunDirectory) -> list[str]:
     return histories.load(directory.path).damages()
-
-
-def test_what_is_no_run_directory_is_refused(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.RunDirectoryError):
-        histories.load(tmp_path)

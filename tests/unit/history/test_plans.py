@@ -28,35 +28,16 @@ def test_people_can_read_it(path: pathlib.Path) -> None:
     assert text.endswith("}\n")
 
 
-def test_a_missing_plan_is_named(path: pathlib.Path) -> None:
+NO_PLANS = [None, b"", b"{", b"[]", b"{}", b'{"schema": 1, "run_id": 5}']
+
+
+@pytest.mark.parametrize("content", [*NO_PLANS, b'{"schema": 1, "run_id": "\xff"}'])
+def test_what_is_no_plan_is_named(path: pathlib.Path, content: bytes | None) -> None:
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(
         errors.RunDirectoryError, match=r"plan\.json: expected the plan of a run \("
     ):
-        plans.read(path)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"schema": 1, "run_id": 5}'])
-def test_what_is_no_plan_is_named(path: pathlib.Path, content: str) -> None:
-    path.write_text(content)
-    with pytest.raises(
-        errors.RunDirectoryError, match=r"plan\.json: expected the plan of a run \("
-    ):
-        plans.read(path)
-
-
-def test_a_plan_that_is_not_even_text_is_named(path: pathlib.Path) -> None:
-    plans.write(path, building.plan(scenario="here"))
-    path.write_bytes(path.read_bytes().replace(b"here", b"\xff\xfe"))
-    with pytest.raises(
-        errors.RunDirectoryError, match=r"plan\.json: expected the plan of a run \("
-    ):
-        plans.read(path)
-
-
-def test_a_torn_plan_is_refused(path: pathlib.Path) -> None:
-    plans.write(path, building.plan())
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(errors.RunDirectoryError):
         plans.read(path)
 
 

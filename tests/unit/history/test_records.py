@@ -206,21 +206,6 @@ def test_header_and_trailer_say_who_and_how_many(path: pathlib.Path) -> None:
     assert not journal.torn
 
 
-def test_every_line_is_there_before_the_writer_goes_on(path: pathlib.Path) -> None:
-    writer = journal_writer.Writer(path, process="traffic-0", run_id="run")
-    for count, record in enumerate(PHASES, start=1):
-        writer.write(record)
-        assert len(journal_reader.read(path).records) == count
-
-
-def test_a_file_that_is_there_is_not_written_again(path: pathlib.Path) -> None:
-    _write(path, PHASES)
-    before = path.read_bytes()
-    with pytest.raises(FileExistsError):
-        journal_writer.Writer(path, process="traffic-0", run_id="run")
-    assert path.read_bytes() == before
-
-
 # --------------------------------------------------------------------------------- torn ends
 
 
@@ -230,17 +215,6 @@ def test_no_trailer_is_noted(path: pathlib.Path) -> None:
     assert journal.records == PHASES
     assert journal.trailer is None
     assert not journal.torn
-
-
-def test_an_empty_file_has_no_header(path: pathlib.Path) -> None:
-    path.touch()
-    journal = journal_reader.read(path)
-    assert (journal.header, journal.trailer, journal.torn, journal.records) == (
-        None,
-        None,
-        False,
-        [],
-    )
 
 
 @settings(max_examples=60)
@@ -358,7 +332,3 @@ def test_another_schema_is_refused(path: pathlib.Path) -> None:
 
 def test_a_killed_writer_loses_nothing_that_it_had_written(path: pathlib.Path) -> None:
     violent_ends.require_nothing_lost(path, after=300)
-
-
-def test_evidence_that_cannot_be_written_is_an_error_at_once(path: pathlib.Path) -> None:
-    violent_ends.require_error_without_space(path)

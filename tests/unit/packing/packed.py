@@ -10,7 +10,7 @@ from harness.packing import making, pack_index
 from harness.report import publishing
 from tests.histories import archives
 
-LIMIT = pack_index.LIMIT_MB * pack_index.MEGABYTE
+LIMIT = 25 * pack_index.MEGABYTE
 
 
 def run(

@@ -13,7 +13,7 @@ import pytest
 from harness import errors
 from harness.checks import judging
 from harness.history import compressed_files, manifests, zstd_frames
-from harness.packing import contents, making, pack_index
+from harness.packing import contents, making
 from harness.report import publishing
 from tests.histories import archives
 from tests.support.called_commands import FlakeHunt
@@ -219,7 +219,3 @@ def test_where_nothing_can_be_written(flake_hunt: Any, tmp_path: pathlib.Path) -
     made = packed.run(tmp_path)
     code, _, err = flake_hunt("pack", made.path, "-o", "/proc/x.zip")
     assert (code, err.startswith("flake-hunt: cannot write /proc/x.zip")) == (2, True)
-
-
-def test_the_limit_is_that_of_github() -> None:
-    assert pack_index.LIMIT_MB * pack_index.MEGABYTE < 25 * 2**20
