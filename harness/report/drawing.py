@@ -91,7 +91,7 @@ def label(
 
 
 def shortened(name: str) -> str:
-    return name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1]}…"
+    return escaping.shortened(name, NAME_MAX)
 
 
 def dot(x: float, y: float, *, kind: str, title: str) -> str:

@@ -20,6 +20,11 @@ def visible(text: str) -> str:
     return _OBEYED.sub(lambda match: _named(ord(match[0])), text)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return at most so many characters of a text."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _named(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 

@@ -12,7 +12,7 @@ from harness import writing
 from harness.checks import verdicts
 from harness.history import campaign_folders, report_folders, run_folders, subject_names
 from harness.history.purposes import Purpose
-from harness.report import page_templates, run_facts
+from harness.report import escaping, page_templates, run_facts
 
 NAME = "index.html"
 HEADINGS = {purpose.value: purpose.heading for purpose in Purpose if purpose is not Purpose.ASKED}
@@ -212,8 +212,7 @@ def _started(path: pathlib.Path) -> str:
 
 
 def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= REASON_MAX else f"{line[: REASON_MAX - 1]}…"
+    return escaping.shortened(" ".join(text.split()), REASON_MAX)
 
 
 def _link(folder: pathlib.Path, page: str, reports: pathlib.Path) -> str:

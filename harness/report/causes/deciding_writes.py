@@ -15,6 +15,7 @@ import msgspec
 
 from harness.checks import verdicts
 from harness.history import histories, journal_reader, records
+from harness.report import escaping
 
 LINES_MAX = 60
 """Lines of one difference."""
@@ -64,8 +65,7 @@ def _compared(path: str, before: Any, after: Any) -> Iterator[Line]:
 
 
 def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= VALUE_MAX else f"{text[: VALUE_MAX - 1]}…"
+    return escaping.shortened(msgspec.json.encode(value).decode(), VALUE_MAX)
 
 
 _OF_CLAIM = b'{"record":"observation","resource":"resourceclaims",'

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from harness.report import escaping
 from harness.report.causes import explaining
 from harness.report.replay import race_events, race_states
 
@@ -112,7 +113,7 @@ def _moments(
         stored = race.writes.newest(event.ts_ns), race.watches.newest(event.ts_ns)
         state.newest = max(state.newest, *stored)
         now = list(_parts(race, state, event.ts_ns))
-        text = event.text if len(event.text) <= TEXT_MAX else f"{event.text[: TEXT_MAX - 1]}…"
+        text = escaping.shortened(event.text, TEXT_MAX)
         changed = [part for part in now if part not in before]
         yield Moment(f"{(event.ts_ns - zero_ns) / 1e6:+,.3f}", text, changed)
         before = now

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness import regular_files
 from harness.checks import judging, verdicts
 from harness.history import directories, plans, records, run_folders
-from harness.report import evidence
+from harness.report import escaping, evidence
 from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.replay import race_states
 
@@ -167,12 +167,8 @@ def excerpts(
 def _excerpt(path: pathlib.Path, pattern: re.Pattern[str]) -> LogExcerpt:
     with regular_files.opened(path) as file:
         lines = file.read(BYTES_MAX).decode(errors="replace").splitlines()
-    found = [_shortened(line) for line in lines if pattern.search(line)]
+    found = [escaping.shortened(line, LINE_MAX) for line in lines if pattern.search(line)]
     if len(found) <= LINES_MAX:
         return LogExcerpt(path.stem, found, 0)
     half = LINES_MAX // 2
     return LogExcerpt(path.stem, [*found[:half], "…", *found[-half:]], len(found) - 2 * half)
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= LINE_MAX else f"{line[: LINE_MAX - 1]}…"
