@@ -82,7 +82,7 @@ def _subject(program: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
-    """What `--set` changes."""
+    """The settings of a search, which `--set` changes."""
 
     claims: Annotated[int, msgspec.Meta(ge=1, le=MOST)] = CLAIMS
     depth: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = DEPTH

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.history import run_folders
 
 Planned: TypeAlias = "plans.Plan | run_folders.Plan"
-"""What names the subject of a run."""
+"""A plan, which names the subject of a run."""
 
 CORRECT = "correct"
 """The Python subject without defects."""

@@ -21,7 +21,7 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return at most so many characters of a text."""
+    """Return the text, or its beginning if it has more characters than `most`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -212,7 +212,7 @@ def show(
 
 
 class Line(NamedTuple):
-    """What is said of one of several run directories."""
+    """The line about one of several run directories."""
 
     word: str
     """Its verdict, or `ERROR`."""
