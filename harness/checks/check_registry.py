@@ -35,7 +35,6 @@ _MODULES = (
     "nodes.device_readiness",
     "nodes.container_parameters",
     "nodes.extended_claims",
-    "progress.scheduler_books",
 )
 """A line for each check, in the order in which verdict.json, the report, JUnit and the terminal
 show their results: the module in this package that has its `CHECK`."""

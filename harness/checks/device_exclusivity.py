@@ -12,7 +12,7 @@ Results with admin access may overlap with everything and are ignored.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.checks.consumption import declared_devices
 from harness.checks.holds import hold_history
 
@@ -52,12 +52,12 @@ def check(
         history.holds.at(holds.row[found.listed[name]]) for name in ("first", "second")
     )
     shown = list(zip(first, second, strict=True))
-    in_full = check_results.in_full(len(shown), double_allocations.longest(found.listed))
+    in_full = findings.in_full(len(shown), double_allocations.longest(found.listed))
     violations = [_describe(*shown[index]) for index in in_full]
     return verdicts.CheckResult(
         check=CHECK.name,
         promise=CHECK.promise,
-        verdict=check_results.verdict(shown, is_kept=bool(len(holds))),
+        verdict=findings.verdict(len(shown), is_kept=bool(len(holds))),
         examined_count=len(holds),
         violation_count=found.total,
         violations=violations,
@@ -133,7 +133,7 @@ def _others(
     shown: Sequence[tuple[hold_history.Hold, hold_history.Hold]], in_full: set[str]
 ) -> list[str]:
     lines = (_summary(*pair) for pair in shown)
-    return [line for line in lines if line not in in_full][: check_results.OTHERS_MAX]
+    return [line for line in lines if line not in in_full][: findings.OTHERS_MAX]
 
 
 def _reason(holds: "pd.DataFrame", found: "double_allocations.Found") -> str:

@@ -1,13 +1,20 @@
-"""Makes a check's answer from its findings: exact counts, the first, the worst and the last."""
+"""Makes a check's answer from its findings: exact counts; the first, worst and last in full.
+
+More of them are listed by their summaries, up to a limit.
+"""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from harness.checks import check_results, protocol, scripted_plans, verdicts
+from harness.checks import protocol, scripted_plans, verdicts
 from harness.history import plans
 
 FINALIZERS = "allocation_finalizers"
 """Name of the check of finalizers, by which a script asks about the API server."""
+IN_FULL_MAX = 20
+"""Violations that are listed in full; the worst and the last one may come on top."""
+OTHERS_MAX = 200
+"""Violations that are listed by their summaries."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +29,15 @@ class Finding:
     objects: Sequence[verdicts.InvolvedObject]
     weight: int = 1
     """How bad it is, compared with others of the same check."""
+
+    def violation(self, check: str) -> verdicts.Violation:
+        return verdicts.Violation(
+            guarantee=check,
+            summary=self.summary,
+            text=f"{self.text}.",
+            resource_versions=sorted(set(self.versions)),
+            objects=list(self.objects),
+        )
 
 
 def owes(plan: plans.Plan) -> bool:
@@ -70,36 +86,75 @@ def result(
 
     The first ones are told in full; with the position of the worst one, this and the last one, too.
     """
-    at_most = min(len(found), check_results.IN_FULL_MAX)
-    chosen = range(at_most) if worst is None else check_results.in_full(len(found), worst)
-    others = [item.summary for index, item in enumerate(found) if index not in chosen]
-    return verdicts.CheckResult(
-        check=check.name,
-        promise=check.promise,
-        verdict=check_results.verdict(found, is_kept=is_kept),
-        examined_count=examined,
-        violation_count=len(found),
-        violations=[_violation(check.name, found[index]) for index in chosen],
-        others=others[: check_results.OTHERS_MAX],
+    return of_many(
+        check,
+        len(found),
+        lambda index: found[index].violation(check.name),
+        summary=lambda index: found[index].summary,
+        examined=examined,
         reason=reason,
+        is_kept=is_kept,
+        worst=worst,
     )
 
 
-def first(found: Sequence[Finding]) -> str:
+def of_many(
+    check: protocol.Check,
+    count: int,
+    violation: Callable[[int], verdicts.Violation],
+    *,
+    summary: Callable[[int], str],
+    examined: int,
+    reason: str,
+    is_kept: bool = True,
+    worst: int | None = None,
+    unexamined: int = 0,
+) -> verdicts.CheckResult:
+    """Return a result as `result` does; only those violations are made that it lists."""
+    chosen = in_full(count, worst)
+    shown = range(min(count, IN_FULL_MAX + OTHERS_MAX + 2))
+    others = [summary(index) for index in shown if index not in chosen]
+    return verdicts.CheckResult(
+        check=check.name,
+        promise=check.promise,
+        verdict=verdict(count, is_kept=is_kept),
+        examined_count=examined,
+        violation_count=count,
+        violations=[violation(index) for index in chosen],
+        others=others[:OTHERS_MAX],
+        reason=reason,
+        unexamined_count=unexamined,
+    )
+
+
+def verdict(count: int, *, is_kept: bool) -> verdicts.Verdict:
+    """Return INVALID with violations; without any, VALID if the guarantee was seen to be kept."""
+    if count:
+        return verdicts.Verdict.INVALID
+    return verdicts.Verdict.VALID if is_kept else verdicts.Verdict.UNKNOWN
+
+
+def in_full(count: int, worst: int | None) -> list[int]:
+    """Return the positions of the first violations, the worst and the last one, in order.
+
+    `worst` is the position of the worst one; None: only the first ones are told in full.
+    """
+    first_ones = range(min(IN_FULL_MAX, count))
+    if worst is None or not count:
+        return list(first_ones)
+    return sorted({*first_ones, worst, count - 1})
+
+
+def first(found: Sequence[Finding | verdicts.Violation]) -> str:
     """Return the summary of the first finding, and how many more there are."""
-    return found[0].summary + f", and {len(found) - 1} more" * (len(found) > 1)
+    return and_more(found[0].summary, len(found))
+
+
+def and_more(told: str, count: int) -> str:
+    """Return the text about the first of several, and how many more there are."""
+    return told + f", and {count - 1} more" * (count > 1)
 
 
 def worst(found: Sequence[Finding]) -> int:
     """Return the position of the first of the worst findings; 0 without any."""
     return max(range(len(found)), key=lambda index: found[index].weight, default=0)
-
-
-def _violation(name: str, item: Finding) -> verdicts.Violation:
-    return verdicts.Violation(
-        guarantee=name,
-        summary=item.summary,
-        text=f"{item.text}.",
-        resource_versions=sorted(set(item.versions)),
-        objects=list(item.objects),
-    )

@@ -1,13 +1,12 @@
 """Answers of checks in plain values, as plug-ins give them: validated, and turned into results."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from harness import errors
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.extensions import contracts
 
 NOT_ASKED = "the plan does not ask for it"
@@ -85,15 +84,15 @@ def result(check: protocol.Check, answer: Answer, origin: str = "") -> verdicts.
     whose = f" ({origin})" if origin else ""
     if not answer.examined:
         return check.not_examined(f"{answer.reason or 'it examined nothing'}{whose}")
-    is_broken = bool(answer.violations)
-    return check_results.of_found(
+    count = len(answer.violations)
+    figures = f"{verdicts.counted(count, 'violation')} in {answer.examined:,} examined"
+    return findings.of_many(
         check,
-        answer.violations,
-        verdict=verdicts.Verdict.INVALID if is_broken else verdicts.Verdict.VALID,
-        examined_count=answer.examined,
-        violation=lambda found: _violation(check.name, found),
-        summary=lambda found: found.summary,
-        reason=f"{answer.reason or _figures(answer.violations, answer.examined)}{whose}",
+        count,
+        lambda index: _violation(check.name, answer.violations[index]),
+        summary=lambda index: answer.violations[index].summary,
+        examined=answer.examined,
+        reason=f"{answer.reason or figures}{whose}",
     )
 
 
@@ -110,7 +109,3 @@ def _violation(check: str, found: Found) -> verdicts.Violation:
             for item in found.objects
         ],
     )
-
-
-def _figures(violations: Sequence[Found], examined: int) -> str:
-    return f"{verdicts.counted(len(violations), 'violation')} in {examined:,} examined"

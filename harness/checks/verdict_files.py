@@ -10,14 +10,8 @@ from typing import Any
 import msgspec
 
 from harness import errors, writing
-from harness.checks import run_figures, threshold_results, verdicts
+from harness.checks import check_registry, run_figures, threshold_results, verdicts
 from harness.checks.certificate import certificate_items
-from harness.checks.progress import (
-    claim_progress,
-    leftover_preparations,
-    resource_leaks,
-    scheduler_books,
-)
 from harness.history import directories, files
 
 _HARNESS = pathlib.Path(__file__).parents[1]
@@ -60,14 +54,7 @@ _OF_THE_JUDGES = frozenset({"schema", "judges"})
 """Keys that say who judged, not what was found."""
 CHECK_FAILED = "the check failed: "
 """The reason of a check that raised an exception begins with this."""
-_AT_REST = frozenset(
-    {
-        claim_progress.CHECK.name,
-        leftover_preparations.CHECK.name,
-        resource_leaks.CHECK.name,
-        scheduler_books.CHECK.name,
-    }
-)
+_AT_REST = frozenset(check.name for check in check_registry.CHECKS if check.at_rest)
 """Checks of runs that came to rest."""
 _NEWER_OF_ITEMS = frozenset({"needed"})
 """Keys of the certificate's items that verdicts of older schemas lack."""

@@ -15,8 +15,8 @@ from harness.client import apis, informers
 from harness.history import plans
 
 QUIET_S = 1.5
-"""Seconds without a change of any claim after which the cluster is at rest; longer than
-`scheduler_books.QUIET_S`, so that the scheduler's books can be compared with the API."""
+"""Seconds without a change of any claim after which the cluster is at rest: what this
+watch sees may be late."""
 
 SYNC_TIMEOUT_S = 30.0
 """Seconds for the first list of each resource."""

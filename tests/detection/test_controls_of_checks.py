@@ -56,10 +56,6 @@ OTHERWISE = {
         "a scheduler that stops working is no defect that was ever shipped",
         "e2e/runs/test_progress.py::test_a_scheduler_that_gives_up_is_stuck",
     ),
-    "scheduler_books": (
-        "books differ after a pause beyond the lease, in scenario failover, without a defect",
-        "detection/test_stuck_schedulers.py::test_an_event_that_is_forgotten",
-    ),
     "scheduler_exclusivity": (
         "controls run with one scheduler, and the check needs several",
         "e2e/runs/test_several_schedulers.py::test_a_race_within_each_scheduler_is_told_apart",
@@ -95,7 +91,7 @@ RANDOM = {
         "prepared_devices",
     ),
     "pods/test_against_brute_force.py": ("bound_pods",),
-    "progress/test_books_and_leftovers.py": ("leftover_preparations", "scheduler_books"),
+    "progress/test_leftover_preparations.py": ("leftover_preparations",),
     "progress/test_brute_force.py": ("claim_progress", "resource_leaks"),
     "schedulers/test_against_brute_force.py": ("device_exclusivity", "scheduler_exclusivity"),
     "taints/test_against_brute_force.py": ("tainted_devices",),

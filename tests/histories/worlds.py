@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,6 @@ from harness.checks import protocol, world_states
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
 from harness.checks.progress import garbage_collection
-from harness.checks.schedulers import written_books
 from harness.history import plans, records
 from tests.histories import building, language
 
@@ -194,13 +193,11 @@ def judged(
     *,
     plan: plans.Plan,
     phases: Sequence[records.Phase] = (),
-    books: Mapping[str, written_books.Books | None] | None = None,
     collects_garbage: bool = True,
 ) -> protocol.Evidence:
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
     given = {
-        written_books.BooksOfSchedulers: books or {},
         garbage_collection.GarbageCollection: garbage_collection.GarbageCollection(
             works=collects_garbage
         ),

@@ -83,11 +83,11 @@ def test_a_survivor_without_a_reason_fails_it(tmp_path: pathlib.Path) -> None:
     """Of the limit of a result's list, by tests that look at nothing else."""
     test = tmp_path / "test_nothing.py"
     test.write_text(
-        "from harness.checks import check_results\n"
-        "def test_nothing():\n    assert check_results.in_full(0, 0) == []\n"
+        "from harness.checks import findings\n"
+        "def test_nothing():\n    assert findings.in_full(0, 0) == []\n"
     )
     done = subprocess.run(
-        [sys.executable, "tools/mutations.py", "harness.checks.check_results", str(test)],
+        [sys.executable, "tools/mutations.py", "harness.checks.findings", str(test)],
         cwd=ROOT,
         capture_output=True,
         text=True,

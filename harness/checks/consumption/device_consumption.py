@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from harness.checks import check_results, protocol, request_amounts, verdicts
+from harness.checks import findings, protocol, request_amounts, verdicts
 from harness.checks.consumption import declared_devices, excesses
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
@@ -73,18 +73,16 @@ def check(
     weighed.sort(key=lambda item: list(item[1].resource_versions))
     found = [violation for _, violation in weighed]
     worst = max(range(len(weighed)), key=lambda index: weighed[index][0], default=0)
-    chosen = check_results.in_full(len(weighed), worst)
-    others = [item.summary for index, item in enumerate(found) if index not in chosen]
     examined = len(shares) + len(consumers)
-    return verdicts.CheckResult(
-        check=CHECK.name,
-        promise=CHECK.promise,
-        verdict=check_results.verdict(found, is_kept=examined > 0),
-        examined_count=examined,
-        violation_count=len(found),
-        violations=[found[index] for index in chosen],
-        others=others[: check_results.OTHERS_MAX],
+    return findings.of_many(
+        CHECK,
+        len(found),
+        found.__getitem__,
+        summary=lambda index: found[index].summary,
+        examined=examined,
         reason=_reason(len(shares), len(consumers), found),
+        is_kept=examined > 0,
+        worst=worst,
     )
 
 
@@ -277,5 +275,4 @@ def _reason(shares: int, consumers: int, found: Sequence[verdicts.Violation]) ->
     among = f"{shares} shares of devices and {consumers} allocations of devices with counters"
     if not found:
         return f"{among}; nothing was consumed beyond what there is"
-    more = f", and {len(found) - 1} more" * (len(found) > 1)
-    return f"{found[0].summary}{more}; among {among}"
+    return f"{findings.first(found)}; among {among}"

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.checks import check_results, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from harness.checks.devices import allocations, device_catalogue
 from harness.checks.observed import observations
 from harness.history import plans
@@ -87,10 +87,7 @@ class Questions:
         first, which = self._different
         made, known = self.made, self.catalogue
         return Findings(
-            [
-                judge(made.grants[made.grant_numbers[row]], known, made.versions[row])
-                for row in first
-            ],
+            [judge(made.grant(row), known, made.versions[row]) for row in first],
             which,
         )
 
@@ -105,6 +102,15 @@ class Findings:
 
     def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
         return self._rows([isinstance(answer, kind) for answer in self.answers])
+
+    def worst(self, rows: Rows) -> int:
+        """Return the position of the first of those with most wrong devices; 0 without any."""
+        weights = np.array([getattr(answer, "weight", 0) for answer in self.answers])
+        return int(weights[self.which[rows]].argmax()) if len(rows) else 0
+
+    def first_reason(self, rows: Rows) -> str:
+        """Return why the first of these allocations is not examined; empty without any."""
+        return getattr(self.answers[self.which[rows[0]]], "reason", "") if len(rows) else ""
 
     def unjudged(self) -> tuple[Rows, Rows]:
         """Return the allocations that the guarantee is not about, and others not examined."""
@@ -162,7 +168,7 @@ def of_each(
 def result(
     check: protocol.Check,
     questions: Questions,
-    findings: Findings,
+    found: Findings,
     *,
     good: str,
     nothing: str = NOTHING,
@@ -172,30 +178,31 @@ def result(
     `good` is the figure if nothing is wrong (`all devices match`), `nothing` the reason if there
     is nothing to examine.
     """
-    wrong = findings.rows(Wrong)
+    wrong = found.rows(Wrong)
     wrong = wrong[np.argsort(questions.versions[wrong], kind="stable")]
-    vacuous, unjudged = findings.unjudged()
+    vacuous, unjudged = found.unjudged()
     examined = len(questions.made) - len(unjudged) - len(vacuous)
+    why = found.first_reason(unjudged)
     if not examined:
-        return not_examined(check, _why(findings, unjudged) if len(unjudged) else nothing)
-    told = _Told(check.name, questions.made, findings)
-    chosen = _chosen(wrong, findings)
-    listed = set(chosen)
-    others = [
-        row
-        for row in wrong[: check_results.IN_FULL_MAX + check_results.OTHERS_MAX + 2].tolist()
-        if row not in listed
-    ]
-    return verdicts.CheckResult(
-        check=check.name,
-        promise=check.promise,
-        verdict=verdicts.Verdict.INVALID if len(wrong) else verdicts.Verdict.VALID,
-        examined_count=examined,
-        violation_count=len(wrong),
-        violations=[told.violation(row) for row in chosen],
-        others=[told.summary(row) for row in others[: check_results.OTHERS_MAX]],
-        reason=told.reason(wrong, examined, unjudged, good),
-        unexamined_count=len(unjudged),
+        return not_examined(check, why or nothing)
+    worst = found.worst(wrong)
+
+    def finding(index: int) -> findings.Finding:
+        return _finding(questions.made, found, int(wrong[index]))
+
+    told = f"{verdicts.counted(examined, 'allocation')} examined; {good}"
+    if len(wrong):
+        told = _told(len(wrong), examined, worst, lambda index: finding(index).summary)
+    left = f"; {len(unjudged)} not examined: {why}" if len(unjudged) else ""
+    return findings.of_many(
+        check,
+        len(wrong),
+        lambda index: finding(index).violation(check.name),
+        summary=lambda index: finding(index).summary,
+        examined=examined,
+        reason=told + left,
+        worst=worst,
+        unexamined=len(unjudged),
     )
 
 
@@ -204,65 +211,26 @@ def not_examined(check: protocol.Check, why: str) -> verdicts.NotExamined:
     return check.not_examined(f"{why}, so nothing was examined")
 
 
-def _why(findings: Findings, unjudged: Rows) -> str:
-    """Return the reason for which the first of these allocations is not examined."""
-    answer = findings.answers[findings.which[unjudged[0]]]
-    return answer.reason if isinstance(answer, Unjudged) else ""
+def _told(count: int, examined: int, worst: int, summary: Callable[[int], str]) -> str:
+    of = verdicts.counted(examined, "allocation")
+    parts = [f"{count} of {of} wrong, the first: {summary(0)}"]
+    if worst:
+        parts.append(f"the worst: {summary(worst)}")
+    if count - 1 not in (0, worst):
+        parts.append(f"the last: {summary(count - 1)}")
+    return "; ".join(parts)
 
 
-def _chosen(wrong: Rows, findings: Findings) -> list[int]:
-    """Return the first wrong allocations, the worst and the last one, in order."""
-    worst = _worst(wrong, findings) if len(wrong) else 0
-    return [int(wrong[position]) for position in check_results.in_full(len(wrong), worst)]
-
-
-def _worst(wrong: Rows, findings: Findings) -> int:
-    """Return the position of the first of those with most wrong devices."""
-    weights = np.array(
-        [answer.weight if isinstance(answer, Wrong) else 0 for answer in findings.answers]
+def _finding(made: allocations.Allocations, found: Findings, row: int) -> findings.Finding:
+    claim, version = made.claims[row], made.versions[row]
+    got = ", ".join(dict.fromkeys(item.id for item in made.grant(row).results)) or "no device"
+    clause = getattr(found.answers[found.which[row]], "text", "")
+    return findings.Finding(
+        summary=f"claim {claim.name}: {clause}",
+        text=(
+            f"Claim {claim.namespace}/{claim.name} (uid {claim.uid}) was allocated {got} at "
+            f"resourceVersion {version}: {clause}"
+        ),
+        versions=[version],
+        objects=[verdicts.involved_claim(claim)],
     )
-    return int(weights[findings.which[wrong]].argmax())
-
-
-class _Told:
-    """Words for allocations."""
-
-    def __init__(self, check: str, made: allocations.Allocations, findings: Findings) -> None:
-        self._check, self._made, self._findings = check, made, findings
-
-    def summary(self, row: int) -> str:
-        return f"claim {self._made.claims[row].name}: {self._clause(row)}"
-
-    def violation(self, row: int) -> verdicts.Violation:
-        claim, version = self._made.claims[row], self._made.versions[row]
-        grant = self._made.grants[self._made.grant_numbers[row]]
-        got = ", ".join(dict.fromkeys(item.id for item in grant.results)) or "no device"
-        return verdicts.Violation(
-            guarantee=self._check,
-            summary=self.summary(row),
-            text=(
-                f"Claim {claim.namespace}/{claim.name} (uid {claim.uid}) was allocated {got} at "
-                f"resourceVersion {version}: {self._clause(row)}."
-            ),
-            resource_versions=[version],
-            objects=[verdicts.involved_claim(claim)],
-        )
-
-    def reason(self, wrong: Rows, examined: int, unjudged: Rows, good: str) -> str:
-        of = f"{examined} {'allocation' if examined == 1 else 'allocations'}"
-        left = ""
-        if len(unjudged):
-            left = f"; {len(unjudged)} not examined: {_why(self._findings, unjudged)}"
-        if not len(wrong):
-            return f"{of} examined; {good}{left}"
-        parts = [f"{len(wrong)} of {of} wrong, the first: {self.summary(int(wrong[0]))}"]
-        worst = int(wrong[_worst(wrong, self._findings)])
-        if worst != wrong[0]:
-            parts.append(f"the worst: {self.summary(worst)}")
-        if len(wrong) > 1 and wrong[-1] not in (wrong[0], worst):
-            parts.append(f"the last: {self.summary(int(wrong[-1]))}")
-        return "; ".join(parts) + left
-
-    def _clause(self, row: int) -> str:
-        answer = self._findings.answers[self._findings.which[row]]
-        return answer.text if isinstance(answer, Wrong) else ""

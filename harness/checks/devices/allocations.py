@@ -75,6 +75,9 @@ class Allocations(folders.Folder):
     def __len__(self) -> int:
         return len(self.claims)
 
+    def grant(self, row: int) -> Grant:
+        return self.grants[self.grant_numbers[row]]
+
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note the allocation of a version of a claim, if it is another one than before."""
         uid, allocation = seen.object.metadata.uid, seen.object.status.allocation

@@ -102,7 +102,7 @@ class _Judge:
         return since
 
     def _answer(self, row: int) -> allocation_judging.Answer:
-        grant = self._made.grants[self._made.grant_numbers[row]]
+        grant = self._made.grant(row)
         wrong = [result.id for result in grant.results if not self._could_be_there(result.id, row)]
         if not wrong:
             return None

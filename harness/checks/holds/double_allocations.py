@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from harness.checks import check_results
+from harness.checks import findings
 
 PAIRS_AT_ONCE = 1_000_000
 """Pairs in memory; a device that thousands of claims hold at once makes millions of them."""
 ORDER = ["from_rv", "first", "second"]
 """Columns by which conflicts are listed: by the begin of the second hold, then by the labels."""
-LISTED_MAX = check_results.IN_FULL_MAX + check_results.OTHERS_MAX
+LISTED_MAX = findings.IN_FULL_MAX + findings.OTHERS_MAX
 """Pairs that a result lists."""
 
 

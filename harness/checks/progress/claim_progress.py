@@ -14,7 +14,7 @@ the recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import check_results, protocol, verdicts, world_states
+from harness.checks import findings, protocol, verdicts, world_states
 from harness.checks.holds import hold_history
 from harness.checks.progress import stuck_objects
 from harness.history import plans, records
@@ -49,21 +49,21 @@ def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
     try:
         rest_s = still_s(evidence)
     except Unjudgeable as why:
-        return _result(verdicts.Verdict.UNKNOWN, evidence, str(why))
+        return _result(evidence, str(why))
     found = stuck_objects.find(evidence[world_states.WorldState], evidence.plan.settings)
-    stuck = [item for item in found.stuck if not item.is_leak]
-    ours = [item for item in stuck if item.is_of_kubelet and _is_kubelet_ours(evidence.plan)]
-    if stuck and len(ours) == len(stuck):
-        told = f"{_told(stuck, rest_s)}: that is our own kubelet's, not the subject's"
-        return _result(verdicts.Verdict.UNKNOWN, evidence, told)
-    stuck = [item for item in stuck if item not in ours]
-    allowed_s = evidence.plan.progress_s or 0.0
-    if stuck and rest_s >= allowed_s:
-        return _result(verdicts.Verdict.INVALID, evidence, _told(stuck, rest_s), stuck, rest_s)
+    all_stuck = [item for item in found.stuck if not item.is_leak]
+    is_kubelet_ours = _is_kubelet_ours(evidence.plan)
+    stuck = [item for item in all_stuck if not (item.is_of_kubelet and is_kubelet_ours)]
+    told = told_stuck(stuck or all_stuck, rest_s, prefix="STUCK: ", still="no progress")
+    if all_stuck and not stuck:
+        return _result(evidence, f"{told}: that is our own kubelet's, not the subject's")
+    if stuck and rest_s < (evidence.plan.progress_s or 0.0):
+        return _result(evidence, told_early(stuck, rest_s, evidence.plan))
     if stuck:
-        return _result(verdicts.Verdict.UNKNOWN, evidence, told_early(stuck, rest_s, allowed_s))
+        still = "Nothing has made progress"
+        return _result(evidence, told, found_stuck(stuck, rest_s, prefix="STUCK: ", still=still))
     if found.doubts:
-        return _result(verdicts.Verdict.UNKNOWN, evidence, _told_doubts(evidence, found))
+        return _result(evidence, _told_doubts(evidence, found))
     return _judge_rest(evidence, found)
 
 
@@ -73,20 +73,18 @@ def _is_kubelet_ours(plan: plans.Plan) -> bool:
     return not plan.defects and not plan.plugins and driver in ("", "in-process", "socket")
 
 
-def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, allowed_s: float) -> str:
+def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, plan: plans.Plan) -> str:
     """Return why objects that could go on are not stuck: they had too little time."""
     return (
         f"{len(stuck)} could go on ({stuck[0].summary}), but the run ended {rest_s:.1f} s after the "
-        f"last progress, before the {allowed_s:g} s that they have"
+        f"last progress, before the {plan.progress_s or 0.0:g} s that they have"
     )
 
 
 def _told_doubts(evidence: protocol.Evidence, found: stuck_objects.Findings) -> str:
     doubts = "; ".join(found.doubts[:DOUBTS_MAX])
-    ran, pods = (
-        evidence[hold_history.HoldHistory].pods_running,
-        verdicts.counted(len(found.doubts), "pod"),
-    )
+    ran = evidence[hold_history.HoldHistory].pods_running
+    pods = verdicts.counted(len(found.doubts), "pod")
     return f"{doubts}: {pods} not examined; {ran} ran, and no other one is stuck"
 
 
@@ -94,13 +92,13 @@ def _judge_rest(evidence: protocol.Evidence, found: stuck_objects.Findings) -> v
     """Return VALID for a run in which nothing is stuck, if it had any pod."""
     folded = evidence[hold_history.HoldHistory]
     if not folded.pods:
-        return _result(verdicts.Verdict.UNKNOWN, evidence, "no pod was observed")
+        return _result(evidence, "no pod was observed")
     reason = f"{folded.pods_running} pods ran; nothing is stuck"
     if found.waiting:
         reason += f", {found.waiting} wait as no device is left for them"
     if found.robbed:
         reason += f", {found.robbed} not examined: the API server removed claims in spite of their finalizers"
-    return _result(verdicts.Verdict.VALID, evidence, reason)
+    return _result(evidence, reason, is_kept=True)
 
 
 # ------------------------------------------------------------------------------ time
@@ -160,51 +158,38 @@ def _end(phases: Sequence[records.Phase], name: str) -> int | None:
 # ------------------------------------------------------------------------------ results
 
 
-def _told(stuck: Sequence[stuck_objects.Stuck], rest_s: float) -> str:
-    others = f", and {len(stuck) - 1} more" * (len(stuck) > 1)
-    return f"STUCK: {stuck[0].summary}{others}; no progress for {rest_s:.1f} s"
+def told_stuck(
+    stuck: Sequence[stuck_objects.Stuck], rest_s: float, *, prefix: str = "", still: str
+) -> str:
+    """Return the reason of a check that found these objects; empty without any."""
+    told = stuck and findings.and_more(prefix + stuck[0].summary, len(stuck))
+    return f"{told}; {still} for {rest_s:.1f} s" if told else ""
+
+
+def found_stuck(
+    stuck: Sequence[stuck_objects.Stuck], rest_s: float, *, prefix: str = "", still: str
+) -> list[findings.Finding]:
+    return [
+        findings.Finding(
+            summary=prefix + item.summary,
+            text=f"{prefix}{item.text}. {still} for {rest_s:.1f} s",
+            versions=[int(obj.metadata.resource_version) for obj in item.involved],
+            objects=[obj.involved for obj in item.involved],
+        )
+        for item in stuck
+    ]
 
 
 def _result(
-    verdict: verdicts.Verdict,
     evidence: protocol.Evidence,
     reason: str,
-    stuck: Sequence[stuck_objects.Stuck] = (),
-    rest_s: float = 0.0,
+    stuck: Sequence[findings.Finding] = (),
+    *,
+    is_kept: bool = False,
 ) -> verdicts.CheckResult:
-    return check_results.of_found(
-        CHECK,
-        stuck,
-        verdict=verdict,
-        examined_count=len(evidence[hold_history.HoldHistory].pods)
-        + len(evidence[hold_history.HoldHistory].claims),
-        violation=lambda item: violation(
-            CHECK.name,
-            item,
-            summary=_summary(item),
-            text=f"STUCK: {item.text}. Nothing has made progress for {rest_s:.1f} s.",
-        ),
-        summary=_summary,
-        reason=reason,
-    )
-
-
-def _summary(item: stuck_objects.Stuck) -> str:
-    return f"STUCK: {item.summary}"
-
-
-def violation(
-    guarantee: str, item: stuck_objects.Stuck, *, summary: str, text: str
-) -> verdicts.Violation:
-    """Return the violation of a guarantee by objects that are stuck or leaked."""
-    metas = [obj.metadata for obj in item.involved]
-    return verdicts.Violation(
-        guarantee=guarantee,
-        summary=summary,
-        text=text,
-        resource_versions=sorted({int(meta.resource_version) for meta in metas}),
-        objects=[obj.involved for obj in item.involved],
-    )
+    folded = evidence[hold_history.HoldHistory]
+    examined = len(folded.pods) + len(folded.claims)
+    return findings.result(CHECK, stuck, examined=examined, reason=reason, is_kept=is_kept)
 
 
 CHECK = protocol.Check(

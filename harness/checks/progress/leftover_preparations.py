@@ -9,7 +9,7 @@ may come late there, or never.
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import check_results, protocol, verdicts, world_states
+from harness.checks import findings, protocol, verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
 from harness.history import plans, records
@@ -60,14 +60,13 @@ def check(
     """
     early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
     left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
-    return check_results.of_found(
+    found = [_finding(item) for item in left]
+    return findings.result(
         CHECK,
-        left,
-        verdict=check_results.verdict(left, is_kept=bool(prepared and not early)),
-        examined_count=len(prepared),
-        violation=_violation,
-        summary=_summary,
-        reason=_reason(prepared, left, early),
+        found,
+        examined=len(prepared),
+        is_kept=bool(prepared and not early),
+        reason=findings.first(found) if found else _why_none(len(prepared), early),
     )
 
 
@@ -81,32 +80,20 @@ def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldSt
     return any(pod is not None and not pod.has_ended for pod in pods)
 
 
-def _reason(
-    prepared: Sequence[preparations.Preparation],
-    left: Sequence[preparations.Preparation],
-    early: records.Phase | None,
-) -> str:
+def _why_none(prepared: int, early: records.Phase | None) -> str:
     if early:
         return f"the run did not come to its rest ({early.name}: {early.detail})"
     if not prepared:
         return "no claim was prepared, so nothing was examined"
-    if left:
-        return f"{_summary(left[0])}" + f", and {len(left) - 1} more" * (len(left) > 1)
-    return f"preparations: {len(prepared)}; none is left without its pod"
+    return f"preparations: {prepared}; none is left without its pod"
 
 
-def _summary(item: preparations.Preparation) -> str:
-    return f"claim {item.name} is still prepared on {item.node}"
-
-
-def _violation(item: preparations.Preparation) -> verdicts.Violation:
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=_summary(item),
+def _finding(item: preparations.Preparation) -> findings.Finding:
+    return findings.Finding(
+        summary=f"claim {item.name} is still prepared on {item.node}",
         text=(
             f"Claim {item.namespace}/{item.name} (uid {item.uid}) is still prepared on node "
-            f"{item.node}, although no pod that runs uses it."
+            f"{item.node}, although no pod that runs uses it"
         ),
-        resource_versions=[],
         objects=[verdicts.involved_claim(item)],
     )

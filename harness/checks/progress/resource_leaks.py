@@ -12,14 +12,11 @@ On a cluster without a garbage collector, claims without a reservation stay when
 gone. They are not leaked by the subject; the reason counts them. Nor are claims of pods of which
 the API server removed another claim in spite of its finalizer.
 
-Claims that stay prepared on nodes are in `leftover_preparations`, and those that stay in flight in
-the scheduler's books in `scheduler_books`. A run that ends in the midst of its load is not
-examined.
+Claims that stay prepared on nodes are in `leftover_preparations`. A run that ends in the midst of
+its load is not examined.
 """
 
-from collections.abc import Sequence
-
-from harness.checks import check_results, protocol, verdicts, world_states
+from harness.checks import findings, protocol, verdicts, world_states
 from harness.checks.holds import hold_history
 from harness.checks.progress import claim_progress, garbage_collection, stuck_objects
 
@@ -38,51 +35,21 @@ def check(evidence: protocol.Evidence) -> verdicts.Answer:
         return CHECK.not_examined(str(why))
     if not examined:
         return CHECK.not_examined("no claim was observed")
-    found = stuck_objects.find(evidence[world_states.WorldState], evidence.plan.settings).stuck
-    garbage = (
-        []
-        if evidence[garbage_collection.GarbageCollection].works
-        else [item for item in found if item.is_garbage]
-    )
-    leaks = [item for item in found if item.is_leak and not (garbage and item.is_garbage)]
-    allowed_s = evidence.plan.progress_s or 0.0
+    found = [
+        item for item in stuck_objects.find(final, evidence.plan.settings).stuck if item.is_leak
+    ]
+    is_collected = evidence[garbage_collection.GarbageCollection].works
+    leaks = [item for item in found if is_collected or not item.is_garbage]
+    if leaks and rest_s < (evidence.plan.progress_s or 0.0):
+        reason = claim_progress.told_early(leaks, rest_s, evidence.plan)
+        return findings.result(CHECK, [], examined=examined, reason=reason, is_kept=False)
+    reason = claim_progress.told_stuck(leaks, rest_s, still="nothing has moved")
     if not leaks:
         reason = f"claims: {examined}, of which {len(final.claims)} remain; nothing is leaked"
-        if garbage:
-            reason += f", apart from {len(garbage)} that this cluster is not known to collect"
-        return _result(verdicts.Verdict.VALID, examined, reason)
-    if rest_s < allowed_s:
-        early = claim_progress.told_early(leaks, rest_s, allowed_s)
-        return _result(verdicts.Verdict.UNKNOWN, examined, early)
-    return _result(verdicts.Verdict.INVALID, examined, _told(leaks, rest_s), leaks, rest_s)
-
-
-def _told(leaks: Sequence[stuck_objects.Stuck], rest_s: float) -> str:
-    others = f", and {len(leaks) - 1} more" * (len(leaks) > 1)
-    return f"{leaks[0].summary}{others}; nothing has moved for {rest_s:.1f} s"
-
-
-def _result(
-    verdict: verdicts.Verdict,
-    examined: int,
-    reason: str,
-    leaks: Sequence[stuck_objects.Stuck] = (),
-    rest_s: float = 0.0,
-) -> verdicts.CheckResult:
-    return check_results.of_found(
-        CHECK,
-        leaks,
-        verdict=verdict,
-        examined_count=examined,
-        violation=lambda item: claim_progress.violation(
-            CHECK.name,
-            item,
-            summary=item.summary,
-            text=f"{item.text}. Nothing has moved for {rest_s:.1f} s.",
-        ),
-        summary=lambda item: item.summary,
-        reason=reason,
-    )
+        if found:
+            reason += f", apart from {len(found)} that this cluster is not known to collect"
+    wrong = claim_progress.found_stuck(leaks, rest_s, still="Nothing has moved")
+    return findings.result(CHECK, wrong, examined=examined, reason=reason)
 
 
 CHECK = protocol.Check(

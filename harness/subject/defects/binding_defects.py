@@ -219,7 +219,7 @@ class NoUnreserveBinder(claim_binding.ClaimBinder):
 
     facts = replacements.Facts(
         name="no-unreserve",
-        check="scheduler_books",
+        check="claim_progress",
         issues=("volcano#5102",),
         releases=replacements.Releases(words="Volcano"),
         worlds=("two-schedulers-one-claim",),

@@ -168,7 +168,6 @@ def run_scheduler(options: SubjectOptions) -> int:
             elected_runs.run(scheduler, elector, lambda: _touch_ready(options))
         else:
             _run(scheduler, options)
-        scheduler.write_books()
     return 0
 
 

@@ -34,7 +34,6 @@ def test_the_correct_scheduler_is_valid_although_pods_wait(tmp_path: pathlib.Pat
         "device_exclusivity",
         "claim_progress",
         "resource_leaks",
-        "scheduler_books",
         "claim_controller",
         "leftover_preparations",
     }

@@ -7,7 +7,6 @@ from harness.history import records
 from tests.histories import building, recording, worlds
 from tests.histories.golden_cases.case import Case, cases
 from tests.histories.golden_cases.words import (
-    LATE_NS,
     NODE,
     SECOND_NS,
     Object,
@@ -15,7 +14,6 @@ from tests.histories.golden_cases.words import (
     gone,
     pod,
     prepared,
-    step,
     unprepared,
 )
 
@@ -88,32 +86,6 @@ PROGRESS = [
     ),
 ]
 
-# ------------------------------------------------------------------------------------------ books
-
-BOOKS = progress(expected_steps=[building.SCHEDULER])
-
-
-def books(*devices: str) -> Sequence[records.Step]:
-    """The books of a scheduler that counts these devices of node n as allocated."""
-    counted = [worlds.device("n", int(device)) for device in devices]
-    cached = [{"uid": "uid-a", "version": "4", "devices": [worlds.device("n", 0)]}]
-    totals = {"devices": len(counted), "claims": 1, "in_flight": []}
-    return [
-        step(1, "scheduler.books.devices", LATE_NS, devices=counted),
-        step(2, "scheduler.books.claims", LATE_NS, claims=cached),
-        step(3, "scheduler.books", LATE_NS, **totals),
-    ]
-
-
-SCHEDULER_BOOKS = cases(
-    "scheduler_books",
-    "steps",
-    {"VALID": books("0"), "INVALID": books("1"), "UNKNOWN-no-books": ()},
-    commits=RAN,
-    plan=BOOKS,
-    phases=RESTED,
-)
-
 # ------------------------------------------------------------------------------- claim controller
 
 CONTROLLED = progress(expected_steps=["claim-controller"])
@@ -145,4 +117,4 @@ CONTROLLER = cases(
     phases=RESTED,
 )
 
-CASES: Sequence[Case] = (*PROGRESS, *SCHEDULER_BOOKS, *CONTROLLER)
+CASES: Sequence[Case] = (*PROGRESS, *CONTROLLER)

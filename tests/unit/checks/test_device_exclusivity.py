@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from harness.checks import check_results, device_exclusivity, verdicts
+from harness.checks import device_exclusivity, findings, verdicts
 from harness.checks.holds import double_allocations, hold_columns, hold_history
 from harness.history import records
 from tests.histories import language
@@ -185,13 +185,13 @@ def _many(pairs: int) -> str:
 
 
 def test_counts_are_exact_and_lists_are_limited() -> None:
-    pairs = check_results.IN_FULL_MAX + check_results.OTHERS_MAX + 30
+    pairs = findings.IN_FULL_MAX + findings.OTHERS_MAX + 30
     result = _check(_many(pairs))
     assert result.violation_count == pairs
     listed = [item.holders[0].name for item in verdicts.double_allocations([result])]
-    first = [f"a{index}" for index in range(check_results.IN_FULL_MAX)]
+    first = [f"a{index}" for index in range(findings.IN_FULL_MAX)]
     assert listed == [*first, f"a{pairs // 2}", f"a{pairs - 1}"]
-    assert len(result.others) <= check_results.OTHERS_MAX
+    assert len(result.others) <= findings.OTHERS_MAX
     assert f"gpu.example/pool/D1: a{len(first)} and b{len(first)}" in result.others[0]
     assert not {f"a{pairs // 2} and" in line for line in result.others} & {True}
 

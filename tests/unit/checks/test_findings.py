@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checks import check_results, findings, protocol, verdicts
+from harness.checks import findings, protocol, verdicts
 from tests.histories import building, claim_judging
 
 CHECK = protocol.Check(
@@ -60,10 +60,19 @@ def test_findings_are_told_in_the_order_of_their_versions() -> None:
 def test_the_first_the_worst_and_the_last_are_in_full(heavy: int) -> None:
     result = _result(_found(300, heavy=heavy))
     numbers = [int(item.summary.split()[1]) for item in result.violations]
-    expected = {*range(check_results.IN_FULL_MAX), heavy, 299}
+    expected = {*range(findings.IN_FULL_MAX), heavy, 299}
     assert numbers == sorted(expected)
-    assert (result.violation_count, len(result.others)) == (300, check_results.OTHERS_MAX)
+    assert (result.violation_count, len(result.others)) == (300, findings.OTHERS_MAX)
     assert not set(result.others) & {item.summary for item in result.violations}
+
+
+@pytest.mark.parametrize("count", [0, 1, 20, 21, 300])
+def test_without_a_worst_one_only_the_first_are_in_full(count: int) -> None:
+    result = findings.result(CHECK, _found(count), examined=1, reason="why", is_kept=False)
+    summaries = [f"finding {number}" for number in range(count)]
+    assert [item.summary for item in result.violations] == summaries[:20]
+    assert list(result.others) == summaries[20:220]
+    assert result.verdict is (verdicts.Verdict.INVALID if count else verdicts.Verdict.UNKNOWN)
 
 
 def test_a_violation_counts_even_if_nothing_was_counted() -> None:

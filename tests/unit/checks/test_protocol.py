@@ -11,7 +11,7 @@ from harness.checks.certificate import certification
 from harness.checks.claim_control import controller_records
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
-from harness.checks.schedulers import written_books
+from harness.checks.progress import garbage_collection
 from harness.checks.taints import attempt_views
 from harness.history import plans
 from tests.histories import building
@@ -78,11 +78,12 @@ def test_a_check_gets_nothing_but_what_it_needs() -> None:
         name="idle",
         guarantee="X",
         promise="it rains",
-        needs=(written_books.BooksOfSchedulers,),
+        needs=(garbage_collection.GarbageCollection,),
         judge=lambda evidence: evidence[hold_history.HoldHistory],  # type: ignore[arg-type,return-value]
     )
-    evidence = protocol.Evidence(building.plan(), {written_books.BooksOfSchedulers: {}})
-    assert evidence.of(check)[written_books.BooksOfSchedulers] == {}
+    works = garbage_collection.GarbageCollection()
+    evidence = protocol.Evidence(building.plan(), {garbage_collection.GarbageCollection: works})
+    assert evidence.of(check)[garbage_collection.GarbageCollection] is works
     with pytest.raises(LookupError, match="expected HoldHistory in the needs of the check"):
         check.judge(evidence.of(check))
 
@@ -112,13 +113,6 @@ def test_what_the_scheduler_knew_is_read_if_a_check_asks_for_it(
     assert given[attempt_views.AttemptViews] == expected
 
 
-def test_the_books_of_schedulers_are_read(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = _given(tmp_path, monkeypatch, {"progress_s": 5.0})
-    assert given[written_books.BooksOfSchedulers].keys() == {"scheduler"}
-
-
 def _given(
     path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> protocol.Evidence:
@@ -129,7 +123,7 @@ def _given(
         noted.append(item)
         return verdicts.NotExamined(check="noted", promise="", reason="it only looks")
 
-    needs = (attempt_views.AttemptViews, written_books.BooksOfSchedulers)
+    needs = (attempt_views.AttemptViews,)
     check = protocol.Check(name="noted", guarantee="X", promise="", needs=needs, judge=note)
     monkeypatch.setattr(check_registry, "CHECKS", [check])
     judging.judge(building.build(path / "run", "a+D1", steps=STEPS, changes=changes))

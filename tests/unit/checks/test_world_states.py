@@ -111,7 +111,7 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
 
 
 def test_only_claims_change_the_claims() -> None:
-    """The books of schedulers are compared when no claim has changed for some time."""
+    """A run is at rest when no claim has changed for some time."""
     state = world_states.WorldState()
     claim, pod = (
         convert(resource, {**made, "metadata": {**made["metadata"], "resourceVersion": "1"}})

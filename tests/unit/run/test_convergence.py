@@ -6,7 +6,6 @@ import pytest
 
 from harness import clocks
 from harness.checks import world_states
-from harness.checks.progress import scheduler_books
 from harness.client import apis, kubeconfigs, transports
 from harness.run import convergence
 from tests.histories import worlds
@@ -88,7 +87,3 @@ def test_the_time_without_progress(watch: convergence.ConvergenceWatch, clock: C
     assert watch.still_s(0) == pytest.approx(5), "a generated claim is no progress"
     handle(watch, world_states.PODS).on_add(worlds.pod("p"), initial=False)
     assert watch.still_s(0) == 0
-
-
-def test_the_books_are_written_after_a_quiet_time() -> None:
-    assert convergence.QUIET_S > scheduler_books.QUIET_S

@@ -102,11 +102,11 @@ def test_a_scenario_cannot_demand_what_its_runs_cannot_examine(name: str, messag
 
 
 def test_what_only_our_own_parts_tell_is_not_demanded_of_others() -> None:
-    loaded = loading.load("no-unreserve")
-    assert run_plan.plan(loaded, seed=1).requirements.examined == ["scheduler_books"]
+    loaded = loading.load("terminal-pod-reserved")
+    assert run_plan.plan(loaded, seed=1).requirements.examined == ["claim_controller"]
     other = run_plan.plan(loaded, seed=1, chosen_subjects=["command=true {kubeconfig}"])
     assert other.requirements.examined == []
-    assert other.settings["load"]["examined"] == ["scheduler_books"]
+    assert other.settings["load"]["examined"] == ["claim_controller"]
 
 
 def test_only_a_race_is_given_more_time() -> None:

@@ -91,7 +91,6 @@ UNSEEN = {
     "claim_progress",
     "leftover_preparations",
     "resource_leaks",
-    "scheduler_books",
     "device_exclusivity",
 }
 """Checks of the end, and one with a spotter of its own."""

@@ -1,6 +1,6 @@
 """Judges, at rest, that what a scheduler believes is what the API has.
 
-The scheduler writes its final books as steps, as it does at the end of a run.
+The scheduler writes its final books as steps.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import check_results, verdicts
+from harness.checks import findings, verdicts
 from harness.checks.devices import (
     claim_constraints,
     copied_results,
@@ -215,9 +215,9 @@ def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> N
     found = judge(requested_results, [*_world(), *wrong[:150], worst, *wrong[150:]])
     assert (found.examined_count, found.violation_count) == (301, 301)
     names = [violation.objects[0].name for violation in found.violations]
-    first = [f"c{number:03d}" for number in range(check_results.IN_FULL_MAX)]
+    first = [f"c{number:03d}" for number in range(findings.IN_FULL_MAX)]
     assert names == [*first, "worst", "c299"]
-    assert len(found.others) == check_results.OTHERS_MAX
+    assert len(found.others) == findings.OTHERS_MAX
     assert found.reason.startswith("301 of 301 allocations wrong, the first: claim c000: ")
     assert "; the worst: claim worst: " in found.reason
     assert "; the last: claim c299: " in found.reason

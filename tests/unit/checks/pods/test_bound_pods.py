@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import check_results, verdicts
+from harness.checks import findings, verdicts
 from harness.checks.pods import bound_pods
 from harness.history import plans, records
 from tests.histories import building, placements
@@ -113,8 +113,8 @@ def test_all_are_counted_and_the_worst_and_the_last_are_in_full() -> None:
     found = judge([*events[:400], *worst, *events[400:]])
     assert (found.examined_count, found.violation_count) == (251, 251)
     names = [violation.objects[0].name for violation in found.violations]
-    assert names == [*pods[: check_results.IN_FULL_MAX], "worst", "p249"]
-    assert len(found.others) == check_results.OTHERS_MAX
+    assert names == [*pods[: findings.IN_FULL_MAX], "worst", "p249"]
+    assert len(found.others) == findings.OTHERS_MAX
     assert "the first: pod p000: " in found.reason
     assert "the worst: pod worst: " in found.reason
     assert "the last: pod p249: " in found.reason

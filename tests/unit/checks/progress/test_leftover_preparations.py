@@ -1,5 +1,7 @@
 """Claims that stay prepared after their pods are gone."""
 
+import os
+import random
 from typing import Any
 
 import msgspec
@@ -10,8 +12,10 @@ from harness.checks.nodes import preparations
 from harness.checks.observed import observed_claims, observed_pods
 from harness.checks.progress import leftover_preparations
 from harness.history import records
-from tests.histories import building
+from tests.histories import building, worlds
 
+HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
+DEVICES = [worlds.device("n", index) for index in range(3)]
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 ENDED = (records.Phase(name="stopping", ts_ns=0),)
 
@@ -107,3 +111,61 @@ def test_it_is_owed_where_claims_are_unprepared_in_time(
     )
     assert leftover_preparations.applies(plan) is expected
     assert not leftover_preparations.applies(msgspec.structs.replace(plan, progress_s=None))
+
+
+def _world(stream: random.Random) -> worlds.World:
+    """Pods, and claims that hold up to two devices."""
+    phases = ["Running", "Running", "Pending", "Succeeded", "Failed"]
+    pods = [worlds.pod(name, phase=stream.choice(phases)) for name in "pq" if stream.random() < 0.8]
+    claims = []
+    for name in "abc"[: stream.randrange(4)]:
+        held = stream.sample(DEVICES, stream.randrange(3))
+        users = stream.sample(["p", "q", "gone"], stream.randrange(3))
+        claims.append(worlds.claim(name, *held, users=users))
+    return worlds.World(pods=pods, claims=claims)
+
+
+def test_random_worlds_against_a_judge_that_compares_sets() -> None:
+    found_in = dict.fromkeys(verdicts.Verdict, 0)
+    for seed in range(HISTORIES):
+        stream = random.Random(seed)
+        world = _world(stream)
+        prepared = [
+            preparations.Preparation(
+                node="n",
+                namespace="tests",
+                name=name,
+                uid=f"uid-{name}",
+                exclusive=frozenset(),
+                from_ns=1,
+                until_ns=stream.choice([None, 7]),
+            )
+            for name in "abcz"
+            if stream.random() < 0.4
+        ]
+        names = [
+            "load",
+            stream.choice(["stopping", "stopping", "stopping", "ended early", "found"]),
+        ]
+        phases = [records.Phase(name=name, ts_ns=1, detail="why") for name in names]
+        final = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
+        result = leftover_preparations.check(prepared, final, phases)
+        running = {
+            pod["metadata"]["name"]
+            for pod in world.pods
+            if pod["status"]["phase"] in ("Running", "Pending")
+        }
+        used = {
+            claim["metadata"]["name"]
+            for claim in world.claims
+            if any(user["name"] in running for user in claim["status"].get("reservedFor", ()))
+        }
+        left = [item for item in prepared if item.until_ns is None and item.name not in used]
+        is_over = names[1] == "stopping"
+        expected = UNKNOWN
+        if is_over and prepared:
+            expected = INVALID if left else VALID
+        told = result.verdict, result.violation_count, result.examined_count
+        assert told == (expected, len(left) if is_over else 0, len(prepared)), seed
+        found_in[result.verdict] += 1
+    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in

@@ -1,4 +1,4 @@
-"""Which violations a result tells in full, and what verdicts and their judges are."""
+"""Verdicts, their exit codes, and the digest of the judges."""
 
 import pathlib
 import re
@@ -6,50 +6,9 @@ import re
 import pytest
 
 import harness
-from harness.checks import check_results, protocol, verdict_files, verdicts
+from harness.checks import verdict_files, verdicts
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
-
-
-@pytest.mark.parametrize(
-    ("count", "worst", "positions"),
-    [
-        (0, 0, []),
-        (1, 0, [0]),
-        (4, 2, [0, 1, 2, 3]),
-        (20, 19, list(range(20))),
-        (21, 3, list(range(21))),
-        (40, 30, [*range(20), 30, 39]),
-        (40, 39, [*range(20), 39]),
-    ],
-)
-def test_the_first_the_worst_and_the_last_one_are_in_full(
-    count: int, worst: int, positions: list[int]
-) -> None:
-    assert check_results.in_full(count, worst) == positions
-
-
-def test_the_first_ones_are_in_full_and_the_next_ones_by_their_summaries() -> None:
-    def violation(number: int) -> verdicts.Violation:
-        return verdicts.Violation(
-            guarantee="g", summary=str(number), text="", resource_versions=[], objects=[]
-        )
-
-    check = protocol.Check(
-        name="g", guarantee="R", promise="", judge=lambda evidence: check.unknown("it only looks")
-    )
-    result = check_results.of_found(
-        check,
-        range(300),
-        verdict=INVALID,
-        examined_count=1,
-        violation=violation,
-        summary=str,
-        reason="",
-    )
-    assert result.violation_count == 300
-    assert [item.summary for item in result.violations] == [str(number) for number in range(20)]
-    assert list(result.others) == [str(number) for number in range(20, 220)]
 
 
 @pytest.mark.parametrize(
