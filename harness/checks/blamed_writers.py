@@ -53,7 +53,6 @@ class Reviewer:
         return cls(evidence)
 
     def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
-        """Return an answer, without violations that others have written."""
         if answer.verdict is not verdicts.Verdict.INVALID:
             return answer
         blamed = [(item, self._blame(check, item)) for item in answer.violations]

@@ -217,7 +217,6 @@ def conclude(
 
 
 def _violated(results: Iterable[verdicts.CheckResult]) -> str:
-    """Name the violated guarantees, then describe the first one."""
     broken = [item for item in results if item.verdict is verdicts.Verdict.INVALID]
     names = " and ".join(f"{item.check} ({_times(item.violation_count)})" for item in broken)
     verb = "is" if len(broken) == 1 else "are"

@@ -125,7 +125,6 @@ def _read(history: histories.History, witness: Sequence[pathlib.Path]) -> protoc
 
 
 def _reviewed(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return the answer of a check after all reviews."""
     changed = evidence.history.compared.changes.get(evidence.history.directory.plan.name)
     if changed and check.applies(evidence.plan):
         return check.unknown(f"plan.json {changed}, so nothing was checked")

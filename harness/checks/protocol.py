@@ -70,7 +70,6 @@ class Evidence:
 
     @property
     def phases(self) -> Sequence[records.Phase]:
-        """The phases of the run, in order."""
         return self._phases if self._history is None else tuple(self._history.phases)
 
     def of(self, check: "Check") -> "Evidence":

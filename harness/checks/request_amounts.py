@@ -50,6 +50,16 @@ def of_device(
     }
 
 
+def is_enough(device: observed_slices.Device, driver: str, asked: Mapping[str, str]) -> bool:
+    """Return whether a device that is not in use has what a request takes.
+
+    Raises as `of_device` does.
+    """
+    takes = of_device(device, driver, asked)
+    is_refused = any(taken.refusal for taken in takes.values())
+    return by_plain_name(asked, driver).keys() <= takes.keys() and not is_refused
+
+
 def by_plain_name(named: Mapping[str, Value], driver: str) -> dict[str, Value]:
     """Return capacities by their names without the domain of the driver.
 

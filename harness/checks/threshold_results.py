@@ -26,18 +26,15 @@ class Result(plans.Threshold, frozen=True, kw_only=True):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the figure, in a clause."""
         figure = figures.FIGURES.get(self.metric)
         return figure.meaning if figure else ""
 
     @property
     def wanted(self) -> str:
-        """The bound in words: `at most 2,000 ms`."""
         return wanted(self)
 
     @property
     def sentence(self) -> str:
-        """The answer with the name of the figure."""
         return f"threshold {self.metric}: {self.reason}"
 
 

@@ -131,7 +131,6 @@ class WorldState(folders.Folder):
             self._note_grants(obj)
 
     def forget(self, obj: Object, ts_ns: int) -> None:
-        """Remove an object that was deleted."""
         self._table(type(obj)).pop(obj.metadata.uid, None)
         if _milestones(obj):
             self._moved(ts_ns)

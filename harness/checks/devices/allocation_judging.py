@@ -7,7 +7,8 @@ different grants.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -29,6 +30,12 @@ class Wrong:
     """How many devices or requests are concerned: the worst violation has most."""
 
 
+def wrong(texts: Iterable[str]) -> Wrong | None:
+    """Return the mistakes as one; None without any."""
+    told = list(texts)
+    return Wrong("; ".join(told), weight=len(told)) if told else None
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unjudged:
     """Why an allocation is not examined."""
@@ -43,6 +50,9 @@ Answer: TypeAlias = Wrong | Unjudged | None
 """None: nothing is wrong."""
 UNKNOWN_DEVICE = Unjudged("a device was in no slice that was observed")
 UNKNOWN_REQUEST = Unjudged("a result names a request that its claim lacks")
+CHANGED_OFTEN = Unjudged("the devices were changed too often to try all versions")
+COMBINATIONS_MAX = 64
+"""Combinations of versions of devices that are tried."""
 Ask: TypeAlias = Callable[[allocations.Grant, device_catalogue.DeviceCatalogue, int], Answer]
 """Judges a grant with what the catalogue knew before a resourceVersion."""
 NOTHING = "no allocation was observed"
@@ -66,7 +76,6 @@ class Questions:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Questions":
-        """Return the allocations that were observed."""
         return cls(evidence[allocations.Allocations], evidence[device_catalogue.DeviceCatalogue])
 
     @functools.cached_property
@@ -76,7 +85,7 @@ class Questions:
     @functools.cached_property
     def _different(self) -> tuple[Rows, Rows]:
         """The first allocation of each grant in each state of the catalogue; of each, its index."""
-        news = np.array(self.catalogue.news(), dtype=np.int64)
+        news = np.array(self.catalogue.news, dtype=np.int64)
         grants = np.asarray(self.made.grant_numbers, dtype=np.int64)
         keys = grants * (len(news) + 1) + np.searchsorted(news, self.versions, side="left")
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -103,6 +112,14 @@ class Findings:
     def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
         return self._rows([isinstance(answer, kind) for answer in self.answers])
 
+    def replaced(self, rows: Rows, answer: Callable[[int], Answer]) -> "Findings":
+        """Return the answers with others about these allocations."""
+        answers, which = list(self.answers), self.which.copy()
+        for row in rows.tolist():
+            which[row] = len(answers)
+            answers.append(answer(row))
+        return Findings(answers, which)
+
     def worst(self, rows: Rows) -> int:
         """Return the position of the first of those with most wrong devices; 0 without any."""
         weights = np.array([getattr(answer, "weight", 0) for answer in self.answers])
@@ -121,6 +138,11 @@ class Findings:
     def _rows(self, chosen: Sequence[bool]) -> Rows:
         flags = np.array(chosen, dtype=bool)
         return np.flatnonzero(flags[self.which]) if len(self.answers) else self.which
+
+
+def is_tried(devices: Iterable[Sequence[device_catalogue.KnownDevice]]) -> bool:
+    """Return whether all combinations of versions of devices are tried; else `CHANGED_OFTEN`."""
+    return math.prod(map(len, devices)) <= COMBINATIONS_MAX
 
 
 def applies(plan: plans.Plan) -> bool:

@@ -28,7 +28,6 @@ class Grant:
 
     @property
     def results(self) -> list[observed_claims.AllocationResult]:
-        """The allocated devices."""
         return self.allocation.devices.results
 
 
@@ -79,7 +78,6 @@ class Allocations(folders.Folder):
         return self.grants[self.grant_numbers[row]]
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note the allocation of a version of a claim, if it is another one than before."""
         uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
         known = self._claims.get(uid)
         if seen.type == "DELETED":

@@ -9,18 +9,15 @@ An allocation is wrong if its constraints do not hold for any versions of the de
 """
 
 import itertools
-import math
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from harness.checks.devices import allocation_judging, allocations, attributes, device_catalogue
+from harness.checks.devices import allocation_judging, allocations, device_catalogue
 from harness.checks.observed import observations, observed_claims
 
-COMBINATIONS_MAX = 64
-"""Combinations of versions of devices that are tried for one constraint."""
+Values: TypeAlias = frozenset[tuple[str, Any]]
+"""Types and values; a single attribute has one value, a list may have several."""
 _UNCONSTRAINED = allocation_judging.Unjudged("the claim has no constraints", is_vacuous=True)
-_CHANGED_OFTEN = allocation_judging.Unjudged(
-    "the devices were changed too often to try all versions"
-)
 
 
 def _ask(
@@ -42,13 +39,13 @@ def _of(
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
 ) -> allocation_judging.Answer:
-    covered = [result for result in results if _covers(constraint, result.request)]
+    covered = [result for result in results if covers(constraint, result.request)]
     known = [catalogue.devices(result.id, version) for result in covered]
     if not all(known):
         return allocation_judging.UNKNOWN_DEVICE
-    if math.prod(map(len, known)) > COMBINATIONS_MAX:
-        return _CHANGED_OFTEN
-    if any(_holds(constraint, chosen) for chosen in itertools.product(*known)):
+    if not allocation_judging.is_tried(known):
+        return allocation_judging.CHANGED_OFTEN
+    if any(holds(constraint, chosen) for chosen in itertools.product(*known)):
         return None
     is_match = constraint.match_attribute is not None
     name = constraint.match_attribute or constraint.distinct_attribute
@@ -57,23 +54,48 @@ def _of(
     return allocation_judging.Wrong(text, weight=len(covered))
 
 
-def _covers(constraint: observed_claims.Constraint, request: str) -> bool:
+def covers(constraint: observed_claims.Constraint, request: str) -> bool:
+    """Return whether a constraint is about the devices for a request, or for an alternative."""
     listed = constraint.requests
     return not listed or request in listed or request.partition("/")[0] in listed
 
 
-def _holds(
+def holds(
     constraint: observed_claims.Constraint, chosen: Sequence[device_catalogue.KnownDevice]
 ) -> bool:
     """Return whether a constraint holds; one of another kind than these two always does."""
     for name, agree in (
-        (constraint.match_attribute, attributes.have_one_in_common),
-        (constraint.distinct_attribute, attributes.are_disjoint),
+        (constraint.match_attribute, _have_one_in_common),
+        (constraint.distinct_attribute, _are_disjoint),
     ):
-        if name:
-            found = [attributes.values_of(device, name) for device in chosen]
-            return None not in found and agree([values for values in found if values is not None])
+        found = [_values(device, name) for device in chosen] if name else []
+        known = [values for values in found if values is not None]
+        if len(known) < len(found) or not agree(known):
+            return False
     return True
+
+
+def _values(known: device_catalogue.KnownDevice, name: str) -> Values | None:
+    """Return the values of an attribute by its qualified name; None: the device lacks it.
+
+    An attribute without a domain is in that of the driver.
+    """
+    attributes = known.device.attributes or {}
+    attribute = attributes.get(name, attributes.get(name.removeprefix(f"{known.driver}/")))
+    if not attribute:
+        return None
+    kind, content = next(iter(attribute.items()))
+    if isinstance(content, list):
+        return frozenset((kind.removesuffix("s"), item) for item in content)
+    return frozenset(((kind, content),))
+
+
+def _have_one_in_common(found: Sequence[Values]) -> bool:
+    return not found or bool(frozenset.intersection(*found))
+
+
+def _are_disjoint(found: Sequence[Values]) -> bool:
+    return sum(map(len, found)) == len(frozenset().union(*found))
 
 
 CHECK = allocation_judging.of_each(

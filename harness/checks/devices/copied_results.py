@@ -52,7 +52,7 @@ def _ask(
             return _UNKNOWN_CLASS
         wrong += _of_config(grant, options[name], configs)
     wrong += _repeated(grant)
-    return allocation_judging.Wrong("; ".join(wrong), weight=len(wrong)) if wrong else None
+    return allocation_judging.wrong(wrong)
 
 
 def _of_result(

@@ -8,7 +8,7 @@ import bisect
 import dataclasses
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -69,24 +69,24 @@ def placed(spec: observed_slices.SliceSpec) -> Iterator[tuple[observed_slices.De
 class Versions(Generic[Value]):
     """The different values that each key has had, with the first resourceVersion of each value."""
 
-    def __init__(self) -> None:
+    def __init__(self, news: list[int]) -> None:
+        """`news` gets the resourceVersion of each new value, in order; others share it."""
+        self._news = news
         self._known: dict[str, dict[bytes, tuple[int, Value]]] = {}
 
-    def add(self, key: str, content: object, make: Callable[[], Value], version: int) -> bool:
-        """Note a value, made if its `content` is new; return whether it was."""
-        values = self._known.setdefault(key, {})
-        encoded = msgspec.json.encode(content)
-        if encoded in values:
-            return False
-        values[encoded] = version, make()
-        return True
+    def add(self, key: str, value: Value, version: int, *, content: object) -> None:
+        """Note a value, which is new if its content is."""
+        values, encoded = self._known.setdefault(key, {}), msgspec.json.encode(content)
+        if encoded not in values:
+            values[encoded] = version, value
+            bisect.insort(self._news, version)
 
-    def until(self, key: str, version: int) -> list[Value]:
+    def __call__(self, key: str, version: int) -> list[Value]:
         """Return the values that a key had in the versions before this one; empty: it was not."""
         return [value for since, value in self._known.get(key, {}).values() if since < version]
 
-    def keys(self) -> Iterator[str]:
-        yield from self._known
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
 
 
 class DeviceCatalogue(folders.Folder):
@@ -95,15 +95,16 @@ class DeviceCatalogue(folders.Folder):
     def __init__(self) -> None:
         self.gaps: set[str] = set()
         """Resources whose versions may be missing."""
-        self._devices: Versions[KnownDevice] = Versions()
-        self._classes: Versions[tuple[str, ...]] = Versions()
-        self._configs: Versions[list[observed_claims.Config]] = Versions()
-        self._nodes: Versions[Mapping[str, str]] = Versions()
-        self._news: list[int] = []
-        """The resourceVersions with something new."""
-        self._is_sorted = True
-
-    # ------------------------------------------------------------------- observations
+        self.news: list[int] = []
+        """The resourceVersions with something new, in order."""
+        self.devices: Versions[KnownDevice] = Versions(self.news)
+        """By `driver/pool/device`."""
+        self.classes: Versions[tuple[str, ...]] = Versions(self.news)
+        """The CEL expressions of the classes."""
+        self.configs: Versions[list[observed_claims.Config]] = Versions(self.news)
+        """The configurations of the classes."""
+        self.nodes: Versions[Mapping[str, str]] = Versions(self.news)
+        """The labels of the nodes."""
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
         spec = seen.object.spec
@@ -112,76 +113,30 @@ class DeviceCatalogue(folders.Folder):
         for device, place in placed(spec):
             name = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
             bare = msgspec.structs.replace(device, taints=None)
-            self._note(
-                self._devices.add(
-                    name,
-                    (bare, place),
-                    lambda bare=bare, place=place: KnownDevice(spec.driver, bare, place),  # type: ignore[misc]
-                    seen.version,
-                ),
-                seen.version,
-            )
+            known = KnownDevice(spec.driver, bare, place)
+            self.devices.add(name, known, seen.version, content=(bare, place))
 
     def see_class(self, seen: observations.SeenClass) -> None:
-        """Note the selectors and the configuration of a class."""
         if not seen.is_gone:
             found = tuple(request_options.expressions(seen.object.spec.selectors))
             name, config = seen.object.metadata.name, seen.object.spec.config or []
-            self._note(self._classes.add(name, found, lambda: found, seen.version), seen.version)
-            self._note(self._configs.add(name, config, lambda: config, seen.version), seen.version)
+            self.classes.add(name, found, seen.version, content=found)
+            self.configs.add(name, config, seen.version, content=config)
 
     def see_node(self, seen: observations.SeenNode) -> None:
-        """Note the labels of a node."""
         if not seen.is_gone:
             meta = seen.object.metadata
             labels = meta.labels or {}
-            is_new = self._nodes.add(
-                meta.name, sorted(labels.items()), lambda: labels, seen.version
-            )
-            self._note(is_new, seen.version)
+            self.nodes.add(meta.name, labels, seen.version, content=sorted(labels.items()))
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note that versions of a resource may be missing."""
         self.gaps.add(gap.resource)
-
-    def _note(self, is_new: bool, version: int) -> None:  # noqa: FBT001 - an answer of `add`
-        if is_new:
-            self._news.append(version)
-            self._is_sorted = False
-
-    # ------------------------------------------------------------------- what is known
-
-    def news(self) -> list[int]:
-        """Return the versions with something new, in order."""
-        if not self._is_sorted:
-            self._news.sort()
-            self._is_sorted = True
-        return self._news
 
     def epoch(self, version: int) -> int:
         """Return how many news there were before a version: equal for equal knowledge."""
-        return bisect.bisect_left(self.news(), version)
-
-    def devices(self, name: str, version: int) -> list[KnownDevice]:
-        """Return a device (`driver/pool/device`) in all versions before this one."""
-        return self._devices.until(name, version)
+        return bisect.bisect_left(self.news, version)
 
     def newest(self, count: int) -> Iterator[KnownDevice]:
         """Yield up to `count` devices, each in its newest version."""
-        for name in itertools.islice(self._devices.keys(), count):
-            yield self._devices.until(name, sys.maxsize)[-1]
-
-    def classes(self, name: str, version: int) -> list[tuple[str, ...]]:
-        """Return the CEL expressions of a class in all versions before this one."""
-        return self._classes.until(name, version)
-
-    def configs(self, name: str, version: int) -> list[list[observed_claims.Config]]:
-        """Return the configurations of a class in all versions before this one."""
-        return self._configs.until(name, version)
-
-    def nodes(self, name: str, version: int) -> list[Mapping[str, str]]:
-        """Return the labels of a node in all versions before this one."""
-        return self._nodes.until(name, version)
-
-    def node_names(self) -> Iterator[str]:
-        yield from self._nodes.keys()
+        for name in itertools.islice(self.devices, count):
+            yield self.devices(name, sys.maxsize)[-1]

@@ -20,13 +20,12 @@ def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
     by_device: dict[str, list[observed_claims.AllocationResult]] = collections.defaultdict(list)
     for result in grant.results:
         by_device[result.id].append(result)
-    wrong = {device: items for device, items in by_device.items() if _is_double(items)}
-    texts = [
+    return allocation_judging.wrong(
         f"{device} was given to it {len(items)} times, for "
         + " and ".join(f"request {item.request}" for item in items)
-        for device, items in wrong.items()
-    ]
-    return allocation_judging.Wrong("; ".join(texts), weight=len(wrong)) if wrong else None
+        for device, items in by_device.items()
+        if _is_double(items)
+    )
 
 
 def _is_double(items: list[observed_claims.AllocationResult]) -> bool:

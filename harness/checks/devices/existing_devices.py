@@ -17,11 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from harness.checks import protocol, verdicts
-from harness.checks.devices import (
-    allocation_judging,
-    allocations,
-    pool_timelines,
-)
+from harness.checks.devices import allocation_judging, allocations, pool_timelines
 from harness.checks.observed import observations
 from harness.checks.taints import attempt_views
 from harness.history import plans
@@ -85,12 +81,8 @@ class _Judge:
         sure = np.array([self._sure_since(grant) for grant in self._made.grants], dtype=np.float64)
         doubted = np.array(self._made.versions, dtype=np.int64)
         rows = np.flatnonzero(doubted <= sure[numbers]) if len(numbers) else numbers
-        answers: list[allocation_judging.Answer] = [None]
-        which = np.zeros(len(numbers), dtype=np.int64)
-        for row in rows.tolist():
-            which[row] = len(answers)
-            answers.append(self._answer(row))
-        return allocation_judging.Findings(answers, which)
+        all_good = allocation_judging.Findings([None], np.zeros(len(numbers), dtype=np.int64))
+        return all_good.replaced(rows, self._answer)
 
     def _sure_since(self, grant: allocations.Grant) -> float:
         since = 0.0
@@ -106,7 +98,7 @@ class _Judge:
         wrong = [result.id for result in grant.results if not self._could_be_there(result.id, row)]
         if not wrong:
             return None
-        seen = self._view(row)
+        seen = attempt_views.slices_of(self._views, self._made.claims[row].uid)
         since = f" from version {seen} of the slices on" if seen else ""
         return allocation_judging.Wrong(
             f"{', '.join(dict.fromkeys(wrong))} could not be allocated in any version that the "
@@ -118,14 +110,11 @@ class _Judge:
         version = self._made.versions[row]
         if self._may_lag_forever:
             return self._timelines.listed_since.get(device, version) < version
-        seen, until_ns = self._view(row), self._made.times_ns[row] - int(LAG_S * 1e9)
+        seen = attempt_views.slices_of(self._views, self._made.claims[row].uid)
+        until_ns = self._made.times_ns[row] - int(LAG_S * 1e9)
         return any(
             span.since < version
             and (span.until is None or span.until > seen)
             and (span.until_ns is None or span.until_ns >= until_ns)
             for span in self._timelines.spans(device)
         )
-
-    def _view(self, row: int) -> int:
-        view = self._views.get(self._made.claims[row].uid)
-        return attempt_views.UNKNOWN if view is None else view.slices

@@ -9,28 +9,19 @@ A result with admin access that no request asks for would hide a double allocati
 `device_exclusivity` ignores results with admin access.
 """
 
-from harness.checks.devices import (
-    allocation_judging,
-    allocations,
-    request_options,
-)
+from harness.checks.devices import allocation_judging, allocations, request_options
 
 
 def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
     options = request_options.by_name(grant.spec)
     if any(result.request not in options for result in grant.results):
         return allocation_judging.UNKNOWN_REQUEST
-    wrong = [
-        result
-        for result in grant.results
-        if bool(result.admin_access) is not bool(options[result.request].wanted.admin_access)
-    ]
-    texts = [
+    return allocation_judging.wrong(
         f"{result.id} was given {'with' if result.admin_access else 'without'} admin access, "
         f"which request {result.request} {'does not ask' if result.admin_access else 'asks'} for"
-        for result in wrong
-    ]
-    return allocation_judging.Wrong("; ".join(texts), weight=len(wrong)) if wrong else None
+        for result in grant.results
+        if bool(result.admin_access) is not bool(options[result.request].wanted.admin_access)
+    )
 
 
 CHECK = allocation_judging.of_each(

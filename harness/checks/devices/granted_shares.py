@@ -16,11 +16,7 @@ access, which consumes nothing, share and consumed capacity may be missing.
 from collections.abc import Iterator
 
 from harness.checks import request_amounts
-from harness.checks.devices import (
-    allocation_judging,
-    allocations,
-    device_catalogue,
-)
+from harness.checks.devices import allocation_judging, allocations, device_catalogue
 from harness.checks.observed import observations, observed_claims
 from harness.model import quantities
 
@@ -40,7 +36,7 @@ def _ask(
             return allocation_judging.Unjudged(str(error))
         if all(problems):
             wrong.append(f"{result.id} {problems[-1]}")
-    return allocation_judging.Wrong("; ".join(wrong), weight=len(wrong)) if wrong else None
+    return allocation_judging.wrong(wrong)
 
 
 def _problem(

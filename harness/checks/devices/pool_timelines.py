@@ -69,7 +69,6 @@ class PoolTimelines(folders.Folder):
         """`driver/pool` -> device -> its last span, which has not ended."""
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        """Note a version of a slice."""
         spec, uid = seen.object.spec, seen.object.metadata.uid
         pool = f"{spec.driver}/{spec.pool.name}"
         slices = self._slices[pool]
@@ -89,7 +88,6 @@ class PoolTimelines(folders.Folder):
             self.tainted_since.setdefault(name, version)
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note that versions of slices may be missing."""
         self.has_gap |= gap.resource == observations.SLICES
 
     def _change(self, pool: str, devices: set[str], seen: observations.SeenSlice) -> None:
@@ -155,10 +153,10 @@ def _is_usable(
     same = [other for other in known if other.pool.generation == generation]
     if len(same) not in {other.pool.resource_slice_count for other in same}:
         return False
-    return _is_valid([other for other in seen if other.pool.generation == generation])
+    return is_valid([other for other in seen if other.pool.generation == generation])
 
 
-def _is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
+def is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
     """Return whether names of devices and of counter sets are unique, and all counters declared."""
     slices = list(slices)
     devices = [device.name for spec in slices for device in spec.devices or ()]
@@ -168,7 +166,6 @@ def _is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
 
 
 def _consumed(slices: Iterable[observed_slices.SliceSpec]) -> set[tuple[str, str]]:
-    """Return the counters that devices consume: counter set, and name in it."""
     return {
         (group.counter_set, name)
         for spec in slices

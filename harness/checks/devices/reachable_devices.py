@@ -16,20 +16,14 @@ and on imagined ones that differ from it by one label or by the name.
 """
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.checks.devices import allocation_judging, allocations, device_catalogue, node_selectors
 from harness.checks.observed import observations
 
-COMBINATIONS_MAX = 64
-"""Combinations of versions of devices that are tried."""
 OTHER = "(another one)"
 """Name of a node that there is not, and the value of a label that there is not."""
-_CHANGED_OFTEN = allocation_judging.Unjudged(
-    "the devices were changed too often to try all versions"
-)
 _Versions = Sequence[device_catalogue.KnownDevice]
 _Node = tuple[str, Mapping[str, str]]
 """Name and labels of a node."""
@@ -45,8 +39,8 @@ def judge_selector(
 
     `devices` are those of the allocation, each in its versions. Raises UnknownSelectorError.
     """
-    if math.prod(map(len, devices)) > COMBINATIONS_MAX:
-        return _CHANGED_OFTEN
+    if not allocation_judging.is_tried(devices):
+        return allocation_judging.CHANGED_OFTEN
     problem = ""
     labels = list(_all_labels(catalogue, version))
     for chosen in itertools.product(*devices):
@@ -59,7 +53,7 @@ def judge_selector(
 def _all_labels(
     catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> Iterator[Mapping[str, str]]:
-    for name in catalogue.node_names():
+    for name in catalogue.nodes:
         yield from catalogue.nodes(name, version)
 
 
@@ -126,10 +120,6 @@ def _told(name: str, labels: Mapping[str, str]) -> str:
     return f"{words} with {listed}" if listed else words
 
 
-_Devices = Sequence[Sequence[device_catalogue.KnownDevice]]
-"""The devices of an allocation, each in its versions."""
-
-
 def _ask(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> allocation_judging.Answer:
@@ -158,14 +148,16 @@ def _admitted(
     selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> Iterator[tuple[str, list[node_selectors.Labels]]]:
     names = node_selectors.only_names(selector)
-    for name in catalogue.node_names() if names is None else sorted(names):
+    for name in catalogue.nodes if names is None else sorted(names):
         known = catalogue.nodes(name, version)
         labels = [item for item in known if node_selectors.admits(selector, name, item)]
         if labels:
             yield name, labels
 
 
-def _lacking(name: str, labels: Iterable[node_selectors.Labels], devices: _Devices) -> list[str]:
+def _lacking(
+    name: str, labels: Iterable[node_selectors.Labels], devices: Sequence[_Versions]
+) -> list[str]:
     return [
         str(versions[0].device.name)
         for versions in devices

@@ -8,7 +8,7 @@ must exist on the node for the allocation to succeed" (ExactDeviceRequest.alloca
 (DeviceRequestAllocationResult.request).
 
 Of requests for all devices, those are demanded that the scheduler must have known on the chosen
-node (`certain_devices`), whatever others have of their capacities and counters: from a node that
+node, whatever others have of their capacities and counters: from a node that
 has not enough of each of them, the claim gets nothing (kubernetes#140769).
 
 Which alternative of `firstAvailable` is right depends on what the scheduler had chosen for other
@@ -16,23 +16,23 @@ claims, which a record does not show: their order is not judged.
 """
 
 import collections
-import dataclasses
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harness.checks import protocol, verdicts
+from harness.checks import protocol, request_amounts, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
-    certain_devices,
     device_catalogue,
     node_selectors,
     pool_timelines,
     request_options,
+    selected_devices,
 )
 from harness.checks.taints import attempt_views
 from harness.history import plans
+from harness.model import quantities
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
@@ -62,7 +62,7 @@ def check(
     plan: plans.Plan,
 ) -> verdicts.Answer:
     """Return INVALID with the requests that got something else; NotExamined if there is nothing."""
-    findings = questions.ask(_ask)
+    findings = questions.ask(lambda grant, *_: allocation_judging.wrong(_problems(grant)))
     if _is_certain(questions, timelines, plan):
         findings = _Judge(questions, timelines, views).with_certain(findings)
     return allocation_judging.result(
@@ -81,7 +81,12 @@ def _is_certain(
 
 
 class _Judge:
-    """Judges the allocations for which it is known what the scheduler chose from."""
+    """Judges the requests for all devices, by the pools that did not change in the attempt.
+
+    A scheduler chooses from any version of a pool between the one that its slice tracker had
+    certainly dealt with when the attempt began, and the allocation. Without the steps of a Python
+    scheduler only a pool counts that has not changed since the first list.
+    """
 
     def __init__(
         self,
@@ -91,26 +96,20 @@ class _Judge:
     ) -> None:
         self._made, self._catalogue = questions.made, questions.catalogue
         self._timelines, self._views = timelines, views
-        self._certain = certain_devices.CertainDevices(questions.catalogue, timelines)
         self._known: dict[tuple[int, ...], allocation_judging.Answer] = {}
         """The answers so far, by all that they depend on."""
 
-    def with_certain(self, findings: allocation_judging.Findings) -> allocation_judging.Findings:
+    def with_certain(self, found: allocation_judging.Findings) -> allocation_judging.Findings:
         concerned = np.array(
             [any(option.count is None for option in _chosen(grant)) for grant in self._made.grants],
             dtype=bool,
         )
         rows = np.flatnonzero(concerned[np.array(self._made.grant_numbers, dtype=np.int64)])
-        answers, which = list(findings.answers), findings.which.copy()
-        for row in rows.tolist():
-            which[row] = len(answers)
-            answers.append(self._answer(row))
-        return dataclasses.replace(findings, answers=answers, which=which)
+        return found.replaced(rows, self._answer)
 
     def _answer(self, row: int) -> allocation_judging.Answer:
         number, version = self._made.grant_numbers[row], self._made.versions[row]
-        view = self._views.get(self._made.claims[row].uid)
-        since = attempt_views.UNKNOWN if view is None else view.slices
+        since = attempt_views.slices_of(self._views, self._made.claims[row].uid)
         key = (
             number,
             self._catalogue.epoch(version),
@@ -118,11 +117,13 @@ class _Judge:
             self._timelines.epoch(version),
         )
         if key not in self._known:
-            grant, window = self._made.grants[number], certain_devices.Window(since, version)
-            self._known[key] = _wrong([*_problems(grant), *self._not_all(grant, window)])
+            grant = self._made.grants[number]
+            self._known[key] = allocation_judging.wrong(
+                [*_problems(grant), *self._not_all(grant, since, version)]
+            )
         return self._known[key]
 
-    def _not_all(self, grant: allocations.Grant, window: certain_devices.Window) -> Iterator[str]:
+    def _not_all(self, grant: allocations.Grant, since: int, until: int) -> Iterator[str]:
         names = node_selectors.only_names(grant.allocation.node_selector)
         if names is None or len(names) != 1:
             return
@@ -131,12 +132,41 @@ class _Judge:
             if option.count is not None:
                 continue
             got = {result.id for result in grant.results if result.request == option.name}
-            missing = set(self._certain.every(node, option, window)) - got
+            missing = set(self._every(node, option, since, until)) - got
             if missing:
                 yield (
                     f"request {option.name} asks for all devices and got {_counted(len(got))}, but "
                     f"not {', '.join(sorted(missing))}"
                 )
+
+    def _every(
+        self, node: str, option: request_options.Option, since: int, until: int
+    ) -> Iterator[str]:
+        """Yield the devices of a node that match an option in all versions of slice and class."""
+        classes = self._catalogue.classes(option.wanted.device_class_name, until)
+        if not classes:
+            return
+        expressions = [*(text for one in classes for text in one), *option.expressions]
+        for name in self._timelines.steady(since, until):
+            is_clear = self._timelines.tainted_since.get(name, until) >= until
+            if is_clear and all(
+                item.place.node_name == node
+                and all(selected_devices.matches(item, text) for text in expressions)
+                and _has_capacity(item, option)
+                for item in self._catalogue.devices(name, until)
+            ):
+                yield name
+
+
+def _has_capacity(known: device_catalogue.KnownDevice, option: request_options.Option) -> bool:
+    """Return whether a device that is not in use could have the amounts that an option asks for."""
+    asked = option.wanted.quantities
+    if not (asked or known.device.allow_multiple_allocations):
+        return True
+    try:
+        return request_amounts.is_enough(known.device, known.driver, asked)
+    except (quantities.QuantityError, request_amounts.AmbiguousNamesError):
+        return False
 
 
 def _chosen(grant: allocations.Grant) -> Iterator[request_options.Option]:
@@ -144,17 +174,6 @@ def _chosen(grant: allocations.Grant) -> Iterator[request_options.Option]:
     for name, option in request_options.by_name(grant.spec).items():
         if name in got:
             yield option
-
-
-def _ask(
-    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
-    del catalogue, version
-    return _wrong(list(_problems(grant)))
-
-
-def _wrong(problems: list[str]) -> allocation_judging.Answer:
-    return allocation_judging.Wrong("; ".join(problems), weight=len(problems)) if problems else None
 
 
 def _problems(grant: allocations.Grant) -> Iterator[str]:

@@ -50,7 +50,6 @@ def _of_device(
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
 ) -> str | allocation_judging.Unjudged | None:
-    """Return what is wrong with one device, why that is not known, or None."""
     class_name = option.wanted.device_class_name
     classes = catalogue.classes(class_name, version)
     if not classes:

@@ -107,7 +107,6 @@ class Expectations(folders.Folder):
         return self._extended.setdefault(uid, named)
 
     def see_final(self, seen: observations.SeenAny) -> None:
-        """Note a claim or pod that existed at the end."""
         if seen.resource == observations.CLAIMS:
             self.see_claim(seen)
         elif seen.resource == observations.PODS:

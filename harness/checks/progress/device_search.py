@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.checks.devices import attributes, request_options
+from harness.checks.devices import claim_constraints, request_options
 from harness.checks.observed import observed_claims
 from harness.checks.progress import device_supply, request_fits
 
@@ -314,35 +314,15 @@ class _Filling:
     def _are_constraints_kept(self, part: Part, item: device_supply.Offered) -> bool:
         if part.claim == NO_CLAIM:
             return True
-        constraints = self._claims[part.claim].spec.devices.constraints or ()
-        if not constraints:
-            return True
-        mine = [
-            (taken.part.request, taken.item)
-            for taken in self._chosen
-            if taken.part.claim == part.claim
-        ]
-        return all(_is_kept(rule, [*mine, (part.request, item)]) for rule in constraints)
-
-
-def _is_kept(
-    constraint: observed_claims.Constraint, chosen: Sequence[tuple[str, device_supply.Offered]]
-) -> bool:
-    listed = constraint.requests
-    covered = [
-        item.known
-        for request, item in chosen
-        if not listed or request in listed or request.partition("/")[0] in listed
-    ]
-    for name, agree in (
-        (constraint.match_attribute, attributes.have_one_in_common),
-        (constraint.distinct_attribute, attributes.are_disjoint),
-    ):
-        values = [attributes.values_of(device, name) for device in covered] if name else []
-        known = [item for item in values if item is not None]
-        if len(known) < len(values) or not agree(known):
-            return False
-    return True
+        mine = [(it.part.request, it.item) for it in self._chosen if it.part.claim == part.claim]
+        chosen = [*mine, (part.request, item)]
+        return all(
+            claim_constraints.holds(
+                rule,
+                [it.known for request, it in chosen if claim_constraints.covers(rule, request)],
+            )
+            for rule in self._claims[part.claim].spec.devices.constraints or ()
+        )
 
 
 def _is_too_long(places: Sequence[Part], claim: int) -> bool:

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import msgspec
 
 from harness.checks import request_amounts, world_states
-from harness.checks.devices import device_catalogue, node_selectors
+from harness.checks.devices import device_catalogue, node_selectors, pool_timelines
 from harness.checks.observed import claim_results, observed_claims, observed_slices
 from harness.model import devices, quantities
 
@@ -210,17 +210,6 @@ class _Pool:
             for name, amount in group.counters.items()
         }
 
-    @functools.cached_property
-    def is_valid(self) -> bool:
-        """False if two devices have one name, or one consumes a counter that there is not."""
-        count = sum(len(spec.devices or ()) for spec in self.specs)
-        return count == len(self.names) and all(
-            key in self.declared
-            for spec in self.specs
-            for device in spec.devices or ()
-            for key in counters_of(device)
-        )
-
     def left(self, held: Iterable[str]) -> dict[CounterKey, Fraction]:
         """Return what devices in use leave of the counters.
 
@@ -315,9 +304,9 @@ class DeviceSupply:
         for key, specs in self._all_pools.items():
             newest = max(spec.pool.generation for spec in specs)
             current = [spec for spec in specs if spec.pool.generation == newest]
-            pool = _Pool(current)
-            if len(current) == current[0].pool.resource_slice_count and pool.is_valid:
-                found[key] = pool
+            is_complete = len(current) == current[0].pool.resource_slice_count
+            if is_complete and pool_timelines.is_valid(current):
+                found[key] = _Pool(current)
         return found
 
     @functools.cached_property

@@ -134,10 +134,10 @@ def _amounts(wanted: observed_claims.ExactRequest, item: device_supply.Offered) 
         return Fit(is_good=True)
     try:
         takes = request_amounts.of_device(device, driver, wanted.quantities)
-        names = request_amounts.by_plain_name(wanted.quantities, driver).keys()
+        is_enough = request_amounts.is_enough(device, driver, wanted.quantities)
     except (request_amounts.AmbiguousNamesError, quantities.QuantityError):
         return _UNKNOWN
-    if not names <= takes.keys() or any(taken.refusal for taken in takes.values()):
+    if not is_enough:
         return _BAD
     if not item.is_shared:
         return Fit(is_good=True)

@@ -19,7 +19,6 @@ from harness.checks.progress import (
     device_search,
     device_supply,
     node_choices,
-    node_room,
     request_fits,
 )
 
@@ -263,7 +262,6 @@ class _Search:
             return None
 
     def _give_devices(self, waiting: _Waiting) -> None:
-        """Look for idle devices for a pod, and take them, so that no other claim gets them."""
         found = self._promised.get(waiting.key) or self._search(waiting)
         if found.where is None or not waiting.may_be_on(found.where[0]):
             self._blocked += 1
@@ -273,7 +271,7 @@ class _Search:
         node, names = found.where
         self._promised[waiting.key] = found
         room = self._allocatable.get(node)
-        if not node_room.has_room(waiting.pod, node, room, self._pods.values()):
+        if not node_choices.has_room(waiting.pod, node, room, self._pods.values()):
             self._blocked += 1
             self._doubt(waiting.pod, f"may or may not have enough CPU and memory on {node}")
             return

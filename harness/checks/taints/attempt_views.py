@@ -5,7 +5,7 @@ begins later must know it. The record of other schedulers shows less: see `taint
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from harness.checks import protocol
 from harness.history import histories, plans, records
@@ -28,6 +28,11 @@ class View:
     def older(self, other: "View") -> "View":
         """Return the older versions of both."""
         return View(min(self.slices, other.slices), min(self.rules, other.rules))
+
+
+def slices_of(views: Mapping[str, View], claim: str) -> int:
+    """Return the oldest version of the slices that the attempt for a claim may have seen."""
+    return views.get(claim, View()).slices
 
 
 class AttemptViews(dict[str, View]):

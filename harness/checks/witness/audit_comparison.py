@@ -36,7 +36,6 @@ class AuditLog:
 
     @functools.cached_property
     def folded(self) -> audit_history.AuditHistory:
-        """The writes in it."""
         return audit_history.fold(self.reader, namespace=self.namespace)
 
 

@@ -203,7 +203,6 @@ def _told(event: Event, reference: _Reference) -> Iterator[Fact]:
 
 
 def _attempted(event: Event, reference: _Reference, code: int) -> Iterator[Fact]:
-    """Yield what a request may have written that got no answer."""
     unclear = _unclear(reference, f"was answered with status {code}")
     if event.verb in _ATTEMPTS and reference.subresource in ("", "status"):
         unclear.verb = event.verb
@@ -268,14 +267,7 @@ def _written(event: Event, reference: _Reference, state: object_states.State) ->
     if event.verb != "create" and state.is_over:
         # The update that removes the last finalizer removes the object. It is answered with the
         # object as it was sent, which is never stored.
-        return Hidden(
-            kind="gone",
-            resource=reference.resource,
-            namespace=state.namespace,
-            name=state.name,
-            uid=state.uid,
-            after=state.version,
-        )
+        return _ended("gone", reference, state)
     return write
 
 
@@ -284,16 +276,18 @@ def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:
     if not isinstance(items, list):
         yield _unclear(reference, "was answered without the deleted objects")
         return
-    for item in items:
-        state = object_states.of(item)
-        yield Hidden(
-            kind="collected",
-            resource=reference.resource,
-            namespace=state.namespace,
-            name=state.name,
-            uid=state.uid,
-            after=state.version,
-        )
+    yield from (_ended("collected", reference, object_states.of(item)) for item in items)
+
+
+def _ended(kind: HiddenKind, reference: _Reference, state: object_states.State) -> Hidden:
+    return Hidden(
+        kind=kind,
+        resource=reference.resource,
+        namespace=state.namespace,
+        name=state.name,
+        uid=state.uid,
+        after=state.version,
+    )
 
 
 def _hidden(

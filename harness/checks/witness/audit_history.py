@@ -106,7 +106,6 @@ class AuditHistory:
             del self.writes[resource][state.version]
 
     def adopt(self, resource: str, state: object_states.State, *, is_deletion: bool) -> None:
-        """Add an observed write that the log explains without its revision."""
         write = audit_events.Write(resource, state, is_deletion)
         self.writes[resource].setdefault(state.version, write)
 
@@ -138,7 +137,6 @@ def differ(one: audit_events.Write, two: audit_events.Write) -> bool:
 
 
 def _holds_of(uid: str, writes: list[audit_events.Write], *, is_ended: bool) -> Iterator[Hold]:
-    """Yield the holds of one claim from its writes in order."""
     begun: dict[str, int] = {}
     for write in writes:
         held = () if write.is_deletion else write.state.held

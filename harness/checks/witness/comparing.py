@@ -39,7 +39,6 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """The difference in one sentence."""
         at = f" at revision {self.version}" if self.version else ""
         return f"{self.what}{at}: the watch {self.watch}, the audit log {self.audit}"
 
@@ -63,7 +62,6 @@ class Comparison:
     """True if both witnesses have a state of one object, and these differ."""
 
     def note(self, found: Iterable[Difference]) -> None:
-        """Count differences, and keep the first ones."""
         for difference in found:
             self.difference_count += 1
             if len(self.differences) < KEPT_MAX:

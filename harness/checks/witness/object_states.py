@@ -55,7 +55,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return [part for part, is_other in differs.items() if is_other]
 
     def says_more(self, other: "State") -> bool:
-        """Return whether it differs from the version before in more than labels."""
         return self.rest != other.rest or bool(self.differing(other))
 
 

@@ -51,7 +51,6 @@ class ProgramReads:
         self._newest_ns = 0
 
     def add(self, event: audit_events.Event) -> None:
-        """Note what an event says to have been sent, if it does."""
         notes, (_, now_ns) = event.annotations or {}, _moments(event)
         self._newest_ns = max(self._newest_ns, now_ns)
         if audit_events.RESTORED in notes:

@@ -75,7 +75,6 @@ class Authors:
         self._acts: dict[tuple[str, str, str], list[tuple[int, audit_history.Author]]] | None = None
 
     def role(self, author: audit_history.Author) -> Role:
-        """Return what an author is to the run."""
         if self._is_part(author):
             return Role.KNOWN
         program = _program(author)

@@ -51,10 +51,10 @@ def test_news_of_several_watches_are_put_in_order() -> None:
     catalogue.see_slice(placements.observed(piece("D1", "D2"), 5))
     catalogue.see_slice(placements.observed(piece("D1", "D2"), 6))
     catalogue.see_node(placements.observed(node("n1"), 3))
-    assert catalogue.news() == [3, 5, 5]
+    assert catalogue.news == [3, 5, 5]
     assert [catalogue.epoch(version) for version in (3, 4, 5, 6, 7)] == [0, 1, 1, 3, 3]
     catalogue.see_node(placements.observed(node("n2"), 4))
-    assert catalogue.news() == [3, 4, 5, 5]
+    assert catalogue.news == [3, 4, 5, 5]
 
 
 def _result(*weights: int) -> verdicts.CheckResult:
