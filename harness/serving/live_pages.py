@@ -12,8 +12,8 @@ from aiohttp import web
 from harness import errors
 from harness.campaign import campaign_plan
 from harness.history import campaign_folders
-from harness.live import live_campaigns, live_runs, snapshots
 from harness.serving import listings, served_folders, sites
+from harness.serving.live import live_campaigns, live_runs, snapshots
 
 EVERY_S = 1.0
 """Seconds between two states."""

@@ -9,9 +9,9 @@ from typing import Any
 import jinja2
 from aiohttp import web
 
-from harness.live import figure_texts
 from harness.report import page_templates, reports_index
 from harness.serving import listings, served_folders
+from harness.serving.live import figure_texts
 
 LIST_S = 0.4
 """Seconds for which a page waits for runs that are read for the first time."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import rich.console
 
-    from harness.live import live_campaigns, live_runs, snapshots
+    from harness.serving.live import live_campaigns, live_runs, snapshots
 
     Live = live_runs.LiveRun | live_campaigns.LiveCampaign
     Show = Callable[[snapshots.Snapshot], None]
@@ -68,7 +68,7 @@ def _live(path: pathlib.Path) -> "Live":
 
     Raises RunDirectoryError or HistoryError if it is neither a run nor a campaign.
     """
-    from harness.live import live_campaigns, live_runs
+    from harness.serving.live import live_campaigns, live_runs
 
     if campaign_folders.is_one(path):
         return live_campaigns.LiveCampaign(path)
@@ -77,7 +77,7 @@ def _live(path: pathlib.Path) -> "Live":
 
 def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
     """Show the state again and again until the end, or without a reader; return the exit code."""
-    from harness.live import snapshots
+    from harness.serving.live import snapshots
 
     shown_s = -every_s
     while outputs.has_reader():

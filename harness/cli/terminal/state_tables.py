@@ -8,8 +8,8 @@ import rich.text
 
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
-from harness.live import figure_texts, snapshots
 from harness.report import escaping
+from harness.serving.live import figure_texts, snapshots
 
 
 def line(snapshot: snapshots.Snapshot) -> str:

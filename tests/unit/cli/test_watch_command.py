@@ -16,7 +16,7 @@ import rich.console
 
 from harness import clocks
 from harness.cli.terminal import state_tables
-from harness.live import live_runs
+from harness.serving.live import live_runs
 from tests.histories import archives, building
 
 TIMEOUT_S = 30

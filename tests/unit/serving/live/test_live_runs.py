@@ -13,10 +13,10 @@ import pytest
 from harness import clocks, errors
 from harness.checks import judging
 from harness.history import directories, plans
-from harness.live import live_runs, snapshots
+from harness.serving.live import live_runs, snapshots
 from tests.histories import building
 
-GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
+GOLDEN = pathlib.Path(__file__).parents[3] / "golden"
 ENOUGH_S = 30.0
 
 

@@ -10,7 +10,7 @@ import msgspec
 from harness import clocks, errors
 from harness.campaign import campaign_plan
 from harness.history import campaign_folders, directories, files, purposes, results
-from harness.live import live_runs, snapshots
+from harness.serving.live import live_runs, snapshots
 
 _DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

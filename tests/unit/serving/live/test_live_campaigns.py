@@ -11,7 +11,7 @@ import pytest
 from harness import clocks, errors
 from harness.campaign import campaign_plan
 from harness.history import purposes, results
-from harness.live import live_campaigns, snapshots
+from harness.serving.live import live_campaigns, snapshots
 from tests.histories import building
 
 CAMPAIGN = "20261123T060000Z-7"

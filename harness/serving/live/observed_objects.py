@@ -10,7 +10,7 @@ import msgspec
 
 from harness.checks.observed import claim_results, observed_claims
 from harness.history import records
-from harness.live import durations
+from harness.serving.live import durations
 
 CLAIMS, PODS = "resourceclaims", "pods"
 

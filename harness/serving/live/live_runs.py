@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from harness import clocks
 from harness.history import directories, journal_tails, records, run_folders
-from harness.live import durations, observed_objects, snapshots
+from harness.serving.live import durations, observed_objects, snapshots
 
 WINDOW_S = 5
 """Whole seconds over which a present rate is taken."""
