@@ -10,7 +10,6 @@ from harness.checks import findings, protocol, verdicts
 from harness.extensions import contracts
 
 NOT_ASKED = "the plan does not ask for it"
-_NOT_OURS = "only the steps of our own scheduler or claim controller would tell it"
 VIOLATIONS_MAX = 10_000
 """Violations in one answer; a check that finds more may leave some out."""
 Line: TypeAlias = Annotated[
@@ -65,13 +64,9 @@ def decode(content: bytes, plugin: str) -> Answer:
 
 
 def judged(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return what a check says of the evidence. Raises what the check raises.
-
-    If it does not apply, its scenario may ask for it all the same, but not with these parts.
-    """
+    """Return what a check says of the evidence. Raises what the check raises."""
     if not check.applies(evidence.plan):
-        asked = (evidence.plan.settings.get("load") or {}).get("examined") or ()
-        return check.not_examined(_NOT_OURS if check.name in asked else NOT_ASKED)
+        return check.not_examined(NOT_ASKED)
     answer = check.judge(evidence.of(check))
     if not isinstance(answer, contracts.CheckAnswer):
         return answer

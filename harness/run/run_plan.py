@@ -8,8 +8,6 @@ import secrets
 import subprocess
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from harness import clocks, errors, suggestions
 from harness.checks import check_registry
 from harness.checks.plugin_checks import planned_checks
@@ -17,7 +15,6 @@ from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery
 from harness.history import plans
-from harness.model import naming
 from harness.run import fault_planning, pool_objects, subjects, thread_plans
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands, driver_commands
@@ -187,7 +184,8 @@ def plan(
         ],
         versions=versions() | subjects.versions(scenario),
     )
-    return _examinable(resolved)
+    _require_examinable(resolved)
+    return resolved
 
 
 def _with_most_time(scenario: specs.Scenario) -> specs.Scenario:
@@ -242,13 +240,8 @@ def _plugins(
     ]
 
 
-def _examinable(plan: plans.Plan) -> plans.Plan:
-    """Return the plan with the demanded checks that its parts allow.
-
-    Raises ScenarioError for an unknown check, and for one that examines nothing whatever the parts.
-    """
-    ours = [subjects.PROCESS, naming.CLAIM_CONTROLLER]
-    at_most = msgspec.structs.replace(plan, expected_steps=[*plan.expected_steps, *ours])
+def _require_examinable(plan: plans.Plan) -> None:
+    """Raise ScenarioError for an unknown check among the demanded, or one that examines nothing."""
     checks = {check.name: check for check in check_registry.CHECKS}
     others = [used.name for used in plan.plugins if used.kind == "checks"]
     known = [*checks, *others]
@@ -258,18 +251,11 @@ def _examinable(plan: plans.Plan) -> plans.Plan:
                 f"load.examined: expected names of checks, got {name!r}. The checks are: "
                 f"{', '.join(known)}.{suggestions.did_you_mean(name, known)}"
             )
-        if name not in others and not checks[name].applies(at_most):
+        if name not in others and not checks[name].applies(plan):
             raise errors.ScenarioError(
                 f"load.examined: {name} examines nothing in a run of {plan.scenario}, because the "
                 "scenario has nothing of that kind. Remove the name, or change the scenario"
             )
-    kept = [
-        name
-        for name in plan.requirements.examined
-        if name not in checks or checks[name].applies(plan)
-    ]
-    requirements = msgspec.structs.replace(plan.requirements, examined=kept)
-    return msgspec.structs.replace(plan, requirements=requirements)
 
 
 # ------------------------------------------------------------------------ the same again

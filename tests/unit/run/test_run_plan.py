@@ -101,14 +101,6 @@ def test_a_scenario_cannot_demand_what_its_runs_cannot_examine(name: str, messag
         run_plan.plan(_demanding(name), seed=7)
 
 
-def test_what_only_our_own_parts_tell_is_not_demanded_of_others() -> None:
-    loaded = loading.load("terminal-pod-reserved")
-    assert run_plan.plan(loaded, seed=1).requirements.examined == ["claim_controller"]
-    other = run_plan.plan(loaded, seed=1, claim_controller="external")
-    assert other.requirements.examined == []
-    assert other.settings["load"]["examined"] == ["claim_controller"]
-
-
 def test_only_a_race_is_given_more_time() -> None:
     """Other defects show in the scenario's own time, some of them only at its end."""
     loaded = loading.load("pod-churn")
