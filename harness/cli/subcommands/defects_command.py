@@ -7,7 +7,6 @@ import typer
 
 from harness import errors, suggestions
 from harness.cli.terminal import outputs
-from harness.run.defects import defect_records
 
 if TYPE_CHECKING:
     from harness.run.defects import defect_records
@@ -81,6 +80,7 @@ def _chosen(
 
 def _show(listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]") -> None:
     from harness.cli.terminal import displaying
+    from harness.run.defects import defect_records
     from harness.scenario import hazards
 
     console = displaying.console()
@@ -104,7 +104,9 @@ def _show(listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]
     print(f"\n{counted} of Kubernetes. `flake-hunt defects NAME` tells more.")
 
 
-def _figures(best: defect_records.Detection | None) -> tuple[str, ...]:
+def _figures(best: "defect_records.Detection | None") -> tuple[str, ...]:
+    from harness.run.defects import defect_records
+
     if best is None:
         return "not measured", "", "", ""
     shown = (defect_records.shown(item or 0.0) for item in (best.median_s, best.worst_s))
@@ -154,11 +156,11 @@ def _page(page: "hazards.Page") -> str:
     return "\n".join([known.id, *(_line(*item) for item in told), "", *steps, "", page.text])
 
 
-def _place(item: defect_records.Detection) -> str:
+def _place(item: "defect_records.Detection") -> str:
     return "explore --random-worlds" if item.kind == "random" else f"{item.kind} {item.place}"
 
 
-def _measured(item: defect_records.Detection) -> str:
+def _measured(item: "defect_records.Detection") -> str:
     if not item.found:
         return f"not found in {item.attempts}"
     _, found, median, worst = _figures(item)

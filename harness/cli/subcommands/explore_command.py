@@ -9,7 +9,6 @@ import typer
 from harness import errors, seeds
 from harness.cli import choosing, searching
 from harness.cli.terminal import outputs
-from harness.run.defects import defect_records
 
 _SCHEDULES = 2000
 """Schedules without a limit of their own. A known defect takes a twentieth of them in its world; a
@@ -156,6 +155,8 @@ def _world(defects: Sequence[str], *, is_exhaustive: bool) -> str:
 
 def _best(defect: str) -> str | None:
     """Return the world in which a defect was found most surely; None if there is none."""
+    from harness.run.defects import defect_records
+
     measured = defect_records.recorded().detections.get(defect, [])
     found = defect_records.best([item for item in measured if item.kind == defect_records.WORLD])
     return found.place if found else None

@@ -98,9 +98,9 @@ def test_what_the_search_does_not_find_is_named() -> None:
 
 
 def fault_kinds() -> list[str]:
-    faults = schemas.schema("scenario")["properties"]["faults"]
-    kinds: list[str] = faults["items"]["properties"]["kind"]["enum"]
-    return kinds
+    return [
+        *schemas.schema("scenario")["properties"]["faults"]["items"]["discriminator"]["mapping"]
+    ]
 
 
 SHIPPED: dict[str, Callable[[], list[str]]] = {
