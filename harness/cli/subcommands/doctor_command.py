@@ -1,16 +1,22 @@
-"""`flake-hunt doctor`: the requirements of clusters, and the plug-ins of other packages."""
+"""`flake-hunt doctor|cluster`: what this machine can have, and the clusters that it has.
 
+`doctor` asks for the requirements of clusters, and for the plug-ins of other packages.
+"""
+
+import pathlib
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness import errors
+from harness import clocks, errors
+from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
     import rich.text
 
+    from harness.cluster import cluster_records
     from harness.cluster.doctor import diagnosis
     from harness.extensions import entry_points
 
@@ -111,3 +117,140 @@ def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
         "subjects": subjects.KINDS,
         "defects": known_defects.names(),
     }
+
+
+# -------------------------------------------------------------------------------- clusters
+
+Name = Annotated[str, typer.Argument(help="Name of the cluster.")]
+
+cluster = typer.Typer(help="Clusters that stay until you take them down.", no_args_is_help=True)
+
+
+@cluster.command()
+@choosing.with_groups
+def up(
+    options: choosing.ProfileOptions,
+    name: Name = "flake-hunt",
+    nodes: Annotated[
+        int, typer.Option(min=1, max=5000, help="Number of fake nodes, worker-0 and so on.")
+    ] = 8,
+    devices_per_node: Annotated[
+        int, typer.Option(min=1, max=1280, help="Number of devices of each node.")
+    ] = 100,
+) -> int:
+    """Start a cluster with worker-N device pools and fake kubelets."""
+    from harness.cluster.lifecycle import held_clusters
+    from harness.scenario import pool_specs, possibility
+
+    spec = pool_specs.PoolsSpec(nodes=nodes, devices_per_node=devices_per_node)
+    for objection in possibility.of_pools(spec):
+        raise errors.UsageError(objection)
+    entry = held_clusters.up(name, options.profile(), spec)
+    print(f"Cluster {name!r} is up: {nodes} nodes with {devices_per_node} devices each.\n")
+    print(f"    export KUBECONFIG={entry.kubeconfig}")
+    print("    kubectl get nodes,resourceslices")
+    print("    flake-hunt part scheduler & flake-hunt part claim-controller &\n")
+    print(f"Take it down with: flake-hunt cluster down {name}")
+    return 0
+
+
+@cluster.command("list")
+def list_clusters(output: outputs.Form = "text") -> None:
+    """Show the existing clusters, including those of runs."""
+    from harness.cluster import cluster_records
+
+    with outputs.chosen(output) as out:
+        rows = [_row(entry) for entry in cluster_records.known()]
+        if out.is_json:
+            out.document({"schema": 1, "clusters": rows})
+        elif not rows:
+            print("No clusters. Start one with: flake-hunt cluster up")
+        else:
+            headings = [name.upper() for name in rows[0]]
+            for line in outputs.aligned([headings, *(list(row.values()) for row in rows)]):
+                print(line)
+
+
+def _row(entry: "cluster_records.ClusterRecord") -> dict[str, str]:
+    from harness.cluster.lifecycle import prune
+
+    if entry.is_held:
+        state = f"{'starting' if entry.stays else 'a run'} (pid {entry.owner.pid})"
+    else:
+        try:
+            state = "up" if prune.is_alive(entry) else "dead (prune it)"
+        except errors.HarnessError as error:
+            state = f"unknown ({error})"
+    return {
+        "name": entry.name,
+        "provider": entry.provider,
+        "state": state,
+        "created": clocks.wall_text(entry.created_wall_ns),
+        "kubeconfig": str(entry.kubeconfig),
+    }
+
+
+@cluster.command()
+def down(name: Name = "flake-hunt") -> None:
+    """Stop a cluster and remove everything that belongs to it."""
+    from harness.cluster import cluster_records
+    from harness.cluster.lifecycle import prune
+
+    entry = cluster_records.find(name)
+    if entry.is_held:
+        raise errors.UsageError(
+            f"expected a cluster that stays, but {name!r} belongs to process {entry.owner.pid}: stop that process"
+        )
+    prune.remove(entry)
+    print(f"Cluster {name!r} is gone.")
+
+
+@cluster.command()
+def prune(
+    hours: Annotated[
+        float | None,
+        typer.Argument(
+            min=0,
+            callback=choosing.require_number,
+            help="Also remove fh-… containers of this age that are not registered here (of other users or folders). "
+            "Default: only those of runs, after two hours.",
+        ),
+    ] = None,
+) -> None:
+    """Remove the remains of dead clusters and killed runs."""
+    from harness.cluster.lifecycle import prune
+
+    pruned = prune.prune(older_than_s=None if hours is None else hours * 3600)
+    for item in pruned.removed:
+        print(f"Removed {item}")
+    if pruned.failed:
+        raise errors.ClusterError("could not remove everything:\n  " + "\n  ".join(pruned.failed))
+    if not pruned.removed:
+        print("Nothing to remove.")
+
+
+@cluster.command()
+def kubeconfig(name: Name = "flake-hunt") -> None:
+    """Print the path of a cluster's kubeconfig."""
+    from harness.cluster import cluster_records
+
+    print(cluster_records.find(name).kubeconfig)
+
+
+@cluster.command()
+def logs(
+    name: Name = "flake-hunt",
+    folder: Annotated[
+        pathlib.Path | None,
+        typer.Argument(help="Folder to write to (default: NAME-logs in the current folder)."),
+    ] = None,
+) -> None:
+    """Copy the logs of a cluster into one folder and print their paths."""
+    from harness.cluster import cluster_records
+    from harness.cluster.lifecycle import held_clusters
+
+    folder = folder or pathlib.Path(f"{name}-logs")
+    paths = held_clusters.collect_logs(cluster_records.find(name), folder)
+    print(f"Logs of cluster {name!r}, written to {folder.resolve()}:")
+    for path in paths:
+        print(f"  {path}")

@@ -1,4 +1,4 @@
-"""`flake-hunt serve`: a folder of reports in a browser."""
+"""`flake-hunt serve|pack`: reports in a browser, and runs as one file that others judge."""
 
 import os
 import pathlib
@@ -7,6 +7,10 @@ import webbrowser
 from typing import Annotated
 
 import typer
+
+from harness import errors, writing
+from harness.cli import run_paths
+from harness.cli.terminal import outputs
 
 PORT = 8765
 
@@ -44,3 +48,78 @@ def _has_display() -> bool:
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
     return sys.stdout.isatty() and is_graphical
+
+
+def pack(
+    directory: Annotated[
+        list[pathlib.Path],
+        typer.Argument(
+            metavar="RUN_DIR",
+            callback=run_paths.to_pack,
+            help="Run directories, folders of runs, or one campaign.",
+        ),
+    ],
+    into: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            "-o",
+            "--into",
+            metavar="FILE",
+            help="File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
+        ),
+    ] = None,
+    redact: Annotated[  # noqa: FBT002 - typer turns it into a flag
+        bool,
+        typer.Option(
+            "--redact",
+            help="Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
+        ),
+    ] = False,
+    limit_mb: Annotated[
+        int,
+        typer.Option(
+            "--limit-mb", min=1, max=2000, help="Largest size in megabytes; GitHub accepts 25."
+        ),
+    ] = 25,
+) -> int:
+    """Pack runs, or one campaign, into a file that GitHub accepts and that `check` judges as it is.
+
+    It has the record, the verdict, the report, the plan and the versions, and a README.txt that
+    says how to judge it. Of a campaign it has the page and as many runs as fit, the worst first.
+    The same runs give the same bytes.
+
+    Each run is judged again first: a run that was changed or has not ended is refused. Without
+    --redact, the record has the names of your nodes, users and paths. A redacted copy is judged,
+    too: it is packed only if its verdict and its violations are those of the run.
+    """
+    from harness.cli.terminal import displaying
+    from harness.packing import making, pack_index
+
+    _require_new(into)
+    limit = limit_mb * pack_index.MEGABYTE
+    with outputs.chosen() as out:
+        with displaying.status("judging and packing", out):
+            made = making.make(directory, limit=limit, is_redacted=redact)
+        target = into or pathlib.Path(f"{made.name}.zip")
+        _require_new(target)
+        writing.replace(target, made.content)
+        print(target)
+        size = f"{len(made.content) / pack_index.MEGABYTE:.2f} MB"
+        kind = "redacted" if made.index.redacted else "with the names of nodes, users and paths"
+        out.note(f"  {size}, {outputs.counted(len(made.index.runs), 'run')}, {kind}")
+        for what in made.index.left_out:
+            out.note(f"  not in it: {what}")
+        out.note("  judge it: flake-hunt check FILE")
+    return 0
+
+
+def _require_new(target: pathlib.Path | None) -> None:
+    """Raise UsageError for a file that exists, or that GitHub would not accept by its name."""
+    if target is None:
+        return
+    if target.suffix.lower() != ".zip":
+        raise errors.UsageError(
+            f"expected a name that ends with .zip, which GitHub accepts, got {target}"
+        )
+    if target.exists():
+        raise errors.UsageError(f"expected a new file, but {target} exists: name another one")
