@@ -23,7 +23,6 @@ from harness import bound_processes, clocks, errors, prepared_processes
 Condition = Callable[[], object]
 Child = Union["subprocess.Popen[bytes]", prepared_processes.Fork]
 LOG_LINES_SHOWN = 12
-_SAFE_PATH = "PYTHONSAFEPATH"
 _KILL_TIMEOUT_S = 5.0
 _PAUSE_TIMEOUT_S = 10.0
 _LOOK_S = 0.001
@@ -299,23 +298,6 @@ def python(module: str) -> list[str]:
     current folder.
     """
     return [*prepared_processes.PYTHON, "-m", module]
-
-
-@contextlib.contextmanager
-def safe_path() -> Iterator[None]:
-    """Let Python processes that others start meanwhile import nothing from the current folder.
-
-    Only for those who start no program of the user: it may need its folder.
-    """
-    before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_SAFE_PATH]
-        else:
-            os.environ[_SAFE_PATH] = before
 
 
 class StopEvent:

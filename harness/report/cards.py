@@ -79,7 +79,7 @@ def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Ca
     source, times = race.source, race_events.commit_times(race)
     violation = race_events.at_commits(race.violation, times)
     race = race._replace(violation=violation)
-    strip = strips.strip(violation, race.steps, source.names, source.held_threads)
+    strip = strips.strip(violation, race.steps, source.names, source.held)
     has_steps = explaining.are_of_scheduler(race.steps)
     log = None if has_steps else logs.of(violation)
     texts = (

@@ -53,8 +53,14 @@ class Evidence:
         """Begin and end of each wait of a remedy, in nanoseconds."""
 
     @functools.cached_property
-    def held_threads(self) -> list[held_threads.HeldThread]:
-        return held_threads.of_run(self.history)
+    def held(self) -> list[held_threads.HeldThread]:
+        """The threads that the run held, by its script or in a search of orders."""
+        return [*held_threads.of_script(self.history), *self.held_in_orders]
+
+    @functools.cached_property
+    def held_in_orders(self) -> list[held_threads.HeldThread]:
+        """Those of tried orders that have found something."""
+        return list(held_threads.of_orders(self.history))
 
     @functools.cached_property
     def names(self) -> dict[str, str]:

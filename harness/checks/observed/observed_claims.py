@@ -30,11 +30,6 @@ class ExactRequest(observed_metadata.Part, frozen=True):
         return (self.capacity.requests if self.capacity else None) or {}
 
     @property
-    def is_plain_count(self) -> bool:
-        """True for a request of a number of whole devices."""
-        return self.allocation_mode == "ExactCount" and not self.quantities
-
-    @property
     def kind(self) -> tuple[str, ...]:
         """The class and the selectors: requests of one kind are satisfied by the same devices."""
         return self.device_class_name, *map(str, self.selectors or ())

@@ -69,17 +69,3 @@ class Replay:
         index, self._next = self._next, self._next + 1
         decision = self._decisions[index] if index < len(self._decisions) else 0
         return decision if decision < choice.options else 0
-
-
-class Branch:
-    """Repeats recorded decisions, then follows another strategy."""
-
-    def __init__(self, past: Sequence[int], future: choices.Strategy) -> None:
-        self._past, self._left, self._future = Replay(past), len(past), future
-
-    def choose(self, choice: choices.Choice) -> int:
-        """Return the next recorded decision, or the other strategy's choice after the last one."""
-        if self._left:
-            self._left -= 1
-            return self._past.choose(choice)
-        return self._future.choose(choice)

@@ -24,11 +24,6 @@ class HeldThread(NamedTuple):
         return f"{self.who} is held" + f"; {self.stack}" * bool(self.stack)
 
 
-def of_run(history: histories.History) -> list[HeldThread]:
-    """Return the held threads of the script, and of tried orders that have found something."""
-    return [*of_script(history), *of_orders(history)]
-
-
 def of_script(history: histories.History) -> Iterator[HeldThread]:
     played = {item.step: item for item in script_items.steps(history) if not item.late}
     planned = scripted_plans.steps(history.plan)
@@ -44,6 +39,7 @@ def of_script(history: histories.History) -> Iterator[HeldThread]:
 
 
 def of_orders(history: histories.History) -> Iterator[HeldThread]:
+    """Yield the threads that were held in tried orders that have found something."""
     for tried in history.orders() or ():
         if isinstance(tried, records.OrderTried) and tried.found:
             for hold in tried.holds:

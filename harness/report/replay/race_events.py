@@ -16,7 +16,7 @@ from harness.checks import verdicts
 from harness.checks.certificate import script_items
 from harness.history import histories, records
 from harness.report import evidence
-from harness.report.causes import deciding_writes, explaining, held_threads, step_sentences
+from harness.report.causes import deciding_writes, explaining, step_sentences
 from harness.report.replay import race_states, watches
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
@@ -333,6 +333,6 @@ def _script(race: Race) -> Iterator[Event]:
 
 
 def _thread_holds(race: Race) -> Iterator[Event]:
-    for held in held_threads.of_orders(race.source.history):
+    for held in race.source.held_in_orders:
         yield Event(held.begun_ns, _STEP, 1, held.text)
         yield Event(held.ended_ns or held.begun_ns, _ANSWER, 1, f"{held.who} goes on")

@@ -155,10 +155,6 @@ class Allocator:
         indexes = range(len(self._claims))
         return any(self._least(index, lambda it: it.count or most) > limit for index in indexes)
 
-    def sees_invalid_pools(self, node: Object) -> bool:
-        """Return whether a pool of the node is invalid: it may be why `allocate` found nothing."""
-        return self._snapshot.view(node).has_invalid_pools
-
     def _holdings(self, view: inventories.NodeView) -> holdings.Holdings:
         return self.holdings_class(self._allocated, lambda device: self._free(view, device))
 

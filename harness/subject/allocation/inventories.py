@@ -59,11 +59,6 @@ class NodeView:
     devices: tuple[devices.Device, ...]
     """All devices that may be allocated, in order."""
 
-    @property
-    def has_invalid_pools(self) -> bool:
-        """A pool is invalid, not merely incomplete."""
-        return any(pool.is_invalid for pool in self.pools)
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:

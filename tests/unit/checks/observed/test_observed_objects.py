@@ -25,21 +25,6 @@ def exact(**fields: Any) -> observed_claims.ExactRequest:
     return msgspec.convert(fields, observed_claims.ExactRequest)
 
 
-@pytest.mark.parametrize(
-    ("request_", "is_plain"),
-    [
-        (exact(), True),
-        (exact(allocationMode="All"), False),
-        (exact(capacity={"requests": {"memory": "1"}}), False),
-        (exact(allocationMode="All", capacity={"requests": {}}), False),
-    ],
-)
-def test_only_a_number_of_whole_devices_is_plain(
-    request_: observed_claims.ExactRequest, is_plain: bool
-) -> None:
-    assert request_.is_plain_count is is_plain
-
-
 def test_requests_of_one_kind_have_the_same_class_and_selectors() -> None:
     assert exact(deviceClassName="gpu").kind == ("gpu",)
     selected = exact(deviceClassName="gpu", selectors=[{"cel": {"expression": "true"}}])
