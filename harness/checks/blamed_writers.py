@@ -22,7 +22,7 @@ from harness.checks import protocol, scripted_plans, verdicts
 from harness.checks.evidence import acknowledged_writes
 from harness.checks.observed import field_managers, observations
 from harness.checks.witness import audit_comparison, audit_history, write_authors
-from harness.scenario import script_specs
+from harness.model import naming
 
 _RESOURCES = {"ResourceClaim": observations.CLAIMS, "Pod": observations.PODS}
 _APPLIED = "ResourceClaimController"
@@ -80,7 +80,7 @@ class Reviewer:
     @functools.cached_property
     def _scripted(self) -> set[int]:
         plan = self._history.plan
-        journal = self._history.operations(script_specs.JOURNAL)
+        journal = self._history.operations(naming.SCRIPT)
         if journal is None or not scripted_plans.is_scripted(plan):
             return set()
         writes = acknowledged_writes.of_journal(plan, journal)

@@ -25,10 +25,9 @@ from harness.checks.certificate import certification
 from harness.checks.evidence import used_features
 from harness.checks.faults import fault_attribution, fault_records
 from harness.checks.holds import hold_history
-from harness.checks.plugin_checks import planned_checks
 from harness.checks.schedulers import scheduler_attribution
 from harness.checks.witness import audit_comparison, audit_history, program_reads
-from harness.history import directories, histories
+from harness.history import directories, histories, plans
 
 _Reviewer: TypeAlias = Callable[
     [protocol.Evidence, protocol.Check, verdicts.CheckResult], verdicts.CheckResult
@@ -83,8 +82,7 @@ def examine(
     """
     history = histories.load(directory.path)
     evidence = _read(history, witness)
-    checks = (*check_registry.CHECKS, *planned_checks.of_plan(history.plan))
-    answers = [_reviewed(check, evidence) for check in checks]
+    answers = [_reviewed(check, evidence) for check in _checks(history.plan)]
     return Examination(
         history,
         evidence[hold_history.HoldHistory],
@@ -92,6 +90,14 @@ def examine(
         conclusions.judgement(evidence, answers, run_figures.measure(evidence, answers)),
         *_told(evidence),
     )
+
+
+def _checks(plan: plans.Plan) -> Sequence[protocol.Check]:
+    if not plan.plugins:
+        return check_registry.CHECKS
+    from harness.checks.plugin_checks import planned_checks  # with packages that are installed
+
+    return (*check_registry.CHECKS, *planned_checks.of_plan(plan))
 
 
 def _told(

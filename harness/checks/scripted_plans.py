@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.history import plans
-from harness.scenario import script_specs
+from harness.model import naming
 
 
 def is_scripted(plan: plans.Plan) -> bool:
-    return _traffic(plan.settings).get("profile") == script_specs.JOURNAL
+    return _traffic(plan.settings).get("profile") == naming.SCRIPT
 
 
 def expects(plan: plans.Plan, check: str) -> bool:
@@ -39,7 +39,7 @@ def disturbs(plan: plans.Plan, process: str) -> bool:
 
 def has_extended_pods(settings: Mapping[str, Any]) -> bool:
     played = _traffic(settings)
-    is_script = played.get("profile") == script_specs.JOURNAL
+    is_script = played.get("profile") == naming.SCRIPT
     objects: Sequence[Mapping[str, Any]] = (played.get("objects") or ()) if is_script else ()
     return any(item.get("extended") for item in objects)
 

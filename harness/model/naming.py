@@ -7,6 +7,8 @@ RUN_LABEL = "flake-hunt/run"
 NODE_PREFIX = "worker-"
 CLAIM_CONTROLLER: Literal["claim-controller"] = "claim-controller"
 """Process name of the claim controller, and the subcommand that runs ours."""
+SCRIPT = "script"
+"""Name of the process that plays a script, of its fault in plan and record, and of its files."""
 _MANAGER_PREFIX = "flake-hunt-"
 
 

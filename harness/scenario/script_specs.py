@@ -15,8 +15,7 @@ from harness import suggestions
 from harness.model import naming, thread_places
 from harness.scenario.fields import CheckName, Count, Name, Seconds, Spec
 
-JOURNAL = "script"
-"""Name of the process that plays the script, of its fault in plan and record, and of its files."""
+JOURNAL = naming.SCRIPT
 STEPS_MAX, OBJECTS_MAX = 200, 100
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 """The verbs that a step matches unless it names one."""

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypeAlias
 
-from harness.checks import protocol, scripted_plans, verdicts
+from harness.checks import planned_faults, protocol, scripted_plans, verdicts
 from harness.checks.certificate import run_course, script_items
 from harness.checks.claims import reservations
 from harness.checks.evidence import (
@@ -27,8 +27,7 @@ from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.observed import claim_versions
 from harness.checks.witness import audit_comparison
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds import fault
+from harness.model.fault_effects import Effect
 
 Result: TypeAlias = tuple[bool, str]
 """The answer to a question and its reason."""
@@ -165,7 +164,7 @@ def _preparations(evidence: protocol.Evidence) -> Result:
     if reading.problems:
         return False, "; ".join(reading.problems)
     applied = evidence[fault_records.FaultRecords].applications
-    reboots = [item for item in applied if fault_kinds.of(item.kind).effect is fault.Effect.REBOOT]
+    reboots = [item for item in applied if planned_faults.effect_of(item.kind) is Effect.REBOOT]
     if len(reading.rebooted) < len(reboots):
         told = verdicts.counted(len(reboots), "reboot")
         return False, f"{told} of nodes, of which kubelets have found {len(reading.rebooted)}"

@@ -21,7 +21,7 @@ import collections
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 
-from harness.checks import findings, protocol, scripted_plans, verdicts
+from harness.checks import findings, planned_faults, protocol, scripted_plans, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.observed import (
     claim_versions,
@@ -30,8 +30,7 @@ from harness.checks.observed import (
     pod_lives,
 )
 from harness.history import plans
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds import fault
+from harness.model.fault_effects import Effect
 
 CONTROLLER = "claim-controller"
 """Process of our claim controller."""
@@ -90,8 +89,8 @@ CHECK = protocol.Check(
 
 def _stripped(faults: fault_records.FaultRecords) -> frozenset[str]:
     """Return the UIDs of the pods whose status another client has written without its records."""
-    dropped = fault.Effect.DROPPED_FIELDS
-    hits = (item for item in faults.applications if fault_kinds.of(item.kind).effect is dropped)
+    dropped = Effect.DROPPED_FIELDS
+    hits = (item for item in faults.applications if planned_faults.effect_of(item.kind) is dropped)
     return frozenset(item.uid for item in hits)
 
 

@@ -16,13 +16,12 @@ then. Nor are claims that a fault moves from one device to another.
 import collections
 from collections.abc import Iterable, Iterator
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, planned_faults, protocol, verdicts
 from harness.checks.claims import reservations
-from harness.checks.faults import drawn_faults, fault_records
+from harness.checks.faults import fault_records
 from harness.checks.observed import claim_versions, pod_lives
 from harness.history import plans, records
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.model.fault_effects import Effect
 
 _HAZARDS = (
     ("pods", Effect.LOST_ANSWER, "H11, a binding without an answer"),
@@ -35,7 +34,7 @@ _HAZARDS = (
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether no nemesis confuses the schedulers of runs with this plan."""
-    return findings.owes(plan) and not drawn_faults.confuse_schedulers(plan)
+    return findings.owes(plan) and not planned_faults.confuse_schedulers(plan)
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
@@ -48,7 +47,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     moved = {
         (item.namespace, item.name)
         for item in hits
-        if fault_kinds.of(item.kind).effect is Effect.MOVED_CLAIM
+        if planned_faults.effect_of(item.kind) is Effect.MOVED_CLAIM
     }
     users = _Users(evidence[pod_lives.PodLives])
     listed = evidence[reservations.Reservations]
@@ -125,8 +124,12 @@ class _Hazards:
     def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
         self._effects = collections.defaultdict[tuple[str, str, str], set[Effect]](set)
         for item in applications:
-            if item.client.startswith(drawn_faults.SCHEDULER) and item.name and not item.event_type:
-                effect = fault_kinds.of(item.kind).effect
+            if (
+                item.client.startswith(planned_faults.SCHEDULER)
+                and item.name
+                and not item.event_type
+            ):
+                effect = planned_faults.effect_of(item.kind)
                 self._effects[item.resource, item.namespace, item.name].add(effect)
 
     def named(self, claim: claim_versions.ClaimName, pod: pod_lives.PodLife) -> str:

@@ -20,13 +20,12 @@ script is played to see them.
 
 from collections.abc import Iterator
 
-from harness.checks import findings, protocol, scripted_plans, verdicts
+from harness.checks import findings, planned_faults, protocol, scripted_plans, verdicts
 from harness.checks.claims import template_copies
 from harness.checks.faults import fault_records
 from harness.checks.observed import claim_versions, pod_lives
 from harness.history import plans
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.model.fault_effects import Effect
 
 _UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
 """Effects after which a controller does not know whether it has created a claim."""
@@ -71,18 +70,18 @@ class _Excuses:
 
     def __init__(self, evidence: protocol.Evidence) -> None:
         hits = evidence[fault_records.FaultRecords].applications
-        unanswered = {item.uid for item in hits if _effect(item.kind) in _UNANSWERED}
-        forgets = any(_effect(fault.kind) in _FORGETTING for fault in evidence.plan.faults)
+        unanswered = {
+            item.uid for item in hits if planned_faults.effect_of(item.kind) in _UNANSWERED
+        }
+        forgets = any(
+            planned_faults.effect_of(fault.kind) in _FORGETTING for fault in evidence.plan.faults
+        )
         self._is_chance = not scripted_plans.is_scripted(evidence.plan)
         self._all, self._unknown = forgets or "" in unanswered, unanswered
 
     def hides(self, uid: str) -> bool:
         """Return whether the controller may not know of a claim that it has created."""
         return self._is_chance and (self._all or uid in self._unknown)
-
-
-def _effect(kind: str) -> Effect:
-    return fault_kinds.of(kind).effect
 
 
 def _second(

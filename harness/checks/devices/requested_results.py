@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from harness.checks import protocol, request_amounts, verdicts
+from harness.checks import planned_faults, protocol, request_amounts, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
@@ -33,8 +33,7 @@ from harness.checks.devices import (
 from harness.checks.taints import attempt_views
 from harness.history import plans
 from harness.model import quantities
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.model.fault_effects import Effect
 
 CHECK = protocol.Check(
     name="requested_results",
@@ -76,7 +75,9 @@ def _is_certain(
     plan: plans.Plan,
 ) -> bool:
     """Return whether anything is certain about what the scheduler chose from."""
-    is_stale = any(fault_kinds.of(fault.kind).effect is Effect.OLD_STATE for fault in plan.faults)
+    is_stale = any(
+        planned_faults.effect_of(fault.kind) is Effect.OLD_STATE for fault in plan.faults
+    )
     return not (questions.catalogue.gaps or timelines.has_gap or is_stale)
 
 

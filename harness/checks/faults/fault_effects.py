@@ -24,12 +24,11 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from harness.checks import verdicts
+from harness.checks import planned_faults, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_columns, hold_history
 from harness.history import records
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.model.fault_effects import Effect
 
 NEAR_NS = 1_000_000_000
 """A scheduler decides at most this long before the commit of its decision."""
@@ -211,11 +210,11 @@ class FaultEffects:
 def is_unseen(effect: verdicts.FaultEffect, second: verdicts.Holder) -> bool:
     """Return whether it kept the event of the first allocation back until the second one."""
     is_late = effect.ended_ns is None or effect.ended_ns > second.allocated_ts_ns
-    return fault_kinds.of(effect.kind).effect is Effect.LATE_EVENT and is_late
+    return planned_faults.effect_of(effect.kind) is Effect.LATE_EVENT and is_late
 
 
 def _effect(item: records.FaultApplied) -> Effect:
-    return fault_kinds.of(item.kind).effect
+    return planned_faults.effect_of(item.kind)
 
 
 def _is_decisive(item: records.FaultApplied) -> bool:
@@ -257,7 +256,7 @@ def _clause(item: records.FaultApplied, count: int = 1, *, name: str = "") -> st
 
     `item` is the last of `count` applications.
     """
-    text = fault_kinds.of(item.kind).clause.format(
+    text = planned_faults.of(item.kind).clause.format(
         name=name, process=_named(item.process), client=_named(item.client), lasted=_lasted(item)
     )
     return f"{text}{f' {count:,} times' * (count > 1)} ({item.fault})"

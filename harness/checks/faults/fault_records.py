@@ -8,10 +8,9 @@ import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import protocol, verdicts
+from harness.checks import planned_faults, protocol, verdicts
 from harness.history import histories, plans, records
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.model.fault_effects import Effect
 
 RECORDER = "recorder"
 """Client whose record is judged: a fault of it rules out VALID."""
@@ -153,7 +152,7 @@ def api_server_ends(found: FaultRecords) -> list[tuple[int, int]]:
     return [
         (item.alive_ns or item.begun_ns, item.dead_ns or item.begun_ns)
         for item in found.applications
-        if fault_kinds.of(item.kind).effect is Effect.API_SERVER
+        if planned_faults.effect_of(item.kind) is Effect.API_SERVER
     ]
 
 

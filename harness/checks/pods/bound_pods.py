@@ -22,13 +22,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, planned_faults, protocol, verdicts
 from harness.checks.devices import device_catalogue, node_selectors
-from harness.checks.faults import drawn_faults
 from harness.checks.observed import claim_versions, interning, observations, pod_lives
 from harness.history import plans
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds import fault
+from harness.model.fault_effects import Effect
 
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
 _User = tuple[str, bytes]
@@ -43,9 +41,9 @@ def applies(plan: plans.Plan) -> bool:
 def _is_lenient(plan: plans.Plan) -> bool:
     """Return whether a reservation may have ended before the binding."""
     is_moved = any(
-        fault_kinds.of(item.kind).effect is fault.Effect.MOVED_CLAIM for item in plan.faults
+        planned_faults.effect_of(item.kind) is Effect.MOVED_CLAIM for item in plan.faults
     )
-    return is_moved or drawn_faults.confuse_schedulers(plan)
+    return is_moved or planned_faults.confuse_schedulers(plan)
 
 
 class Binding(NamedTuple):

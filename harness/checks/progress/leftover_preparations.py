@@ -9,11 +9,10 @@ may come late there, or never.
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks import findings, protocol, verdicts, world_states
+from harness.checks import findings, planned_faults, protocol, verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
 from harness.history import plans, records
-from harness.scenario import fault_kinds
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -23,7 +22,7 @@ def applies(plan: plans.Plan) -> bool:
         plan.progress_s is not None
         and plan.expected_preparations
         and not traffic.get("force_delete")
-        and not any(fault_kinds.of(fault.kind).loses_node for fault in plan.faults)
+        and not any(planned_faults.of(fault.kind).loses_node for fault in plan.faults)
         and _is_prompt(driver)
     )
 

@@ -5,13 +5,13 @@ violation. Planning, texts and checks use these methods, and no kind by its name
 """
 
 import dataclasses
-import enum
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import pydantic
 
+from harness.model import fault_effects
 from harness.scenario import claim_specs, pool_specs, traffic_specs
 from harness.scenario.fields import Name, PositiveCount, Seconds, Spec
 
@@ -28,38 +28,7 @@ Keys = dict[str, Any]
 """Keys of a fault, as in a scenario file."""
 
 
-class Effect(enum.Enum):
-    """The effect of a kind of fault, for checks that explain or excuse violations."""
-
-    OTHER = enum.auto()
-    LOST_WRITE = enum.auto()
-    """A write is not carried out."""
-    LOST_ANSWER = enum.auto()
-    """A write is carried out, and its sender does not know it, or not in time."""
-    LATE_WRITE = enum.auto()
-    """A write is carried out later than its sender may live."""
-    CONFLICT = enum.auto()
-    """Another client changes an object, so that writes to it fail."""
-    DROPPED_FIELDS = enum.auto()
-    """Another client writes an object without the fields that it does not know."""
-    MOVED_CLAIM = enum.auto()
-    """Another client gives a claim another device."""
-    LATE_EVENT = enum.auto()
-    ENDED_WATCH = enum.auto()
-    OLD_STATE = enum.auto()
-    """A read shows a state from before."""
-    RESTART = enum.auto()
-    """A process starts again and has lost its memory."""
-    PAUSE = enum.auto()
-    TAKE_OVER = enum.auto()
-    """Another process takes the place of one."""
-    API_SERVER = enum.auto()
-    """The API server starts again."""
-    LOST_NODE = enum.auto()
-    REBOOT = enum.auto()
-    """A node has lost its containers, and what its driver has prepared for them."""
-
-
+Effect: TypeAlias = fault_effects.Effect
 Draw = Callable[[random.Random], Any]
 """Draws the value of a key."""
 
