@@ -10,17 +10,13 @@ Results with admin access may overlap with everything and are ignored.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
 
 from harness.checks import findings, protocol, verdicts
 from harness.checks.consumption import declared_devices
-from harness.checks.holds import hold_history
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from harness.checks.holds import double_allocations
-
+from harness.checks.holds import hold_columns, hold_history
 
 CHECK = protocol.Check(
     name="device_exclusivity",
@@ -42,6 +38,9 @@ def check(
     `is_shareable` returns whether slices let claims share a device; None: no slice has the device,
     and its shares are not examined.
     """
+    apart = _apart(history)
+    if apart is not None:
+        return _result(*apart)
     from harness.checks.holds import double_allocations  # imports pandas
 
     holds = double_allocations.examined(
@@ -54,17 +53,55 @@ def check(
     shown = list(zip(first, second, strict=True))
     in_full = findings.in_full(len(shown), double_allocations.longest(found.listed))
     violations = [_describe(*shown[index]) for index in in_full]
+    summaries = {violation.summary for violation in violations}
+    doubles = verdicts.counted(found.total, "double allocation")
+    doubles += verdicts.meant_pairs(found.total, len(holds))
+    result = _result(
+        len(holds),
+        holds.device.nunique(),
+        shared=int((holds.shared & ~holds.exclusive).sum()),
+        doubles=f"{doubles} of {verdicts.counted(found.devices, 'device')}" if found.total else "",
+    )
+    return msgspec.structs.replace(
+        result,
+        violation_count=found.total,
+        violations=violations,
+        others=_others(shown[: double_allocations.LISTED_MAX], summaries),
+    )
+
+
+def _apart(history: hold_history.HoldHistory) -> tuple[int, int] | None:
+    """Return the numbers of holds and devices if no two holds overlap; None: pandas has to find."""
+    holds = history.holds
+    rows = holds.exclusive()
+    if rows is None:
+        return None
+    device, begin, until = (holds.column(name)[rows] for name in ("device", "from_rv", "until_rv"))
+    end = np.where(until == hold_columns.OPEN, history.last_rv + 1, until)
+    lasting = end > begin
+    if hold_columns.disputed(device[lasting], begin[lasting], end[lasting]).any():
+        return None
+    return len(rows), int(np.count_nonzero(np.bincount(device)))
+
+
+def _result(
+    examined: int, devices: int, *, shared: int = 0, doubles: str = ""
+) -> verdicts.CheckResult:
+    among = verdicts.counted(examined, "allocation")
+    among += f" ({verdicts.counted(shared, 'share')})" if shared else ""
+    among += f" of {verdicts.counted(devices, 'device')}"
+    reason = f"{among}; no device was held by two claims at once"
+    if not examined:
+        reason = "no exclusive allocation of any device was observed, so nothing was examined"
     return verdicts.CheckResult(
         check=CHECK.name,
         promise=CHECK.promise,
-        verdict=findings.verdict(len(shown), is_kept=bool(len(holds))),
-        examined_count=len(holds),
-        violation_count=found.total,
-        violations=violations,
-        others=_others(
-            shown[: double_allocations.LISTED_MAX], {violation.summary for violation in violations}
-        ),
-        reason=_reason(holds, found),
+        verdict=findings.verdict(int(bool(doubles)), is_kept=bool(examined)),
+        examined_count=examined,
+        violation_count=0,
+        violations=[],
+        others=[],
+        reason=f"{doubles} among {among}" if doubles else reason,
     )
 
 
@@ -134,17 +171,3 @@ def _others(
 ) -> list[str]:
     lines = (_summary(*pair) for pair in shown)
     return [line for line in lines if line not in in_full][: findings.OTHERS_MAX]
-
-
-def _reason(holds: "pd.DataFrame", found: "double_allocations.Found") -> str:
-    if holds.empty:
-        return "no exclusive allocation of any device was observed, so nothing was examined"
-    shared = int((holds.shared & ~holds.exclusive).sum())
-    among = verdicts.counted(len(holds), "allocation")
-    among += f" ({verdicts.counted(shared, 'share')})" if shared else ""
-    among += f" of {verdicts.counted(holds.device.nunique(), 'device')}"
-    if not found.total:
-        return f"{among}; no device was held by two claims at once"
-    doubles = verdicts.counted(found.total, "double allocation")
-    doubles += verdicts.meant_pairs(found.total, len(holds))
-    return f"{doubles} of {verdicts.counted(found.devices, 'device')} among {among}"

@@ -5,12 +5,12 @@ allocations if they are of different claims and not both shares.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from harness.checks import findings
+from harness.checks.holds import hold_columns
 
 PAIRS_AT_ONCE = 1_000_000
 """Pairs in memory; a device that thousands of claims hold at once makes millions of them."""
@@ -60,7 +60,8 @@ def overlapping(
     any, the only part is empty.
     """
     lasting = holds.loc[holds[end] > holds[begin], ["device", begin, end]]
-    disputed = _disputed(lasting, begin, end)
+    devices, _ = pd.factorize(lasting.device)
+    disputed = hold_columns.disputed(devices, lasting[begin].to_numpy(), lasting[end].to_numpy())
     if not disputed.any():  # as mostly
         yield pd.DataFrame({"first": lasting.index[:0], "second": lasting.index[:0]})
         return
@@ -84,21 +85,6 @@ def overlapping(
         first = part.index.repeat(part).to_series().reset_index(drop=True)
         second = first + 1 + first.groupby(first).cumcount()
         yield pd.DataFrame({"first": labels[first], "second": labels[second]})
-
-
-def _disputed(holds: pd.DataFrame, begin: str, end: str) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Return for each hold, none of which is empty, whether any two of its device overlap.
-
-    In numpy: most runs are small, and have no such device.
-    """
-    devices, names = pd.factorize(holds.device)
-    begins, ends = holds[begin].to_numpy(), holds[end].to_numpy()
-    order = np.lexsort((begins, devices))
-    is_same = devices[order[1:]] == devices[order[:-1]]
-    overlaps = is_same & (begins[order[1:]] < ends[order[:-1]])
-    found = np.zeros(len(names), dtype=bool)
-    found[devices[order[1:]][overlaps]] = True
-    return found[devices]
 
 
 def conflicts(holds: pd.DataFrame) -> Iterator[pd.DataFrame]:
