@@ -17,7 +17,7 @@ from harness.report import escaping
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_documents, campaign_plan
-    from harness.campaign.sharding import chosen_shards, sharded_plans
+    from harness.campaign.sharding import shard_folders, sharded_plans
     from harness.history import results
 
 RUNS_SHOWN = 200
@@ -74,13 +74,13 @@ class MakingOptions(outputs.OutputOptions):
 
         Raises UsageError for a plan or a shard that cannot be made here.
         """
-        from harness.campaign.sharding import chosen_shards, sharded_plans
+        from harness.campaign.sharding import shard_folders, sharded_plans
         from harness.scenario import profiles
 
         with self.chosen() as out:
             plan = sharded_plans.read(file)
             sharded_plans.require_same_machine(plan, file)
-            chosen = chosen_shards.choose(shard, os.environ, shards=plan.shards)
+            chosen = shard_folders.choose(shard, os.environ, shards=plan.shards)
             jobs = choosing.jobs(self.jobs, profiles.restore(plan.campaign.cluster))
             made = make_shard(plan, chosen, jobs=jobs, reports=self.reports, out=out)
             summarize(self.summary, made.document)
@@ -162,7 +162,7 @@ def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> 
 
 def make_shard(
     plan: "sharded_plans.ShardedPlan",
-    chosen: "chosen_shards.ChosenShard",
+    chosen: "shard_folders.ChosenShard",
     *,
     jobs: int,
     reports: pathlib.Path,

@@ -61,9 +61,14 @@ class CampaignFolder(msgspec.Struct, frozen=True, kw_only=True):
         return [self.directory_of(result) for result in self.results if result.directory]
 
     def directory_of(self, result: campaign_results.RunResult) -> pathlib.Path:
-        given = pathlib.Path(result.directory)
-        moved = self.path.parent.parent / given.parent.name / given.name
-        return moved if os.path.isdir(moved) else given  # noqa: PTH112 - never raises
+        return directory_in(self.path.parent.parent, result)
+
+
+def directory_in(reports: pathlib.Path, result: campaign_results.RunResult) -> pathlib.Path:
+    """Return the run directory of a result, also when its folder of reports is another one now."""
+    given = pathlib.Path(result.directory)
+    moved = reports / given.parent.name / given.name
+    return moved if os.path.isdir(moved) or not os.path.isdir(given) else given  # noqa: PTH112 - never raises
 
 
 def is_one(path: pathlib.Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import chosen_shards, shard_folders, sharded_plans
+from harness.campaign.sharding import shard_folders, sharded_plans
 from harness.checks import verdicts
 from harness.history import campaign_folders, results, run_folders
 from harness.history.purposes import Purpose
@@ -96,9 +96,9 @@ def missed(run: campaign_plan.PlannedRun, attempts: int = 3) -> list[results.Run
     ]
 
 
-def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> chosen_shards.ChosenShard:
+def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> shard_folders.ChosenShard:
     """A shard, as `--shard` names it."""
-    return chosen_shards.ChosenShard(number, plan.shards, "--shard")
+    return shard_folders.ChosenShard(number, plan.shards, "--shard")
 
 
 def evidence(

@@ -5,16 +5,15 @@ counts, so that a second start never hides what the first has found: INVALID or 
 UNKNOWN, then the expected verdict, then an error, which says nothing about the subject.
 """
 
+import contextlib
 import pathlib
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness import errors, regular_files, writing
+from harness import errors, writing
 from harness.campaign import campaign_documents, campaign_pages, campaign_plan
-from harness.campaign.sharding import chosen_shards, shard_folders, shard_results, sharded_plans
+from harness.campaign.sharding import shard_folders, shard_results, sharded_plans
 from harness.history import campaign_folders, files, report_folders, results
 from harness.model import answers
 
@@ -23,7 +22,7 @@ MERGE = "merge.json"
 SCHEMA_VERSION = 1
 PROBLEMS_MAX = 3
 """Problems of a folder that a missing run names; merge.json has all."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_UNENDED = "it was interrupted, or is under way"
 
 
 class MergedFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +82,7 @@ class ReadShard(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of a shard, as it was read."""
 
     folder: str
-    record: shard_folders.ShardRecord | None
+    record: shard_folders.ShardRecord | None = None
     """None: it is damaged, and nothing of it counts."""
     found: shard_results.ShardResults
 
@@ -96,8 +95,6 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: sharded_plans.ShardedPlan
     shards: list[ReadShard]
-    empty: list[str]
-    """Given folders without any shard."""
 
     @property
     def records(self) -> list[shard_folders.ShardRecord]:
@@ -109,10 +106,7 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def problems(self) -> list[str]:
-        found = [
-            f"{shard.folder}: {text}" for shard in self.shards for text in shard.found.problems
-        ]
-        return [*found, *(f"{name}: it has no shard: leave it out" for name in self.empty)]
+        return [f"{shard.folder}: {text}" for shard in self.shards for text in shard.found.problems]
 
     @property
     def folder_name(self) -> str:
@@ -139,38 +133,30 @@ def read(given: Sequence[str]) -> GivenShards:
     version.
     """
     places = {name: [*_places(pathlib.Path(name).resolve())] for name in dict.fromkeys(given)}
-    records: dict[pathlib.Path, shard_folders.ShardRecord] = {}
-    damaged: dict[pathlib.Path, str] = {}
+    plans: dict[str, tuple[sharded_plans.ShardedPlan, pathlib.Path]] = {}
+    shards = [_damaged(name, "it has no shard") for name, found in places.items() if not found]
     for place in dict.fromkeys(place for found in places.values() for place in found):
         try:
-            records[place] = _record(place)
-        except errors.HistoryError as error:
-            damaged[place] = str(error)
-    if not records:
-        why = "; ".join(f"{place}: {problem}" for place, problem in damaged.items())
+            plan, record = shard_folders.read(place)
+        except (errors.HistoryError, errors.UsageError) as error:
+            shards.append(_damaged(str(place), str(error)))
+        else:
+            plans.setdefault(plan.digest, (plan, place))
+            shards.append(_shard(place, record, plan))
+    if len(plans) != 1:
+        named = [f"{digest:.19} in {place}" for digest, (_, place) in plans.items()]
+        named = named or [f"{shard.folder}: {shard.found.problems[0]}" for shard in shards]
         raise errors.UsageError(
-            "expected folders of shards, which `flake-hunt hunt --plan FILE --shard I/N` writes, got "
-            f"none in {', '.join(given)}" + f" ({why})" * bool(why)
+            "expected folders of shards of one plan, as `flake-hunt hunt --plan FILE --shard I/N` "
+            f"writes them, got {' and '.join(named)}"
         )
-    plan = _plan(records)
-    for place, record in records.items():
-        if record.shards != plan.shards or record.shard not in (None, *range(1, plan.shards + 1)):
-            damaged[place] = (
-                f"{shard_folders.RECORD}: expected one of {plan.shards} shards, got shard "
-                f"{record.shard} of {record.shards}"
-            )
-    whole = {place: record for place, record in records.items() if place not in damaged}
-    broken = [
-        ReadShard(
-            folder=str(place), record=None, found=shard_results.ShardResults(problems=[problem])
-        )
-        for place, problem in damaged.items()
-    ]
-    return GivenShards(
-        plan=plan,
-        shards=[*broken, *(_shard(place, record, plan) for place, record in whole.items())],
-        empty=[name for name, found in places.items() if not found],
-    )
+    [(plan, place)] = plans.values()
+    sharded_plans.require_same_version(plan, place / shard_folders.PLAN)
+    return GivenShards(plan=plan, shards=shards)
+
+
+def _damaged(folder: str, problem: str) -> ReadShard:
+    return ReadShard(folder=folder, found=shard_results.ShardResults(problems=[problem]))
 
 
 def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
@@ -179,51 +165,11 @@ def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
             f"expected the folder of a shard, or a folder of reports with some, got {given}, which "
             "is no folder: leave it out, and its shard is UNKNOWN"
         )
-    below = sorted(report_folders.folders(given / campaign_folders.FOLDER))
-    for place in (given, *below):
+    for place in (given, *sorted(report_folders.folders(given / campaign_folders.FOLDER))):
+        has_plan = (place / shard_folders.PLAN).exists()
         is_merged = (place / MERGE).exists()  # such a folder has the plan, too
-        if (place / shard_folders.RECORD).exists() or (
-            (place / shard_folders.PLAN).exists() and not is_merged
-        ):
+        if (place / shard_folders.RECORD).exists() or (has_plan and not is_merged):
             yield place
-
-
-def _record(place: pathlib.Path) -> shard_folders.ShardRecord:
-    """Return the record of a shard; raise HistoryError if it is damaged."""
-    try:
-        content = files.read_small(place / shard_folders.RECORD)
-        record = msgspec.json.decode(content, type=shard_folders.ShardRecord)
-    except (errors.HistoryError, *results.DECODING) as error:
-        raise errors.HistoryError(f"{shard_folders.RECORD} is damaged ({error})") from error
-    if record.schema != shard_folders.SCHEMA_VERSION or not _TIME.fullmatch(record.started):
-        raise errors.HistoryError(
-            f"{shard_folders.RECORD} is damaged (schema {record.schema}, started "
-            f"{record.started!r:.40})"
-        )
-    return record
-
-
-def _plan(
-    records: Mapping[pathlib.Path, shard_folders.ShardRecord],
-) -> sharded_plans.ShardedPlan:
-    digests = {record.plan: place for place, record in records.items()}
-    if len(digests) > 1:
-        plans = " and ".join(f"{digest:.19} in {place}" for digest, place in digests.items())
-        raise errors.UsageError(f"expected shards of one plan, got {plans}: merge each by itself")
-    [digest] = digests
-    problem: errors.UsageError | None = None
-    for place in records:
-        try:
-            plan = sharded_plans.read(place / shard_folders.PLAN)
-        except errors.UsageError as error:
-            problem = problem or error
-            continue
-        if plan.digest == digest:
-            sharded_plans.require_same_version(plan, place / shard_folders.PLAN)
-            return plan
-    raise problem or errors.UsageError(
-        f"expected the plan {digest:.19} in {digests[digest]}, got another one: make the shard again"
-    )
 
 
 def _shard(
@@ -233,25 +179,8 @@ def _shard(
     if (place / results.FILE).exists():
         content = files.read_small(place / results.FILE)
     runs = {run.number: run for run in plan.runs_of(record.shard)}
-    found = shard_results.confirmed(shard_results.read(content, runs), runs, place.parent.parent)
-    found.problems.extend(_of_other_plan(place, record, plan))
+    found = shard_results.read(content, runs, place.parent.parent)
     return ReadShard(folder=str(place), record=record, found=found)
-
-
-def _of_other_plan(
-    place: pathlib.Path, record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan
-) -> Iterator[str]:
-    try:
-        digest = sharded_plans.read(place / shard_folders.PLAN).digest
-        if digest != plan.digest:
-            yield f"{shard_folders.PLAN}: expected plan {plan.digest:.19}, got {digest:.19}"
-    except errors.UsageError as error:
-        yield str(error)
-    planned, made = (
-        versions.get("flake-hunt") for versions in (plan.campaign.versions, record.versions)
-    )
-    if made != planned:
-        yield f"{shard_folders.RECORD}: expected Flake Hunt {planned}, got {made!r:.40}"
 
 
 # ----------------------------------------------------------------------------------- merging
@@ -260,25 +189,23 @@ def _of_other_plan(
 def merged(
     plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
 ) -> tuple[list[results.RunResult], MergeDocument]:
-    made: dict[int, list[tuple[str, shard_results.Attempts]]] = defaultdict(list)
-    for shard in shards:
-        for number, times in shard.found.whole.items():
-            made[number] += [(shard.folder, attempts) for attempts in times]
     found: list[results.RunResult] = []
     missing: list[MissingRun] = []
     doubled: list[DoubledRun] = []
     for run in plan.runs:
-        ranked = sorted(made[run.number], key=lambda item: shard_results.rank(item[1]))
-        for folder, attempts in ranked[1:]:
-            doubled.append(
-                DoubledRun(
-                    number=run.number,
-                    run=run.id,
-                    counted=ranked[0][0],
-                    folder=folder,
-                    results=attempts,
-                )
+        made = [(shard.folder, shard.found.whole.get(run.number)) for shard in shards]
+        ranked = [(folder, attempts) for folder, attempts in made if attempts]
+        ranked.sort(key=lambda item: shard_results.rank(item[1]))
+        doubled += (
+            DoubledRun(
+                number=run.number,
+                run=run.id,
+                counted=ranked[0][0],
+                folder=folder,
+                results=attempts,
             )
+            for folder, attempts in ranked[1:]
+        )
         if ranked:
             found += ranked[0][1]
         else:
@@ -313,16 +240,15 @@ def merged(
 def _why(
     run: campaign_plan.PlannedRun, plan: sharded_plans.ShardedPlan, shards: Sequence[ReadShard]
 ) -> str:
-    name = chosen_shards.name(run.shard, plan.shards)
+    name = shard_folders.name(run.shard, plan.shards)
     own = [shard for shard in shards if shard.has(run.shard)]
     if not own:
         return f"{name} is missing: none of the folders has it"
-    reasons = (
-        ", ".join(shard.found.problems[:PROBLEMS_MAX]) or "it was interrupted, or is under way"
+    reasons = [
+        f"{', '.join(shard.found.problems[:PROBLEMS_MAX]) or _UNENDED} ({shard.folder})"
         for shard in own
-    )
-    named = (f"{why} ({shard.folder})" for why, shard in zip(reasons, own, strict=True))
-    return f"{name} has no result of this run: {'; '.join(named)}"
+    ]
+    return f"{name} has no result of this run: {'; '.join(reasons)}"
 
 
 def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
@@ -355,12 +281,10 @@ def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None
     """Raise UsageError if a folder has anything but an earlier merge of the same plan."""
     if not folder.is_dir() or not any(folder.iterdir()):
         return
-    try:
-        earlier = msgspec.json.decode(regular_files.content(folder / MERGE), type=MergeDocument)
-        is_same = earlier.plan == plan.digest
-    except (OSError, *results.DECODING):
-        is_same = False
-    if not is_same:
+    digest = ""
+    with contextlib.suppress(errors.UsageError):
+        digest = sharded_plans.read(folder / shard_folders.PLAN).digest
+    if digest != plan.digest or not (folder / MERGE).exists():
         raise errors.UsageError(
             f"expected an empty folder, or one with an earlier merge of this plan, got {folder}: "
             "name another one with -o"

@@ -1,4 +1,4 @@
-"""The folder of a shard: its plan, its number, and what an interrupted start left in it.
+"""A shard: which one a machine makes, its folder, and what an interrupted start left in it.
 
 A shard that is started again continues in the folder that it has: runs that ended keep their
 results, and only the others are made. A result is kept if all its attempts are there and it is not
@@ -10,16 +10,17 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import tomli_w
 
 from harness import clocks, errors, regular_files, writing
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import chosen_shards, shard_results, sharded_plans
-from harness.history import campaign_folders, directories, report_folders, results
+from harness.campaign.sharding import shard_results, sharded_plans
+from harness.history import campaign_folders, directories, files, report_folders, results
 from harness.run import run_plan
 from harness.scenario import loading
 from harness.scenario.imported import importing
@@ -61,10 +62,95 @@ class ShardFolder(msgspec.Struct, frozen=True, kw_only=True):
     """Results of runs that an earlier start has made."""
 
 
+class ChosenShard(msgspec.Struct, frozen=True):
+    """The part of a plan that a machine makes."""
+
+    number: int | None
+    """Number of the shard, from 1; None: all shards."""
+    shards: int
+    reason: str
+    """Where the number comes from; empty: nowhere."""
+
+    @property
+    def text(self) -> str:
+        return (
+            f"all {self.shards} shards" if self.number is None else name(self.number, self.shards)
+        )
+
+
+_ENGINES = {
+    "JOB_COMPLETION_INDEX": (0, "in the Job, set completions: "),
+    "SLURM_ARRAY_TASK_ID": (1, "submit the array with sbatch --array=1-"),
+}
+"""Variable of an Indexed Job of Kubernetes, and of a job array of Slurm -> where it counts from,
+and what makes it right."""
+
+
+def name(number: int, shards: int) -> str:
+    return f"shard {number} of {shards}"
+
+
+def choose(option: str | None, environment: Mapping[str, str], *, shards: int) -> ChosenShard:
+    """Return the shard that `--shard`, or else the environment, names; all if none does.
+
+    Raises UsageError for a shard that the plan does not have.
+    """
+    given = [variable for variable in _ENGINES if environment.get(variable)]
+    if option is None and not given:
+        return ChosenShard(None, shards, "")
+    if option == "all":
+        return ChosenShard(None, shards, "--shard all")
+    if option is None and len(given) == 1:
+        [variable] = given
+        (first, remedy), text = _ENGINES[variable], environment[variable]
+        if text.isascii() and text.isdecimal() and first <= int(text) < first + shards:
+            reason = f"{variable}={text}, which counts from {first}"
+            return ChosenShard(int(text) - first + 1, shards, reason)
+        wanted, text = (
+            f"{variable} to be {first} to {first + shards - 1}",
+            f"{text}: {remedy}{shards}",
+        )
+    else:
+        matched = re.fullmatch(rf"(\d{{1,9}})/{shards}", option or "", re.ASCII)
+        if matched is not None and 1 <= int(matched[1]) <= shards:
+            return ChosenShard(int(matched[1]), shards, "--shard")
+        wanted, text = (
+            f"--shard 1/{shards} to {shards}/{shards}, or all",
+            option or " and ".join(given),
+        )
+    raise errors.UsageError(f"expected {wanted}, because the plan has {shards} shards, got {text}")
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def read(path: pathlib.Path) -> tuple[sharded_plans.ShardedPlan, ShardRecord]:
+    """Return the plan and the record of a shard's folder.
+
+    Raises HistoryError or UsageError if one of them is damaged, or they do not belong together.
+    """
+    plan = sharded_plans.read(path / PLAN)
+    try:
+        record = msgspec.json.decode(files.read_small(path / RECORD), type=ShardRecord)
+    except (errors.HistoryError, *results.DECODING) as error:
+        raise errors.HistoryError(f"{RECORD} is damaged ({error})") from error
+    own, planned = record.versions.get("flake-hunt"), plan.campaign.versions.get("flake-hunt")
+    found = (record.schema, record.plan, record.shards, own)
+    is_of_plan = found == (SCHEMA_VERSION, plan.digest, plan.shards, planned)
+    is_one = record.shard is None or 1 <= record.shard <= plan.shards
+    if not (is_of_plan and is_one and _TIME.fullmatch(record.started)):
+        raise errors.HistoryError(
+            f"{RECORD}: expected a shard of {plan.shards} of the plan {plan.digest:.19}, made by "
+            f"Flake Hunt {planned}, got shard {record.shard} of {record.shards} of {record.plan:.19}, "
+            f"made by {own!r:.40} at {record.started!r:.40}"
+        )
+    return plan, record
+
+
 @contextlib.contextmanager
 def opened(
     plan: sharded_plans.ShardedPlan,
-    chosen: chosen_shards.ChosenShard,
+    chosen: ChosenShard,
     *,
     reports: pathlib.Path,
     jobs: int,
@@ -79,11 +165,10 @@ def opened(
     if chosen.number is not None:
         ending += f"-shard-{chosen.number}-of-{chosen.shards}"
     names = (path for path in report_folders.folders(campaigns) if path.name.endswith(ending))
-    path = max(names, default=None)
-    record = None
+    path, record = max(names, default=None), None
     if path is not None:
-        with contextlib.suppress(OSError, *results.DECODING):
-            record = msgspec.json.decode(regular_files.content(path / RECORD), type=ShardRecord)
+        with contextlib.suppress(errors.HarnessError):
+            _, record = read(path)
     if (
         path is None
         or record is None
@@ -125,8 +210,7 @@ def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.R
             f"{path}: expected results of this shard that can be read, got {found.problems[0]}: "
             "name another folder with --reports, or remove what you know to be wrong"
         )
-    worst = [min(made, key=shard_results.rank) for made in found.whole.values()]
-    kept = [result for made in worst if _is_kept(made) for result in made]
+    kept = [result for made in found.whole.values() if _is_kept(made) for result in made]
     writing.replace(file, results.encode(kept))
     return kept
 

@@ -1,30 +1,25 @@
 """The plan of a campaign over machines, as one file: every run, its settings and its shard.
 
-The same options, seed and earlier campaigns write the same bytes. A machine needs this file and the
+The same options and seed write the same bytes. A machine needs this file and the
 installed package, nothing else: the file has the texts of the scenarios.
 """
 
-import contextlib
 import hashlib
 import heapq
 import pathlib
-import statistics
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import msgspec
 
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
 from harness.extensions import discovery, entry_points
-from harness.history import campaign_folders, plans, report_folders, results
+from harness.history import plans, results
 from harness.run import run_plan
 from harness.scenario import loading
 
 SCHEMA_VERSION = 2
-CAMPAIGNS_MAX = 50
-"""Newest campaigns whose durations are looked at."""
 _SHORT = 12
 """Digits of a digest in the names of folders."""
 _UNKNOWN = "unknown"
@@ -85,13 +80,10 @@ def make(campaign: campaign_plan.CampaignPlan, *, shards: int) -> ShardedPlan:
             f"expected --shards to be at most {len(campaign.runs)}, the number of runs, got {shards}: "
             "use fewer shards, or raise --repeat"
         )
-    known = known_durations(pathlib.Path(campaign.reports))
-    seconds = [known.get(run.kind, run.estimate_s) for run in campaign.runs]
+    numbers = assigned([run.estimate_s for run in campaign.runs], shards)
     runs = [
-        msgspec.structs.replace(run, shard=shard, estimate_s=estimate_s)
-        for run, shard, estimate_s in zip(
-            campaign.runs, assigned(seconds, shards), seconds, strict=True
-        )
+        msgspec.structs.replace(run, shard=shard)
+        for run, shard in zip(campaign.runs, numbers, strict=True)
     ]
     made = ShardedPlan(
         shards=shards,
@@ -100,24 +92,6 @@ def make(campaign: campaign_plan.CampaignPlan, *, shards: int) -> ShardedPlan:
         campaign=msgspec.structs.replace(campaign, reports="", started="", runs=runs),
     )
     return msgspec.structs.replace(made, digest=_digest(msgspec.json.encode(made)))
-
-
-def known_durations(reports: pathlib.Path) -> dict[results.Kind, float]:
-    """Return the median seconds of a run of each kind, with its further attempts.
-
-    They come from the newest campaigns in a folder of reports; damaged ones are left out.
-    """
-    found: dict[results.Kind, list[float]] = defaultdict(list)
-    folders = sorted(report_folders.folders(reports / campaign_folders.FOLDER), reverse=True)
-    for folder in folders[:CAMPAIGNS_MAX]:
-        spent: dict[tuple[results.Kind, int], float] = defaultdict(float)
-        with contextlib.suppress(errors.HistoryError):
-            for result in results.read(folder):
-                if not (result.error or result.cut or result.missing):
-                    spent[result.kind, result.number] += result.seconds
-        for (kind, _), seconds in spent.items():
-            found[kind].append(seconds)
-    return {kind: round(statistics.median(each), 3) for kind, each in found.items()}
 
 
 def assigned(seconds: Sequence[float], shards: int) -> list[int]:
@@ -195,32 +169,29 @@ def installed_plugins() -> list[plans.UsedPlugin]:
 
 def require_same_version(plan: ShardedPlan, where: object) -> None:
     """Raise UsageError if another version, or another commit, wrote the plan."""
-    _require_none(where, _other_versions(plan))
-
-
-def require_same_machine(plan: ShardedPlan, where: object) -> None:
-    """Raise UsageError if another version wrote the plan, or plug-ins differ."""
-    here, planned = installed_plugins(), plan.plugins
-    lacking = [f"no {_named(plugin)}" for plugin in planned if plugin not in here]
-    added = [f"also {_named(plugin)}" for plugin in here if plugin not in planned]
-    _require_none(where, [*_other_versions(plan), *lacking, *added])
-
-
-def _other_versions(plan: ShardedPlan) -> Iterator[str]:
     here, planned = run_plan.versions(), plan.campaign.versions
     for name in ("flake-hunt", "commit"):
         both = {here[name], planned.get(name, "")}
         if len(both) > 1 and not any(text.startswith(_UNKNOWN) for text in both):
-            yield f"{name} {here[name]} instead of {planned.get(name, '')!r:.60}"
+            _refuse(where, f"{name} {here[name]} instead of {planned.get(name, '')!r:.60}")
+
+
+def require_same_machine(plan: ShardedPlan, where: object) -> None:
+    """Raise UsageError if another version wrote the plan, or plug-ins differ."""
+    require_same_version(plan, where)
+    here, planned = installed_plugins(), plan.plugins
+    lacking = [f"no {_named(plugin)}" for plugin in planned if plugin not in here]
+    added = [f"also {_named(plugin)}" for plugin in here if plugin not in planned]
+    if texts := ", ".join(lacking + added):
+        _refuse(where, texts)
 
 
 def _named(plugin: plans.UsedPlugin) -> str:
     return f"{plugin.name} ({plugin.kind}) of {plugin.package} {plugin.version}"
 
 
-def _require_none(where: object, differing: Iterator[str] | Sequence[str]) -> None:
-    if texts := ", ".join(differing):
-        raise errors.UsageError(
-            f"{where}: expected a plan of what is installed on this machine, which has {texts}: "
-            "install what the plan was made with, or write the plan again"
-        )
+def _refuse(where: object, differing: str) -> NoReturn:
+    raise errors.UsageError(
+        f"{where}: expected a plan of what is installed on this machine, which has {differing}: "
+        "install what the plan was made with, or write the plan again"
+    )

@@ -62,9 +62,8 @@ def plan(
     same command again if it was killed, and `flake-hunt shards merge SHARD...` to make one campaign
     of all shards.
 
-    All shards take about the same time, by the load of each run, or by how long such runs took in
-    earlier campaigns of --reports. All attempts to catch a control stay in one shard. The same
-    options, seed and reports write the same file.
+    All shards take about the same time, by the load of each run. All attempts to catch a control
+    stay in one shard. The same options and seed write the same file.
     """
     from harness.campaign.sharding import sharded_plans
 

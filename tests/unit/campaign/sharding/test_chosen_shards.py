@@ -3,9 +3,9 @@
 import pytest
 
 from harness import errors
-from harness.campaign.sharding import chosen_shards
+from harness.campaign.sharding import shard_folders
 
-JOB, ARRAY = chosen_shards.KUBERNETES, chosen_shards.SLURM
+JOB, ARRAY = "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ JOB, ARRAY = chosen_shards.KUBERNETES, chosen_shards.SLURM
 def test_the_option_goes_before_the_environment(
     option: str | None, environment: dict[str, str], number: int | None
 ) -> None:
-    chosen = chosen_shards.choose(option, environment, shards=20)
+    chosen = shard_folders.choose(option, environment, shards=20)
     assert (chosen.number, chosen.shards) == (number, 20)
     assert chosen.text == (f"shard {number} of 20" if number else "all 20 shards")
 
@@ -35,7 +35,7 @@ def test_the_option_goes_before_the_environment(
 def test_the_reason_names_the_variable_and_where_it_counts_from(
     variable: str, text: str, first: int
 ) -> None:
-    chosen = chosen_shards.choose(None, {variable: text}, shards=20)
+    chosen = shard_folders.choose(None, {variable: text}, shards=20)
     assert chosen.number == 3
     assert chosen.reason == f"{variable}={text}, which counts from {first}"
 
@@ -45,7 +45,7 @@ def test_the_reason_names_the_variable_and_where_it_counts_from(
 )
 def test_a_shard_that_the_plan_does_not_have_is_refused(option: str) -> None:
     with pytest.raises(errors.UsageError, match="expected --shard 1/20 to 20/20, or all"):
-        chosen_shards.choose(option, {}, shards=20)
+        shard_folders.choose(option, {}, shards=20)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,12 @@ def test_a_shard_that_the_plan_does_not_have_is_refused(option: str) -> None:
         ({JOB: "²"}, "expected JOB_COMPLETION_INDEX to be 0 to 19"),
         ({ARRAY: "0"}, "expected SLURM_ARRAY_TASK_ID to be 1 to 20.*--array=1-20"),
         ({ARRAY: "21"}, "expected SLURM_ARRAY_TASK_ID to be 1 to 20"),
-        ({JOB: "1", ARRAY: "1"}, "got both: add --shard I/20"),
+        (
+            {JOB: "1", ARRAY: "1"},
+            "expected --shard 1/20 to 20/20.*got JOB_COMPLETION_INDEX and SLURM_ARRAY_TASK_ID",
+        ),
     ],
 )
 def test_an_engine_with_other_numbers_is_refused(environment: dict[str, str], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
-        chosen_shards.choose(None, environment, shards=20)
+        shard_folders.choose(None, environment, shards=20)

@@ -162,11 +162,9 @@ def test_a_result_without_its_evidence_is_made_again(
 def test_what_speaks_against_the_subject_is_kept_without_its_evidence(
     tmp_path: pathlib.Path, attempts: Attempts, verdict: verdicts.Verdict
 ) -> None:
-    """Also where the same run was made once more and was VALID."""
     plan = shards.plan(subjects=2, controls=0, shards=1)
     bad = shards.result(plan.runs[0], verdict=verdict, directory="/gone")
-    good = shards.result(plan.runs[0], directory="/gone")
-    shards.folder(tmp_path, plan, 1, [good, bad, good])
+    shards.folder(tmp_path, plan, 1, [bad])
     made = make(plan, 1, tmp_path)
     assert made.exit_code == verdict.exit_code
     assert attempts.made == [(2, 0)]

@@ -25,16 +25,6 @@ def real(tmp_path: pathlib.Path, **changes: Any) -> campaign_plan.CampaignPlan:
     return campaign_plan.plan(["answer-lost", "pod-churn"], **options | changes)
 
 
-def earlier(reports: pathlib.Path, name: str, *made: dict[str, object]) -> pathlib.Path:
-    """Write the results of an earlier campaign."""
-    folder = reports / "campaigns" / name
-    folder.mkdir(parents=True)
-    of_run = {"scenario": "pod-churn", "subject": "correct", "number": 1}
-    lines = [json.dumps(of_run | item) for item in made]
-    (folder / "results.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return folder
-
-
 def test_every_run_of_the_campaign_is_in_one_shard(tmp_path: pathlib.Path) -> None:
     campaign = real(tmp_path)
     plan = sharded_plans.make(campaign, shards=4)
@@ -70,14 +60,11 @@ def test_the_same_campaign_writes_the_same_bytes(tmp_path: pathlib.Path) -> None
 
 
 def test_it_survives_its_file_and_obeys_its_schema(tmp_path: pathlib.Path) -> None:
-    earlier(tmp_path, "a", {"seconds": 2.5}, {"seconds": 2.5, "number": 2})
     plan = sharded_plans.make(real(tmp_path), shards=4)
     path = tmp_path / "plan.json"
     sharded_plans.write(path, plan)
     assert sharded_plans.read(path) == plan
     schemas.obeying("plan", path.read_bytes())
-    known = {run.title for run in plan.runs if run.estimate_s == 2.5}
-    assert known == {"pod-churn"}, "of answer-lost, no duration is known"
 
 
 def test_more_shards_than_runs_are_refused() -> None:
@@ -192,27 +179,3 @@ def test_no_shard_is_empty_and_none_has_more_than_the_fair_share_and_one_run(
     for number, taken in zip(numbers, seconds, strict=True):
         work[number - 1] += taken
     assert max(work) <= sum(seconds) / shards + max(seconds) + 1e-9
-
-
-def known(reports: pathlib.Path) -> dict[str, float]:
-    return {kind[2]: seconds for kind, seconds in sharded_plans.known_durations(reports).items()}
-
-
-def test_durations_are_the_medians_of_earlier_campaigns(tmp_path: pathlib.Path) -> None:
-    """Further attempts count for their run; what could not be executed, or was cut, for none."""
-    attempts = [
-        {"seconds": 5.0, "attempt": number, "number": 9, "subject": "x"} for number in (0, 1)
-    ]
-    earlier(tmp_path, "a", {"seconds": 2.0}, {"seconds": 4.0, "number": 2}, *attempts)
-    earlier(tmp_path, "b", {"seconds": 500.0}, {"number": 2, "seconds": 99.0, "error": "it died"})
-    earlier(tmp_path, "c", {"number": 3, "seconds": 1.0, "cut": True})
-    assert known(tmp_path) == {"correct": 4.0, "x": 10.0}
-
-
-@pytest.mark.parametrize("content", ["{\n", '{"scenario": 5}\n', "[" * 100_000 + "\n", "\x00\n"])
-def test_damaged_campaigns_are_left_out(tmp_path: pathlib.Path, content: str) -> None:
-    earlier(tmp_path, "a", {"seconds": 2.0})
-    (earlier(tmp_path, "b") / "results.jsonl").write_text(content)
-    (tmp_path / "campaigns" / "c").mkdir()
-    assert known(tmp_path) == {"correct": 2.0}
-    assert known(tmp_path / "none") == {}
