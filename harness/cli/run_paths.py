@@ -13,7 +13,7 @@ from harness import errors
 from harness.history import campaign_folders
 
 if TYPE_CHECKING:
-    from harness.packing import opening
+    from harness.packing import packs
 
 PATTERN = "*?["
 """Characters of a pattern."""
@@ -21,7 +21,7 @@ RUNS_MAX = 10_000
 """Most run directories of one command."""
 _PACKS = contextlib.ExitStack()
 """The packs that this command has unpacked."""
-_FOLDERS: "dict[pathlib.Path, opening.Unpacked]" = {}
+_FOLDERS: "dict[pathlib.Path, packs.Unpacked]" = {}
 """Folder of an unpacked pack -> the pack."""
 
 
@@ -101,29 +101,29 @@ def is_pack(path: pathlib.Path) -> bool:
     """Return whether a path is a file that is a pack, or another zip."""
     if not path.is_file():
         return False
-    from harness.packing import sealed_archives
+    from harness.packing import packs
 
-    return sealed_archives.is_one(path)
+    return packs.is_one(path)
 
 
-def unpacked(pack: pathlib.Path) -> "opening.Unpacked":
+def unpacked(pack: pathlib.Path) -> "packs.Unpacked":
     """Return a pack's content, which is there until the command ends.
 
     Raises UsageError for another zip, and PackError for a pack that was changed.
     """
-    from harness.packing import opening
+    from harness.packing import packs
 
-    found = _PACKS.enter_context(opening.unpacked(pack))
+    found = _PACKS.enter_context(packs.unpacked(pack))
     _FOLDERS[found.folder] = found
     return found
 
 
-def pack_of(path: pathlib.Path) -> "opening.Unpacked | None":
+def pack_of(path: pathlib.Path) -> "packs.Unpacked | None":
     """Return the pack of a run directory in an unpacked one; None for any other."""
     return next((_FOLDERS[folder] for folder in path.parents if folder in _FOLDERS), None)
 
 
-def packed_verdict(path: pathlib.Path, pack: "opening.Unpacked") -> str:
+def packed_verdict(path: pathlib.Path, pack: "packs.Unpacked") -> str:
     """Return the verdict that a run of a pack had when it was packed."""
     return dict(zip(pack.runs, (run.verdict for run in pack.index.runs), strict=True)).get(path, "")
 

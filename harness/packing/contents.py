@@ -1,15 +1,12 @@
 """The files of runs and campaigns that a pack takes."""
 
 import dataclasses
-import gzip
-import io
 import pathlib
 import re
-from typing import IO
 
 from harness import errors
 from harness.checks import judging, verdict_files
-from harness.history import campaign_folders, directories, files, manifests, plans, zstd_frames
+from harness.history import campaign_folders, directories, files, manifests, plans
 
 _OF_CAMPAIGN = (
     campaign_folders.PLAN,
@@ -83,13 +80,6 @@ def _content(path: pathlib.Path) -> bytes:
             return file.read()
         except OSError as error:
             raise errors.HistoryError(f"{path.name}: cannot be read ({error.strerror})") from error
-
-
-def opened(name: str, data: bytes) -> IO[bytes]:
-    file = io.BytesIO(data)
-    if name.endswith(zstd_frames.SUFFIX):
-        return zstd_frames.decompressing(file, buffer=2**20)
-    return io.BufferedReader(gzip.GzipFile(fileobj=file)) if name.endswith(".gz") else file
 
 
 def of_campaign(campaign: campaign_folders.CampaignFolder) -> dict[str, bytes]:

@@ -1,22 +1,18 @@
 """Makes packs: all of the given runs, and of campaigns as many as fit, the worst first."""
 
 import dataclasses
-import hashlib
+import io
 import pathlib
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 from importlib import metadata
+
+import msgspec
 
 from harness import errors
 from harness.checks import verdicts
-from harness.history import campaign_folders, compressed_files, results, zstd_frames
-from harness.packing import (
-    contents,
-    pack_index,
-    readme,
-    run_redaction,
-    sealed_archives,
-    staging,
-)
+from harness.history import campaign_folders, results
+from harness.packing import contents, packs, readme, run_redaction
 from harness.report.redaction import texts
 
 _PURPOSES = ("subject", "asked", "hazard", "remedy", "control")
@@ -24,10 +20,7 @@ _RESERVE = 64 * 1024
 """Bytes that a campaign's pack keeps free for its list of files."""
 _LARGEST = 4
 """Files that are named where a run does not fit."""
-LEVELS = (15, 19)
-"""Levels that are tried one after the other: a run's journals become a twentieth smaller, for
-0.05 s a megabyte of their content, and then a sixth, for half a second."""
-LEFT_OUT = "its timeline, trace.json, which flake-hunt report RUN_DIR makes again"
+_LEFT_OUT = "its timeline, trace.json, which flake-hunt report RUN_DIR makes again"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +30,7 @@ class Pack:
     name: str
     """Its usual name, without `.zip`; also that of the folder in it."""
     content: bytes
-    index: pack_index.Index
+    index: packs.Index
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -72,21 +65,24 @@ def make(paths: Sequence[pathlib.Path], *, limit: int, is_redacted: bool = False
     if is_redacted:
         chosen = _redacted(chosen)
     pack = _pack(chosen)
-    whole = chosen
-    for level in LEVELS:
-        if len(pack.content) > limit:
-            chosen = _all_smaller(whole, level)
-            pack = _pack(chosen)
+    if len(pack.content) > limit:
+        chosen = _without_timelines(chosen)
+        pack = _pack(chosen)
     if len(pack.content) > limit:
         raise errors.UsageError(_too_large(chosen, len(pack.content), limit))
     return pack
 
 
-def _all_smaller(chosen: _Chosen, level: int) -> _Chosen:
-    """Return the same without what can be made again, and compressed as far as it can be."""
-    runs = [smaller(run, level) for run in chosen.runs]
-    without = [f"{run.path}: {LEFT_OUT}" for run in runs]
-    return dataclasses.replace(chosen, runs=runs, left_out=[*chosen.left_out, *without])
+def _without_timelines(chosen: _Chosen) -> _Chosen:
+    runs = [
+        dataclasses.replace(
+            run,
+            files={name: run.files[name] for name in run.files if not name.startswith("trace.")},
+        )
+        for run in chosen.runs
+    ]
+    left_out = [*chosen.left_out, *(f"{run.path}: {_LEFT_OUT}" for run in runs)]
+    return dataclasses.replace(chosen, runs=runs, left_out=left_out)
 
 
 def _redacted(chosen: _Chosen) -> _Chosen:
@@ -110,7 +106,7 @@ def _of_campaign(path: pathlib.Path, limit: int) -> _Chosen:
         why = campaign.problem or "it has no run"
         raise errors.UsageError(f"expected a campaign that has ended, but {path} has not: {why}")
     chosen = _Chosen(campaigns=[campaign], others=contents.of_campaign(campaign))
-    left = limit - _RESERVE - len(sealed_archives.content(chosen.others))
+    left = limit - _RESERVE - len(zipped(chosen.others))
     for result in sorted(campaign.results, key=_rank):
         if result.directory:
             left -= _add(chosen, campaign.directory_of(result), left)
@@ -126,11 +122,11 @@ def _add(chosen: _Chosen, path: pathlib.Path, left: int) -> int:
     except (errors.UsageError, errors.HistoryError) as error:
         chosen.left_out.append(f"{path.parent.name}/{path.name}: {error}")
         return 0
-    size = len(sealed_archives.content(run.files)) + 400 * len(run.files)
+    size = len(zipped(run.files)) + 400 * len(run.files)
     if size <= left:
         chosen.runs.append(run)
         return size
-    text = f"{run.judgement.verdict}, {size / pack_index.MEGABYTE:.1f} MB, there was no room"
+    text = f"{run.judgement.verdict}, {size / packs.MEGABYTE:.1f} MB, there was no room"
     chosen.left_out.append(f"{run.path}: {text}")
     return 0
 
@@ -146,39 +142,6 @@ def _rank(result: results.RunResult) -> tuple[int, int]:
     return purpose + result.cut * len(_PURPOSES), verdict
 
 
-# ----------------------------------------------------------------------------- smaller runs
-
-
-def smaller(run: contents.RunContent, level: int) -> contents.RunContent:
-    """Return the run with smaller files, and with the verdict on these.
-
-    Raises UsageError if that would be another verdict.
-    """
-    files = dict(_smaller(name, data, level) for name, data in run.files.items())
-    with staging.staged(files) as directory:
-        sealed = staging.sealed(run, directory)
-    kept = {name: data for name, data in sealed.files.items() if not name.startswith("trace.json")}
-    return dataclasses.replace(sealed, files=kept)
-
-
-def _smaller(name: str, data: bytes, level: int) -> tuple[str, bytes]:
-    """Return a file of a run, compressed as far as possible if it is a journal or a log."""
-    if not _is_compressible(name, data):
-        return name, data
-    compressed_name = name.removesuffix(zstd_frames.SUFFIX) + zstd_frames.SUFFIX
-    try:
-        compressed = b"".join(compressed_files.frames(contents.opened(name, data), level))
-    except (zstd_frames.FrameError, EOFError):
-        return name, data
-    return min((compressed_name, compressed), (name, data), key=lambda found: len(found[1]))
-
-
-def _is_compressible(name: str, data: bytes) -> bool:
-    is_large = len(data) >= compressed_files.LEAST_BYTES
-    is_record = name.endswith(".jsonl") or (name.startswith("audit/") and not name.endswith(".gz"))
-    return name.endswith(zstd_frames.SUFFIX) or (is_record and is_large)
-
-
 # ------------------------------------------------------------------------------- the file
 
 
@@ -186,37 +149,43 @@ def _pack(chosen: _Chosen) -> Pack:
     files = dict(chosen.others)
     for run in chosen.runs:
         files |= {f"{run.path}/{name}": data for name, data in run.files.items()}
-    name, index = _name(chosen) + "-redacted" * chosen.is_redacted, _index(chosen, {})
-    text = readme.text(index, name).encode()
-    files = {pack_index.README: text, **dict(sorted(files.items()))}
-    index = _index(chosen, files)
-    entries = {f"{name}/{pack_index.NAME}": pack_index.encode(index)}
-    entries |= {f"{name}/{file}": data for file, data in files.items()}
-    return Pack(name=name, content=sealed_archives.content(entries), index=index)
-
-
-def _index(chosen: _Chosen, files: dict[str, bytes]) -> pack_index.Index:
-    return pack_index.Index(
+    name = _name(chosen) + "-redacted" * chosen.is_redacted
+    index = packs.Index(
         flake_hunt=metadata.version("flake-hunt"),
         redacted=chosen.is_redacted,
         runs=[_run(run) for run in chosen.runs],
-        campaigns=[name.rpartition("/")[0] for name in chosen.others if _is_plan(name)],
+        campaigns=list(dict.fromkeys(name.rpartition("/")[0] for name in chosen.others)),
         left_out=chosen.left_out,
-        files={name: _listed(data) for name, data in files.items()},
     )
+    listed = msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
+    first = {packs.NAME: listed, packs.README: readme.text(index, name).encode()}
+    entries = {f"{name}/{file}": data for file, data in {**first, **files}.items()}
+    return Pack(name=name, content=zipped(entries), index=index)
 
 
-def _is_plan(name: str) -> bool:
-    return name.rpartition("/")[2] == campaign_folders.PLAN
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""The first date of zip files: a pack says nothing of when it was made."""
+_MODE = 0o100644 << 16
+_UNIX = 3
+_COMPRESSED = (".zst", ".gz")
 
 
-def _listed(data: bytes) -> pack_index.File:
-    return pack_index.File(bytes=len(data), digest=f"sha256:{hashlib.sha256(data).hexdigest()}")
+def zipped(entries: Mapping[str, bytes]) -> bytes:
+    """Return the zip of these files in their order; the same bytes for the same files."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in entries.items():
+            header = zipfile.ZipInfo(name, _DATE)
+            header.external_attr, header.create_system = _MODE, _UNIX
+            is_compressed = name.endswith(_COMPRESSED)
+            header.compress_type = zipfile.ZIP_STORED if is_compressed else zipfile.ZIP_DEFLATED
+            archive.writestr(header, data)
+    return file.getvalue()
 
 
-def _run(run: contents.RunContent) -> pack_index.Run:
+def _run(run: contents.RunContent) -> packs.Run:
     judgement = run.judgement
-    return pack_index.Run(
+    return packs.Run(
         path=run.path,
         run_id=run.plan.run_id,
         scenario=judgement.scenario,
@@ -247,11 +216,11 @@ def _too_large(chosen: _Chosen, size: int, limit: int) -> str:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:_LARGEST]
     named = ", ".join(f"{name} {_mb(sizes[name])}" for name in largest)
     return (
-        f"expected at most {_mb(limit)}, but what the verdict needs takes {_mb(size)}, compressed as far as it "
-        f"can be ({named}, …): pack fewer runs, pack the smallest run that fails in the same way (flake-hunt "
+        f"expected at most {_mb(limit)}, but what the verdict needs takes {_mb(size)} "
+        f"({named}, …): pack fewer runs, pack the smallest run that fails in the same way (flake-hunt "
         "reproduce RUN_DIR), or use --limit-mb for a place that takes larger files"
     )
 
 
 def _mb(size: int) -> str:
-    return f"{size / pack_index.MEGABYTE:.1f} MB"
+    return f"{size / packs.MEGABYTE:.1f} MB"

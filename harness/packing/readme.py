@@ -5,19 +5,19 @@ import textwrap
 from collections.abc import Iterator
 
 from harness.checks import verdicts
-from harness.packing import pack_index
+from harness.packing import packs
 
 _WIDTH = 100
 _RUNS_MAX = 50
 """Runs that are listed."""
 
 
-def text(index: pack_index.Index, name: str) -> str:
+def text(index: packs.Index, name: str) -> str:
     """Return the content; `name` is that of the folder in the pack."""
     return "\n".join(_lines(index, name)) + "\n"
 
 
-def _lines(index: pack_index.Index, name: str) -> Iterator[str]:
+def _lines(index: packs.Index, name: str) -> Iterator[str]:
     yield from _wrapped(
         f"This is a pack of Flake Hunt {index.flake_hunt}, which asks: did a Kubernetes scheduler ever give one "
         f"device to two claims? It has the record of {verdicts.counted(len(index.runs), 'run')}, the verdict on "
@@ -43,7 +43,7 @@ def _lines(index: pack_index.Index, name: str) -> Iterator[str]:
             yield from _wrapped(what, "  ")
 
 
-def _how(index: pack_index.Index, name: str) -> Iterator[str]:
+def _how(index: packs.Index, name: str) -> Iterator[str]:
     first = index.runs[0]
     page = f"{index.campaigns[0]}/index.html" if index.campaigns else f"{first.path}/report.html"
     yield ""
@@ -56,7 +56,7 @@ def _how(index: pack_index.Index, name: str) -> Iterator[str]:
     yield ""
     yield from _wrapped(
         "The verdict comes from the record alone and can be repeated years later. Exit code 0: VALID, 10: INVALID, "
-        "20: UNKNOWN, also if a byte of the pack was changed."
+        "20: UNKNOWN, also if the pack is damaged."
     )
 
 

@@ -2,17 +2,22 @@
 
 import contextlib
 import dataclasses
+import gzip
+import io
 import pathlib
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import tomli_w
 
-from harness import writing
-from harness.history import compressed_files, directories, zstd_frames
-from harness.packing import contents, name_collection, record_redaction, staging
+from harness import errors, writing
+from harness.checks import judging, verdict_files
+from harness.history import compressed_files, directories, manifests, zstd_frames
+from harness.packing import contents, name_collection, packs, record_redaction
+from harness.report import publishing
 from harness.report.redaction import names, texts
 
 _BINARY = 8192
@@ -31,14 +36,40 @@ def redacted(run: contents.RunContent) -> tuple[contents.RunContent, list[str]]:
     written = {name: data for name, data in run.files.items() if name not in made}
     binary = [name for name, data in written.items() if b"\0" in _beginning(name, data)]
     redaction = _Redaction({name: data for name, data in written.items() if name not in binary})
-    with staging.staged({}) as directory:
+    with tempfile.TemporaryDirectory(prefix=packs.PREFIX) as name:
+        directory = directories.RunDirectory(pathlib.Path(name) / "run")
         redaction.write(directory.path)
         compressed_files.compress_run(directory)
-        sealed = staging.sealed(run, directory)
+        sealed = _sealed(run, directory)
     path = f"{contents.plain(sealed.plan.scenario)}/{run.plan.run_id}"
     return dataclasses.replace(sealed, path=path), [
         f"{path}/{name}: it is no text" for name in binary
     ]
+
+
+def _sealed(run: contents.RunContent, directory: directories.RunDirectory) -> contents.RunContent:
+    """Return a run with the files of a directory, where a manifest and the judging are written.
+
+    Raises UsageError if the verdict, or the number of violations of a check, is not the run's.
+    """
+    manifests.write(directory, run_id=run.plan.run_id)
+    examination = judging.examine(directory)
+    before, judgement = run.judgement, examination.judgement
+    if _counts(judgement) != _counts(before):
+        raise errors.UsageError(
+            f"expected the copy of {run.path} to be judged as the run, {before.verdict} with "
+            f"{before.figures.violations} violations, but it is {judgement.verdict} with "
+            f"{judgement.figures.violations}: pack it as it is, and tell the makers of Flake Hunt"
+        )
+    publishing.publish(examination)
+    plan = examination.history.plan
+    files = contents.files_of(directory, plan)
+    return dataclasses.replace(run, plan=plan, judgement=judgement, files=files)
+
+
+def _counts(judgement: verdict_files.Judgement) -> dict[str, tuple[str, int]]:
+    found = {item.check: (str(item.verdict), item.violation_count) for item in judgement.checks}
+    return found | {"": (str(judgement.verdict), judgement.figures.violations)}
 
 
 class _Redaction:
@@ -114,11 +145,18 @@ def _decoded(plain: str, data: bytes) -> Any:
 
 
 def _lines(name: str, data: bytes) -> Iterator[bytes]:
-    with contents.opened(name, data) as file, contextlib.suppress(EOFError, OSError):
+    with _opened(name, data) as file, contextlib.suppress(EOFError, OSError):
         yield from file
 
 
 def _beginning(name: str, data: bytes) -> bytes:
-    with contents.opened(name, data) as file, contextlib.suppress(EOFError):
+    with _opened(name, data) as file, contextlib.suppress(EOFError):
         return file.read(_BINARY)
     return b""
+
+
+def _opened(name: str, data: bytes) -> IO[bytes]:
+    file = io.BytesIO(data)
+    if name.endswith(zstd_frames.SUFFIX):
+        return zstd_frames.decompressing(file, buffer=2**20)
+    return io.BufferedReader(gzip.GzipFile(fileobj=file)) if name.endswith(".gz") else file

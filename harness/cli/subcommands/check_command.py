@@ -33,8 +33,7 @@ def check(
 ) -> int:
     """Judge run directories again, from their content alone, and write their reports again.
 
-    A pack is judged as it is, and nothing is written; if a byte of it was changed, the exit code
-    is 20.
+    A pack is judged as it is, and nothing is written; if it is damaged, the exit code is 20.
 
     Several give a line each; the exit code is 10 if one is INVALID, else that of a folder that is
     no run directory, else 20 if one is UNKNOWN.

@@ -93,10 +93,10 @@ def pack(
     too: it is packed only if its verdict and its violations are those of the run.
     """
     from harness.cli.terminal import displaying
-    from harness.packing import making, pack_index
+    from harness.packing import making, packs
 
     _require_new(into)
-    limit = limit_mb * pack_index.MEGABYTE
+    limit = limit_mb * packs.MEGABYTE
     with outputs.chosen() as out:
         with displaying.status("judging and packing", out):
             made = making.make(directory, limit=limit, is_redacted=redact)
@@ -104,7 +104,7 @@ def pack(
         _require_new(target)
         writing.replace(target, made.content)
         print(target)
-        size = f"{len(made.content) / pack_index.MEGABYTE:.2f} MB"
+        size = f"{len(made.content) / packs.MEGABYTE:.2f} MB"
         kind = "redacted" if made.index.redacted else "with the names of nodes, users and paths"
         out.note(f"  {size}, {outputs.counted(len(made.index.runs), 'run')}, {kind}")
         for what in made.index.left_out:

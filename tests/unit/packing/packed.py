@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from harness.checks import judging
 from harness.history import directories
-from harness.packing import making, pack_index
+from harness.packing import making, packs
 from harness.report import publishing
 from tests.histories import archives
 
-LIMIT = 25 * pack_index.MEGABYTE
+LIMIT = 25 * packs.MEGABYTE
 
 
 def run(

@@ -16,7 +16,7 @@ from harness import errors
 from harness.checks import judging
 from harness.compression import zstd
 from harness.history import directories, journal_reader, manifests, plans
-from harness.packing import making, opening
+from harness.packing import making, packs
 from harness.report import publishing
 from harness.report.redaction import names, texts
 from tests.histories import building, recording
@@ -104,7 +104,7 @@ def originals(made: directories.RunDirectory) -> set[str]:
 def judged(content: bytes, folder: pathlib.Path) -> tuple[str, dict[str, int]]:
     pack = folder / "judged.zip"
     pack.write_bytes(content)
-    with opening.unpacked(pack) as found:
+    with packs.unpacked(pack) as found:
         judgement = judging.judge(directories.RunDirectory(found.runs[0]))
         assert found.index.redacted
     return str(judgement.verdict), {item.check: item.violation_count for item in judgement.checks}
