@@ -57,7 +57,7 @@ def differences(expected: Any, actual: Any, path: str) -> Iterator[Difference]:
 
 
 def _without_messages(value: Any) -> Any:
-    """The same answer with the texts for people blanked out."""
+    """The same answer without the texts for people, and without the order of causes."""
     if isinstance(value, list):
         return [_without_messages(item) for item in value]
     if not isinstance(value, dict):
@@ -76,6 +76,7 @@ def _status_without_messages(status: Mapping[str, Any]) -> dict[str, Any]:
         causes = [
             {**cause, "message": ""} if "message" in cause else cause for cause in details["causes"]
         ]
+        causes.sort(key=lambda cause: (str(cause.get("field")), str(cause.get("reason"))))
         result["details"] = {**details, "causes": causes}
     return result
 

@@ -1,6 +1,7 @@
 """The objects of a scenario as the embedded API server validates them."""
 
-from harness.apiserver.validation.dra import resource_claims, resource_slices
+from harness.apiserver.validation import claims as claim_rules
+from harness.apiserver.validation import slices as slice_rules
 from harness.cluster.fake_nodes import pool_slices
 from harness.scenario import specs
 from harness.traffic import run_objects
@@ -14,6 +15,6 @@ def problems(scenario: specs.Scenario) -> list[str]:
         *pool_slices.of_cluster(pools, labels={}),
     ]
     claims = [{"spec": run_objects.claim_spec(claim, pools)} for claim in scenario.claim_kinds]
-    causes = [cause for item in slices for cause in resource_slices.device_slice(item)]
-    causes += [cause for item in claims for cause in resource_claims.claim(item)]
+    causes = [cause for item in slices for cause in slice_rules.device_slice(item)]
+    causes += [cause for item in claims for cause in claim_rules.claim(item)]
     return [cause.text() for cause in causes]

@@ -21,7 +21,7 @@ from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import object_names, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
-from harness.apiserver.validation.field import object_meta
+from harness.apiserver.validation import metadata
 
 
 class CommitPipeline:
@@ -162,7 +162,7 @@ def check_create(
     """
     causes = [
         *strategy.authorize(document, namespace_labels=namespace_labels),
-        *object_meta.new(strategy.resource, document["metadata"]),
+        *metadata.new(strategy.resource, document["metadata"]),
         *strategy.validate(document, served),
     ]
     if causes:
@@ -180,12 +180,12 @@ def check_update(
     """Raise StatusError 422 if a changed object, in its stored form, is invalid."""
     meta = document["metadata"]
     causes = [
-        *object_meta.finalizers_of(meta),
+        *metadata.finalizers_of(meta),
         *strategy.authorize_update(
             document, old, subresource=subresource, namespace_labels=namespace_labels
         ),
-        *object_meta.changed(meta, old["metadata"]),
-        *object_meta.known_finalizers(strategy.resource, meta),
+        *metadata.changed(meta, old["metadata"]),
+        *metadata.known_finalizers(strategy.resource, meta),
         *strategy.validate_update(document, old, subresource=subresource),
     ]
     if causes:

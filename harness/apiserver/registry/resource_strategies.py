@@ -9,15 +9,8 @@ from harness.apiserver.registry.strategies import (
 )
 from harness.apiserver.registry.strategies.generic import Rules
 from harness.apiserver.scheme import resources
-from harness.apiserver.validation.core import pod_group_rules, small_kinds
-from harness.apiserver.validation.dra import (
-    claim_status,
-    device_classes,
-    device_taints,
-    resource_claims,
-    resource_slices,
-)
-from harness.apiserver.validation.pod import pod_spec, pod_status
+from harness.apiserver.validation import claims, slices, small_kinds
+from harness.apiserver.validation import pods as pod_rules
 
 _KINDS: dict[resources.ResourceType, type[generic.Strategy]] = {
     resources.CLAIMS: dra_kinds.ClaimStrategy,
@@ -32,28 +25,22 @@ _KINDS: dict[resources.ResourceType, type[generic.Strategy]] = {
     resources.TAINT_RULES: dra_kinds.TaintRuleStrategy,
 }
 _RULES: dict[resources.ResourceType, Rules] = {
-    resources.CLAIMS: Rules(
-        resource_claims.claim, resource_claims.claim_change, claim_status.claim_status_change
-    ),
-    resources.CLAIM_TEMPLATES: Rules(resource_claims.template, resource_claims.template_change),
+    resources.CLAIMS: Rules(claims.claim, claims.claim_change, claims.claim_status_change),
+    resources.CLAIM_TEMPLATES: Rules(claims.template, claims.claim_change),
     resources.CONFIGMAPS: Rules(small_kinds.config_map, small_kinds.config_map_change),
-    resources.DEVICE_CLASSES: Rules(device_classes.device_class, device_classes.device_class),
-    resources.LEASES: Rules(small_kinds.lease, lambda lease, _: small_kinds.lease(lease)),
+    resources.DEVICE_CLASSES: Rules(claims.device_class, claims.device_class),
+    resources.LEASES: Rules(small_kinds.lease, small_kinds.lease),
     resources.NAMESPACES: Rules(small_kinds.namespace),
     resources.NODES: Rules(small_kinds.node, small_kinds.node_change),
     resources.POD_GROUPS: Rules(
-        pod_group_rules.pod_group,
-        pod_group_rules.pod_group_change,
-        pod_group_rules.pod_group_status,
+        small_kinds.pod_group, small_kinds.pod_group_change, small_kinds.pod_group_status
     ),
-    resources.PODS: Rules(pod_spec.pod, pod_spec.pod_change, pod_status.pod_status_change),
+    resources.PODS: Rules(pod_rules.pod, pod_rules.pod_change, pod_rules.pod_status_change),
     resources.PRIORITY_CLASSES: Rules(
         small_kinds.priority_class, small_kinds.priority_class_change
     ),
-    resources.SLICES: Rules(resource_slices.device_slice, resource_slices.device_slice),
-    resources.TAINT_RULES: Rules(
-        device_taints.taint_rule, device_taints.taint_rule, device_taints.taint_rule_status
-    ),
+    resources.SLICES: Rules(slices.device_slice, slices.device_slice),
+    resources.TAINT_RULES: Rules(slices.taint_rule, slices.taint_rule, slices.taint_rule_status),
 }
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from harness.apiserver.errors import status_errors
-from harness.apiserver.validation.field import formats
+from harness.apiserver.validation import formats
 
 Labels = Mapping[str, str]
 LabelSelector = Callable[[Labels], bool]

@@ -9,7 +9,7 @@ from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation.core import small_kinds
+from harness.apiserver.validation import small_kinds
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _FINALIZER = "kubernetes"

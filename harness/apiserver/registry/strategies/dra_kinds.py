@@ -10,12 +10,7 @@ from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
-from harness.apiserver.validation.dra import (
-    claim_status,
-    resource_claims,
-    resource_slices,
-    slice_devices,
-)
+from harness.apiserver.validation import claims, slices
 
 _NODE_RESOURCES = "nodeAllocatableResourceMappings"
 """Field of a device of the gate DRANodeAllocatableResources."""
@@ -52,8 +47,8 @@ class ClaimStrategy(generic.Strategy):
         """Allow allocations with `adminAccess` only in namespaces with the label for it."""
         if subresource != "status":
             return ()
-        found = list(resource_claims.admin_result(document, old))
-        return found if found and not resource_claims.is_admin_namespace(namespace_labels()) else ()
+        found = list(claims.admin_result(document, old))
+        return found if found and not claims.is_admin_namespace(namespace_labels()) else ()
 
 
 def _drop_empty_requests(spec: Document) -> None:
@@ -68,8 +63,8 @@ def _drop_empty_requests(spec: Document) -> None:
 
 def _authorize_admin(document: Document, namespace_labels: generic.Labels) -> Iterable[Cause]:
     """Return an error for each request with `adminAccess` unless the namespace allows it."""
-    found = list(resource_claims.admin_request(document))
-    return found if found and not resource_claims.is_admin_namespace(namespace_labels()) else ()
+    found = list(claims.admin_request(document))
+    return found if found and not claims.is_admin_namespace(namespace_labels()) else ()
 
 
 def drop_stale_reports(claim: Document, old: Document) -> None:
@@ -79,17 +74,13 @@ def drop_stale_reports(claim: Document, old: Document) -> None:
     if not reports:
         return
     if deallocated := _allocated(old) - _allocated(claim):
-        status["devices"] = [
-            item for item in reports if claim_status.device_key(item) not in deallocated
-        ]
+        status["devices"] = [item for item in reports if claims.device_key(item) not in deallocated]
         if not status["devices"]:
             del status["devices"]
 
 
 def _allocated(claim: Document) -> set[tuple[str, ...]]:
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    results = (allocation.get("devices") or {}).get("results") or ()
-    return {claim_status.device_key(result) for result in results}
+    return set(map(claims.device_key, claims.results_of(claim)))
 
 
 class ClaimTemplateStrategy(generic.Strategy):
@@ -142,18 +133,18 @@ class SliceStrategy(generic.Strategy):
         """Drop fields of DRANodeAllocatableResources, and of DRAListTypeAttributes if it is off."""
         stored = _devices(old or {})
         is_on = feature_gates.is_on(feature_gates.LIST_ATTRIBUTES)
-        keeps_lists = is_on or any(slice_devices.has_list(device) for device in stored)
+        keeps_lists = is_on or any(slices.has_list(device) for device in stored)
         keeps_resources = any(_NODE_RESOURCES in device for device in stored)
         for device in _devices(document):
             if not keeps_resources:
                 device.pop(_NODE_RESOURCES, None)
-            if not keeps_lists and slice_devices.has_list(device):
+            if not keeps_lists and slices.has_list(device):
                 for attribute in device["attributes"].values():
-                    for key in slice_devices.LIST_VALUES:
+                    for key in slices.LIST_VALUES:
                         attribute.pop(key, None)
 
     def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
-        return resource_slices.warnings(stored.document())
+        return slices.warnings(stored.document())
 
 
 def drop_empty_devices(document: Document) -> None:

@@ -42,7 +42,7 @@ def test_requests_of_v1beta1_are_flat(store: Any) -> None:
 
 
 def test_a_request_of_v1beta1_may_not_be_both(store: Any, refuses: Any) -> None:
-    with refuses(422, "Invalid", "`exactly` or `firstAvailable` is required, but multiple"):
+    with refuses(422, "Invalid", "exactly one of `exactly`, `firstAvailable` is required"):
         store.create(V1BETA1["resourceclaims"], "default", claim({**FIRST, **EXACT}))
 
 

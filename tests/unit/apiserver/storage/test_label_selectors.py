@@ -61,7 +61,7 @@ def test_label_selectors(text: str, expected: bool) -> None:
         ("app in web", "unable to parse requirement: found 'web' expected: '('"),
         ("app in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
         ("app in (a", "unable to parse requirement: found '', expected: ',' or ')'"),
-        ("app=-", 'unable to parse requirement: values[0][app]: Invalid value: "-": a valid label'),
+        ("app=-", 'unable to parse requirement: values[0][app]: Invalid value: "-": must be'),
         ("a_/b", 'unable to parse requirement: <nil>: Invalid value: "a_/b": prefix part'),
         ("app>x", "for 'Gt', 'Lt' operators, the value must be an integer"),
     ],

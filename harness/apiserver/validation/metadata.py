@@ -1,0 +1,139 @@
+"""Metadata of objects: names, labels, annotations, owner references, finalizers.
+
+After k8s.io/apimachinery/pkg/api/validation/objectmeta.go.
+"""
+
+from collections.abc import Callable, Iterator
+
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import object_names, resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation import formats, rules
+
+ANNOTATIONS_BYTES_MAX = 256 * 1024
+FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+"""Standard finalizers: the only ones without a domain."""
+UNKNOWN_FINALIZER = "name is neither a standard finalizer name nor is it fully qualified"
+_IMMUTABLE = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_NOT_IN_TEMPLATES = ("name", "generateName", "namespace", "ownerReferences", "finalizers")
+_RBAC = "rbac.authorization.k8s.io"
+_NAMES: dict[tuple[str, str], Callable[[str], list[str]]] = {
+    ("", "namespaces"): object_names.label_problems,
+    ("", "services"): object_names.label_problems,
+    ("apps", "statefulsets"): object_names.label_problems,
+    ("", "events"): object_names.path_segment_problems,
+    (_RBAC, "roles"): object_names.path_segment_problems,
+    (_RBAC, "rolebindings"): object_names.path_segment_problems,
+    (_RBAC, "clusterroles"): object_names.path_segment_problems,
+    (_RBAC, "clusterrolebindings"): object_names.path_segment_problems,
+}
+"""Name formats, by group and plural, of the kinds whose names are not subdomains."""
+
+
+def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
+    """Validate the metadata of a new object."""
+    problems = name_problems(resource)
+    if prefix := meta.get("generateName"):
+        shown = object_names.unfinished(prefix)
+        yield from rules.text(problems)(shown, "metadata.generateName")
+    whole = rules.required(rules.text(problems), "name or generateName is required")
+    yield from whole(meta.get("name"), "metadata.name")
+    yield from _WRITTEN(meta, "metadata")
+    yield from finalizers_of(meta)
+    yield from known_finalizers(resource, meta)
+
+
+def changed(meta: Document, old: Document) -> Iterator[Cause]:
+    """Validate the metadata of an updated object."""
+    added = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+    if old.get("deletionTimestamp") and added:
+        why = f"no new finalizers can be added if the object is being deleted: {', '.join(added)}"
+        yield field_errors.forbidden("metadata.finalizers", why)
+    for key in _IMMUTABLE:
+        if meta.get(key) != old.get(key):
+            yield field_errors.immutable(f"metadata.{key}", meta.get(key))
+    yield from _WRITTEN(meta, "metadata")
+
+
+def of_template(meta: Document | None, at: str) -> Iterator[Cause]:
+    """Validate the metadata in a template, which may set labels and annotations only."""
+    found = meta or {}
+    yield from labels(found.get("labels"), f"{at}.labels")
+    yield from _annotations(found.get("annotations"), f"{at}.annotations")
+    for key in _NOT_IN_TEMPLATES:
+        if found.get(key):
+            yield field_errors.forbidden(f"{at}.{key}", "cannot be set")
+
+
+def finalizers_of(meta: Document) -> Iterator[Cause]:
+    """Validate the names of finalizers; `orphan` and `foregroundDeletion` exclude each other."""
+    names, at = meta.get("finalizers") or (), "metadata.finalizers"
+    for name in names:
+        yield from rules.text(formats.qualified_name)(name, at)
+    if "orphan" in names and "foregroundDeletion" in names:
+        yield field_errors.invalid(at, names, "orphan and foregroundDeletion cannot be both set")
+
+
+def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
+    """Reject finalizers without a domain that are not standard ones. Leases accept any."""
+    for index, name in enumerate(meta.get("finalizers") or ()):
+        if "/" not in name and name not in FINALIZERS and resource is not resources.LEASES:
+            yield field_errors.invalid(f"metadata.finalizers[{index}]", name, UNKNOWN_FINALIZER)
+
+
+def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
+    """Return the name format of a kind, without a cache, because names hardly ever repeat."""
+    return _NAMES.get((resource.group, resource.plural), object_names.subdomain_problems)
+
+
+def labels(document: Document | None, at: str) -> Iterator[Cause]:
+    """Validate the keys and values of labels."""
+    for key, value in (document or {}).items():
+        yield from rules.text(formats.qualified_name)(key, at)
+        yield from rules.text(formats.label_value)(value, at)
+
+
+def _annotations(annotations: Document | None, at: str) -> Iterator[Cause]:
+    size = 0
+    for key, value in (annotations or {}).items():
+        size += len(key.encode()) + len((value or "").encode())
+        yield from rules.text(formats.qualified_name)(key.lower(), at)
+    if size > ANNOTATIONS_BYTES_MAX:
+        yield field_errors.too_long(at, ANNOTATIONS_BYTES_MAX)
+
+
+def _owners(owners: list[Document] | None, at: str) -> Iterator[Cause]:
+    for owner in owners or ():
+        yield from _OWNER(owner, at)
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            yield field_errors.invalid(at, owner, "an Event is disallowed from being an owner")
+    controllers = [owner for owner in owners or () if owner.get("controller")]
+    for _ in controllers[1:]:
+        yield field_errors.invalid(at, controllers, "only one reference can be the controller")
+
+
+_NOT_EMPTY = rules.wrong_if(lambda value: not value, "must not be empty", default="")
+_OWNER = rules.fields(
+    (
+        "apiVersion",
+        rules.wrong_if(
+            lambda value: not (value or "").rpartition("/")[2] or value.count("/") > 1,
+            "version must not be empty",
+            default="",
+        ),
+    ),
+    ("kind", _NOT_EMPTY),
+    ("name", _NOT_EMPTY),
+    ("uid", _NOT_EMPTY),
+)
+_WRITTEN = rules.fields(
+    ("labels", labels), ("annotations", _annotations), ("ownerReferences", _owners)
+)

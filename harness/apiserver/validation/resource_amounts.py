@@ -1,0 +1,101 @@
+"""Resource names and quantities: requests and limits of containers, capacity of nodes."""
+
+from collections.abc import Iterator
+
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation import formats, rules
+
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_COUNTED = frozenset(
+    {
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    }
+)
+"""Standard resources that quotas count, in integers. Containers may not request them."""
+_QUOTAS = frozenset(
+    {*(f"{bound}.{name}" for bound in ("requests", "limits") for name in _COMPUTE), "storage"}
+)
+"""Standard resources of quotas and volume claims, which containers may not request either."""
+_HUGE_PAGES = "hugepages-"
+
+
+def amount(name: str, value: object, at: str) -> Iterator[Cause]:
+    """Reject a negative quantity, and a fractional one of a resource that is counted."""
+    quantity = _quantity(value)
+    if quantity.amount < 0:
+        yield field_errors.invalid(at, quantity.text, "must be greater than or equal to 0")
+    if (name in _COUNTED or is_extended(name)) and quantity.amount % 1:
+        yield field_errors.invalid(at, quantity.text, "must be an integer")
+
+
+def of_container(resources: Document | None, at: str) -> Iterator[Cause]:
+    """Validate limits and requests of a container.
+
+    Requests of extended resources and huge pages must equal their limits.
+    """
+    limits, requests = ((resources or {}).get(key) or {} for key in ("limits", "requests"))
+    for key, amounts in (("limits", limits), ("requests", requests)):
+        for name, value in amounts.items():
+            yield from _name(name, f"{at}.{key}[{name}]")
+            yield from amount(name, value, f"{at}.{key}[{name}]")
+    for name, value in requests.items():
+        yield from _within(name, value, limits.get(name), at)
+    names = (*limits, *requests)
+    if not ("cpu" in names or "memory" in names) and any(map(_is_huge, names)):
+        yield field_errors.forbidden(at, "HugePages require cpu or memory")
+
+
+def is_extended(name: str) -> bool:
+    """Return whether a name is that of an extended resource, such as `example.com/gpu`.
+
+    After `IsExtendedResourceName` of k8s.io/kubernetes/pkg/apis/core/v1/helper.
+    """
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return not formats.qualified_name(f"requests.{name}")
+
+
+def _is_huge(name: str) -> bool:
+    return name.startswith(_HUGE_PAGES)
+
+
+def _name(name: str, at: str) -> Iterator[Cause]:
+    if formats.qualified_name(name):
+        yield from rules.text(formats.qualified_name)(name, at)
+    elif "/" not in name:
+        if name in _COMPUTE or _is_huge(name):
+            return
+        if name not in _COUNTED | _QUOTAS:
+            yield field_errors.invalid(at, name, "must be a standard or a fully qualified name")
+        yield field_errors.invalid(at, name, "must be a standard resource for containers")
+    elif "kubernetes.io/" not in name and not is_extended(name):
+        yield field_errors.invalid(at, name, "doesn't follow extended resource name standard")
+
+
+def _within(name: str, value: object, limit: object, at: str) -> Iterator[Cause]:
+    is_native = "/" not in name or "kubernetes.io/" in name
+    may_differ = is_native and not _is_huge(name)
+    if limit is None:
+        if not may_differ:
+            why = "Limit must be set for non overcommitable resources"
+            yield field_errors.required(f"{at}.limits", why)
+        return
+    asked, most = _quantity(value), _quantity(limit)
+    if asked.amount > most.amount or (not may_differ and asked.amount != most.amount):
+        why = f"must be {'at most' if may_differ else 'equal to'} the {name} limit of {most.text}"
+        yield field_errors.invalid(f"{at}.requests", asked.text, why)
+
+
+def _quantity(value: object) -> quantities.Quantity:
+    return quantities.parse(str(value).strip())

@@ -1,0 +1,330 @@
+"""ResourceSlices: pool, node selection, devices or shared counters. DeviceTaintRules.
+
+After k8s.io/kubernetes/pkg/apis/resource/validation.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from harness.apiserver.errors import field_errors
+from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.scheme import quantities
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.validation import dra_rules, formats, rules, selectors
+
+DEVICES_MAX = 128
+"""Devices of a slice without taints, counters and lists."""
+DEVICES_MAX_ADVANCED = 64
+"""Devices of a slice in which one has taints, consumes counters or has an attribute with a list."""
+COUNTER_SETS_MAX = 8
+"""Counter sets of a slice."""
+COUNTERS_MAX = 32
+"""Counters in one counter set or consumption."""
+PROPERTIES_MAX = 32
+"""Attributes and capacities of one device, counted together."""
+ATTRIBUTE_VALUES_MAX = 48
+"""Values of all attributes of one device, where each item of a list counts."""
+LIST_VALUES = ("bools", "ints", "strings", "versions")
+"""Fields of an attribute whose value is a list."""
+POLICY_VALUES_MAX = 10
+"""Entries of `validValues` in a request policy."""
+_KEY_SHOWN_MAX = 63 + 1 + 32
+"""Characters of a map key in an error path; longer keys are shortened in the middle."""
+
+
+# ------------------------------------------------------------------------ attributes
+
+
+_STRING = rules.no_longer_than(64)
+_VERSION = rules.every(rules.text(formats.semantic_version), _STRING)
+_LIST = rules.wrong_if(lambda value: value == [], "must not be empty if specified")
+
+
+def _one_value(attribute: Document, at: str) -> Iterator[Cause]:
+    if sum(value is not None for value in attribute.values()) != 1:
+        yield field_errors.invalid(at, attribute or "", "exactly one value must be specified")
+
+
+_ATTRIBUTE = rules.fields(
+    ("string", rules.given(_STRING)),
+    ("version", rules.given(_VERSION)),
+    *((key, _LIST) for key in LIST_VALUES),
+    ("strings", rules.items(_STRING)),
+    ("versions", rules.items(_VERSION)),
+    ("", _one_value),
+)
+
+
+def has_list(device: Document) -> bool:
+    """Return whether a device has an attribute whose value is a list."""
+    attributes = (device.get("attributes") or {}).values()
+    return any(key in (attribute or ()) for attribute in attributes for key in LIST_VALUES)
+
+
+def _by_name(rule: rules.Rule) -> rules.Rule:
+    """Return the rule of attributes or capacities: their names, and each value."""
+
+    def check(documents: Document | None, at: str) -> Iterator[Cause]:
+        for name, item in (documents or {}).items():
+            yield from dra_rules.attribute_name(name, at)
+            yield from rule(item or {}, f"{at}[{_shortened(name)}]")
+
+    return check
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _KEY_SHOWN_MAX:
+        return name
+    left = _KEY_SHOWN_MAX - 3
+    return f"{name[: (left + 1) // 2]}...{name[len(name) - left // 2 :]}"
+
+
+# -------------------------------------------------------------- capacities, counters
+
+
+def _quantity(value: object) -> quantities.Quantity:
+    return quantities.parse(str(value).strip())
+
+
+def _unshared(capacity: Document, at: str) -> Iterator[Cause]:
+    """Reject a request policy on a device without `allowMultipleAllocations`."""
+    if capacity.get("requestPolicy") is not None:
+        yield field_errors.forbidden(f"{at}.requestPolicy", "allowMultipleAllocations must be true")
+
+
+def _shared(capacity: Document, at: str) -> Iterator[Cause]:
+    """Validate the request policy of a device with `allowMultipleAllocations`."""
+    policy, at = capacity.get("requestPolicy") or {}, f"{at}.requestPolicy"
+    values, bounds = policy.get("validValues") or [], policy.get("validRange")
+    whole = _quantity(capacity.get("value") or "0")
+    if values and bounds is not None:
+        yield field_errors.forbidden(at, "only one of `validValues` and `validRange` is allowed")
+    elif (values or bounds is not None) and policy.get("default") is None:
+        yield field_errors.required(f"{at}.default", "required beside validValues and validRange")
+    elif values:
+        yield from _values(_quantity(policy["default"]), whole, values, f"{at}.validValues")
+    elif bounds is not None:
+        yield from _range(_quantity(policy["default"]), whole, bounds, f"{at}.validRange")
+
+
+def _values(
+    preset: quantities.Quantity, whole: quantities.Quantity, values: Sequence[Any], at: str
+) -> Iterator[Cause]:
+    options = list(map(_quantity, values))
+    for index in range(1, len(options)):
+        if options[index - 1].amount > options[index].amount:
+            why = "values must be sorted in ascending order"
+            yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
+    fits = rules.wrong_if(lambda text: _quantity(text).amount > whole.amount, "exceeds the value")
+    texts = [option.text for option in options]
+    yield from rules.items(fits, POLICY_VALUES_MAX, key=lambda text: _quantity(text).integer())(
+        texts, at
+    )
+    if len(options) > POLICY_VALUES_MAX or preset.amount not in {one.amount for one in options}:
+        yield field_errors.invalid(at, preset.text, "the default is none of the valid values")
+
+
+def _range(
+    preset: quantities.Quantity, whole: quantities.Quantity, bounds: Document, at: str
+) -> Iterator[Cause]:
+    if bounds.get("min") is None:
+        yield field_errors.required(f"{at}.min", "required when validRange is defined")
+        return
+    low = _quantity(bounds["min"])
+    high = None if bounds.get("max") is None else _quantity(bounds["max"])
+    wrong = [
+        ("min", low, low.amount > whole.amount, "min is larger than the capacity"),
+        ("min", preset, preset.amount < low.amount, "the default is less than min"),
+    ]
+    if high is not None:
+        wrong += [
+            ("max", low, low.amount > high.amount, "min is larger than max"),
+            ("max", high, high.amount > whole.amount, "max is larger than the capacity"),
+            ("max", preset, preset.amount > high.amount, "the default is more than max"),
+        ]
+    for key, shown, is_wrong, why in wrong:
+        if is_wrong:
+            yield field_errors.invalid(f"{at}.{key}", shown.text, why)
+    if bounds.get("step") is not None:
+        limits = [preset, *([] if high is None else [high])]
+        yield from _step(_quantity(bounds["step"]), low, whole, limits, f"{at}.step")
+
+
+def _step(
+    step: quantities.Quantity,
+    low: quantities.Quantity,
+    whole: quantities.Quantity,
+    limits: Sequence[quantities.Quantity],
+    at: str,
+) -> Iterator[Cause]:
+    if step.amount <= 0:
+        yield field_errors.invalid(at, step.text, "must be greater than zero")
+        return
+    if low.plus(step).amount > whole.amount:
+        yield field_errors.invalid(at, step.text, "one step is larger than the capacity")
+    for value in limits:
+        if (value.integer() - low.integer()) % step.integer():
+            yield field_errors.invalid(at, value.text, "no whole number of steps from min")
+
+
+def _counters(counters: Document | None, at: str) -> Iterator[Cause]:
+    names = rules.items(lambda name, _: dra_rules.LABEL(name, at), COUNTERS_MAX)
+    yield from rules.required(names)(list(counters or ()), at)
+
+
+# --------------------------------------------------------------------------- devices
+
+
+def _node_choice(*keys: str) -> tuple[tuple[str, rules.Rule], ...]:
+    """Return rows for the fields that select nodes: exactly one is set, and it is right."""
+    true = rules.wrong_if(lambda value: value is False, "must be either unset or set to true")
+    node_name = rules.text(formats.subdomain)
+    known: dict[str, rules.Rule] = {
+        "nodeName": lambda value, at: (
+            [field_errors.invalid(at, value, "must not be empty")]
+            if value == ""
+            else node_name(value, at)
+        ),
+        "nodeSelector": selectors.node_selector,
+    }
+    choice = rules.exactly_one(*keys, missing=field_errors.required, unset=(None, "", False))
+    return *((key, rules.given(known.get(key, true))) for key in keys), ("", choice)
+
+
+_DEVICE_NODES = ("nodeName", "nodeSelector", "allNodes")
+_OWN_CHOICE = rules.fields(*_node_choice(*_DEVICE_NODES))
+_CONSUMPTION = rules.fields(
+    ("counterSet", rules.required(dra_rules.LABEL)), ("counters", _counters)
+)
+_DEVICE = rules.fields(
+    ("name", dra_rules.LABEL),
+    ("attributes", _by_name(_ATTRIBUTE)),
+    (
+        "consumesCounters",
+        rules.items(_CONSUMPTION, 2, key=lambda consumption: consumption.get("counterSet") or ""),
+    ),
+    *dra_rules.BINDING_CONDITIONS,
+)
+_TAINTS = rules.items(dra_rules.TAINT, dra_rules.TAINTS_MAX)
+
+
+def _device(device: Document, old: Document | None, at: str) -> Iterator[Cause]:
+    """Validate a device; capacity and taints that `old` has unchanged are not validated again."""
+    yield from _DEVICE(device, at)
+    yield from _sizes(device.get("attributes") or {}, device.get("capacity") or {}, at)
+    shared = _shared if device.get("allowMultipleAllocations") else _unshared
+    for key, rule in (("capacity", _by_name(shared)), ("taints", _TAINTS)):
+        if old is None or not rules.semantically_equal(device.get(key), old.get(key)):
+            yield from rule(device.get(key), f"{at}.{key}")
+
+
+def _sizes(attributes: Document, capacity: Document, at: str) -> Iterator[Cause]:
+    if (count := len(attributes) + len(capacity)) > PROPERTIES_MAX:
+        why = f"the total number of attributes and capacities must not exceed {PROPERTIES_MAX}"
+        yield field_errors.invalid(at, count, why)
+    count = sum(
+        sum(len((attribute or {}).get(key) or ()) for key in LIST_VALUES) or 1
+        for attribute in attributes.values()
+    )
+    if count > ATTRIBUTE_VALUES_MAX:
+        why = f"the total number of attribute values must not exceed {ATTRIBUTE_VALUES_MAX}"
+        yield field_errors.invalid(at, count, why)
+
+
+def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
+    devices, at = spec.get("devices") or [], "spec.devices"
+    limit = DEVICES_MAX_ADVANCED if any(map(_is_advanced, devices)) else DEVICES_MAX
+    known = {item.get("name"): item for item in (before or {}).get("devices") or ()}
+    chooses = bool(spec.get("perDeviceNodeSelection"))
+
+    def rule(device: Document, at: str) -> Iterator[Cause]:
+        yield from _device(device, known.get(device.get("name")), at)
+        if chooses:
+            yield from _OWN_CHOICE(device, at)
+        elif any(device.get(key) is not None for key in _DEVICE_NODES):
+            why = "can only select nodes if `perDeviceNodeSelection` is set in the spec"
+            yield field_errors.invalid(at, None, why)
+
+    yield from rules.items(rule, limit, key=rules.name_of)(devices, at)
+
+
+def _is_advanced(device: Document) -> bool:
+    return bool(device.get("taints") or device.get("consumesCounters")) or has_list(device)
+
+
+# ---------------------------------------------------------------------------- slices
+
+
+def device_slice(document: Document, old: Document | None = None) -> Iterator[Cause]:
+    """Validate a ResourceSlice, new or updated."""
+    spec = document.get("spec") or {}
+    yield from _SLICE(document, "")
+    terms = (spec.get("nodeSelector") or {}).get("nodeSelectorTerms")
+    if spec.get("nodeSelector") is not None and len(terms or ()) != 1:
+        why = "must have exactly one node selector term"
+        yield field_errors.invalid("spec.nodeSelector.nodeSelectorTerms", terms, why)
+    if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
+        why = "only one of `sharedCounters` or `devices` is allowed"
+        yield field_errors.invalid("spec", "", why)
+    for kept in _KEPT if old is not None else ():
+        yield from kept(document, old or {})
+    yield from _devices(spec, (old or {}).get("spec"))
+
+
+def warnings(document: Document) -> Iterator[str]:
+    """Yield the warnings of kube-apiserver about a valid slice."""
+    driver = document["spec"]["driver"]
+    if driver != driver.lower():
+        yield f"spec.driver: driver names should be lowercase, got {driver}"
+
+
+_KEPT = [rules.immutable(f"spec.{path}") for path in ("pool.name", "driver", "nodeName")]
+_SLICE = rules.fields(
+    ("spec.driver", dra_rules.DRIVER),
+    ("spec.pool.name", dra_rules.POOL),
+    ("spec.pool.resourceSliceCount", rules.at_least(1)),
+    ("spec.pool.generation", rules.at_least(0)),
+    (
+        "spec",
+        rules.fields(
+            *_node_choice("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+        ),
+    ),
+    (
+        "spec.sharedCounters",
+        rules.items(
+            rules.fields(("name", rules.required(dra_rules.LABEL)), ("counters", _counters)),
+            COUNTER_SETS_MAX,
+            key=rules.name_of,
+        ),
+    ),
+)
+
+
+# ----------------------------------------------------------------------- taint rules
+
+
+_SELECTOR = rules.fields(
+    ("driver", rules.given(dra_rules.DRIVER)),
+    ("pool", rules.given(dra_rules.POOL)),
+    ("device", rules.given(dra_rules.LABEL)),
+)
+_TAINT_RULE = rules.fields(("spec.deviceSelector", _SELECTOR), ("spec.taint", dra_rules.TAINT))
+_TAINT_RULE_STATUS = rules.fields(
+    ("status.conditions", dra_rules.CONDITIONS),
+    ("status.conditions", rules.no_more_than(dra_rules.CONDITIONS_MAX)),
+)
+
+
+def taint_rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
+    """Validate a DeviceTaintRule; an effect that `old` has too is accepted, even if unknown."""
+    kept = ((old or {}).get("spec") or {}).get("taint") or {}
+    taint = (document.get("spec") or {}).get("taint") or {}
+    is_kept = bool(old) and taint.get("effect") == kept.get("effect")
+    for cause in _TAINT_RULE(document, ""):
+        if not (is_kept and cause.field == "spec.taint.effect"):
+            yield cause
+
+
+def taint_rule_status(document: Document, _old: Document) -> Iterator[Cause]:
+    return iter(_TAINT_RULE_STATUS(document, ""))

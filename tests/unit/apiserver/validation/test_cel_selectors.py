@@ -1,0 +1,86 @@
+"""CEL selectors: which are stored, and why others are not."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from harness.apiserver.scheme import feature_gates
+from harness.apiserver.validation import dra_rules
+from tests.support import cases
+
+GOOD = [
+    "true",
+    'device.driver == "gpu.example.com"',
+    'device.attributes["gpu.example.com"].model == "a"',
+    'device.attributes["gpu.example.com"].version.isGreaterThan(semver("1.0.0"))',
+    'device.capacity["gpu.example.com"].memory.compareTo(quantity("1Gi")) >= 0',
+    'device.capacity["gpu.example.com"].?memory.hasValue()',
+    '"gpu.example.com" in device.attributes',
+    'has(device.attributes["gpu.example.com"].model)',
+    "has(device.driver)",
+    "device.allowMultipleAllocations == true",
+    'cel.bind(d, device.attributes["gpu.example.com"], d.model == "a" && d.index < 4)',
+    'cel.bind(d, device, d.driver == "x")',
+    'device.attributes["d"].model.lowerAscii().matches("^a.*")',
+    'device.attributes["d"].name.split(",").exists(part, part == "x")',
+    "[1, 2, 3].sum() > 5 && sets.contains([1, 2], [1])",
+    'ip.isCanonical("10.0.0.1") && cidr("10.0.0.0/8").containsIP("10.0.0.1")',
+    'cidr("10.0.0.0/8").ip() == ip("10.0.0.0")',
+    'device.attributes["d"].flag',
+    '!format.dns1123Subdomain().validate(device.attributes["d"].name).hasValue()',
+]
+
+
+def problems(text: str) -> list[str]:
+    found = dra_rules.SELECTORS([{"cel": {"expression": text}}], "s")
+    return [cause.text() for cause in found]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_what_compiles(text: str) -> None:
+    assert not problems(text)
+
+
+@pytest.mark.parametrize(("text", "problem"), cases.read(__file__, "bad"))
+def test_what_does_not(text: str, problem: str) -> None:
+    (found,) = problems(text)
+    assert found.endswith(problem)
+
+
+def test_types_are_checked() -> None:
+    (found,) = problems("device.driver == 1")
+    assert "found no matching overload for '_==_' applied to '(string, int)'" in found
+
+
+def test_long_expressions_are_not_compiled() -> None:
+    (found,) = problems("é" * 5121)
+    assert found == "s[0].cel.expression: Too long: may not be more than 10240 bytes"
+
+
+def test_compiling_is_imported_late() -> None:
+    """CEL is slow to import, so a server without selectors never imports it."""
+    code = "import sys, harness.apiserver.registry.store; print('cel_expr_python' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.fixture
+def list_attributes() -> Iterator[None]:
+    feature_gates.choose({feature_gates.LIST_ATTRIBUTES: True})
+    yield
+    feature_gates.reset()
+
+
+INCLUDES = 'device.attributes["d"].models.includes("a")'
+
+
+@pytest.mark.usefixtures("list_attributes")
+def test_includes_is_known_with_list_attributes() -> None:
+    assert not problems(INCLUDES)
+
+
+def test_includes_is_unknown_without_list_attributes() -> None:
+    (found,) = problems(INCLUDES)
+    assert "undeclared reference to 'includes'" in found

@@ -1,0 +1,94 @@
+"""Validation of metadata."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver.scheme import resources
+from harness.apiserver.validation import metadata
+
+R = resources
+Document = dict[str, Any]
+OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
+
+
+NEW = [
+    ({"name": "a.b"}, []),
+    ({"name": "a-x7x2z", "generateName": "a-"}, []),
+    ({"name": "Bad_x7x2z", "generateName": "Bad_"}, ["generateName", "name"]),
+    ({"name": ""}, ["name"]),
+    ({"labels": {"a b": "x y"}}, ["labels", "labels"]),
+    ({"annotations": {"Example.com/A": "any thing"}}, []),
+    ({"annotations": {"a b": ""}}, ["annotations"]),
+    ({"annotations": {"a": "x" * 262144}}, ["annotations"]),
+    ({"ownerReferences": [OWNER]}, []),
+    (
+        {"ownerReferences": [{}]},
+        [f"ownerReferences.{key}" for key in ("apiVersion", "kind", "name", "uid")],
+    ),
+    ({"ownerReferences": [{**OWNER, "kind": "Event"}]}, ["ownerReferences"]),
+    ({"ownerReferences": [{**OWNER, "controller": True}] * 2}, ["ownerReferences"]),
+    ({"finalizers": ["orphan", "example.com/f"]}, []),
+    ({"finalizers": ["orphan", "foregroundDeletion"]}, ["finalizers"]),
+    ({"finalizers": ["nope"]}, ["finalizers[0]"]),
+    ({"finalizers": ["a b/c"]}, ["finalizers"]),
+]
+
+
+@pytest.mark.parametrize(("meta", "wrong"), NEW)
+def test_new_objects(fields: Any, meta: Document, wrong: list[str]) -> None:
+    found = fields(metadata.new(R.CONFIGMAPS, {"name": "a", **meta}))
+    assert [field for field, _ in found] == [f"metadata.{field}" for field in wrong]
+
+
+@pytest.mark.parametrize(
+    ("resource", "good", "bad"),
+    [
+        (R.NAMESPACES, "a", "a.b"),
+        (R.PODS, "a.b", "A"),
+        (R.EVENTS, "Any_thing at all", "a/b"),
+        (R.find("", "v1", "services"), "a", "a.b"),
+        (R.find("rbac.authorization.k8s.io", "v1", "clusterroles"), "system:Admin", ".."),
+    ],
+)
+def test_names_of_each_kind(fields: Any, resource: Any, good: str, bad: str) -> None:
+    assert fields(metadata.new(resource, {"name": good})) == []
+    assert fields(metadata.new(resource, {"name": bad})) == [("metadata.name", "Invalid")]
+
+
+def test_what_never_changes(fields: Any) -> None:
+    old = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": "t"}
+    assert fields(metadata.changed(dict(old), old)) == []
+    found = fields(metadata.changed({**old, "uid": "v", "creationTimestamp": "t2"}, old))
+    assert found == [("metadata.uid", "Invalid"), ("metadata.creationTimestamp", "Invalid")]
+
+
+def test_finalizers_of_what_is_being_deleted(fields: Any) -> None:
+    old = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/b"]}
+    assert fields(metadata.changed({"deletionTimestamp": "t", "finalizers": ["x/b"]}, old)) == []
+    more = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/c"]}
+    assert fields(metadata.changed(more, old)) == [("metadata.finalizers", "Forbidden")]
+
+
+def test_finalizers_that_are_added_need_a_domain(store: Any, refuses: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
+    finalized = {"metadata": {"name": "c", "finalizers": ["x/y", "nope"]}}
+    with refuses(422, "Invalid", 'metadata.finalizers[1]: Invalid value: "nope": name is neither'):
+        store.update(R.CONFIGMAPS, "default", "c", finalized)
+
+
+def test_a_mistake_in_changed_metadata_has_one_cause(store: Any, refuses: Any) -> None:
+    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
+    labels = {"metadata": {"name": "c", "labels": {"a": "x y"}}}
+    with refuses(
+        422, "Invalid", 'ConfigMap "c" is invalid: metadata.labels: Invalid value'
+    ) as caught:
+        store.update(R.CONFIGMAPS, "default", "c", labels)
+    assert len(caught.value.details["causes"]) == 1
+    assert caught.value.message.count("metadata.labels") == 1
+
+
+def test_an_owner_has_a_version_with_one_slash_at_the_most(fields: Any) -> None:
+    meta = {"name": "n", "ownerReferences": [OWNER | {"apiVersion": "a/b/c"}]}
+    wrong = [("metadata.ownerReferences.apiVersion", "Invalid")]
+    assert fields(metadata.new(resources.CONFIGMAPS, meta)) == wrong

@@ -1,0 +1,163 @@
+"""Pods and their containers."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from harness.apiserver.validation import pods
+from tests.support import cases
+
+Document = dict[str, Any]
+
+
+def pod(**spec: Any) -> Document:
+    base = {
+        "containers": [{"name": "c", "image": "i"}],
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+    }
+    return {"spec": base | spec}
+
+
+def container(**fields: Any) -> Document:
+    return {"name": "c", "image": "i", **fields}
+
+
+GATE = {"name": "example.com/g"}
+
+
+@pytest.mark.parametrize(("spec", "wrong"), cases.read(__file__, "new_pods"))
+def test_new_pods(fields: Any, spec: Document, wrong: list[Any]) -> None:
+    assert fields(pods.pod(pod(**spec))) == list(map(tuple, wrong))
+
+
+TOLERATION = {"key": "a", "effect": "NoExecute"}
+OLD = pod(tolerations=[TOLERATION], schedulingGates=[GATE], nodeSelector={"a": "b"}, priority=0)
+
+
+@pytest.mark.parametrize(("change", "wrong"), cases.read(__file__, "changes"))
+def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
+    new = copy.deepcopy(OLD)
+    new["spec"].update(change)
+    assert fields(pods.pod_change(new, OLD)) == list(map(tuple, wrong))
+
+
+def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
+    old, new = pod(nodeSelector={"a": "b"}), pod(nodeSelector={"a": "c"})
+    assert fields(pods.pod_change(new, old)) == [("spec", "Forbidden")]
+
+
+PARTS = [
+    (pod(ephemeralContainers=[container(name="e")]), [("spec.ephemeralContainers", "Forbidden")]),
+    (pod(hostname="a.b"), [("spec.hostname", "Invalid")]),
+    (pod(priorityClassName="A"), [("spec.priorityClassName", "Invalid")]),
+    (pod(preemptionPolicy="x"), [("spec.preemptionPolicy", "NotSupported")]),
+    (
+        pod(containers=[container(imagePullPolicy="x")]),
+        [("spec.containers[0].imagePullPolicy", "NotSupported")],
+    ),
+    (pod(volumes=[{"name": "v"}], hostUsers=False, hostPID=True), []),
+    (pod(containers=[container(securityContext={"runAsUser": -1})]), []),
+]
+
+
+@pytest.mark.parametrize(("document", "wrong"), PARTS)
+def test_parts_of_new_pods(fields: Any, document: Document, wrong: list[Any]) -> None:
+    assert fields(pods.pod(document)) == wrong
+
+
+ENDED = {"name": "c", "state": {"terminated": {"exitCode": 1}}}
+RUNNING = {"name": "c", "state": {"running": {}}}
+
+
+def with_status(status: Document, **spec: Any) -> Document:
+    return {"metadata": {"name": "p"}, "spec": spec, "status": status}
+
+
+def test_conditions_and_claims(fields: Any) -> None:
+    status = {
+        "conditions": [{"type": "Ready"}, {"type": "not one"}],
+        "resourceClaimStatuses": [
+            {"name": "a", "resourceClaimName": "x"},
+            {"name": "b", "resourceClaimName": "Y_"},
+        ],
+    }
+    document = with_status(status, resourceClaims=[{"name": "a", "resourceClaimName": "x"}])
+    assert fields(pods.pod_status_change(document, {})) == [
+        ("status.conditions[1].Type", "Invalid"),
+        ("status.resourceClaimStatuses[1].name", "Invalid"),
+        ("status.resourceClaimStatuses[1].resourceClaimName", "Invalid"),
+    ]
+
+
+def test_nominated_nodes_have_names_of_nodes(fields: Any) -> None:
+    wrong = with_status({"nominatedNodeName": "Not a node"})
+    assert fields(pods.pod_status_change(wrong, with_status({}))) == [
+        ("status.nominatedNodeName", "Invalid")
+    ]
+    assert not list(pods.pod_status_change(wrong, wrong))
+    assert not list(
+        pods.pod_status_change(with_status({"nominatedNodeName": "worker-1"}), with_status({}))
+    )
+
+
+def test_the_class_of_a_pod_stays(fields: Any) -> None:
+    old, new = with_status({"qosClass": "Burstable"}), with_status({"qosClass": "Guaranteed"})
+    assert fields(pods.pod_status_change(new, old)) == [("status.qosClass", "Invalid")]
+
+
+@pytest.mark.parametrize(
+    ("key", "parts", "policy", "own", "allowed"),
+    [
+        ("containerStatuses", "containers", "Always", None, True),
+        ("containerStatuses", "containers", "OnFailure", None, True),
+        ("containerStatuses", "containers", "Never", None, False),
+        ("containerStatuses", "containers", "Never", "Always", True),
+        ("initContainerStatuses", "initContainers", "Never", None, False),
+        ("initContainerStatuses", "initContainers", "Never", "Always", True),
+        ("ephemeralContainerStatuses", "ephemeralContainers", "Always", None, False),
+    ],
+)
+def test_containers_that_have_ended(
+    fields: Any, key: str, parts: str, policy: str, own: str | None, allowed: bool
+) -> None:
+    container = {"name": "c"} | ({"restartPolicy": own} if own else {})
+    spec = {"restartPolicy": policy, parts: [container]}
+    found = fields(
+        pods.pod_status_change(
+            with_status({key: [RUNNING]}, **spec), with_status({key: [ENDED]}, **spec)
+        )
+    )
+    assert found == ([] if allowed else [(f"status.{key}[0].state", "Forbidden")])
+
+
+def test_success_is_not_tried_again(fields: Any) -> None:
+    spec = {"restartPolicy": "OnFailure", "containers": [{"name": "c"}]}
+    old = with_status(
+        {"containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 0}}}]}
+    )
+    new = with_status({"containerStatuses": [RUNNING]}, **spec)
+    assert fields(pods.pod_status_change(new, old)) == [
+        ("status.containerStatuses[0].state", "Forbidden")
+    ]
+
+
+MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
+
+
+@pytest.mark.parametrize(("name", "mappings", "wrong"), cases.read(__file__, "mappings"))
+def test_the_claim_of_extended_resources(
+    name: str, mappings: list[Any], wrong: list[list[str]], fields: Any
+) -> None:
+    """Requests of init containers and containers alike can be mapped to requests of the claim."""
+    container = {"name": "c", "resources": {"requests": {"example.com/gpu": "2"}}}
+    changed = [MAPPING | change for change in mappings]
+    status = {
+        "extendedResourceClaimStatus": {"resourceClaimName": name, "requestMappings": changed}
+    }
+    for key in ("containers", "initContainers"):
+        document = with_status(status, **{key: [container]})
+        assert fields(pods.pod_status_change(document, {})) == [
+            (f"status.extendedResourceClaimStatus.{field}", reason) for field, reason in wrong
+        ]

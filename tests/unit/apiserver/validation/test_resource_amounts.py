@@ -1,0 +1,45 @@
+"""Resource names and quantities."""
+
+from typing import Any
+
+import pytest
+
+from harness.apiserver.validation import resource_amounts
+
+Document = dict[str, Any]
+AMOUNTS = [
+    ({"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, []),
+    ({"a.b/gpu": "1"}, {"a.b/gpu": "1"}, []),
+    ({"hugepages-2Mi": "2Mi", "cpu": "1"}, {"hugepages-2Mi": "2Mi"}, []),
+    ({"cpu": "1"}, {"cpu": "2"}, [("r.requests", "Invalid")]),
+    ({"cpu": "-1"}, {}, [("r.limits[cpu]", "Invalid")]),
+    ({"gpu": "1"}, {}, [("r.limits[gpu]", "Invalid")] * 2),
+    ({"pods": "1"}, {}, [("r.limits[pods]", "Invalid")]),
+    ({"-": "1"}, {}, [("r.limits[-]", "Invalid")]),
+    ({"a.b/gpu": "500m"}, {}, [("r.limits[a.b/gpu]", "Invalid")]),
+    ({"requests.a.b/gpu": "1"}, {}, [("r.limits[requests.a.b/gpu]", "Invalid")]),
+    ({}, {"a.b/gpu": "1"}, [("r.limits", "Required")]),
+    ({"a.b/gpu": "2"}, {"a.b/gpu": "1"}, [("r.requests", "Invalid")]),
+    ({"hugepages-2Mi": "2Mi"}, {}, [("r", "Forbidden")]),
+]
+
+
+@pytest.mark.parametrize(("limits", "wanted", "wrong"), AMOUNTS)
+def test_amounts(fields: Any, limits: Document, wanted: Document, wrong: list[Any]) -> None:
+    assert (
+        fields(resource_amounts.of_container({"limits": limits, "requests": wanted}, "r")) == wrong
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [
+        ("example.com/gpu", True),
+        ("gpu", False),
+        ("kubernetes.io/gpu", False),
+        ("requests.example.com/gpu", False),
+        ("example.com/", False),
+    ],
+)
+def test_extended_resources(name: str, good: bool) -> None:
+    assert resource_amounts.is_extended(name) is good
