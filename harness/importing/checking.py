@@ -1,24 +1,20 @@
 """Checks the objects of an import as the API server of a run does, before anything else."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from harness.client import apis
 from harness.importing import materials, pods
-from harness.manifests import sources, workload_kinds
+from harness.manifests import places, sources, workload_kinds
 from harness.model.objects import Object
 from harness.run import pool_objects
 from harness.scenario import cluster_features
 from harness.scenario.object_sets import reading
 
-_DEVICE = "spec.devices[]."
-_NEWER = (
-    "spec.partitionTypeAttribute",
-    "spec.skipNodeOperations",
-    f"{_DEVICE}nodeAllocatableResources",
-    f"{_DEVICE}compatibilityGroups",
-    f"{_DEVICE}consumesCounters[].compatibilityGroups",
-)
+_NEWER = {
+    "spec": ("partitionTypeAttribute", "skipNodeOperations"),
+    "spec.devices[]": ("nodeAllocatableResources", "compatibilityGroups"),
+    "spec.devices[].consumesCounters[]": ("compatibilityGroups",),
+}
 """Fields that ResourceSlices have since Kubernetes 1.37, and the API server of a run has not."""
 _NEWER_IN_CLAIMS = "derivedAttributes"
 """A field of requests since 1.37, without which a claim asks for something else."""
@@ -44,10 +40,8 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
     server = pool_objects.Server(namespace="imported")
     for manifest in manifests:
         if manifest.kind == materials.SLICE:
-            for place in _NEWER:
-                if _drop(manifest.obj, place.split(".")):
-                    field = place.rpartition(".")[2]
-                    notes.add(f"left out: {field} of ResourceSlices, which 1.36 does not have")
+            for field in _dropped(manifest.obj):
+                notes.add(f"left out: {field} of ResourceSlices, which 1.36 does not have")
         with pool_objects.gates(cluster_features.EMBEDDED_GATES):
             why = _problem(server, manifest)
         if why.endswith(f'{_NEWER_IN_CLAIMS}"'):
@@ -59,17 +53,15 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
         yield manifest.obj
 
 
-def _drop(value: Any, keys: list[str]) -> bool:
-    key, *rest = keys
-    dropped = False
-    for table in value if isinstance(value, list) else [value]:
-        if not isinstance(table, dict):
-            continue
-        if rest:
-            dropped |= _drop(table.get(key.removesuffix("[]")), rest)
-        else:
-            dropped |= table.pop(key, None) is not None
-    return dropped
+def _dropped(obj: Object) -> dict[str, None]:
+    """Drop the newer fields of a slice; return the names of those that it had."""
+    return {
+        field: None
+        for place, fields in _NEWER.items()
+        for table in places.tables(obj, place)
+        for field in fields
+        if table.pop(field, None) is not None
+    }
 
 
 def _problem(server: pool_objects.Server, manifest: sources.Manifest) -> str:
@@ -101,7 +93,7 @@ def _problem_of_pods(server: pool_objects.Server, manifest: sources.Manifest) ->
     why = _asked(server, resource, {**obj, "apiVersion": resource.api_version})
     if why.startswith(_UNDECODED):
         return why
-    if not workload_kinds.value(obj, f"{place}.spec.containers".lstrip(".")):
+    if not places.value(obj, f"{place}.spec.containers".lstrip(".")):
         raise manifest.error("expected pods with containers, got none", field=f"{place}.spec")
     pod = materials.pod_template(pods.cut_down(obj, (), materials.Notes()))
     named = {"apiVersion": "v1", "kind": materials.POD, "metadata": {}}

@@ -9,13 +9,19 @@ import msgspec
 from harness import errors
 from harness.client import apis, kubeconfig_files, kubeconfigs, transports
 from harness.importing import checking, materials
-from harness.manifests import api_versions, server_fields, sources
+from harness.manifests import reading, sources
 from harness.model.objects import Object
 
 PAGE = 500
 """Objects in one response."""
 _GROUP = "resource.k8s.io"
 _VERSIONS, _RULE_VERSIONS = ("v1", "v1beta2", "v1beta1"), ("v1", "v1beta2", "v1alpha3")
+_REFUSED = {
+    401: ": log in again, then retry",
+    403: ": use other credentials, or import from files (`kubectl get resourceslices,deviceclasses,nodes -o yaml`)",
+    404: "",
+}
+"""HTTP status -> the advice behind the API server's own words."""
 _OF_OTHERS = (
     apis.Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", namespaced=True),
     apis.Resource(
@@ -103,9 +109,7 @@ class Reader:
     def _manifest(self, item: Object, resource: apis.Resource) -> sources.Manifest:
         typed = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
         source = sources.Source(path=f"context {self._context}")
-        return api_versions.converted(
-            sources.Manifest(obj=server_fields.dropped(typed, keeps_owners=True), source=source)
-        )
+        return reading.made(typed, source, keeps_owners=True)
 
     def _ask(self, path: str, what: str, *, if_there: bool = False) -> Object:
         """Return the answer to a GET; `if_there`: an empty one for 404. Raises as `read` does."""
@@ -118,7 +122,9 @@ class Reader:
         if if_there and response.status == 404:
             return {}
         if response.status >= 400:
-            raise self._refusal(apis.to_error(response.status, response.body), what)
+            said = apis.to_error(response.status, response.body)
+            kind = errors.UnusableClusterError if said.code in _REFUSED else errors.ClusterError
+            raise kind(f"context {self._context!r}: {what}: {said}{_REFUSED.get(said.code, '')}")
         try:
             answer: Object = msgspec.json.decode(response.body)
         except msgspec.DecodeError as error:
@@ -126,23 +132,6 @@ class Reader:
                 f"context {self._context!r}: expected JSON as {what}, got something else: is this an API server?"
             ) from error
         return answer
-
-    def _refusal(self, error: apis.ApiError, what: str) -> errors.HarnessError:
-        place = f"context {self._context!r}"
-        if error.code == 401:
-            return errors.UnusableClusterError(
-                f"{place}: the API server does not accept these credentials ({error.message}): log in again, then retry"
-            )
-        if error.is_forbidden:
-            return errors.UnusableClusterError(
-                f"{place}: these credentials may not read {what} ({error.message}): use others, or import from "
-                "files (`kubectl get resourceslices,deviceclasses,nodes -o yaml`)"
-            )
-        if error.is_not_found:
-            return errors.UnusableClusterError(
-                f"{place}: expected {what}, which the API server has not"
-            )
-        return errors.ClusterError(f"{place}: {what}: {error}")
 
 
 def _in(resource: apis.Resource, version: str) -> apis.Resource:

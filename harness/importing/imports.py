@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from harness import errors
 from harness.importing import (
     checking,
-    devices,
     folders,
     materials,
     redaction,
-    scenario_texts,
     workload_sets,
 )
 from harness.manifests import reading
@@ -64,7 +62,7 @@ def _require_slices(found: materials.Materials) -> None:
 
 
 def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.Files:
-    devices.complete(found)
+    found.complete()
     sets = workload_sets.divide(found)
     if not sets:
         raise errors.UsageError(
@@ -78,7 +76,7 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
     objects: folders.Files = {}
     for one in sets:
         objects |= folders.manifests(file_stem(one.name), one.objects)
-    text = scenario_texts.text(name, found, sets, list(pools), list(objects))
+    text = folders.text(name, found, sets, list(pools), list(objects))
     return {SCENARIO: text.encode(), **pools, **objects}
 
 

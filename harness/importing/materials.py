@@ -1,11 +1,11 @@
-"""The objects of an import, and what it leaves out of them."""
+"""The objects of an import, what it leaves out of them, and what it adds to them."""
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from harness.client import apis
-from harness.manifests import workload_kinds
+from harness.manifests import places, workload_kinds
 from harness.model.objects import Object
 from harness.scenario import cluster_features
 
@@ -18,13 +18,27 @@ WORKLOADS = {
     for group in [{"Pod": "", "Job": "batch", "CronJob": "batch"}.get(kind, "apps")]
 }
 """Kinds of Kubernetes that make pods -> their resource."""
+V1 = "resource.k8s.io/v1"
+HOSTNAME = "kubernetes.io/hostname"
 NODES_MIN = 4
 """Nodes that a run has at least, by copies: with fewer of them little happens at once."""
-_GENERATED = (
+_LISTS = {
+    NODE: "nodes",
+    SLICE: "slices",
+    CLASS: "classes",
+    RULE: "rules",
+    CLAIM: "claims",
+    TEMPLATE: "templates",
+    POD_GROUP: "pod_groups",
+}
+_GENERATED = {
     "resource.kubernetes.io/pod-claim-name",
     "resource.kubernetes.io/extended-resource-claim",
-)
+}
 """Annotations of claims that a controller or a scheduler has made."""
+_OF_CONDITIONS = "node.kubernetes.io/"
+"""Begin of the taints by which Kubernetes marks nodes that are not ready."""
+_TERMS = "nodeSelector.nodeSelectorTerms[]"
 
 
 class Notes:
@@ -65,27 +79,76 @@ class Materials:
     def add(self, objects: Iterable[Object]) -> None:
         """Take objects; those of other kinds are noted and left out."""
         for obj in objects:
-            self._list(obj).append(obj)
+            marks = obj["metadata"].get("annotations") or {}
+            if obj["kind"] == CLAIM and _GENERATED & {*marks}:
+                self.notes.add("left out: ResourceClaim that was made for a pod")
+            elif is_workload(obj):
+                self.workloads.append(obj)
+            elif obj["kind"] in _LISTS and not is_foreign(obj):
+                getattr(self, _LISTS[obj["kind"]]).append(obj)
+            else:
+                self.notes.add(f"left out: {obj['kind']} of {obj.get('apiVersion')}")
 
-    def _list(self, obj: Object) -> list[Object]:
-        if {*_GENERATED} & {*(obj["metadata"].get("annotations") or {})} and obj["kind"] == CLAIM:
-            self.notes.add("left out: ResourceClaim that was made for a pod")
-            return []
-        if is_workload(obj):
-            return self.workloads
-        lists = {
-            NODE: self.nodes,
-            SLICE: self.slices,
-            CLASS: self.classes,
-            RULE: self.rules,
-            CLAIM: self.claims,
-            TEMPLATE: self.templates,
-            POD_GROUP: self.pod_groups,
-        }
-        if obj["kind"] in lists and not is_foreign(obj):
-            return lists[obj["kind"]]
-        self.notes.add(f"left out: {obj['kind']} of {obj.get('apiVersion')}")
-        return []
+    def complete(self) -> None:
+        """Cut all down to what a run can use, and add nodes and classes that are missing."""
+        self.slices = [plain(obj) for obj in self.slices]
+        names: set[str] = set()
+        for number, obj in enumerate(self.slices):
+            if obj["metadata"]["name"] in names:  # a name that the server was to generate
+                obj["metadata"]["name"] += f"-{number}"
+            names.add(obj["metadata"]["name"])
+        self.nodes = list(self._used_nodes())
+        self.classes = [plain(obj) for obj in self.classes] or list(self._added_classes())
+        self.rules = [plain(obj) for obj in self.rules]
+
+    def _used_nodes(self) -> Iterator[Object]:
+        parts = [
+            part
+            for obj in self.slices
+            for place in ("spec", "spec.devices[]")
+            for part in places.tables(obj, place)
+        ]
+        named = _found(parts, "nodeName") | _found(parts, f"{_TERMS}.matchFields[].values[]")
+        keys = _found(parts, f"{_TERMS}.matchExpressions[].key")
+        is_any = any(part.get("allNodes") for part in parts)
+        for node in self.nodes:
+            name, labels = name_of(node), node["metadata"].get("labels") or {}
+            if name not in named and not is_any and not keys.keys() & labels.keys():
+                self.notes.add("left out: Node without devices")
+                continue
+            named.pop(name, None)
+            for taint in places.tables(node, "spec.taints[]"):
+                if not str(taint.get("key")).startswith(_OF_CONDITIONS):
+                    self.notes.add(f"left out: the taint {taint.get('key')} of a Node")
+            yield _node(name, labels, places.value(node, "status.allocatable"))
+        for name in list(named) or ([] if self.nodes else ["node-1"]):
+            self.notes.add("added: Node that is not there, but slices are for it")
+            yield _node(name, {}, None)
+
+    def _added_classes(self) -> Iterator[Object]:
+        for driver in dict.fromkeys(str(obj["spec"].get("driver")) for obj in self.slices):
+            self.notes.add(f"added: DeviceClass {driver}, for the devices of this driver")
+            selector = {"cel": {"expression": f'device.driver == "{driver}"'}}
+            yield made(CLASS, driver, {"selectors": [selector]})
+
+
+def _found(parts: list[Object], place: str) -> dict[str, None]:
+    return dict.fromkeys(found for part in parts for found in places.each(part, place) if found)
+
+
+def _node(name: str, labels: Object, allocatable: Object | None) -> Object:
+    metadata = {"name": name, "labels": {HOSTNAME: name, **labels}}
+    node: Object = {"apiVersion": "v1", "kind": NODE, "metadata": metadata}
+    return {**node, "status": {"allocatable": allocatable}} if allocatable else node
+
+
+def made(kind: str, name: str, spec: Object, *, version: str = V1) -> Object:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def plain(obj: Object) -> Object:
+    """Return an object without metadata other than its name."""
+    return made(obj["kind"], name_of(obj), obj.get("spec") or {}, version=obj["apiVersion"])
 
 
 def name_of(obj: Object) -> str:
@@ -96,13 +159,8 @@ def name_of(obj: Object) -> str:
     )
 
 
-def namespace_of(obj: Object) -> str:
-    """Return the namespace of an object; empty without one."""
-    return str((obj.get("metadata") or {}).get("namespace", ""))
-
-
 def is_foreign(obj: Object) -> bool:
-    return (obj["kind"], obj["apiVersion"] == cluster_features.GROUPS_API) == (POD_GROUP, False)
+    return bool(obj["kind"] == POD_GROUP and obj["apiVersion"] != cluster_features.GROUPS_API)
 
 
 def is_workload(obj: Object) -> bool:
@@ -111,20 +169,9 @@ def is_workload(obj: Object) -> bool:
 
 def pod_template(workload: Object) -> Object:
     """Return the part of a workload that has the `metadata` and `spec` of its pods."""
-    place = workload_kinds.TEMPLATES[workload["kind"]]
-    found: Object | None = workload_kinds.value(workload, place) if place else workload
-    return found or {}
+    return places.value(workload, workload_kinds.TEMPLATES[workload["kind"]]) or {}
 
 
 def claim_spec(obj: Object) -> Object:
     """Return the spec of a claim, or of the claims that a template gives."""
-    spec: Object = obj.get("spec") or {}
-    return (spec.get("spec") or {}) if obj["kind"] == TEMPLATE else spec
-
-
-def requested(spec: Object) -> list[Object]:
-    """Return each request of a claim's spec, with the alternatives instead of their request."""
-    found: list[Object] = []
-    for request in (spec.get("devices") or {}).get("requests") or []:
-        found += request.get("firstAvailable") or [request.get("exactly") or {}]
-    return found
+    return places.value(obj, "spec.spec" if obj["kind"] == TEMPLATE else "spec") or {}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from harness.importing import materials
-from harness.manifests import workload_kinds
+from harness.manifests import places, workload_kinds
 from harness.model.objects import Object
 
 _OF_POD = (
@@ -75,23 +75,34 @@ def cut_down(
         kind, spec = "Deployment", {**spec, "replicas": nodes}
     outer: Object = {"apiVersion": workload["apiVersion"], "kind": kind}
     outer["metadata"] = {"name": materials.name_of(workload)}
+    pod = _pod(spec_of(workload), resources, notes)
+    labels = places.value(materials.pod_template(workload), "metadata.labels")
+    metadata = {"labels": labels} if labels else {}
     if kind == materials.POD:
-        outer["metadata"] |= _labels(workload)
-        return {**outer, "spec": _pod(spec, resources, notes)}
-    template = materials.pod_template(workload)
-    pod = _pod(template.get("spec") or {}, resources, notes)
-    inner = {"metadata": _labels(template), "spec": pod}
+        return {**outer, "metadata": {**outer["metadata"], **metadata}, "spec": pod}
+    inner = {"metadata": metadata, "spec": pod}
     kept = _fewer(_kept(spec, _OF_WORKLOAD[kind], notes, f"of a {kind}"), notes)
     if kind == "CronJob":
-        job = (spec.get("jobTemplate") or {}).get("spec") or {}
+        job = places.value(spec, "jobTemplate.spec") or {}
         kept_job = _fewer(_kept(job, _OF_WORKLOAD["Job"], notes, "of a Job"), notes)
         return {**outer, "spec": {**kept, "jobTemplate": {"spec": {**kept_job, "template": inner}}}}
     return {**outer, "spec": {**kept, "template": inner}}
 
 
-def _labels(obj: Object) -> Object:
-    labels = (obj.get("metadata") or {}).get("labels")
-    return {"labels": labels} if labels else {}
+def spec_of(workload: Object) -> Object:
+    """Return the spec of its pods."""
+    return places.value(materials.pod_template(workload), "spec") or {}
+
+
+def count(workload: Object, nodes: int) -> int:
+    """Return the number of its pods on this number of nodes."""
+    is_cron = workload["kind"] == "CronJob"
+    spec = places.value(workload, "spec.jobTemplate.spec" if is_cron else "spec") or {}
+    if workload["kind"] == workload_kinds.PER_NODE:
+        return nodes
+    if workload["kind"] in (materials.POD, "Job", "CronJob"):
+        return int(spec.get("completions") or spec.get("parallelism") or 1)
+    return int(1 if (found := spec.get("replicas")) is None else found)
 
 
 def _fewer(spec: Object, notes: materials.Notes) -> Object:
@@ -111,12 +122,9 @@ def _pod(spec: Object, resources: Collection[str], notes: materials.Notes) -> Ob
         key: value for key, value in spec.items() if key not in kept and key != "resourceClaims"
     }
     kept |= _kept(rest, _OF_POD, notes, "of a pod")
-    if affinity := spec.get("affinity"):
-        kept |= (
-            {"affinity": found}
-            if (found := _kept(affinity, (_AFFINITY,), notes, "of a pod"))
-            else {}
-        )
+    for affinity in places.tables(spec, "affinity"):
+        if found := _kept(affinity, (_AFFINITY,), notes, "of a pod"):
+            kept["affinity"] = found
     if spec.get("resourceClaims"):
         kept["resourceClaims"] = spec["resourceClaims"]
     return kept

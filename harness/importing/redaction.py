@@ -6,16 +6,18 @@ versions and amounts: by them devices are chosen. Selectors in CEL follow what i
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.importing import devices, materials, selector_answers, workload_sets
+from harness.importing import materials, workload_sets
 from harness.model.objects import Object
 from harness.report.redaction import documents, keys, names, values
+from harness.subject.allocation import expressions
 
 _TOPOLOGY = re.compile(r"(zone|region)$")
 _NODE_NAME = "metadata.name"
 """The field of nodes that stands in `matchFields`."""
+_READS_TEXTS = re.compile(r"\bdevice\b(?!\s*\.\s*(?:driver|capacity|allowMultipleAllocations)\b)")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -69,7 +71,7 @@ def redacted(
         redaction = _Redaction(public | kept)
         made, made_sets = redaction.apply(found, sets)
         pairs = zip(_devices(found.slices), _devices(made.slices), strict=True)
-        more = selector_answers.texts_to_keep(
+        more = _texts_to_keep(
             redaction.selectors.items(), ((driver, old, new) for (driver, old), (_, new) in pairs)
         )
         if more <= kept:
@@ -79,7 +81,7 @@ def redacted(
         name
         for _, device in _devices(found.slices)
         for name, value in (device.get("attributes") or {}).items()
-        if kept.intersection(selector_answers.texts_of(value))
+        if kept.intersection(_texts_of(value))
     }
     for name in sorted(has_kept):
         found.notes.add(f"not redacted: {name}, by whose text selectors choose, and what they name")
@@ -182,7 +184,7 @@ class _Redaction(documents.Documents):
             return self._numbers.of("node", value)
         if topology := _TOPOLOGY.search(key):
             return self._numbers.of(topology[1], value)
-        return self._value(value, "hostname" if key == devices.HOSTNAME else "")
+        return self._value(value, "hostname" if key == materials.HOSTNAME else "")
 
     def _labels(self, wanted: Object) -> Object:
         self._selected.add(wanted["key"])
@@ -229,7 +231,7 @@ class _Redaction(documents.Documents):
         labels = {
             key: self._label(key, value)
             for key, value in obj["metadata"]["labels"].items()
-            if key in self._selected or key == devices.HOSTNAME or _TOPOLOGY.search(key)
+            if key in self._selected or key == materials.HOSTNAME or _TOPOLOGY.search(key)
         }
         name = self._numbers.of("node", materials.name_of(obj))
         return {**obj, "metadata": {"name": name, "labels": labels}}
@@ -272,3 +274,50 @@ def _public(slices: list[Object]) -> Iterator[str]:
 def _devices(slices: list[Object]) -> Iterator[tuple[str, Object]]:
     for obj in slices:
         yield from ((obj["spec"]["driver"], item) for item in obj["spec"].get("devices") or [])
+
+
+# --------------------------------------------------------- selectors, by asking all devices
+
+
+def _texts_to_keep(
+    selectors: Iterable[tuple[str, str]], devices: Iterable[tuple[str, Object, Object]]
+) -> set[str]:
+    """Return texts that have to stay; none if every selector answers as before.
+
+    `devices` are the driver of each device, and the device before and after.
+    """
+    texts: set[str] = set()
+    pairs = dict.fromkeys(selectors)
+    asked = [(old, new) for old, new in pairs if old != new or _READS_TEXTS.search(old)]
+    for driver, before, after in devices if asked else ():
+        for old, new in asked:
+            if _answer(old, driver, before) == _answer(new, driver, after):
+                continue
+            texts |= {*_changed(old, before, after)} | ({*_literals(old)} - {*_literals(new)})
+    return texts
+
+
+def _answer(selector: str, driver: str, device: Object) -> bool | None:
+    """Return whether a device matches; None: the selector fails."""
+    try:
+        return expressions.compiled(selector).matches(driver, device)
+    except expressions.SelectorError:
+        return None
+
+
+def _changed(selector: str, before: Object, after: Object) -> Iterator[str]:
+    """Yield the texts that changed of the attributes that a selector names, or else of all."""
+    old, new = before.get("attributes") or {}, after.get("attributes") or {}
+    changed = [name for name in old if old[name] != new[name]]
+    named = [name for name in changed if re.search(rf"\b{name.rpartition('/')[2]}\b", selector)]
+    for name in named or changed:
+        yield from _texts_of(old[name])
+
+
+def _texts_of(attribute: Object) -> Iterator[str]:
+    values = [attribute.get("string"), *(attribute.get("strings") or [])]
+    yield from (value for value in values if isinstance(value, str))
+
+
+def _literals(selector: str) -> Iterator[str]:
+    yield from (found[0][1:-1] for found in documents.LITERAL.finditer(selector))

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import yaml
@@ -20,8 +20,6 @@ JSON_BYTES_MAX = 512 * 2**20
 """Largest file of JSON; 10,000 slices of eight devices have about 60 MB."""
 YAML_BYTES_MAX = 16 * 2**20
 """Largest file of YAML: its tree needs fifty times the memory of the text."""
-DEPTH_MAX = 100
-"""Collections inside collections; objects of the API have about twenty."""
 ALIASED_MAX = 100_000
 """Values that come from aliases, in one document."""
 _BOM = b"\xef\xbb\xbf"
@@ -36,10 +34,9 @@ class _Envelope(msgspec.Struct):
 
 
 def read(path: str) -> Iterator[tuple[sources.Source, Any]]:
-    """Yield the place and the value of each document that is not empty.
+    """Yield the place and the value of each document; the items of a list in JSON are Raw.
 
-    The items of a list in JSON are `msgspec.Raw`. Raises ManifestError if the file cannot be read,
-    is too large, or is neither YAML nor JSON.
+    Raises ManifestError if the file cannot be read, is too large, or is neither YAML nor JSON.
     """
     try:
         content = regular_files.content(path).removeprefix(_BOM)
@@ -99,38 +96,36 @@ class _Problem(yaml.MarkedYAMLError):
 
 _TAG = "tag:yaml.org,2002:"
 _Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_KEPT = {f"{_TAG}{name}" for name in ("str", "bool", "null", "merge", "seq")}
-_INT = r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]{0,39})$"
-_FLOAT = r"[-+]?(?:\.[0-9]{1,40}|[0-9][0-9_]{0,39}(?:\.[0-9_]{0,40})?)(?:[eE][-+]?[0-9]{1,2})?$"
+_KEPT = {f"{_TAG}{name}" for name in ("str", "bool", "null", "merge", "seq", "int", "float")}
+_NUMBERS = {
+    "int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]{0,39})$",
+    "float": r"[-+]?(?:\.[0-9]{1,40}|[0-9][0-9_]{0,39}(?:\.[0-9_]{0,40})?)(?:[eE][-+]?[0-9]{1,2})?$",
+}
+"""Numbers of JSON; those in sixties are none."""
 
 
 class _Loader(_Base):  # type: ignore[misc]
     """Builds what JSON has: dates stay text, and other tags are refused."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML copies it
-        first: [(tag, form) for tag, form in found if tag in _KEPT]
+        first: [
+            (tag, form)
+            for tag, form in found
+            if tag in _KEPT and not tag.endswith(("int", "float"))
+        ]
         for first, found in _Base.yaml_implicit_resolvers.items()
     }
     yaml_constructors = {
         tag: build for tag, build in _Base.yaml_constructors.items() if tag in _KEPT
     } | {f"{_TAG}merge": _Base.construct_scalar}
 
-    def integer(self, node: yaml.ScalarNode) -> int:
-        """Return a whole number; one that begins with 0 is octal."""
-        text = node.value.replace("_", "")
-        return int(text, 8 if re.match(r"[-+]?0[0-7]", text) else 0)
-
-    def number(self, node: yaml.ScalarNode) -> int | float:
-        """Return a number; one without a fraction is whole, as in the JSON that kubectl sends."""
-        value = float(node.value.replace("_", ""))
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-
     def mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
         """Return a mapping with keys as JSON has them: `on: 1` is {"true": 1}."""
         keys = set()
         for key, _ in node.value:
-            name = self._key(key)
-            if name in keys:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _Problem(key, "expected text as a key, got a list or a mapping")
+            if (name := self._key(key)) in keys:
                 raise _Problem(key, f"expected each key once, got {name!r:.60} twice")
             keys.add(name)
         self.flatten_mapping(node)
@@ -139,8 +134,6 @@ class _Loader(_Base):  # type: ignore[misc]
         }
 
     def _key(self, node: yaml.Node) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            raise _Problem(node, "expected text as a key, got a list or a mapping")
         key = self.construct_object(node)
         return key if isinstance(key, str) else json.dumps(key)
 
@@ -148,10 +141,8 @@ class _Loader(_Base):  # type: ignore[misc]
         raise _Problem(node, f"expected no tag of YAML, got {node.tag!r:.60}")
 
 
-_Loader.add_implicit_resolver(f"{_TAG}int", re.compile(_INT), list("-+0123456789"))
-_Loader.add_implicit_resolver(f"{_TAG}float", re.compile(_FLOAT), list("-+.0123456789"))
-_Loader.add_constructor(f"{_TAG}int", _Loader.integer)
-_Loader.add_constructor(f"{_TAG}float", _Loader.number)
+for _name, _form in _NUMBERS.items():
+    _Loader.add_implicit_resolver(f"{_TAG}{_name}", re.compile(_form), list("-+.0123456789"))
 _Loader.add_constructor(f"{_TAG}map", _Loader.mapping)
 _Loader.add_constructor(None, _Loader.refuse)
 
@@ -170,7 +161,10 @@ def _of_yaml(path: str, content: bytes) -> Iterator[tuple[sources.Source, Any]]:
             if not loader.check_node():
                 return
             node = loader.get_node()
-            _count(node, len(content) + ALIASED_MAX)
+            if _count(node, {}) > len(content) + ALIASED_MAX:
+                raise _Problem(
+                    node, f"expected at most {ALIASED_MAX} values by aliases: write them out"
+                )
             value = loader.construct_document(node)
             if value is not None:
                 line = node.start_mark.line + 1
@@ -188,20 +182,12 @@ def _of_yaml(path: str, content: bytes) -> Iterator[tuple[sources.Source, Any]]:
             loader.dispose()
 
 
-def _count(node: yaml.Node, most: int, depth: int = 0) -> int:
-    """Return the number of values in a node; those of an alias count each time.
-
-    Raises _Problem for a document that is nested too deep, or that aliases make too large.
-    """
-    if depth > DEPTH_MAX:
-        raise _Problem(node, f"expected at most {DEPTH_MAX} collections inside each other")
-    count, parts = 1, cast("list[Any]", [] if isinstance(node, yaml.ScalarNode) else node.value)
-    if isinstance(node, yaml.MappingNode):
-        parts = [*itertools.chain.from_iterable(parts)]
-    for part in parts:
-        count += _count(part, most - count, depth + 1)
-        if count > most:
-            raise _Problem(
-                node, f"expected at most {ALIASED_MAX} values by aliases: write them out"
-            )
-    return count
+def _count(node: yaml.Node, known: dict[int, int]) -> int:
+    """Return the number of values in a node; those of an alias count each time."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        is_mapping = isinstance(node, yaml.MappingNode)
+        parts = [part for pair in node.value for part in pair] if is_mapping else node.value
+        known[id(node)] = 1 + sum(_count(part, known) for part in parts)
+    return known[id(node)]

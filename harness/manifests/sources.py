@@ -28,19 +28,17 @@ class Source:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """An object of a file, without what a server writes."""
+    """An object of a file; it has `apiVersion`, `kind` and `metadata`."""
 
     obj: Object
     source: Source
 
     @property
     def api_version(self) -> str:
-        """`v1`, `resource.k8s.io/v1`; empty without one."""
-        return str(self.obj.get("apiVersion", ""))
+        return str(self.obj["apiVersion"])
 
     @property
     def kind(self) -> str:
-        """`ResourceSlice`; never empty."""
         return str(self.obj["kind"])
 
     @property
@@ -50,16 +48,13 @@ class Manifest:
 
     @property
     def namespace(self) -> str:
-        """`metadata.namespace`; empty without one."""
         return str(self.obj["metadata"].get("namespace", ""))
 
     def error(self, problem: str, *, field: str = "") -> errors.ManifestError:
         """Return an error that names the place, the object and the field, then the problem."""
-        name = self.name or str(self.obj["metadata"].get("generateName", "")) or "without a name"
-        where = f"{self.source}: {self.kind} {name}"
-        return errors.ManifestError(
-            f"{where}: {field}: {problem}" if field else f"{where}: {problem}"
-        )
+        name = self.name or self.obj["metadata"].get("generateName") or "without a name"
+        field = f"{field}: " if field else ""
+        return errors.ManifestError(f"{self.source}: {self.kind} {name}: {field}{problem}")
 
 
 def misplaced(error: msgspec.ValidationError, place: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.manifests import sources
+from harness.manifests import places, sources
 from harness.model.objects import Object
 
 TEMPLATES: Mapping[str, str] = {
@@ -78,30 +78,19 @@ def parts_of(obj: Object) -> tuple[Part, ...]:
 def unused(obj: Object) -> Iterator[str]:
     """Yield the keys of an object of PARTS that its pods are not made of, as text."""
     parts, spec = parts_of(obj), obj.get("spec")
-    places = " ".join(f"{part.each} {part.template} {part.counts}" for part in parts)
-    used = {"suspend", *re.findall(r"(?<![\w.])spec\.(\w+)", places)}
+    named = " ".join(f"{part.each} {part.template} {part.counts}" for part in parts)
+    used = {"suspend", *re.findall(r"(?<![\w.])spec\.(\w+)", named)}
     for key, found in spec.items() if parts and isinstance(spec, dict) else ():
         if found and key not in used:
             yield f"{key} of a {obj['kind']}"
 
 
-def value(obj: Any, place: str) -> Any:
-    """Return what is at a place, None without it."""
-    for alternative in place.split("|"):
-        found = obj
-        for key in alternative.split("."):
-            found = found.get(key) if isinstance(found, dict) else None
-        if found is not None:
-            return found
-    return None
-
-
 def _made(manifest: sources.Manifest, part: Part) -> Iterator[sources.Manifest]:
-    entries = [manifest.obj] if not part.each else value(manifest.obj, part.each) or []
-    for index, entry in enumerate(entries if isinstance(entries, list) else [entries]):
+    entries = places.each(manifest.obj, f"{part.each}[]") if part.each else [manifest.obj]
+    for index, entry in enumerate(entries):
         where = f"{part.each}[{index}]." if part.each else ""
-        name = value(entry, part.name) if part.each else part.name
-        template = value(entry, part.template)
+        name = places.value(entry, part.name) if part.each else part.name
+        template = places.value(entry, part.template)
         if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
             field = f"{where}{part.template.partition('|')[0]}"
             raise manifest.error("expected a template of pods", field=field)
@@ -114,7 +103,7 @@ def _made(manifest: sources.Manifest, part: Part) -> Iterator[sources.Manifest]:
 
 def _count(manifest: sources.Manifest, entry: Any, place: str, where: str) -> int:
     keys, _, less = place.partition("-")
-    found = value(entry, keys)
+    found = places.value(entry, keys)
     if found is None:
         found = 1
     if not isinstance(found, int) or isinstance(found, bool) or found < 0:
@@ -130,7 +119,7 @@ def _one(
     if kind == "Job":  # with the restart policy that the controller of JobSets chooses
         template = {**template, "spec": {"restartPolicy": "OnFailure", **template["spec"]}}
         spec = {"completions": pods, "parallelism": pods, "template": template}
-    if value(manifest.obj, "spec.suspend"):
+    if places.value(manifest.obj, "spec.suspend"):
         spec["suspend"] = True
     metadata = {**manifest.obj["metadata"]}
     base = metadata.pop("generateName", "").rstrip("-.") or manifest.name

@@ -12,6 +12,7 @@ from harness.history import campaign_folders, directories, plans
 from harness.reproduction.search import load_axes
 from harness.run import fault_planning, subjects
 from harness.scenario import (
+    imported_pools,
     pool_specs,
     profiles,
     script_specs,
@@ -19,7 +20,6 @@ from harness.scenario import (
     subject_specs,
 )
 from harness.scenario.fault_kinds import fault
-from harness.scenario.imported import importing
 from harness.scenario.toml_files import documents
 
 
@@ -30,7 +30,7 @@ class OriginalRun:
     plan: plans.Plan
     scenario: specs.Scenario
     """The scenario without anything that belongs to this run or to campaigns."""
-    pool_objects: importing.Imported | None
+    pool_objects: imported_pools.Imported | None
     """The objects of `pools.from`; None: the scenario names no files."""
     check: verdicts.CheckResult
     """The first check that it failed; a reproduction has to fail the same one."""
@@ -76,14 +76,14 @@ def load(path: pathlib.Path) -> OriginalRun:
 
 def _pool_objects(
     scenario: specs.Scenario, directory: directories.RunDirectory
-) -> importing.Imported | None:
+) -> imported_pools.Imported | None:
     """Return the objects that the run saved: the files may have changed, or be elsewhere.
 
     Raises ManifestError if they cannot be read.
     """
     if not scenario.pools.from_:
         return None
-    return importing.read([str(directory.pool_objects)])
+    return imported_pools.read([str(directory.pool_objects)])
 
 
 def _require_made_by_run(plan: plans.Plan, path: pathlib.Path) -> None:

@@ -15,8 +15,7 @@ from harness.reproduction.issue import (
     specimens,
 )
 from harness.reproduction.search import sequential_tests, shrinking
-from harness.scenario import profiles, specs
-from harness.scenario.imported import importing
+from harness.scenario import imported_pools, profiles, specs
 
 FIRST_RUNS_MAX = 10
 """Runs of the original scenario without a failure, after which it counts as not reproduced."""
@@ -91,7 +90,7 @@ def reproduce(
         )
         write(folder, findings)
         if original.pool_objects is not None:
-            importing.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
+            imported_pools.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
     return Outcome(
         runs=running.count,
         scenario=findings.scenario,

@@ -23,6 +23,7 @@ from harness.run import (
 )
 from harness.run.faulting import fault_journal, injecting, injections, injector
 from harness.scenario import (
+    imported_pools,
     possibility,
     profiles,
     script_specs,
@@ -30,8 +31,6 @@ from harness.scenario import (
     subject_specs,
     traffic_specs,
 )
-from harness.scenario.imported import importing
-from harness.scenario.object_sets import object_features
 from harness.traffic import launching, object_rounds, objects, run_objects
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
@@ -145,12 +144,12 @@ class Execution:
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
             admin=self._has_admin_access(),
-            imported=importing.SavedObjects(self._directory.pool_objects) if imported else (),
+            imported=imported_pools.SavedObjects(self._directory.pool_objects) if imported else (),
             on=self._capabilities,
         )
 
     def _has_admin_access(self) -> bool:
-        is_in_files = any(map(object_features.has_admin_access, self._scenario.object_sets))
+        is_in_files = any(one.has_admin_access for one in self._scenario.object_sets)
         return is_in_files or any(kind.has_admin_access for kind in self._scenario.claim_kinds)
 
     def _require_accepted_objects(self) -> None:

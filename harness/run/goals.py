@@ -12,7 +12,6 @@ from harness.checks.evidence import pool_changes
 from harness.client import apis, informers
 from harness.history import directories, histories, plans
 from harness.scenario import specs, traffic_specs
-from harness.scenario.object_sets import object_features
 
 
 def pods_for_load(scenario: specs.Scenario) -> int:
@@ -27,7 +26,7 @@ def pods_for_load(scenario: specs.Scenario) -> int:
     reused = load.reuse_min + scenario.pools.device_count if load.reuse_min else 0
     claims = max(load.allocations_min, reused)
     if isinstance(traffic, traffic_specs.ObjectsTraffic):
-        shares = [object_features.pods_per_claim(one) for one in scenario.object_sets]
+        shares = [one.pods_per_claim for one in scenario.object_sets]
         return max(load.pods_running_min, math.ceil(claims * max(shares)))
     pods = claims * getattr(traffic, "pods_per_claim", 1)
     return max(load.pods_running_min, math.ceil(pods / getattr(traffic, "claims_per_pod", 1)))

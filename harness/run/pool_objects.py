@@ -17,8 +17,7 @@ from harness.cluster.fake_nodes import fake_objects, imported_objects
 from harness.manifests import reading
 from harness.model import naming
 from harness.model.objects import Object
-from harness.scenario import cluster_features, loading, pool_specs, specs
-from harness.scenario.imported import importing
+from harness.scenario import cluster_features, imported_pools, loading, pool_specs, specs
 from harness.traffic import object_rounds
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def _require_accepted(scenario: specs.Scenario) -> None:
             raise errors.ScenarioError(f"{where}: the API server would refuse it: {problem}")
 
 
-def _require_accepted_pools(pools: pool_specs.PoolsSpec, found: importing.Imported) -> None:
+def _require_accepted_pools(pools: pool_specs.PoolsSpec, found: imported_pools.Imported) -> None:
     once = pools.model_copy(update={"copies": 1})
     with gates({cluster_features.LISTS} if once.has("lists") else ()):
         server = Server()
@@ -63,7 +62,7 @@ def _require_accepted_pools(pools: pool_specs.PoolsSpec, found: importing.Import
 
 
 def _created(
-    pools: pool_specs.PoolsSpec, found: importing.Imported
+    pools: pool_specs.PoolsSpec, found: imported_pools.Imported
 ) -> Iterator[tuple[str, int, apis.Resource, Object]]:
     given = imported_objects.ImportedObjects(pools, found, labels={})
     for index in range(found.summary.nodes):
@@ -78,7 +77,7 @@ def _created(
 
 
 def _explained(
-    found: importing.Imported, kind: str, number: int, problem: str
+    found: imported_pools.Imported, kind: str, number: int, problem: str
 ) -> errors.ManifestError:
     manifests = (item for item in reading.read(found.paths) if item.kind == kind)
     for index, manifest in enumerate(manifests):

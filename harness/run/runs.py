@@ -20,8 +20,7 @@ from harness.cluster.lifecycle import held_clusters
 from harness.history import compressed_files, directories, manifests, plans
 from harness.report import publishing
 from harness.run import execution, progressing, run_plan, supervising
-from harness.scenario import loading, profiles
-from harness.scenario.imported import importing
+from harness.scenario import imported_pools, loading, profiles
 
 
 def run(
@@ -42,7 +41,7 @@ def run(
     progress, deadline = progress or progressing.Silent(), deadline or progressing.Deadline()
     writing.replace(directory.scenario, loaded.text.encode())
     if loaded.pool_objects is not None:
-        importing.save(loaded.pool_objects.compressed, directory.pool_objects)
+        imported_pools.save(loaded.pool_objects.compressed, directory.pool_objects)
     plans.write(directory.plan, msgspec.structs.replace(plan, pid=os.getpid()))
     progress.phase("starting the cluster")
     with _cluster(plan, directory, cluster) as chosen:

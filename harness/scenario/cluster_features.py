@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from harness import errors
 from harness.scenario import pool_changes, pool_specs, script_specs, specs
-from harness.scenario.object_sets import object_features, set_specs
+from harness.scenario.object_sets import set_specs
 
 Version = tuple[int, int]
 """Major and minor version of Kubernetes."""
@@ -76,8 +76,7 @@ FEATURES = (
         (1, 34),
         (1, 36),
         lambda scenario: (
-            scenario.pools.has("shares")
-            or any(map(object_features.asks_for_shares, scenario.object_sets))
+            scenario.pools.has("shares") or any(one.asks_for_shares for one in scenario.object_sets)
         ),
     ),
     Feature(
@@ -169,7 +168,7 @@ def _extends(scenario: specs.Scenario) -> bool:
     played = scenario.traffic
     objects = played.objects if isinstance(played, script_specs.ScriptTraffic) else []
     is_loaded = any(claim.extended for claim in scenario.claim_kinds)
-    is_in_files = any(map(object_features.asks_for_extended, scenario.object_sets))
+    is_in_files = any(one.asks_for_extended for one in scenario.object_sets)
     return is_loaded or is_in_files or any(item.extended for item in objects)
 
 
@@ -180,7 +179,7 @@ def has_pod_groups(scenario: specs.Scenario) -> bool:
 def _tolerates(scenario: specs.Scenario) -> bool:
     """Return whether requests have tolerations: without the gate, results get no copy of them."""
     requests = [request for claim in scenario.claim_kinds for request in claim.asked]
-    is_in_files = any(map(object_features.tolerates, scenario.object_sets))
+    is_in_files = any(one.tolerates for one in scenario.object_sets)
     return is_in_files or any(
         item.tolerations for request in requests for item in request.alternatives
     )

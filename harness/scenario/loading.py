@@ -6,8 +6,7 @@ import pathlib
 from collections.abc import Sequence
 
 from harness import errors
-from harness.scenario import pool_specs, possibility, specs, threshold_specs
-from harness.scenario.imported import importing
+from harness.scenario import imported_pools, pool_specs, possibility, specs, threshold_specs
 from harness.scenario.object_sets import reading
 from harness.scenario.toml_files import documents
 
@@ -38,7 +37,7 @@ class Loaded:
     """The `key=value` overrides."""
     thresholds: Sequence[str] = ()
     """The thresholds of options, such as `claims>=900`."""
-    pool_objects: importing.Imported | None = None
+    pool_objects: imported_pools.Imported | None = None
     """The objects of `pools.from`; None without."""
 
 
@@ -99,15 +98,15 @@ def _require_not_set(document: documents.Document, path: pathlib.Path) -> None:
 def _folder(path: pathlib.Path, overrides: Sequence[str]) -> pathlib.Path:
     """Return the folder of the files of `pools.from`: the current one if an override names them."""
     keys = [override.partition("=")[0].strip() for override in overrides]
-    return pathlib.Path() if importing.KEY in keys else path.parent
+    return pathlib.Path() if imported_pools.KEY in keys else path.parent
 
 
 def _with_objects(
     pools: pool_specs.PoolsSpec, folder: pathlib.Path
-) -> tuple[pool_specs.PoolsSpec, importing.Imported | None]:
+) -> tuple[pool_specs.PoolsSpec, imported_pools.Imported | None]:
     if not pools.from_:
         return pools, None
-    found = importing.read([str(folder / name) for name in pools.from_])
+    found = imported_pools.read([str(folder / name) for name in pools.from_])
     return with_summary(pools, found.summary), found
 
 

@@ -14,7 +14,7 @@ from harness.cluster.fake_nodes import fake_objects
 from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import pool_specs, specs
-from harness.scenario.object_sets import object_features, set_specs
+from harness.scenario.object_sets import set_specs
 from harness.traffic import objects
 
 
@@ -50,7 +50,7 @@ class ObjectRounds:
         self._sets = [_renamed(one, scenario.pools, run_id) for one in scenario.object_sets]
         names = [item.scheduler_name for item in scenario.subject.schedulers]
         self._schedulers = itertools.cycle(names)
-        self._workloads = [[one for _, one in object_features.of_set(item)] for item in self._sets]
+        self._workloads = [[one for _, one in item.workloads] for item in self._sets]
         imported = scenario.pools.imported
         taken = imported.templates if imported else ()
         self._templates = dict(_template_names(self._sets, taken))
@@ -78,7 +78,7 @@ class ObjectRounds:
             named = one.of_kind(set_specs.POD_GROUP)
             for item, pod_group in zip(named, made.pod_groups, strict=True):
                 yield one.where(item), apis.POD_GROUPS, pod_group
-            for (item, _), group in zip(object_features.of_set(one), made.groups, strict=True):
+            for (item, _), group in zip(one.workloads, made.groups, strict=True):
                 yield one.where(item), apis.PODS, group.pods[0]
         items = [(one, item) for one in self._sets for item in one.of_kind(set_specs.TEMPLATE)]
         for (one, item), template in zip(items, self.templates(), strict=True):
@@ -119,7 +119,7 @@ class ObjectRounds:
         return {**metadata, "labels": labels}
 
     def _group(
-        self, index: int, one: object_features.Workload, prefix: str, runs_s: Iterator[float]
+        self, index: int, one: set_specs.Workload, prefix: str, runs_s: Iterator[float]
     ) -> Group:
         pods = [
             self._pod(index, one, name, prefix, next(runs_s) if one.completes else None)
@@ -132,7 +132,7 @@ class ObjectRounds:
     def _pod(
         self,
         index: int,
-        one: object_features.Workload,
+        one: set_specs.Workload,
         name: str,
         prefix: str,
         runs_s: float | None,

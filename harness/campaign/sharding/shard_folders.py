@@ -22,8 +22,7 @@ from harness.campaign import campaign_plan
 from harness.campaign.sharding import shard_results, sharded_plans
 from harness.history import campaign_folders, directories, files, report_folders, results
 from harness.run import run_plan
-from harness.scenario import loading
-from harness.scenario.imported import importing
+from harness.scenario import imported_pools, loading
 
 PLAN = "sharded-plan.json"
 """The plan, verbatim."""
@@ -289,7 +288,7 @@ def _without_files(scenario: sharded_plans.PlannedScenario, path: pathlib.Path) 
         document["traffic"]["sets"] = traffic["sets"]
     if scenario.pool_objects:
         beside = path.with_suffix(f".{directories.POOL_OBJECTS}")
-        importing.save(scenario.pool_objects, beside)
+        imported_pools.save(scenario.pool_objects, beside)
         document["pools"]["from"] = [beside.name]
     text: str = tomli_w.dumps(document)
     return text

@@ -36,7 +36,7 @@ class PlannedScenario(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     """The scenario with all defaults."""
     pool_objects: bytes = b""
-    """The objects of `pools.from` as `importing.Imported` has them; empty without."""
+    """The objects of `pools.from` as `imported_pools.Imported` has them; empty without."""
 
 
 class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):

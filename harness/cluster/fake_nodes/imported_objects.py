@@ -14,8 +14,7 @@ from harness.client import apis
 from harness.cluster.fake_nodes import fake_objects
 from harness.model import naming
 from harness.model.objects import Object
-from harness.scenario import pool_specs
-from harness.scenario.imported import referenced_nodes
+from harness.scenario import imported_pools, pool_specs
 
 _NAME_MAX = 253
 _PREFIX_MAX = 200
@@ -99,7 +98,7 @@ class ImportedObjects:
         if self._pools.owner:
             labels.pop(_OS_LABEL, None)
         status = found.get("status") or {}
-        labels[referenced_nodes.HOSTNAME] = name
+        labels[imported_pools.HOSTNAME] = name
         return {"labels": labels, "amounts": status.get("allocatable") or status.get("capacity")}
 
     def _node_name(self, name: str, copy: int) -> str:
@@ -161,7 +160,7 @@ class ImportedObjects:
             return [self._selector(item, copy) for item in value]
         if not isinstance(value, dict):
             return value
-        if referenced_nodes.is_of_names(value):
+        if imported_pools.is_of_names(value):
             values = [self._node_name(name, copy) for name in value.get("values") or ()]
             return {**value, "values": values}
         return {key: self._selector(item, copy) for key, item in value.items()}
@@ -211,4 +210,4 @@ RESOURCES: Mapping[str, apis.Resource] = {
 
 def _named(place: Object) -> bool:
     selector = place.get("nodeSelector")
-    return bool(place.get("nodeName")) or any(referenced_nodes.names_in_selector(selector))
+    return bool(place.get("nodeName")) or any(imported_pools.names_in_selector(selector))

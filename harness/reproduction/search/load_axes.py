@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.scenario import possibility, specs, traffic_specs
-from harness.scenario.object_sets import object_features
 
 PODS_LEAST, USERS_LEAST = 2, 1
 """A double allocation takes two claims; two users or one user with two pods have them."""
@@ -78,7 +77,7 @@ def _axes(scenario: specs.Scenario) -> Iterator[Axis]:
     if isinstance(traffic, traffic_specs.SharedTraffic):
         yield _of_traffic(scenario, "pods_per_claim", 1)
     if isinstance(traffic, traffic_specs.ObjectsTraffic) and all(
-        map(object_features.is_whole, traffic.sets)
+        one.is_whole for one in traffic.sets
     ):
         yield _of_files(scenario, traffic)
     if isinstance(traffic, traffic_specs.TimedTraffic):

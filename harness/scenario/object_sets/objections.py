@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from harness.scenario.object_sets import object_features, set_specs
+from harness.scenario.object_sets import set_specs
 
 _PLAIN = ("cpu", "memory")
 """Resources that every fake node offers."""
@@ -37,14 +37,8 @@ def of_sets(
                     f"{place}: expected a {kind} of {one.file}, pools.from or the run "
                     f"({', '.join(sorted(offered))}), got {name!r}"
                 )
-        for item, workload in object_features.of_set(one):
-            yield from _of_life(f"{_place(one, item, workload)}spec.", workload)
-
-
-def _place(
-    one: set_specs.ObjectSet, item: set_specs.SetObject, workload: object_features.Workload
-) -> str:
-    return f"{one.where(item)}: {f'{workload.at}.' if workload.at else ''}"
+        for item, workload in one.workloads:
+            yield from _of_life(one.where(item), workload)
 
 
 def _of_names(one: set_specs.ObjectSet) -> Iterator[str]:
@@ -52,16 +46,16 @@ def _of_names(one: set_specs.ObjectSet) -> Iterator[str]:
     for (kind, name), count in counts.items():
         if count > 1:
             yield f"{one.file}: {kind} {name}: expected each object once, got it {count} times"
-    if not any(object_features.of_set(one)):
+    if not one.workloads:
         yield f"{one.file}: expected a Pod, or something with a template of pods, got none"
 
 
 def _references(one: set_specs.ObjectSet) -> Iterator[tuple[str, str, str]]:
-    for item in (*one.of_kind(set_specs.CLAIM), *one.of_kind(set_specs.TEMPLATE)):
-        for choice in set_specs.shape_of(item.manifest).alternatives:
-            yield f"{one.where(item)}: deviceClassName", "DeviceClass", choice.device_class_name
-    for item, workload in object_features.of_set(one):
-        where, spec = f"{_place(one, item, workload)}spec.", workload.shape.spec
+    for item, wanted in one.requests:
+        name = str(wanted.get("deviceClassName", ""))
+        yield f"{one.where(item)}: deviceClassName", "DeviceClass", name
+    for item, workload in one.workloads:
+        where, spec = f"{one.where(item)}: {_below(workload)}", workload.spec
         for index, entry in enumerate(workload.entries):
             at, template = f"{where}resourceClaims[{index}].", entry.resource_claim_template_name
             if template is not None:
@@ -76,42 +70,42 @@ def _references(one: set_specs.ObjectSet) -> Iterator[tuple[str, str, str]]:
                 yield f"{where}{place}.resources", "resource", name
 
 
-def _of_life(where: str, workload: object_features.Workload) -> Iterator[str]:
-    """Check what keeps pods from running, or from ending, and no API server refuses."""
-    spec = workload.shape.spec
-    if spec.scheduling_gates:
-        yield (
-            f"{where}schedulingGates: expected none, got some; no controller of a run removes "
-            "scheduling gates: delete them from the manifest"
-        )
-    if workload.completes and spec.restart_policy not in ("Never", "OnFailure"):
-        yield (
-            f"{where}restartPolicy: expected Never or OnFailure in a Job, got "
-            f"{spec.restart_policy!r}, with which its pods do not end"
-        )
+def _below(workload: set_specs.Workload) -> str:
+    return f"{workload.at}.spec.".lstrip(".")
+
+
+def _of_life(where: str, workload: set_specs.Workload) -> Iterator[str]:
+    """Yield what keeps pods from running, or from ending, and no API server refuses."""
+    spec, below = workload.spec, _below(workload)
     named = msgspec.json.encode([spec.node_selector, spec.affinity])
-    if b'"kubernetes.io/hostname":' in named or b'"metadata.name"' in named:
-        yield (
-            f"{where}nodeSelector, affinity: expected labels of nodes, got names of nodes: those "
-            "of a run have other names; remove them"
-        )
-    if workload.is_suspended:
-        yield f"{where.removesuffix('template.spec.')}suspend: expected false, got true: it makes no pods"
+    found = {
+        f"{below}schedulingGates: expected none, got some; no controller of a run removes them": (
+            spec.scheduling_gates
+        ),
+        f"{below}restartPolicy: expected Never or OnFailure in a Job, got {spec.restart_policy!r}": (
+            workload.completes and spec.restart_policy not in ("Never", "OnFailure")
+        ),
+        f"{below}nodeSelector, affinity: expected labels of nodes, got names of nodes: those of a "
+        "run have other names": b'"kubernetes.io/hostname":' in named
+        or b'"metadata.name"' in named,
+        f"{below.removesuffix('template.spec.')}suspend: expected false, got true: it makes no pods": (
+            workload.is_suspended
+        ),
+    }
+    yield from (f"{where}: {problem}" for problem, is_so in found.items() if is_so)
 
 
 def of_python_scheduler(sets: Sequence[set_specs.ObjectSet]) -> Iterator[str]:
     """Yield what pods ask for that this repository's scheduler does not look at."""
     for one in sets:
-        for item, workload in object_features.of_set(one):
-            for key in _unsupported(workload.shape.spec):
-                yield f"{one.where(item)}: {key}"
+        for item, workload in one.workloads:
+            yield from (f"{one.where(item)}: {key}" for key in _unsupported(workload.spec))
 
 
 def _unsupported(spec: set_specs.PodSpec) -> Iterator[str]:
-    affinity = spec.affinity or {}
-    yield from (
-        f"affinity.{key}" for key in ("podAffinity", "podAntiAffinity") if affinity.get(key)
-    )
+    for key in ("podAffinity", "podAntiAffinity"):
+        if (spec.affinity or {}).get(key):
+            yield f"affinity.{key}"
     if spec.topology_spread_constraints:
         yield "topologySpreadConstraints"
     for place, container in spec.every_container:

@@ -1,12 +1,14 @@
 """A set of objects that a user creates together: the content of one file of manifests."""
 
+import dataclasses
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import pydantic
 
-from harness.manifests import sources, workload_kinds
+from harness.manifests import places, sources, workload_kinds
 from harness.scenario.fields import Spec
 
 PODS_MAX = 256
@@ -78,59 +80,24 @@ class Controller(Part, frozen=True):
     suspend: bool = False
 
 
-class Alternative(Part, frozen=True):
-    """A request for devices of one class: `exactly`, or an entry of `firstAvailable`."""
-
-    device_class_name: str
-    admin_access: bool = False
-    tolerations: list[Manifest] | None = None
-    capacity: Manifest | None = None
-
-
-class Request(Part, frozen=True):
-    """A request of a claim."""
-
-    name: str
-    exactly: Alternative | None = None
-    first_available: list[Alternative] | None = None
-
-
-class Devices(Part, frozen=True):
-    """The requests of a claim, and their constraints."""
-
-    requests: list[Request] = []
-    constraints: list[Manifest] = []
-
-
-class ClaimSpec(Part, frozen=True):
-    """The spec of a claim."""
-
-    devices: Devices = Devices()
-
-    @property
-    def alternatives(self) -> Iterator[Alternative]:
-        for request in self.devices.requests:
-            yield from request.first_available or filter(None, [request.exactly])
-
-
 class PodGroup(Part, frozen=True):
     """The spec of a PodGroup, whose pods use its claims together."""
 
     resource_claims: list[Entry] | None = None
 
 
-_READ: dict[str, tuple[str, type[Part]]] = {
-    "Pod": ("", Pods),
+CLAIM, TEMPLATE, POD = "ResourceClaim", "ResourceClaimTemplate", "Pod"
+POD_GROUP = "PodGroup"
+_READ: dict[str, tuple[str, Any]] = {
     **{
-        kind: (at.rpartition(".")[0], Controller)
+        kind: (at.rpartition(".")[0], Controller if at else Pods)
         for kind, at in workload_kinds.TEMPLATES.items()
-        if at
     },
-    "PodGroup": ("spec", PodGroup),
-    "ResourceClaim": ("spec", ClaimSpec),
-    "ResourceClaimTemplate": ("spec.spec", ClaimSpec),
+    POD_GROUP: ("spec", PodGroup),
+    CLAIM: ("spec", Manifest),
+    TEMPLATE: ("spec.spec", Manifest),
 }
-"""Kind -> the place of what is read of it, and its type."""
+"""Kind -> the place of what is read of it, and its type; an API server says the rest of claims."""
 KINDS = tuple(_READ)
 """The kinds that users create, or whose pods they create."""
 
@@ -142,17 +109,51 @@ def shape_of(manifest: Manifest) -> Any:
     """
     place, kind = _READ[manifest["kind"]]
     try:
-        return msgspec.convert(workload_kinds.value(manifest, place) if place else manifest, kind)
+        return msgspec.convert(places.value(manifest, place), kind)
     except msgspec.ValidationError as error:
         at, said = sources.misplaced(error, place)
         raise ValueError(f"{at}: {said}" if at else said) from error
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The pods that belong to one object."""
+
+    name: str
+    at: str
+    """Place of the pods' template in the object; empty: it is a Pod."""
+    template: Manifest
+    """The template as the manifest has it: `metadata` and `spec`."""
+    spec: PodSpec
+    """The same with its types."""
+    pods: int = 1
+    """Number of its pods in each round."""
+    at_once: int = 1
+    """Number of pods that exist at once before the first has ended."""
+    completes: bool = False
+    """The pods end by themselves."""
+    is_suspended: bool = False
+    is_per_node: bool = False
+    """Each pod is for a node of its own."""
+
+    def pod_names(self, prefix: str) -> list[str]:
+        if not self.at:
+            return [f"{prefix}-{self.name}"]
+        return [f"{prefix}-{self.name}-{index}" for index in range(self.pods)]
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self.spec.resource_claims or []
+
+    @property
+    def amounts(self) -> set[str]:
+        """Names of the resources that containers ask for."""
+        return {name for _, item in self.spec.every_container for name in item.amounts}
+
+
 SETS_MAX, OBJECTS_MAX = 32, 200
 NAME_MAX = 200
 """Characters of a name; a run puts the name of a user and a number before it."""
-CLAIM, TEMPLATE, POD = "ResourceClaim", "ResourceClaimTemplate", "Pod"
-POD_GROUP = "PodGroup"
 
 
 class SetObject(Spec):
@@ -170,6 +171,28 @@ class SetObject(Spec):
     @property
     def name(self) -> str:
         return str(self.manifest["metadata"]["name"])
+
+    @property
+    def workload(self) -> Workload | None:
+        """The pods that it makes; None: it makes none."""
+        if (at := workload_kinds.TEMPLATES.get(self.kind)) is None:
+            return None
+        shape, template = shape_of(self.manifest), places.value(self.manifest, at)
+        if not at:
+            return Workload(name=self.name, at=at, template=template, spec=shape.spec)
+        is_job = self.kind in ("Job", "CronJob")
+        pods = (shape.completions or shape.parallelism) if is_job else shape.replicas
+        return Workload(
+            name=self.name,
+            at=at,
+            template=template,
+            spec=shape.template.spec,
+            pods=pods,
+            at_once=min(shape.parallelism, pods) if is_job else pods,
+            completes=is_job,
+            is_suspended=shape.suspend,
+            is_per_node=self.kind == workload_kinds.PER_NODE,
+        )
 
     def on_nodes(self, nodes: int) -> "SetObject":
         if self.kind != workload_kinds.PER_NODE:
@@ -195,16 +218,15 @@ class ObjectSet(Spec):
     left_out: list[str] = []
     """Whatever the file says and a run has no use for, as text."""
 
-    def of_kind(self, kind: str) -> list[SetObject]:
-        return [item for item in self.objects if item.kind == kind]
+    def of_kind(self, *kinds: str) -> list[SetObject]:
+        return [item for item in self.objects if item.kind in kinds]
 
     def names(self, kind: str) -> list[str]:
         return [item.name for item in self.of_kind(kind)]
 
     @property
-    def claim_specs(self) -> Iterator[ClaimSpec]:
-        for item in (*self.of_kind(CLAIM), *self.of_kind(TEMPLATE)):
-            yield shape_of(item.manifest)
+    def workloads(self) -> list[tuple[SetObject, Workload]]:
+        return [(item, found) for item in self.objects if (found := item.workload)]
 
     def on_nodes(self, nodes: int) -> "ObjectSet":
         return self.model_copy(update={"objects": [one.on_nodes(nodes) for one in self.objects]})
@@ -213,13 +235,76 @@ class ObjectSet(Spec):
         """Return the place of an object in sentences: `job.yaml, document 2: Pod one`."""
         return f"{', '.join(filter(None, [self.file, item.at]))}: {item.kind} {item.name}"
 
+    # ------------------------------------------------------------------------- needs
+
+    @property
+    def pods_per_claim(self) -> Fraction:
+        """How many pods run for each claim that it makes, at least.
+
+        A set that names no claims makes one for each pod, by extended resources.
+        """
+        shared = [entry for entries in self.group_entries.values() for entry in entries]
+        claims = len(self.of_kind(CLAIM)) + sum(map(_is_generated, shared))
+        for _, workload in self.workloads:
+            own = [entry for entry in workload.entries if entry not in shared]
+            claims += workload.pods * sum(map(_is_generated, own))
+        pods = sum(workload.pods for _, workload in self.workloads)
+        return Fraction(pods, claims or pods)
+
+    @property
+    def group_entries(self) -> dict[str, list[Entry]]:
+        """The entries of each PodGroup."""
+        groups = self.of_kind(POD_GROUP)
+        return {item.name: shape_of(item.manifest).resource_claims or [] for item in groups}
+
+    @property
+    def is_whole(self) -> bool:
+        """True if its pods use no templates but its own."""
+        entries = (entry for _, workload in self.workloads for entry in workload.entries)
+        used = {entry.resource_claim_template_name for entry in entries}
+        return used <= {None, *self.names(TEMPLATE)}
+
+    @property
+    def has_admin_access(self) -> bool:
+        return any(wanted.get("adminAccess") for _, wanted in self.requests)
+
+    @property
+    def tolerates(self) -> bool:
+        return any(wanted.get("tolerations") for _, wanted in self.requests)
+
+    @property
+    def asks_for_shares(self) -> bool:
+        """True if claims ask for amounts of capacities, or for distinct attributes."""
+        constraints = self._of_claims("devices.constraints[]")
+        is_distinct = any(item.get("distinctAttribute") for _, item in constraints)
+        return is_distinct or any(wanted.get("capacity") for _, wanted in self.requests)
+
+    @property
+    def asks_for_extended(self) -> bool:
+        return any("/" in name for _, workload in self.workloads for name in workload.amounts)
+
+    @property
+    def requests(self) -> Iterator[tuple[SetObject, Manifest]]:
+        """The requests of its claims, with the alternatives instead of their request."""
+        yield from self._of_claims("devices.requests[].exactly")
+        yield from self._of_claims("devices.requests[].firstAvailable[]")
+
+    def _of_claims(self, place: str) -> Iterator[tuple[SetObject, Manifest]]:
+        for item in self.of_kind(CLAIM, TEMPLATE):
+            for found in places.tables(shape_of(item.manifest), place):
+                yield item, found
+
+
+def _is_generated(entry: Entry) -> bool:
+    return entry.resource_claim_template_name is not None
+
 
 def problem(manifest: Manifest) -> str:
     """Return why a manifest cannot be read as an object of its kind; empty if it can."""
     kind = manifest.get("kind")
     if kind not in KINDS:
         return f"expected one of {', '.join(KINDS)}, got the kind {kind!r:.60}"
-    name = workload_kinds.value(manifest, "metadata.name")
+    name = places.value(manifest, "metadata.name")
     if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX:
         return f"metadata.name: expected a name of at most {NAME_MAX} characters, got {name!r:.60}"
     try:

@@ -147,7 +147,7 @@ def test_a_server_with_none_of_the_versions_is_named() -> None:
     ("status", "kind", "words"),
     [
         (401, errors.UnusableClusterError, "log in again"),
-        (403, errors.UnusableClusterError, "may not read resourceslices"),
+        (403, errors.UnusableClusterError, "resourceslices: 403.*use other credentials"),
         (500, errors.ClusterError, "resourceslices: 500"),
     ],
 )

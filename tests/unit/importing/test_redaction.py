@@ -12,7 +12,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from harness.importing import devices, imports, materials, redaction, workload_sets
+from harness.importing import imports, materials, redaction, workload_sets
 from harness.report.redaction import values
 from harness.subject.allocation import expressions
 from tests.support import cases
@@ -31,7 +31,7 @@ def device(name: str, **attributes: Any) -> dict[str, Any]:
 def found() -> materials.Materials:
     found = materials.Materials()
     found.add(copy.deepcopy(OBJECTS))
-    devices.complete(found)
+    found.complete()
     return found
 
 
@@ -168,7 +168,7 @@ def test_every_selector_answers_as_before_on_every_device(
     spec = {"selectors": [{"cel": {"expression": text}} for text in selectors]}
     kinds = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
     found.classes = [{**kinds, "metadata": {"name": "c"}, "spec": spec}]
-    devices.complete(found)
+    found.complete()
     made, _ = redaction.redacted(found, workload_sets.divide(found))
     assert answers(made) == answers(found)
 

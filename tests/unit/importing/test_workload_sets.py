@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.importing import devices, imports, materials, workload_sets
+from harness.importing import imports, materials, workload_sets
 from tests.unit.importing import found_inputs
 
 V1 = "resource.k8s.io/v1"
@@ -55,7 +55,7 @@ def divided(*objects: dict[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
     """Return file -> names of its objects, and the notes."""
     found = materials.Materials()
     found.add(objects)
-    devices.complete(found)
+    found.complete()
     sets = workload_sets.divide(found)
     names = {one.name: [obj["metadata"]["name"] for obj in one.objects] for one in sets}
     return names, found.notes.lines

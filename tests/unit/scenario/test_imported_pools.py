@@ -8,8 +8,7 @@ import pytest
 
 from harness import errors
 from harness.reproduction.issue import scenario_files
-from harness.scenario import cluster_features, loading, profiles, specs
-from harness.scenario.imported import importing
+from harness.scenario import cluster_features, imported_pools, loading, profiles, specs
 from tests.support import mig_objects
 
 HEAD = 'schema_version = 1\nname = "mine"\ntitle = "a title"\n[pools]\n'
@@ -61,8 +60,8 @@ def test_a_plan_and_a_written_file_give_the_scenario_again(
 
 def test_saved_objects_are_read_as_the_same_objects(load: Load, tmp_path: pathlib.Path) -> None:
     found = load(mig_objects.TEXT).pool_objects
-    (tmp_path / "saved.json").write_bytes(b"".join(importing.chunks(found.compressed)))
-    again = importing.read([str(tmp_path / "saved.json")])
+    (tmp_path / "saved.json").write_bytes(b"".join(imported_pools.chunks(found.compressed)))
+    again = imported_pools.read([str(tmp_path / "saved.json")])
     assert (again.summary, list(again)) == (found.summary, list(found))
 
 
@@ -152,7 +151,7 @@ def test_ten_thousand_slices_stay_small(tmp_path: pathlib.Path) -> None:
     ]
     document = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSliceList", "items": items}
     path.write_text(json.dumps(document))
-    found = importing.read([str(path)])
+    found = imported_pools.read([str(path)])
     assert (found.summary.slices, found.summary.nodes) == (10_000, 1000)
     assert len(found.compressed) < path.stat().st_size / 5
     assert sum(1 for _ in found) == 11_000

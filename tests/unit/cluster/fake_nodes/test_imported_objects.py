@@ -6,22 +6,21 @@ import pytest
 
 from harness.cluster.fake_nodes import fake_objects, imported_objects
 from harness.model.objects import Object
-from harness.scenario import loading, pool_specs
-from harness.scenario.imported import importing
+from harness.scenario import imported_pools, loading, pool_specs
 from tests.support import mig_objects
 
 MORE = pathlib.Path(__file__).with_suffix(".yaml").read_text()
 
 
 @pytest.fixture
-def found(tmp_path: pathlib.Path) -> importing.Imported:
+def found(tmp_path: pathlib.Path) -> imported_pools.Imported:
     path = tmp_path / "objects.yaml"
     path.write_text(mig_objects.TEXT.replace(mig_objects.NODE, "n2") + MORE)
-    return importing.read([str(path)])
+    return imported_pools.read([str(path)])
 
 
 def given(
-    found: importing.Imported, *, copies: int = 1, owner: str = ""
+    found: imported_pools.Imported, *, copies: int = 1, owner: str = ""
 ) -> imported_objects.ImportedObjects:
     pools = pool_specs.PoolsSpec.model_validate({"from": ["objects.yaml"], "copies": copies})
     pools = loading.with_summary(pools, found.summary)
@@ -37,7 +36,9 @@ def by_pool(slices: list[Object]) -> dict[str, list[Object]]:
     return pools
 
 
-def test_pools_that_name_nodes_are_multiplied_and_follow_them(found: importing.Imported) -> None:
+def test_pools_that_name_nodes_are_multiplied_and_follow_them(
+    found: imported_pools.Imported,
+) -> None:
     slices = list(given(found, copies=2).slices())
     names = [item["metadata"]["name"] for item in slices]
     assert len(set(names)) == len(names)
@@ -53,7 +54,7 @@ def test_pools_that_name_nodes_are_multiplied_and_follow_them(found: importing.I
     assert term["matchFields"][0]["values"] == ["worker-3", "worker-2"]
 
 
-def test_nodes_keep_labels_and_amounts(found: importing.Imported) -> None:
+def test_nodes_keep_labels_and_amounts(found: imported_pools.Imported) -> None:
     objects = given(found, copies=2)
     node = objects.node(2, "worker-2")
     assert node["labels"] == {
@@ -66,7 +67,7 @@ def test_nodes_keep_labels_and_amounts(found: importing.Imported) -> None:
     assert objects.node(4, "worker-4") is None
 
 
-def test_classes_templates_and_rules_stay_as_they_are(found: importing.Imported) -> None:
+def test_classes_templates_and_rules_stay_as_they_are(found: imported_pools.Imported) -> None:
     objects = given(found, copies=2)
     mig, _ = objects.device_classes()
     assert mig["metadata"]["name"] == "mig.example.com"
@@ -81,7 +82,7 @@ def test_classes_templates_and_rules_stay_as_they_are(found: importing.Imported)
     }
 
 
-def test_other_users_of_the_cluster_are_left_alone(found: importing.Imported) -> None:
+def test_other_users_of_the_cluster_are_left_alone(found: imported_pools.Imported) -> None:
     objects = given(found, owner="r1")
     mig, _ = objects.device_classes()
     assert mig["metadata"]["name"] == "mig.example.com-r1"
