@@ -146,7 +146,7 @@ def test_the_api_server_accepts_the_objects_of_every_scenario(name: str) -> None
                     }
                 ]
             },
-            "spec.devices.*min is larger than capacity",
+            "spec.devices.*min is larger than the capacity",
         ),
         (
             {},
