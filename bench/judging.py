@@ -24,6 +24,9 @@ from tests.histories import large
 DEVICES = 10_000
 HOLDS = (10_000, 100_000)
 HOLDS_OF_PROCESSES = (*HOLDS, 1_000_000)
+_SMALL = 200
+_ADDITIONS = "total = 0\nfor number in range(10_000_000):\n    total += number"
+"""What machines are compared by: the first figure of the table, to which others have ratios."""
 _PROCESS = (
     "import pathlib, resource, sys\n"
     "from harness.checks import judging\n"
@@ -39,6 +42,13 @@ def measure() -> Iterator[tuple[str, float, str]]:
 
     The largest run takes 2.2 GB of disk space, as long as it is measured.
     """
+    additions = [sys.executable, "-c", _ADDITIONS]
+    yield "ten million additions of a Python loop", cpu_time.of_command(additions), "s CPU"
+    with tempfile.TemporaryDirectory() as folder:
+        run = str(large.build(pathlib.Path(folder, str(_SMALL)), _SMALL).path)
+        for command in ("check", "report"):
+            seconds = cpu_time.of_command([sys.executable, "-m", "harness", command, run])
+            yield f"{_SMALL} holds: flake-hunt {command}, from start to exit", seconds, "s CPU"
     for count in HOLDS_OF_PROCESSES:
         with tempfile.TemporaryDirectory() as folder:
             directory = large.build(pathlib.Path(folder, str(count)), count)
