@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.checks import device_exclusivity, verdict_files, verdicts
 from harness.checks.holds import hold_columns, hold_history
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Integers = npt.NDArray[np.int64]
 _DIGITS = re.compile(r"([0-9]{1,18})")
@@ -53,29 +50,26 @@ def table(
     started_ns: int,
     ended_ns: int,
 ) -> HoldTable:
-    holds = folded.holds.frame(end_rv=folded.last_rv + 1)
-    names = list(folded.holds.device_names)
+    holds, end_rv = folded.holds, folded.last_rv + 1
+    names = list(holds.device_names)
     order = sorted(range(len(names)), key=lambda index: _natural(names[index]))
     rank = np.zeros(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
-    holds["device"] = rank[holds.device.cat.codes]
-    from_ns, until = (
-        folded.holds.column("from_ts_ns") - started_ns,
-        folded.holds.column("until_ts_ns"),
-    )
+    from_ns, until = holds.column("from_ts_ns") - started_ns, holds.column("until_ts_ns")
+    until_rv = holds.column("until_rv")
     until_ns = np.where(until == hold_columns.OPEN, ended_ns, until) - started_ns
-    first, second = _pairs(judgement, holds)
+    first, second = _pairs(judgement, holds, end_rv)
     return HoldTable(
         devices=[names[index] for index in order],
-        device=holds.device.to_numpy(),
-        claim=holds.claim.to_numpy(dtype=np.int64),
+        device=rank[holds.column("device")],
+        claim=holds.column("claim").astype(np.int64),
         lives=list(folded.claims.values()),
         uids=list(folded.claims),
         from_ns=from_ns,
         until_ns=np.maximum(until_ns, from_ns),
-        from_rv=holds.from_rv.to_numpy(),
-        until_rv=holds.until_rv.to_numpy(),
-        end_rv=folded.last_rv + 1,
+        from_rv=holds.column("from_rv"),
+        until_rv=np.where(until_rv == hold_columns.OPEN, end_rv, until_rv),
+        end_rv=end_rv,
         begins_of_doubles=np.sort(from_ns[np.unique(second)]),
         doubled=np.unique(np.concatenate([first, second])),
     )
@@ -89,14 +83,19 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _pairs(judgement: verdict_files.Judgement, holds: "pd.DataFrame") -> tuple[Integers, Integers]:
+def _pairs(
+    judgement: verdict_files.Judgement, holds: hold_columns.HoldColumns, end_rv: int
+) -> tuple[Integers, Integers]:
     """Return the earlier and the later hold of each double allocation, if the judge found some.
 
     The judge lists only some in full; the pictures mark them all.
     """
+    bad = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
+    if device_exclusivity.CHECK.name not in bad:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing
     from harness.checks.holds import double_allocations  # imports pandas
 
-    bad = {check.check for check in judgement.checks if check.verdict is verdicts.Verdict.INVALID}
-    disputed = holds[holds.exclusive] if device_exclusivity.CHECK.name in bad else holds.iloc[:0]
-    pairs = next(double_allocations.overlapping(disputed)).head(PAIRS_MAX)
+    table = holds.frame(end_rv=end_rv)
+    pairs = next(double_allocations.overlapping(table[table.exclusive])).head(PAIRS_MAX)
     return pairs["first"].to_numpy(), pairs["second"].to_numpy()

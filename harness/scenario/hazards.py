@@ -22,7 +22,6 @@ from typing import Literal
 import msgspec
 
 from harness import errors
-from harness.scenario import loading
 from harness.scenario.toml_files import documents
 
 ACTORS = (
@@ -214,11 +213,15 @@ def scenarios(hazard: Hazard) -> list[str]:
 
     Raises ScenarioError if a shipped scenario cannot be loaded.
     """
+    from harness.scenario import loading  # pydantic's models: the judge and its report need none
+
     return _showing(hazard, loading.every_name())
 
 
 def scripts(hazard: Hazard) -> list[str]:
     """Return the shipped scripts that show a hazard step by step, as `scenarios` does."""
+    from harness.scenario import loading
+
     return _showing(hazard, loading.SHELF.names(loading.CONFIRM))
 
 
@@ -229,6 +232,8 @@ def _showing(hazard: Hazard, names: Sequence[str]) -> list[str]:
 
 @functools.cache
 def _cause(shipped: str) -> str:
+    from harness.scenario import loading
+
     return loading.load(shipped).scenario.known_to_fail
 
 
