@@ -3,7 +3,7 @@
 Tables, charts and comparisons show them. No verdict depends on them but by thresholds.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -183,9 +183,9 @@ def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> 
         calls_per_s=round(operations.calls / seconds, 1) if seconds else None,
         error_rate=_share(sum(operations.errors.values()), operations.calls),
         conflict_rate=_share(operations.conflicts, operations.calls),
-        claim_to_allocation=_latency(folded.claims.values(), lambda life: life.waited_ns),
-        pod_to_bound=_latency(folded.pods.values(), lambda life: life.until_bound_ns),
-        pod_to_running=_latency(folded.pods.values(), lambda life: life.waited_ns),
+        claim_to_allocation=latency(life.waited_ns for life in folded.claims.values()),
+        pod_to_bound=latency(life.until_bound_ns for life in folded.pods.values()),
+        pod_to_running=latency(life.waited_ns for life in folded.pods.values()),
         peak_memory=peaks(memory),
         memory=memory,
         prepared_claims=prepared.totals if history.plan.expected_preparations else None,
@@ -209,10 +209,9 @@ def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 6) if whole else None
 
 
-def _latency(
-    lives: Iterable[hold_history.Life], wait: Callable[[hold_history.Life], int | None]
-) -> Latency:
-    waits = [waited for life in lives if (waited := wait(life)) is not None]
+def latency(waits_ns: Iterable[int | None]) -> Latency:
+    """Return the quantiles of durations in nanoseconds; None is none."""
+    waits = [waited for waited in waits_ns if waited is not None]
     if not waits:
         return Latency(count=0)
     p50, p90, p99, top = (round(float(value) / 1e6, 1) for value in np.quantile(waits, QUANTILES))

@@ -16,6 +16,8 @@ RESULTS = campaign_results.FILE
 DOCUMENT = "results.json"
 """The table, the verdict and the exit code, written when the campaign has ended."""
 INDEX = "index.html"
+OPEN = "it is under way, or was interrupted"
+"""The problem of a campaign that has not ended."""
 
 
 class _Profile(msgspec.Struct):
@@ -120,4 +122,4 @@ def _unended(path: pathlib.Path) -> str:
     """Return why a campaign has no results.json that can be read; older versions wrote none."""
     if os.path.lexists(path / DOCUMENT):
         return "its results.json is damaged"
-    return "" if (path / INDEX).is_file() else "it is under way, or was interrupted"
+    return "" if (path / INDEX).is_file() else OPEN

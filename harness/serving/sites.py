@@ -11,7 +11,7 @@ from aiohttp import web
 
 from harness.report import page_templates, reports_index
 from harness.serving import listings, served_folders
-from harness.serving.live import figure_texts
+from harness.serving.live import snapshots
 
 LIST_S = 0.4
 """Seconds for which a page waits for runs that are read for the first time."""
@@ -46,9 +46,9 @@ def _templates() -> jinja2.Environment:
         address=served_folders.address,
         query=served_folders.query,
         headings=reports_index.HEADINGS,
-        milliseconds=figure_texts.milliseconds,
-        elapsed=figure_texts.elapsed,
-        verdict_counts=figure_texts.verdict_counts,
+        milliseconds=snapshots.milliseconds,
+        elapsed=snapshots.elapsed,
+        verdict_counts=snapshots.verdict_counts,
     )
     return own
 

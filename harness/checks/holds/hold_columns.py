@@ -159,15 +159,21 @@ class HoldColumns(Sequence[Hold]):
 
     # ------------------------------------------------------------------------ reading
 
-    def frame(self, *, end_rv: int) -> "pd.DataFrame":
+    @property
+    def open_count(self) -> int:
+        """The number of holds that have not ended."""
+        return int(np.count_nonzero(self.column("until_rv") == OPEN))
+
+    def frame(self, *, end_rv: int, is_growing: bool = False) -> "pd.DataFrame":
         """Return all holds as a table; those that never end have `end_rv` as their end.
 
         Columns: `device` (a category, `driver/pool/device`), `claim` (its number), `from_rv`,
-        `until_rv` (exclusive), `exclusive`, `shared`. No hold can be added while it is in use.
+        `until_rv` (exclusive), `exclusive`, `shared`. No hold can be added while it is in use, but
+        with `is_growing`, which copies all.
         """
         import pandas as pd  # 0.25 s, which commands that judge nothing do not need
 
-        rows = np.frombuffer(self._rows, dtype=_COLUMNS)
+        rows = np.frombuffer(bytes(self._rows) if is_growing else self._rows, dtype=_COLUMNS)
         names = pd.Index(self._device_names, dtype=object)
         until, how = rows["until_rv"], rows["how"]
         return pd.DataFrame(

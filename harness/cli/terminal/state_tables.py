@@ -9,7 +9,7 @@ import rich.text
 from harness.checks import verdicts
 from harness.cli.terminal import displaying, outputs
 from harness.report import escaping
-from harness.serving.live import figure_texts, snapshots
+from harness.serving.live import snapshots
 
 
 def line(snapshot: snapshots.Snapshot) -> str:
@@ -21,9 +21,9 @@ def line(snapshot: snapshots.Snapshot) -> str:
 def _run_line(run: snapshots.Run) -> list[str]:
     calls = run.api_calls
     outcomes = f"{calls.ok} ok, {calls.fail} fail, {calls.unknown} unknown"
-    latency = f"p50 {figure_texts.milliseconds(calls.p50_ms)} ms, p99 {figure_texts.milliseconds(calls.p99_ms)} ms"
+    latency = f"p50 {snapshots.milliseconds(calls.p50_ms)} ms, p99 {snapshots.milliseconds(calls.p99_ms)} ms"
     return [
-        f"{figure_texts.elapsed(run.elapsed_s):>8}",
+        f"{snapshots.elapsed(run.elapsed_s):>8}",
         run.phase or run.state,
         f"pods {run.pods_created} created, {run.pods_ran} ran",
         f"claims {run.claims_created} created, {run.claims_allocated} allocated",
@@ -35,9 +35,9 @@ def _run_line(run: snapshots.Run) -> list[str]:
 
 def _campaign_line(campaign: snapshots.Campaign) -> list[str]:
     parts = [
-        f"{figure_texts.elapsed(campaign.elapsed_s):>8}",
+        f"{snapshots.elapsed(campaign.elapsed_s):>8}",
         f"{campaign.done} of {outputs.counted(campaign.planned, 'run')} done",
-        figure_texts.verdict_counts(campaign.by_verdict),
+        snapshots.verdict_counts(campaign.by_verdict),
     ]
     parts += _expected_failures(campaign)
     now = [f"{run.scenario} {run.subject} ({run.phase})" for run in campaign.running]
@@ -76,7 +76,7 @@ def _head(snapshot: snapshots.Snapshot, name: str) -> Iterator[rich.console.Rend
     word = snapshot.verdict or snapshot.state
     line = rich.text.Text.assemble(
         (word, _STYLES.get(word, "bold cyan")),
-        f"  {escaping.visible(name)}  {figure_texts.elapsed(snapshot.elapsed_s)}",
+        f"  {escaping.visible(name)}  {snapshots.elapsed(snapshot.elapsed_s)}",
     )
     yield line
     yield _text(f"  {snapshot.directory}", "dim")
@@ -105,7 +105,7 @@ def _table(
 
 def _objects(run: snapshots.Run) -> rich.table.Table:
     waits = [
-        [figure_texts.milliseconds(value) for value in (found.p50_ms, found.p99_ms)]
+        [snapshots.milliseconds(value) for value in (found.p50_ms, found.p99_ms)]
         for found in (run.pod_to_running, run.claim_to_allocation)
     ]
     style = "bold red" if run.double_allocations else "green"
@@ -135,7 +135,7 @@ def _calls(run: snapshots.Run) -> rich.table.Table:
 
 def _numbers(calls: snapshots.Calls) -> list[str]:
     counts = map(str, (calls.calls, calls.ok, calls.fail, calls.unknown))
-    return [*counts, *map(figure_texts.milliseconds, (calls.p50_ms, calls.p99_ms))]
+    return [*counts, *map(snapshots.milliseconds, (calls.p50_ms, calls.p99_ms))]
 
 
 def _of_campaign(
@@ -143,7 +143,7 @@ def _of_campaign(
 ) -> Iterator[rich.console.RenderableType]:
     amount = f"{campaign.done} of {campaign.planned} runs done"
     yield from _head(campaign, f"campaign, seed {campaign.seed}, {amount}")
-    yield _text(f"  runs      {figure_texts.verdict_counts(campaign.by_verdict)}")
+    yield _text(f"  runs      {snapshots.verdict_counts(campaign.by_verdict)}")
     for words in _expected_failures(campaign):
         yield _text(f"  {words}")
     yield ""
@@ -157,9 +157,9 @@ def _running(campaign: snapshots.Campaign) -> rich.table.Table:
     titles = ("running now", "subject", "phase", "elapsed", "calls/s", "p99 ms", "holds", "double")
     rows = (
         (
-            *(run.scenario, run.subject, run.phase, figure_texts.elapsed(run.elapsed_s)),
+            *(run.scenario, run.subject, run.phase, snapshots.elapsed(run.elapsed_s)),
             f"{run.api_calls_per_s:g}",
-            figure_texts.milliseconds(run.api_calls.p99_ms),
+            snapshots.milliseconds(run.api_calls.p99_ms),
             str(run.holds_open),
             str(run.double_allocations),
         )

@@ -5,21 +5,10 @@ import os
 import pathlib
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from harness import clocks, errors
 from harness.campaign import campaign_plan
-from harness.history import campaign_folders, directories, files, purposes, results
+from harness.history import campaign_folders, directories, purposes, results
 from harness.serving.live import live_runs, snapshots
-
-_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-class _End(msgspec.Struct):
-    """The part of results.json about the end of a campaign."""
-
-    verdict: str
-    summary: str
 
 
 class LiveCampaign:
@@ -29,9 +18,7 @@ class LiveCampaign:
         """Raises HistoryError if its plan cannot be read."""
         self._path = path.resolve()
         self._plan = campaign_plan.read(self._path / campaign_folders.PLAN)
-        self._results: list[results.RunResult] = []
-        self._read_bytes = 0
-        self._problem = ""
+        self._known = campaign_folders.read(self._path)
         self._running: dict[pathlib.Path, live_runs.LiveRun] = {}
         self._others: set[str] = set()
         """Run directories that are done, or are no runs of this campaign; by `<scenario>/<run>`."""
@@ -41,38 +28,18 @@ class LiveCampaign:
         for run in self._running.values():
             run.close()
 
-    @property
-    def running(self) -> Iterable[live_runs.LiveRun]:
-        """The runs under way."""
-        return self._running.values()
-
     def read(self, *, at_most_s: float) -> bool:
         """Read what has come, for some time; return whether that was all."""
-        self._read_results()
+        self._known = campaign_folders.read(self._path)
         self._find_runs()
         share_s = at_most_s / max(len(self._running), 1)
         were_read = [run.read(at_most_s=share_s) for run in self._running.values()]
         return all(were_read)
 
-    def _read_results(self) -> None:
-        """Read the whole lines that have come; damage is reported, and ends it."""
-        path = self._path / campaign_folders.RESULTS
-        if self._problem or not path.exists():
-            return
-        try:
-            with files.open_regular(path) as file:
-                file.seek(self._read_bytes)
-                whole = file.read().rpartition(b"\n")[0]
-            lines = filter(None, whole.split(b"\n"))
-            self._results += [msgspec.json.decode(line, type=results.RunResult) for line in lines]
-            self._read_bytes += len(whole) + bool(whole)
-        except (errors.HistoryError, *_DECODING) as error:
-            self._problem = f"{path.name} is damaged ({error})"
-
     def _find_runs(self) -> None:
         """Follow the new runs of this campaign, and no longer those that have a result."""
         reports = self._path.parent.parent
-        done = {_place(pathlib.Path(item.directory)) for item in self._results if item.directory}
+        done = {_place(path) for path in self._known.runs}
         self._others |= done
         for path in list(self._running):
             if _place(path) in done:
@@ -96,20 +63,19 @@ class LiveCampaign:
     def snapshot(self) -> snapshots.Campaign:
         """Return how far the campaign is."""
         running = [run.snapshot() for run in self._running.values()]
-        end = self._end()
-        planned = self._plan.runs
-        controls = _of_purpose(planned, purposes.Purpose.CONTROL)
-        hazards = _of_purpose(planned, purposes.Purpose.HAZARD)
-        found = {item.number for item in self._results if item.is_found}
-        state, problem = self._state(end, running)
+        made, planned = self._known.results, self._plan.runs
+        controls = {run.number for run in planned if run.purpose is purposes.Purpose.CONTROL}
+        hazards = {run.number for run in planned if run.purpose is purposes.Purpose.HAZARD}
+        found = {item.number for item in made if item.is_found}
+        state, problem = self._state(running)
         return snapshots.Campaign(
             directory=str(self._path),
             seed=self._plan.seed,
             state=state,
             elapsed_s=self._elapsed_s(state, running),
             planned=len(planned),
-            done=len(self._done()),
-            by_verdict=_by_verdict(self._results),
+            done=len({item.number for item in made if not item.is_tried_again}),
+            by_verdict=_by_verdict(made),
             controls_planned=len(controls),
             controls_caught=len(controls & found),
             hazards_planned=len(hazards),
@@ -117,24 +83,14 @@ class LiveCampaign:
             rows=list(self._rows()),
             running=running if state in ("starting", "running") else [],
             problem=problem,
-            verdict=end.verdict if end else "",
-            reason=end.summary if end else "",
+            verdict=self._known.verdict,
+            reason=self._known.summary,
         )
 
-    def _end(self) -> _End | None:
-        try:
-            content = files.read_small(self._path / campaign_folders.DOCUMENT)
-            return msgspec.json.decode(content, type=_End)
-        except (errors.HistoryError, *_DECODING):
-            return None
-
-    def _state(
-        self, end: _End | None, running: Iterable[snapshots.Run]
-    ) -> tuple[snapshots.State, str]:
-        if end is not None:
-            return "ended", self._problem
-        if (self._path / campaign_folders.INDEX).is_file():
-            return "gone", "it has ended, and an older version wrote no results.json"
+    def _state(self, running: Iterable[snapshots.Run]) -> tuple[snapshots.State, str]:
+        problem = self._known.problem.removeprefix(campaign_folders.OPEN)
+        if self._known.verdict:
+            return "ended", problem
         is_alive = live_runs.is_alive(
             self._plan.pid,
             self._plan.boot_id,
@@ -144,7 +100,7 @@ class LiveCampaign:
         if not is_alive:
             why = "the process that made the campaign is gone, and left no results.json"
             return "gone", f"{why}: the runs that have a verdict keep it"
-        return ("running" if running or self._results else "starting"), self._problem
+        return ("running" if running or self._known.results else "starting"), problem
 
     def _newest_write(self, running: Iterable[snapshots.Run]) -> float:
         folders = [self._path, *(pathlib.Path(run.directory) for run in running)]
@@ -162,42 +118,27 @@ class LiveCampaign:
             return None
         return round(max(end_s - begun_s, 0.0), 1)
 
-    def _done(self) -> set[int]:
-        return {
-            item.number
-            for item in self._results
-            if not item.is_missed or item.attempt + 1 >= purposes.ATTEMPTS
-        }
-
     def _rows(self) -> Iterator[snapshots.CampaignRow]:
-        """Yield a row for each purpose, scenario and subject of the plan, in the order of it."""
-        planned = collections.Counter(
-            (run.purpose, run.title, run.subject) for run in self._plan.runs
-        )
-        rows = {
-            (row.purpose, row.scenario, row.subject): row for row in results.rows(self._results)
-        }
-        for key in sorted(planned, key=lambda item: list(purposes.Purpose).index(item[0])):
-            row, (purpose, scenario, subject) = rows.get(key), key
+        """Yield a row for each kind of run of the plan, in the order of the purposes."""
+        planned = collections.Counter(run.kind for run in self._plan.runs)
+        rows = {row.kind: row for row in results.rows(self._known.results)}
+        for kind in sorted(planned, key=lambda kind: list(purposes.Purpose).index(kind[0])):
+            purpose, scenario, subject, _ = kind
+            row = rows.get(kind) or results.Row(scenario=scenario, subject=subject)
             yield snapshots.CampaignRow(
                 purpose=purpose.value,
                 scenario=scenario,
                 subject=subject,
-                planned=planned[key],
-                runs=len(row.runs) if row else 0,
-                by_verdict=_by_verdict(row.runs if row else ()),
-                found=row.caught if row else 0,
-                double_allocations=row.double_allocations if row else 0,
+                planned=planned[kind],
+                runs=len(row.runs),
+                by_verdict=_by_verdict(row.runs),
+                found=row.caught,
+                double_allocations=row.double_allocations,
             )
 
 
-def _of_purpose(planned: Iterable[campaign_plan.PlannedRun], purpose: purposes.Purpose) -> set[int]:
-    return {run.number for run in planned if run.purpose is purpose}
-
-
 def _by_verdict(found: Iterable[results.RunResult]) -> dict[str, int]:
-    words = (str(item.verdict) if item.verdict is not None else "ERROR" for item in found)
-    return dict(collections.Counter(words))
+    return dict(collections.Counter(str(item.verdict or "ERROR") for item in found))
 
 
 def _place(path: pathlib.Path) -> str:

@@ -1,96 +1,78 @@
-"""Follows one run while it goes on: reads what its processes journal, and shows how far it is."""
+"""Follows one run while it goes on: folds what its processes journal, and shows how far it is.
 
+The holds are those that the checks see; none of it is a verdict.
+"""
+
+import array
 import collections
 import contextlib
 import pathlib
 import time
-from collections.abc import Generator
-from typing import TypeAlias
+from collections.abc import Generator, Iterable
+from typing import Any
 
-from harness import clocks
+from harness import clocks, errors
+from harness.checks import run_figures
+from harness.checks.holds import double_allocations, hold_history
+from harness.checks.observed import observations
 from harness.history import directories, journal_tails, records, run_folders
-from harness.serving.live import durations, observed_objects, snapshots
+from harness.serving.live import snapshots
 
 WINDOW_S = 5
 """Whole seconds over which a present rate is taken."""
-Key: TypeAlias = tuple[str, str]
-"""Verb, and resource with its subresource."""
-_OUTCOMES: tuple[records.Outcome, ...] = ("ok", "fail", "unknown")
 
 
 class Calls:
-    """The calls of one verb and resource."""
+    """API calls that have ended."""
 
     def __init__(self) -> None:
-        self.by_outcome: dict[str, int] = dict.fromkeys(_OUTCOMES, 0)
-        self.durations = durations.Durations()
+        self.outcomes = collections.Counter[str]()
+        self.took_ns = array.array("q")
 
-    @property
-    def count(self) -> int:
-        """The number of calls that have ended."""
-        return sum(self.by_outcome.values())
+    def counted(self, verb: str = "", resource: str = "") -> snapshots.Calls:
+        latency = run_figures.latency(self.took_ns)
+        return snapshots.Calls(
+            verb=verb,
+            resource=resource,
+            calls=self.outcomes.total(),
+            ok=self.outcomes["ok"],
+            fail=self.outcomes["fail"],
+            unknown=self.outcomes["unknown"],
+            p50_ms=latency.p50_ms,
+            p99_ms=latency.p99_ms,
+        )
 
 
 class ApiCalls:
     """All calls of a run; `see` takes the records of one process after the other."""
 
     def __init__(self) -> None:
-        self.by_key: dict[Key, Calls] = collections.defaultdict(Calls)
-        self._open: dict[tuple[str, int], records.Invocation] = {}
-        """Keyed by the process and the number of the operation."""
-        self._by_second: collections.Counter[int] = collections.Counter()
-        """Calls that ended in one of the last seconds of the monotonic clock."""
-        self._newest_s = 0
-        self._first_ns: int | None = None
-        self._last_ns = 0
+        self.by_key: dict[tuple[str, str], Calls] = collections.defaultdict(Calls)
+        """Verb, and resource with its subresource -> their calls."""
+        self.total = Calls()
+        self.open: dict[tuple[str, int], records.Invocation] = {}
+        """Process and number of each call without an answer so far."""
+        self._by_second = collections.Counter[int]()
+        """Calls that ended, by seconds of the clock of the records."""
 
-    @property
-    def open(self) -> int:
-        """The number of calls without an answer so far."""
-        return len(self._open)
-
-    @property
-    def total(self) -> Calls:
-        """All calls together."""
-        found = Calls()
-        for calls in self.by_key.values():
-            found.durations.merge(calls.durations)
-            for outcome, count in calls.by_outcome.items():
-                found.by_outcome[outcome] += count
-        return found
-
-    def see(self, process: str, record: object) -> None:
+    def see(self, process: str, record: records.Invocation | records.Completion) -> None:
         if isinstance(record, records.Invocation):
-            self._open[process, record.op] = record
-            if self._first_ns is None:
-                self._first_ns = record.ts_ns
-        elif isinstance(record, records.Completion):
-            begun = self._open.pop((process, record.op), None)
-            if begun is not None:
-                self._end(begun, record)
-
-    def _end(self, begun: records.Invocation, end: records.Completion) -> None:
-        calls = self.by_key[begun.verb, begun.resource]
-        calls.by_outcome[end.outcome] += 1
-        calls.durations.add(end.ts_ns - begun.ts_ns)
-        second = end.ts_ns // 1_000_000_000
-        self._last_ns = max(self._last_ns, end.ts_ns)
-        self._newest_s = max(self._newest_s, second)
-        self._by_second[second] += 1
-        if len(self._by_second) > 4 * WINDOW_S:
-            for old in [item for item in self._by_second if item < self._newest_s - 2 * WINDOW_S]:
-                del self._by_second[old]
+            self.open[process, record.op] = record
+        elif begun := self.open.pop((process, record.op), None):
+            self._by_second[record.ts_ns // 10**9] += 1
+            for calls in (self.total, self.by_key[begun.verb, begun.resource]):
+                calls.outcomes[record.outcome] += 1
+                calls.took_ns.append(record.ts_ns - begun.ts_ns)
 
     def rate(self, now_ns: int | None) -> float:
-        """Return calls per second in the last whole seconds before `now_ns`; None: on average.
-
-        `now_ns` is on the clock of the records.
-        """
-        if now_ns is None:
-            span_s = (self._last_ns - (self._first_ns or 0)) / 1e9
-            return sum(item.count for item in self.by_key.values()) / span_s if span_s > 0 else 0.0
-        now_s = now_ns // 1_000_000_000
-        return sum(self._by_second[now_s - ago] for ago in range(1, WINDOW_S + 1)) / WINDOW_S
+        """Return calls per second in the last whole seconds before `now_ns`; None: on average."""
+        if now_ns is not None:
+            seconds = range(now_ns // 10**9 - WINDOW_S, now_ns // 10**9)
+            return sum(self._by_second[second] for second in seconds) / WINDOW_S
+        if not self._by_second:
+            return 0.0
+        span_s = max(self._by_second) - min(self._by_second) + 1
+        return self._by_second.total() / span_s
 
 
 SILENT_S = 5.0
@@ -129,10 +111,8 @@ def newest_write(folder: pathlib.Path) -> float:
     """Return the time of the newest write to a file of a folder, in seconds since 1970."""
     newest = 0.0
     for path in folder.iterdir():
-        try:
+        with contextlib.suppress(OSError):  # it was removed meanwhile
             newest = max(newest, path.stat().st_mtime)
-        except OSError:  # it was removed meanwhile
-            continue
     return newest
 
 
@@ -143,17 +123,18 @@ _ROWS = 50
 
 
 class LiveRun:
-    """Follows one run directory; memory grows with what exists at a time, not with the run."""
+    """Follows one run directory."""
 
     def __init__(self, path: pathlib.Path) -> None:
         """Raises RunDirectoryError if the path is no run directory."""
         self._directory = directories.RunDirectory(path.resolve())
         self._known = run_folders.read(self._directory.path)
-        self.calls = ApiCalls()
-        self.objects = observed_objects.ObservedObjects()
-        self.faults_applied = 0
-        self.phase, self.phase_since_ns = "starting the cluster", 0
-        """The phase, and when it began on the clock of the records; 0: before the first one."""
+        self._calls = ApiCalls()
+        self._folded = hold_history.HoldHistory()
+        self._doubles = (0, 0)
+        """The number of holds when it was counted last, and of double allocations then."""
+        self._faults_applied = 0
+        self._phase = "starting the cluster"
         self._processes: set[tuple[str, int]] = set()
         self._tails: dict[pathlib.Path, journal_tails.Tail] = {}
         self._is_read = False
@@ -189,7 +170,7 @@ class LiveRun:
             tail = self._tails.get(plain)
             if tail is None or tail.is_lost:
                 is_recorder = path.name.startswith("observations")
-                decode = observed_objects.decode if is_recorder else None
+                decode = _decode if is_recorder else None
                 tail = self._tails[plain] = journal_tails.Tail(path, decode=decode)
             for record in tail.new():
                 self._see(tail, record)
@@ -198,17 +179,21 @@ class LiveRun:
     def _see(self, tail: journal_tails.Tail, record: object) -> None:
         match record:
             case records.Invocation() | records.Completion():
-                self.calls.see(tail.path.name, record)
+                self._calls.see(tail.path.name, record)
             case records.Phase():
-                self.phase, self.phase_since_ns = record.name, record.ts_ns
+                self._phase = record.name
             case records.ProcessStarted():
                 self._processes.add((record.process, record.pid))
             case records.ProcessEnded():
                 self._processes.discard((record.process, record.pid))
             case records.FaultApplied():
-                self.faults_applied += 1
-            case _:
-                self.objects.see(record)
+                self._faults_applied += 1
+            case records.Gap():
+                self._folded.see_gap(record)
+            case records.Listed():
+                self._folded.see_list(record)
+            case observations.Seen() if record.type != "FINAL":
+                self._folded.see_any(record)
 
     def snapshot(self) -> snapshots.Run:
         """Return how far the run is."""
@@ -219,7 +204,12 @@ class LiveRun:
         goes_on = state in ("starting", "running") and (
             plan is not None and plan.boot_id == clocks.boot_id()
         )
-        rows = sorted(self.calls.by_key.items(), key=lambda item: -item[1].count)
+        rows = sorted(self._calls.by_key.items(), key=lambda item: -item[1].outcomes.total())
+        folded, claims, pods = (
+            self._folded,
+            self._folded.claims.values(),
+            self._folded.pods.values(),
+        )
         return snapshots.Run(
             directory=str(self._directory.path),
             run_id=plan.run_id if plan else "",
@@ -228,30 +218,39 @@ class LiveRun:
             seed=plan.seed if plan else 0,
             campaign=plan.campaign if plan else "",
             state=state,
-            phase="" if state == "ended" else "judging" if state == "judging" else self.phase,
+            phase="" if state == "ended" else "judging" if state == "judging" else self._phase,
             elapsed_s=round(self._elapsed_s(state), 1),
             is_read=self._is_read,
-            api_calls=_calls("", "", self.calls.total),
-            api_calls_open=self.calls.open,
-            api_calls_per_s=round(self.calls.rate(clocks.monotonic_ns() if goes_on else None), 1),
-            by_call=[_calls(*key, calls) for key, calls in rows[:_ROWS]],
-            claims=len(self.objects.claims.present),
-            claims_created=self.objects.claims.created,
-            claims_allocated=self.objects.claims.reached,
-            claim_to_allocation=_quantiles(self.objects.claims),
-            pods=len(self.objects.pods.present),
-            pods_created=self.objects.pods.created,
-            pods_ran=self.objects.pods.reached,
-            pod_to_running=_quantiles(self.objects.pods),
-            allocations=self.objects.allocations,
-            holds_open=self.objects.holds_open,
-            double_allocations=self.objects.double_allocations,
-            faults_applied=self.faults_applied,
+            api_calls=self._calls.total.counted(),
+            api_calls_open=len(self._calls.open),
+            api_calls_per_s=round(self._calls.rate(clocks.monotonic_ns() if goes_on else None), 1),
+            by_call=[calls.counted(*key) for key, calls in rows[:_ROWS]],
+            claims=len(folded.stream(hold_history.CLAIMS).live),
+            claims_created=len(claims),
+            claims_allocated=_ready(claims),
+            claim_to_allocation=run_figures.latency(life.waited_ns for life in claims),
+            pods=len(folded.stream(hold_history.PODS).live),
+            pods_created=len(pods),
+            pods_ran=_ready(pods),
+            pod_to_running=run_figures.latency(life.waited_ns for life in pods),
+            allocations=len(folded.holds),
+            holds_open=folded.holds.open_count,
+            double_allocations=self._double_allocations(),
+            faults_applied=self._faults_applied,
             processes=len(self._processes),
             problem=problem,
             verdict=str(verdict.verdict) if verdict else "",
             reason=verdict.reason if verdict else "",
         )
+
+    def _double_allocations(self) -> int:
+        """Return how many there are; a device whose shares are held may be shared."""
+        holds = self._folded.holds
+        if len(holds) != self._doubles[0]:
+            table = holds.frame(end_rv=self._folded.last_rv + 1, is_growing=True)
+            found = double_allocations.find(double_allocations.examined(table, lambda _: True))
+            self._doubles = len(holds), found.total
+        return self._doubles[1]
 
     def _state(self) -> tuple[snapshots.State, str]:
         """Return the state, and why nothing more comes or is read, if so."""
@@ -289,19 +288,12 @@ class LiveRun:
         return max(end_s - self._known.plan.created_wall_ns / 1e9, 0.0)
 
 
-def _calls(verb: str, resource: str, calls: Calls) -> snapshots.Calls:
-    return snapshots.Calls(
-        verb=verb,
-        resource=resource,
-        calls=calls.count,
-        ok=calls.by_outcome["ok"],
-        fail=calls.by_outcome["fail"],
-        unknown=calls.by_outcome["unknown"],
-        p50_ms=calls.durations.quantile_ms(0.5),
-        p99_ms=calls.durations.quantile_ms(0.99),
-    )
+def _ready(lives: Iterable[hold_history.Life]) -> int:
+    return sum(life.ready_ns is not None for life in lives)
 
 
-def _quantiles(kind: observed_objects.Kind) -> snapshots.Quantiles:
-    waits = kind.waits
-    return snapshots.Quantiles(p50_ms=waits.quantile_ms(0.5), p99_ms=waits.quantile_ms(0.99))
+def _decode(line: bytes) -> Any:
+    try:
+        return observations.decode_line(line)
+    except observations.ObjectError as error:
+        raise errors.HistoryError(str(error)) from error

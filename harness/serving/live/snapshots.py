@@ -4,6 +4,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from harness.checks import run_figures
+
 SCHEMA_VERSION = 1
 State: TypeAlias = Literal["starting", "running", "judging", "ended", "gone", "damaged"]
 """`ended`: with a verdict; `gone`: without one, since the process that made it lives no more."""
@@ -11,16 +13,11 @@ AT_END = ("ended", "gone", "damaged")
 """States after which nothing comes."""
 
 
-class Quantiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Two quantiles of a duration, in milliseconds, up to 2.5 % off; None: none was measured."""
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """API calls that have ended, with quantiles of their durations; None: there is no call."""
 
     p50_ms: float | None = None
     p99_ms: float | None = None
-
-
-class Calls(Quantiles, frozen=True, kw_only=True):
-    """API calls that have ended."""
-
     verb: str = ""
     """Empty: all of them."""
     resource: str = ""
@@ -58,11 +55,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """That exist now."""
     claims_created: int
     claims_allocated: int
-    claim_to_allocation: Quantiles
+    claim_to_allocation: run_figures.Latency
     pods: int
     pods_created: int
     pods_ran: int
-    pod_to_running: Quantiles
+    pod_to_running: run_figures.Latency
     allocations: int
     """Holds that began so far."""
     holds_open: int
@@ -120,3 +117,25 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Snapshot: TypeAlias = Run | Campaign
+
+
+def elapsed(seconds: float | None) -> str:
+    """Return `7.0 s`, `2 min 5 s`, …; `?` if it is not known."""
+    if seconds is None:
+        return "?"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+
+
+def milliseconds(value: float | None) -> str:
+    """Return `3.4`, `1240`; `-` if nothing was measured."""
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def verdict_counts(counts: dict[str, int]) -> str:
+    """Return `3 VALID, 1 INVALID`."""
+    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items())) or "none"

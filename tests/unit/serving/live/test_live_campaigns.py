@@ -147,7 +147,7 @@ def test_one_that_was_killed_is_gone(folder: pathlib.Path) -> None:
 def test_damaged_results_are_told(folder: pathlib.Path) -> None:
     (folder / "results.jsonl").write_bytes(result(SUBJECT, "VALID") + b"nonsense\n")
     found = state_of(live_campaigns.LiveCampaign(folder))
-    assert found.problem.startswith("results.jsonl is damaged")
+    assert found.problem.startswith("it is damaged (results.jsonl: ")
 
 
 def test_a_plan_that_cannot_be_read_is_an_error(folder: pathlib.Path) -> None:
