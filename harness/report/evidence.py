@@ -2,8 +2,7 @@
 
 import collections
 import functools
-import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -13,11 +12,6 @@ from harness.history import histories, records
 from harness.report import hold_tables
 from harness.report.causes import held_threads
 from harness.report.replay import watches
-
-FENCED, READ, POSTPONED = "remedy.fenced", "remedy.read", "remedy.postponed"
-_Spans = Sequence[tuple[int, int]]
-"""Begins and ends in nanoseconds."""
-
 
 GATHER_STEPS = frozenset(
     f"gather.{name}"
@@ -49,8 +43,6 @@ class Evidence:
         """Process -> the events of claims that it received; empty without double allocations."""
         self.step_counts = dict(sorted(sorter.counts.items()))
         """Name of a step -> how often it was recorded."""
-        self.waits = sorter.waits
-        """Begin and end of each wait of a remedy, in nanoseconds."""
 
     @functools.cached_property
     def held(self) -> list[held_threads.HeldThread]:
@@ -109,8 +101,6 @@ class _StepSorter:
         self._gathers: dict[str, list[records.Step]] = {}
         """Process -> the steps of its gathers, in order."""
         self.counts: collections.Counter[str] = collections.Counter()
-        self.waits: list[tuple[int, int]] = []
-        """Begin and end of each wait of a remedy, in nanoseconds; it reports it at its end."""
         self.received: dict[str, watches.Received] = {}
 
     def sort(self, process: str, steps: Iterable[records.Body]) -> None:
@@ -121,8 +111,6 @@ class _StepSorter:
         for step in steps:
             if isinstance(step, records.Step):
                 self.counts[step.name] += 1
-                if waited_ms := _waited_ms(step):
-                    self.waits.append((step.ts_ns - round(waited_ms * 1e6), step.ts_ns))
                 self._take(process, step)
                 if self._violations:
                     received.add(step)
@@ -162,11 +150,6 @@ class _StepSorter:
                     return
 
 
-def _waited_ms(step: records.Step) -> float:
-    waited_ms = step.fields.get("waited_ms") if step.name.startswith("remedy.") else None
-    return waited_ms if isinstance(waited_ms, int | float) and waited_ms > 0 else 0
-
-
 def _in_order(taken: list[_Taken]) -> list[records.Step]:
     """Return the steps by time.
 
@@ -179,42 +162,3 @@ def _in_order(taken: list[_Taken]) -> list[records.Step]:
         msgspec.structs.replace(step, seq=number, thread=f"{process}/{step.thread}")
         for number, (process, step) in enumerate(ordered)
     ]
-
-
-# ------------------------------------------------------------------ the cost of the remedies
-
-
-def costs(source: Evidence) -> dict[str, str]:
-    """Return the cost of the remedies in one run, by headings; empty if none was switched on."""
-    remedies, counts, waits = source.history.plan.remedies, source.step_counts, source.waits
-    if not remedies:
-        return {}
-    allocated_ns = source.holds.from_ns + source.started_ns
-    return {
-        "remedies": ", ".join(remedies),
-        "fences": str(counts.get(FENCED, 0)),
-        "reads": str(counts.get(READ, 0)),
-        "retries": str(counts.get(POSTPONED, 0)),
-        "waits": str(len(waits)),
-        "length of a wait": _waited(waits),
-        "scheduling time with a wait": _share(waits, allocated_ns.tolist()),
-    }
-
-
-def _waited(waits: _Spans) -> str:
-    if not waits:
-        return "–"
-    lengths = [(end - begin) / 1e6 for begin, end in waits]
-    return f"median {statistics.median(lengths):.0f} ms, longest {max(lengths):.0f} ms"
-
-
-def _share(waits: _Spans, allocated_ns: Sequence[int]) -> str:
-    """Return the share of the scheduling time that is covered by waits, which may overlap."""
-    first, last = min(allocated_ns, default=0), max(allocated_ns, default=0)
-    if first == last:
-        return "–"
-    covered, reached = 0, first
-    for begin, end in sorted(waits):
-        covered += max(min(end, last) - max(begin, reached), 0)
-        reached = max(reached, end)
-    return f"{100 * covered / (last - first):.1f} %"

@@ -88,7 +88,6 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             second=lambda ts_ns: _second(ts_ns, source.started_ns),
             faults=list(_faults(source.faults, started_ns=source.started_ns)),
             steps=list(_script(history)),
-            costs=evidence.costs(source),
             missing=source.missing,
             step_counts=source.step_counts,
             again=commands(source),

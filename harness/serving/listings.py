@@ -27,8 +27,6 @@ class Listed(NamedTuple):
 
     runs: Sequence[RunRow] = ()
     campaigns: Sequence[CampaignRow] = ()
-    unread: int = 0
-    """Those that are not read yet: the folder is large, and the server has just begun."""
 
 
 class Listing:
@@ -39,51 +37,34 @@ class Listing:
         self._guard = threading.Lock()
         self._known: dict[str, tuple[Signature, RunRow | CampaignRow | None]] = {}
         """Place -> what changes when the run or campaign does, and its row; None: it is none."""
-        self._changed: dict[str, Signature] = {}
-        """Those that are still to be read, newest first."""
         self._fresh_until_s = 0.0
         self._listed = Listed()
 
-    def listed(self, *, at_most_s: float) -> Listed:
-        """Return what there is; of what is new or changed, that for which the time suffices.
-
-        The time is that of reading: a look at an unchanged folder is always a whole one.
-        """
+    def listed(self) -> Listed:
+        """Return what there is; the first time, every run is read."""
         with self._guard:
-            is_fresh = time.monotonic() < self._fresh_until_s
-            if (not is_fresh and not self._look()) or (is_fresh and not self._changed):
-                return self._listed
-            until_s = time.monotonic() + at_most_s
-            for place in list(self._changed):
-                if time.monotonic() > until_s:
-                    break
-                self._known[place] = self._changed.pop(place), _row(self._reports, place)
-            rows = [row for _, row in self._known.values()]
-            runs = [row for row in rows if isinstance(row, RunRow)]
-            campaigns = [row for row in rows if isinstance(row, CampaignRow)]
-            self._listed = Listed(
-                tuple(sorted(runs, key=lambda row: (row.started, row.name), reverse=True)),
-                tuple(sorted(campaigns, key=lambda row: row.name, reverse=True)),
-                sum(place not in self._known for place in self._changed),
-            )
+            begun_s = time.monotonic()
+            if begun_s > self._fresh_until_s:
+                self._look()
+                took_s = time.monotonic() - begun_s
+                self._fresh_until_s = begun_s + took_s + min(max(FRESH_S, 3 * took_s), 4 * FRESH_S)
             return self._listed
 
-    def _look(self) -> bool:
-        """Find what is new or changed; return whether there is anything, or something is gone."""
-        begun_s = time.monotonic()
-        found = dict(sorted(_found(self._reports), key=_by_name, reverse=True))
-        gone = [place for place in self._known if place not in found]
-        for place in gone:
-            del self._known[place]
-        none: tuple[Signature, None] = (), None
-        self._changed = {
-            place: signature
-            for place, signature in found.items()
-            if self._known.get(place, none)[0] != signature
+    def _look(self) -> None:
+        known, none = self._known, ((), None)
+        self._known = {
+            place: known[place]
+            if known.get(place, none)[0] == signature
+            else (signature, _row(self._reports, place))
+            for place, signature in _found(self._reports)
         }
-        took_s = time.monotonic() - begun_s
-        self._fresh_until_s = begun_s + min(max(FRESH_S, 4 * took_s), 4 * FRESH_S + took_s)
-        return bool(gone or self._changed)
+        rows = [row for _, row in self._known.values()]
+        runs = [row for row in rows if isinstance(row, RunRow)]
+        campaigns = [row for row in rows if isinstance(row, CampaignRow)]
+        self._listed = Listed(
+            sorted(runs, key=lambda row: (row.started, row.name), reverse=True),
+            sorted(campaigns, key=lambda row: row.name, reverse=True),
+        )
 
 
 def _found(reports: pathlib.Path) -> Iterator[tuple[str, Signature]]:
@@ -92,12 +73,6 @@ def _found(reports: pathlib.Path) -> Iterator[tuple[str, Signature]]:
         watched = _OF_CAMPAIGN if folder.name == campaign_folders.FOLDER else _OF_RUN
         for path in report_folders.folders(folder):
             yield f"{folder.name}/{path.name}", tuple(_signature(path, watched))
-
-
-def _by_name(found: tuple[str, Signature]) -> tuple[str, str]:
-    """Return the key by which places are sorted: their names begin with the time."""
-    folder, _, name = found[0].partition("/")
-    return name, folder
 
 
 def _signature(folder: pathlib.Path, names: Sequence[str]) -> Iterator[object]:

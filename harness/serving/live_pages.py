@@ -64,7 +64,7 @@ class Follower:
 
     def _places(self) -> Iterator[str]:
         """Yield the paths of campaigns and runs without a verdict, newest first."""
-        listed = self._listing.listed(at_most_s=READ_S)
+        listed = self._listing.listed()
         opened = [f"{item.folder}/{item.name}" for item in listed.runs if item.is_open][:OPEN_MAX]
         campaigns = [item.name for item in listed.campaigns if not item.verdict][:OPEN_MAX]
         places = [*(f"{campaign_folders.FOLDER}/{name}" for name in campaigns), *opened]

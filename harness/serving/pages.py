@@ -91,7 +91,6 @@ def of_runs(listed: listings.Listed, parameters: Mapping[str, str]) -> dict[str,
         "expected_words": EXPECTED,
         "all_count": len(listed.runs),
         "page": page(filters.chosen(listed.runs), parameters.get("page", "")),
-        "unread": listed.unread,
     }
 
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import hdrs, web
 
-from harness import clocks, errors
+from harness import errors
 from harness.serving import (
     files_of,
     listings,
@@ -170,17 +170,11 @@ async def serve(
     try:
         await web.SockSite(runner, listening).start()
         site = app[sites.SITE]
-        read_ahead = threading.Thread(target=_read_ahead, args=(site,), daemon=True)
-        read_ahead.start()
+        threading.Thread(target=site.listing.listed, daemon=True).start()  # pages ask soon
         told(f"http://{HOST}:{port}/")
         await stopped.wait()
     finally:
         await runner.cleanup()
-
-
-def _read_ahead(site: sites.Site) -> None:
-    while not site.stopping.is_set() and site.listing.listed(at_most_s=0.2).unread:
-        clocks.sleep(0.02)  # pages ask in between
 
 
 def until_interrupted(

@@ -13,9 +13,6 @@ from harness.report import page_templates, reports_index
 from harness.serving import listings, served_folders
 from harness.serving.live import snapshots
 
-LIST_S = 0.4
-"""Seconds for which a page waits for runs that are read for the first time."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Site:
@@ -27,7 +24,7 @@ class Site:
     """Is set when the server ends: streams of events end, too."""
 
     async def listed(self) -> listings.Listed:
-        return await asyncio.to_thread(self.listing.listed, at_most_s=LIST_S)
+        return await asyncio.to_thread(self.listing.listed)
 
 
 SITE = web.AppKey("site", Site)

@@ -53,31 +53,6 @@ def test_a_golden_run_with_a_double_allocation_shows_it() -> None:
     assert found.double_allocations > 0
 
 
-@pytest.mark.parametrize(
-    ("text", "holds", "doubles"),
-    [
-        ("a+D1 b+D1 a-D1 b-D1", 0, 1),
-        ("a+D1 b+D1", 2, 1),
-        ("a+D1 b+D1 c+D1", 3, 3),
-        ("a+D1 a-D1 b+D1", 1, 0),
-        ("a+D1 a~ b+D1", 1, 0),
-        ("a+D1 b+D1!", 2, 0),
-        ("a+D1% b+D1%", 2, 0),
-        ("a+D1% b+D1", 2, 1),
-        ("a+D1 [ a~ b+D1 ]", 1, 0),
-        ("a+D1 [ a=D2 b+D1 ]", 2, 0),
-        ("a+D1 [ b+D1 ]", 2, 1),
-        ("a+D1 a=D2 b+D1", 2, 0),
-    ],
-)
-def test_holds_and_double_allocations(
-    tmp_path: pathlib.Path, text: str, holds: int, doubles: int
-) -> None:
-    building.build(tmp_path / "run", text)
-    found = state_of(tmp_path / "run")
-    assert (found.holds_open, found.double_allocations) == (holds, doubles)
-
-
 def test_a_run_that_is_read_while_its_files_grow_ends_with_the_same(tmp_path: pathlib.Path) -> None:
     made = building.build(tmp_path / "made", "a+D1 p:a p*" + " b+D1 b~" * 20)
     whole = {path: path.read_bytes() for path in made.journals()}
