@@ -66,12 +66,11 @@ def _races(source: evidence.Evidence) -> Iterator[race_events.Race]:
     replayed = doubles[: replays.REPLAYS_MAX]
     writes = deciding_writes.DecidingWrites(doubles[:CARDS_MAX])
     writes.read(source.history)
-    calls = race_events.calls_of(source.history, replayed)
-    received = {**source.received, **watches.sent_to(source.reads, replayed)}
-    watched = watches.Watches(received, source.faults.applications)
+    sent = watches.sent_to(source.reads, replayed)
+    watched = watches.Watches(source.received, sent, source.faults.applications)
     for index, (violation, steps) in enumerate(zip(doubles, source.steps, strict=True)):
         is_replayed = index < replays.REPLAYS_MAX
-        yield race_events.Race(source, violation, steps, writes, calls, watched, is_replayed)
+        yield race_events.Race(source, violation, steps, writes, watched, is_replayed)
 
 
 def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Card:

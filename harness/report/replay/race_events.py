@@ -1,27 +1,29 @@
-"""The events of a race, in order: commits, steps, calls, faults, processes and scripts.
+"""The events of a race, in order: commits, steps, faults, processes and held threads.
 
 A commit counts from the first time at which any record shows it, which may be before the recorder
 saw it; commits of lower versions are never later. Times of several machines are not compared.
 """
 
-import collections
-import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from harness.checks import verdicts
-from harness.checks.certificate import script_items
-from harness.history import histories, records
+from harness.history import records
 from harness.report import evidence
 from harness.report.causes import deciding_writes, explaining, step_sentences
 from harness.report.replay import race_states, watches
 from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds.fault import Effect
 
-Change = Callable[[race_states.State], object]
+Fact = tuple[str, ...]
+"""Its kind, and of what it is."""
+STORED, PLANNED, BOOKED, ENDED = "stored", "planned", "booked", "ended"
+"""Kinds of facts: what is stored of a claim (its letter), that the device is in flight for one
+(process and letter) or among the allocated ones (process), and that a process has ended.
+"""
 
 
 class Event(NamedTuple):
@@ -34,7 +36,9 @@ class Event(NamedTuple):
     """0: it decides who holds the device; larger: it is left out first."""
     text: str
     """Empty: it changes what is known, and is no moment of its own."""
-    change: Change | None = None
+    fact: Fact = ()
+    """The fact that it changes; empty: none."""
+    value: Any = True
 
 
 _STEP, _COMMIT, _FAULT, _ANSWER = range(4)
@@ -44,42 +48,6 @@ _VERSION_MAX = 18
 """Digits of a version."""
 
 
-class Call(NamedTuple):
-    """A write of the status of a claim by a scheduler."""
-
-    process: str
-    sent: records.Invocation
-    end: records.Completion | None
-    """None: no end of the call is recorded."""
-
-    @property
-    def version(self) -> int:
-        """The version that it made, according to its answer; 0: not known."""
-        text = self.end.resource_version if self.end else ""
-        return int(text) if text.isdecimal() and len(text) <= _VERSION_MAX else 0
-
-
-Calls = Mapping[tuple[str, str], Sequence[Call]]
-"""Namespace and name of a claim -> the writes of its status."""
-
-
-def calls_of(history: histories.History, found: Iterable[verdicts.DoubleAllocation]) -> Calls:
-    wanted = {(item.namespace, item.name) for one in found for item in one.holders}
-    calls: dict[tuple[str, str], list[Call]] = collections.defaultdict(list)
-    for process in filter(watches.is_scheduler, history.expected_writes() if wanted else ()):
-        sent: dict[int, records.Invocation] = {}
-        for item in history.operations(process) or ():
-            if isinstance(item, records.Invocation) and item.resource == "resourceclaims/status":
-                if (item.namespace, item.name) in wanted:
-                    sent[item.op] = item
-            elif isinstance(item, records.Completion) and item.op in sent:
-                call = sent.pop(item.op)
-                calls[call.namespace, call.name].append(Call(process, call, item))
-        for call in sent.values():
-            calls[call.namespace, call.name].append(Call(process, call, None))
-    return calls
-
-
 class Race(NamedTuple):
     """The records of one double allocation."""
 
@@ -87,7 +55,6 @@ class Race(NamedTuple):
     violation: verdicts.DoubleAllocation
     steps: Sequence[records.Step]
     writes: deciding_writes.DecidingWrites
-    calls: Calls
     watches: watches.Watches
     is_replayed: bool
 
@@ -95,39 +62,33 @@ class Race(NamedTuple):
     def claims(self) -> Iterator[tuple[verdicts.Holder, str]]:
         return zip(self.violation.holders, "AB", strict=True)
 
-    def calls_of(self, holder: verdicts.Holder) -> Sequence[Call]:
-        return self.calls.get((holder.namespace, holder.name), ())
+    @property
+    def letters(self) -> dict[str, str]:
+        return {holder.uid: letter for holder, letter in self.claims}
 
 
 def events(race: Race) -> list[Event]:
     """Return all that is known to have happened to both claims and the device, in order."""
-    found = [*_placed(race), *_steps(race), *_calls(race), *_arrivals(race)]
-    found += [*_faults(race), *_processes(race), *_script(race), *_thread_holds(race)]
+    found = [*_placed(race), *_steps(race), *_arrivals(race)]
+    found += [*_faults(race), *_processes(race), *_thread_holds(race)]
     return sorted(found, key=lambda event: (event.ts_ns, event.order))
 
 
 # ------------------------------------------------------------------------------------ commits
 
 
-class _Commit(NamedTuple):
-    version: int
-    seen_ns: int
-    rank: int
-    text: str
-    change: Change | None = None
-
-
-def _commits(race: Race) -> Iterator[_Commit]:
+def _commits(race: Race) -> Iterator[tuple[int, Event]]:
+    """Yield the versions of both claims, and of bindings, each when the recorder saw it."""
     for holder, letter in race.claims:
         yield from _of_claim(race, holder, letter)
         for pod in holder.pods:
             bound = race.writes.binding(holder.namespace, pod)
             if bound is not None:
                 text = f"{pod} of claim {letter} is bound to {bound.part('spec', 'nodeName')}"
-                yield _Commit(bound.resource_version, bound.ts_ns, 1, text)
+                yield bound.resource_version, Event(bound.ts_ns, _COMMIT, 1, text)
 
 
-def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[_Commit]:
+def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[tuple[int, Event]]:
     device, before = race.violation.device, None
     for version in race.writes.versions_of_claim(holder):
         now = race_states.stored(version)
@@ -136,18 +97,17 @@ def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[_Com
         said = list(race_states.differing(before, now, device)) or ["changes in another way"]
         held = before is not None and device in before.devices
         rank = 2 if held == (device in now.devices) else 0
-        change = functools.partial(race_states.State.store, letter=letter, now=now)
-        yield _Commit(
-            now.version, version.ts_ns, rank, f"claim {letter} {' and '.join(said)}", change
-        )
+        text = f"claim {letter} {' and '.join(said)}"
+        yield now.version, Event(version.ts_ns, _COMMIT, rank, text, (STORED, letter), now)
         before = now
 
 
 def commit_times(race: Race) -> dict[int, int]:
     """Return the versions of both claims, and of bindings, each with the time of its commit."""
-    first = {item.version: item.seen_ns for item in _commits(race)}
+    first = {version: event.ts_ns for version, event in _commits(race)}
     for version, ts_ns in _proofs(race, set(first)):
-        first[version] = min(ts_ns, first[version])
+        if version in first:
+            first[version] = min(ts_ns, first[version])
     versions = sorted(first, reverse=True)
     earliest = itertools.accumulate((first[version] for version in versions), min)
     return dict(zip(versions, earliest, strict=True))
@@ -168,30 +128,26 @@ def at_commits(
     return msgspec.structs.replace(violation, holders=holders)
 
 
-def _placed(race: Race) -> list[Event]:
-    times, found = commit_times(race), []
-    for item in sorted(_commits(race), key=lambda item: item.version):
-        author = race.source.authors.get(item.version)
+def _placed(race: Race) -> Iterator[Event]:
+    times = commit_times(race)
+    for version, event in sorted(_commits(race), key=lambda item: item[0]):
+        author = race.source.authors.get(version)
         by = f", written by {author.agent.partition(' ')[0][:_AGENT_MAX]}" if author else ""
-        text = f"the API server stores version {item.version}: {item.text}{by}"
-        found.append(Event(times[item.version], _COMMIT, item.rank, text, item.change))
-    return found
+        text = f"the API server stores version {version}: {event.text}{by}"
+        yield event._replace(ts_ns=times[version], text=text)
 
 
 def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield versions with times at which a record shows that they had been stored."""
     yield from race.watches.proofs(wanted)
     written = race.source.reads.writes
-    yield from ((found, written[found].answered_ns) for found in wanted & written.keys())
+    yield from ((version, written[version].answered_ns) for version in wanted & written.keys())
     for step in race.steps:
         version = str(step.fields.get("version"))
-        if step.name == _WRITTEN and version.isdecimal() and int(version) in wanted:
+        if step.name == _WRITTEN and version.isdecimal() and len(version) <= _VERSION_MAX:
             yield int(version), step.ts_ns
-    for call in (call for holder in race.violation.holders for call in race.calls_of(holder)):
-        if call.version in wanted and call.end is not None:
-            yield call.version, call.end.ts_ns
     for effect in race.violation.faults:
-        is_answer = fault_kinds.of(effect.kind).effect is Effect.LOST_ANSWER
-        if is_answer and effect.resource_version in wanted:
+        if fault_kinds.of(effect.kind).effect is Effect.LOST_ANSWER:
             yield effect.resource_version, effect.begun_ns
 
 
@@ -199,60 +155,40 @@ def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
 
 _SKIPPED = frozenset({"scheduling.started", "filter.started"})
 _WRITTEN = "pre-bind.written"
+_CHANGES = {
+    "in-flight.added": (PLANNED, True),
+    "in-flight.removed": (PLANNED, False),
+    "allocated-devices.inserted": (BOOKED, True),
+    "allocated-devices.removed": (BOOKED, False),
+}
+"""Step -> the kind of the fact that it changes, and how."""
 
 
 def _steps(race: Race) -> Iterator[Event]:
-    letters = {holder.uid: letter for holder, letter in race.claims}
+    letters = race.letters
     names = race.source.names | {uid: f"claim {letter}" for uid, letter in letters.items()}
     for step in race.steps:
-        change, text = _stepping(step, letters, race.violation.device), ""
+        text, (fact, value) = "", _changed(step, letters, race.violation.device)
         if step.name not in _SKIPPED and step_sentences.has_sentence(step.name, step.fields):
             text = step_sentences.sentence(step.thread, step.name, step.fields, names)
-        if text or change:
+        if text or fact:
             rank = 1 if step.name.startswith(explaining.OF_SCHEDULER) else 3
             is_other = "claim" in step.fields and step.fields["claim"] not in letters
             order = _ANSWER if step.name == _WRITTEN else _STEP
-            yield Event(step.ts_ns, order, rank + 2 * is_other, text, change)
+            yield Event(step.ts_ns, order, rank + 2 * is_other, text, fact, value)
 
 
-def _stepping(step: records.Step, letters: Mapping[str, str], device: str) -> Change | None:
-    """Return what a step changes in what the scheduler knows; None: nothing that is shown."""
+def _changed(step: records.Step, letters: Mapping[str, str], device: str) -> tuple[Fact, bool]:
+    """Return what a step changes in what the scheduler knows; no fact: nothing that is shown."""
+    kind, value = _CHANGES.get(step.name, ("", False))
     process = step.thread.rpartition("/")[0] or watches.SCHEDULER  # of only one: without a name
     letter = letters.get(str(step.fields.get("claim")), "")
     is_device = step.fields.get("device") == device
-    if step.name == "in-flight.added" and is_device and letter:
-        return lambda state: state.planned.add((process, letter))
-    if step.name == "in-flight.removed" and letter:
-        return lambda state: state.planned.discard((process, letter))
-    if step.name == "allocated-devices.inserted" and is_device:
-        return lambda state: state.books.add(process)
-    if step.name == "allocated-devices.removed" and is_device:
-        return lambda state: state.books.discard(process)
-    return None
-
-
-def _calls(race: Race) -> Iterator[Event]:
-    for holder, letter in race.claims:
-        for call in race.calls_of(holder):
-            yield from _call(call, letter)
-
-
-def _call(call: Call, letter: str) -> Iterator[Event]:
-    key, end = (call.process, letter), call.end
-    sender = step_sentences.who(f"{call.process}/{call.sent.user}")
-    text = f"{sender} sends the status of claim {letter}"
-    yield Event(call.sent.ts_ns, _STEP, 1, text, lambda state: state.under_way.add(key))
-    if end is None:
-        return
-    status = f" ({end.status})" if end.status else ""
-    text = {
-        "ok": f"{sender} gets the answer that the status of claim {letter} is written",
-        "fail": f"{sender} gets the answer that the status of claim {letter} is refused{status}",
-    }.get(end.outcome) or (
-        f"{sender} gets no answer to the status of claim {letter}: it may be written or not"
-    )
-    rank = 2 if end.outcome == "ok" else 1
-    yield Event(end.ts_ns, _ANSWER, rank, text, lambda state: state.under_way.discard(key))
+    if kind == BOOKED and is_device:
+        return (BOOKED, process), value
+    if kind == PLANNED and letter and (is_device or not value):
+        return (PLANNED, process, letter), value
+    return (), False
 
 
 def _arrivals(race: Race) -> Iterator[Event]:
@@ -265,7 +201,7 @@ def _arrivals(race: Race) -> Iterator[Event]:
             yield Event(ts_ns, _ANSWER, 1, text)
 
 
-# ----------------------------------------------------------------- faults, processes and scripts
+# ----------------------------------------------------------------- faults, processes and threads
 
 
 def _faults(race: Race) -> Iterator[Event]:
@@ -295,41 +231,24 @@ def _held(race: Race, effect: verdicts.FaultEffect) -> str:
     return text.format(version=effect.resource_version, name=named)
 
 
-_Process = (
-    records.ProcessStarted | records.ProcessPaused | records.ProcessResumed | records.ProcessEnded
-)
-
-
 def _processes(race: Race) -> Iterator[Event]:
     journal = race.source.history.processes
     for item in journal.records if journal else ():
-        if isinstance(item, _Process) and watches.is_scheduler(item.process):
-            change, text = None, _process(item)
-            if isinstance(item, records.ProcessEnded):
-                change = functools.partial(race_states.State.end, process=item.process)
-            if text:
-                yield Event(item.ts_ns, _FAULT, 1, f"{item.process} {text}", change)
-
-
-def _process(item: _Process) -> str:
-    """Return what happens to a process; empty: it ends as planned."""
-    match item:
-        case records.ProcessStarted():
-            return "starts"
-        case records.ProcessPaused():
-            return f"is paused ({item.fault})"
-        case records.ProcessResumed():
-            return "goes on"
-    why = item.fault or "its lease is lost" * item.lease_lost
-    return f"ends ({why})" if why else "ends" * (not item.expected)
-
-
-def _script(race: Race) -> Iterator[Event]:
-    for step in script_items.steps(race.source.history):
-        if not step.late:
-            where = step.seen.partition(";")[0] if step.seen.startswith("goroutine") else ""
-            text = f"step {step.step} of the script: {step.text}" + f" ({where})" * bool(where)
-            yield Event(step.ended_ns, _ANSWER, 2, text)
+        match item:
+            case records.ProcessStarted():
+                text = "starts"
+            case records.ProcessPaused():
+                text = f"is paused ({item.fault})"
+            case records.ProcessResumed():
+                text = "goes on"
+            case records.ProcessEnded() if item.fault or item.lease_lost or not item.expected:
+                why = item.fault or "its lease is lost" * item.lease_lost
+                text = f"ends ({why})" if why else "ends"
+            case _:
+                continue  # among them those that end as planned
+        if watches.is_scheduler(item.process):
+            fact = (ENDED, item.process) if isinstance(item, records.ProcessEnded) else ()
+            yield Event(item.ts_ns, _FAULT, 1, f"{item.process} {text}", fact)
 
 
 def _thread_holds(race: Race) -> Iterator[Event]:

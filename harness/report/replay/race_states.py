@@ -1,6 +1,5 @@
-"""The state of a race at a moment: what is stored, planned, under way and seen."""
+"""What the versions of a claim say of a device, and claims as words."""
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -80,54 +79,12 @@ def differing(before: Stored | None, after: Stored, device: str) -> Iterator[str
         yield "has other finalizers"
 
 
-@dataclasses.dataclass(slots=True)
-class State:
-    """Everything known at a moment of a race; letters stand for its two claims."""
-
-    device: str
-    stored: dict[str, Stored] = dataclasses.field(default_factory=dict)
-    newest: int = 0
-    """The newest version of any claim."""
-    planned: set[tuple[str, str]] = dataclasses.field(default_factory=set)
-    """Process and letter of the claims in flight with the device."""
-    books: set[str] = dataclasses.field(default_factory=set)
-    """Processes that have the device among the allocated ones."""
-    under_way: set[tuple[str, str]] = dataclasses.field(default_factory=set)
-    """Process and letter of the status writes without an answer so far."""
-    ended: set[str] = dataclasses.field(default_factory=set)
-    """Processes that do not run any more."""
-
-    def store(self, letter: str, now: Stored) -> None:
-        self.stored[letter] = now
-        self.newest = max(self.newest, now.version)
-
-    def end(self, process: str) -> None:
-        """Forget what a process knew that has ended; its writes may still be under way."""
-        self.ended.add(process)
-        self.books.discard(process)
-        self.planned = {item for item in self.planned if item[0] != process}
-
-    def claim(self, letter: str) -> str:
-        known = self.stored.get(letter)
-        return known.words(self.device) if known else "not there"
-
-    def holders(self) -> list[str]:
-        """Return the claims that hold the device, according to the API server."""
-        return [name for name, known in sorted(self.stored.items()) if self.device in known.devices]
-
-    def allocated(self) -> str:
-        """Return whether the schedulers have the device among the allocated ones."""
-        several = {process for process, _ in self.planned} | self.books
-        names = f": {', '.join(sorted(self.books))}" if len(several) > 1 else ""
-        return f"yes{names}" if self.books else "no"
-
-
 def claims(letters: Sequence[str]) -> str:
     """Return claims as words; empty without any."""
     return f"claim{'s' * (len(letters) > 1)} {' and '.join(letters)}" if letters else ""
 
 
-def by_process(items: Iterable[tuple[str, str]]) -> str:
+def by_process(items: Iterable[tuple[str, ...]]) -> str:
     """Return claims as words, of several processes each with its own."""
     named: dict[str, list[str]] = {}
     for process, letter in sorted(items):

@@ -1,11 +1,10 @@
 """The replay of a double allocation: its moments in order, through which the page steps."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from harness.report import escaping
-from harness.report.causes import explaining
-from harness.report.replay import race_events, race_states
+from harness.report.replay import race_events, race_states, watches
 
 MOMENTS_MAX = 28
 """Moments of one race; those that decide least are left out."""
@@ -18,6 +17,9 @@ _LATER_NS = 2_000_000_000
 """Events later than this after the second allocation are left out, except who holds the device."""
 _EARLIER_NS = 10_000_000_000
 """Events earlier than this before the first one are left out."""
+
+
+_Facts = Mapping[race_events.Fact, Any]
 
 
 class Part(NamedTuple):
@@ -69,7 +71,10 @@ def replay(race: race_events.Race, *, zero_ns: int) -> Replay | None:
 def _chosen(race: race_events.Race, events: Sequence[race_events.Event]) -> tuple[set[int], int]:
     """Return the indexes of the events that are shown, and how many are left out."""
     first, second = race.violation.holders
-    begin = max(_begin_ns(race), first.allocated_ts_ns - _EARLIER_NS)
+    begun = [event.ts_ns for event in events if event.fact[:1] == (race_events.PLANNED,)]
+    begun += [effect.begun_ns for effect in race.violation.faults]
+    earliest = first.allocated_ts_ns - _EARLIER_NS
+    begin = min([first.allocated_ts_ns, *(ts_ns for ts_ns in begun if ts_ns >= earliest)])
     released = [ts_ns for item in (first, second) if (ts_ns := item.released_ts_ns) is not None]
     end = min([second.allocated_ts_ns + _LATER_NS, *released])
     about = [
@@ -85,65 +90,65 @@ def _chosen(race: race_events.Race, events: Sequence[race_events.Event]) -> tupl
     return set(kept), len(about) - len(kept)
 
 
-def _begin_ns(race: race_events.Race) -> int:
-    """Return when the race begins: with the first plan, write or fault that belongs to it."""
-    faults = [effect.begun_ns for effect in race.violation.faults]
-    plans = [_plan_ns(race, number) for number in range(len(race.violation.holders))]
-    return min([*faults, *plans])
-
-
-def _plan_ns(race: race_events.Race, number: int) -> int:
-    holder = race.violation.holders[number]
-    until = holder.allocated_ts_ns
-    before = [step for step in race.steps if step.ts_ns <= until]
-    planned = explaining.planned(race.violation, number, before)
-    sent = [item.sent.ts_ns for item in race.calls_of(holder) if item.sent.ts_ns <= until]
-    return min([until, *([planned.ts_ns] if planned else []), *sent[-1:]])
-
-
 def _moments(
     race: race_events.Race, events: Sequence[race_events.Event], shown: set[int], zero_ns: int
 ) -> Iterator[Moment]:
-    state, before = race_states.State(race.violation.device), list[Part]()
+    facts, before = dict[race_events.Fact, Any](), list[Part]()
     for index, event in enumerate(events):
-        if event.change is not None:
-            event.change(state)
-        if index not in shown:
-            continue
-        stored = race.writes.newest(event.ts_ns), race.watches.newest(event.ts_ns)
-        state.newest = max(state.newest, *stored)
-        now = list(_parts(race, state, event.ts_ns))
-        text = escaping.shortened(event.text, TEXT_MAX)
-        changed = [part for part in now if part not in before]
-        yield Moment(f"{(event.ts_ns - zero_ns) / 1e6:+,.3f}", text, changed)
-        before = now
+        if event.fact:
+            facts[event.fact] = event.value
+        if index in shown:
+            now = list(_parts(race, facts, event.ts_ns))
+            text = escaping.shortened(event.text, TEXT_MAX)
+            changed = [part for part in now if part not in before]
+            yield Moment(f"{(event.ts_ns - zero_ns) / 1e6:+,.3f}", text, changed)
+            before = now
 
 
-def _parts(race: race_events.Race, state: race_states.State, ts_ns: int) -> Iterator[Part]:
+def _parts(race: race_events.Race, facts: _Facts, ts_ns: int) -> Iterator[Part]:
     """Yield the parts of the state; what no record shows is left out."""
-    yield Part("claim A, as stored", state.claim("A"))
-    yield Part("claim B, as stored", state.claim("B"))
-    held = state.holders()
+    device = race.violation.device
+    stored: dict[str, race_states.Stored] = {
+        fact[1]: value for fact, value in facts.items() if fact[0] == race_events.STORED
+    }
+    for letter in "AB":
+        words = stored[letter].words(device) if letter in stored else "not there"
+        yield Part(f"claim {letter}, as stored", words)
+    held = [letter for letter, known in sorted(stored.items()) if device in known.devices]
     yield Part(_HELD, race_states.claims(held) or "no claim", "no" if len(held) > 1 else "")
     if _has_books(race):
-        yield Part("planned, in flight", race_states.by_process(state.planned) or "no claim")
-        yield Part("in the scheduler's allocated devices", state.allocated())
-    if _has_calls(race):
-        under_way = race_states.by_process(state.under_way)
-        yield Part("status write without an answer", under_way or "none")
+        planned = _true(facts, race_events.PLANNED)
+        booked = [process for (process,) in _true(facts, race_events.BOOKED)]
+        are_several = len({process for process, _ in planned} | {*booked}) > 1
+        names = f": {', '.join(booked)}" * are_several
+        yield Part("planned, in flight", race_states.by_process(planned) or "no claim")
+        yield Part("in the scheduler's allocated devices", f"yes{names}" if booked else "no")
     if race.watches.processes:
-        yield _watch(race, state, ts_ns)
+        versions = [known.version for known in stored.values()]
+        newest = max([race.writes.newest(ts_ns), race.watches.newest(ts_ns), *versions])
+        ended = {process for (process,) in _true(facts, race_events.ENDED)}
+        running = [name for name in race.watches.processes if name not in ended]
+        positions = {name: race.watches.at(name, ts_ns) for name in running}
+        yield _watch(race, positions, newest, is_held="A" in held)
 
 
-def _watch(race: race_events.Race, state: race_states.State, ts_ns: int) -> Part:
-    running = [name for name in race.watches.processes if name not in state.ended]
+def _true(facts: _Facts, kind: str) -> list[tuple[str, ...]]:
+    """Return what the facts of a kind are of that are so; a process that ended knows nothing."""
+    ended = {fact[1] for fact in facts if fact[0] == race_events.ENDED}
+    is_end = kind == race_events.ENDED
+    found = (fact[1:] for fact, value in facts.items() if fact[0] == kind and value)
+    return sorted(of for of in found if is_end or of[0] not in ended)
+
+
+def _watch(
+    race: race_events.Race, positions: Mapping[str, watches.Position], newest: int, *, is_held: bool
+) -> Part:
     texts, kind = [], ""
-    for name in running:
-        position = race.watches.at(name, ts_ns)
-        text = position.words(state.newest)
-        if "A" in state.holders() and position.lacks(race.violation.holders[0].held_from_rv):
+    for name, position in positions.items():
+        text = position.words(newest)
+        if is_held and position.lacks(race.violation.holders[0].held_from_rv):
             text, kind = f"{text}: not the allocation of claim A", "no"
-        texts.append(f"{name}: {text}" if len(running) > 1 else text)
+        texts.append(f"{name}: {text}" if len(positions) > 1 else text)
     title = "claims, as sent to it" if race.watches.are_sent else "watch of claims"
     return Part(title, "; ".join(texts) or "no scheduler watches", kind)
 
@@ -152,14 +157,9 @@ def _has_books(race: race_events.Race) -> bool:
     return any(step.name.startswith(("in-flight.", "allocated-devices.")) for step in race.steps)
 
 
-def _has_calls(race: race_events.Race) -> bool:
-    return any(race.calls_of(holder) for holder in race.violation.holders)
-
-
 def _unknown(race: race_events.Race) -> str:
     parts = {
         "what the scheduler had planned": _has_books(race),
-        "when it sent its writes": _has_calls(race),
         "how far its watch was": race.watches.processes,
         "who made each write (there is no audit log)": race.source.authors,
     }

@@ -6,10 +6,8 @@ events were held back, and when they were sent. From the end of a watch on nothi
 shows another one: the scheduler may list the claims.
 """
 
-import array
 import bisect
 import collections
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -25,7 +23,6 @@ from harness.scenario.fault_kinds.fault import Effect
 
 SCHEDULER = "scheduler"
 """Name of the first scheduler, and prefix of the names of others."""
-_RECEIVED, _LISTED = "informer.event.received", "informer.listed"
 _INFORMER = "informer-resourceclaims"
 _NEVER = 2**62
 
@@ -54,22 +51,24 @@ class Position(NamedTuple):
 
 
 class Received:
-    """The events of claims that one process has received, in order; 0 stands for a list."""
+    """The versions of claims that one process has received, or was sent, in order; 0: a list."""
 
     def __init__(self) -> None:
-        self._times, self._newest = array.array("q"), array.array("q")
-        self._first: dict[int, int] = {}
+        self._times, self._newest = list[int](), list[int]()
+
+    def note(self, ts_ns: int, version: int) -> None:
+        self._times.append(ts_ns)
+        self._newest.append(version and max(version, self._newest[-1] if self._newest else 0))
 
     def add(self, step: records.Step) -> None:
         """Note a step, if it is the receipt of an event of a claim, or a list of claims."""
-        if step.name not in (_RECEIVED, _LISTED) or step.fields.get("informer") != _INFORMER:
+        if step.fields.get("informer") != _INFORMER:
             return
-        version = str(step.fields.get("version", 0))
-        if version.isdecimal() and len(version) < 19:
-            before = self._newest[-1] if self._newest else 0
-            self._times.append(step.ts_ns)
-            self._first.setdefault(int(version), step.ts_ns)
-            self._newest.append(max(int(version), before) if step.name == _RECEIVED else 0)
+        version = str(step.fields.get("version"))
+        if step.name == "informer.listed":
+            self.note(step.ts_ns, 0)
+        elif step.name == "informer.event.received" and version.isdecimal() and len(version) < 19:
+            self.note(step.ts_ns, int(version))
 
     def __bool__(self) -> bool:
         return bool(self._times)
@@ -80,23 +79,9 @@ class Received:
         return Position(newest, newest + 1) if newest else Position()
 
     def time_of(self, version: int) -> int | None:
-        """Return when a version was received first; None: never."""
-        return self._first.get(version)
-
-
-class SentTo(Received):
-    """The versions that our API server has sent a program, by lists and watches."""
-
-    def __init__(self, sent: Iterable[program_reads.Sent]) -> None:
-        super().__init__()
-        whole = [item for item in sent if not item.is_partial]
-        self._times.extend(item.ts_ns for item in whole)
-        self._newest.extend(itertools.accumulate((item.version for item in whole), max))
-
-    def time_of(self, version: int) -> int | None:
-        """Return when a version, or a later one, was sent first; None: never."""
-        index = bisect.bisect_left(self._newest, version)
-        return self._times[index] if index < len(self._times) else None
+        """Return when a version, or a later one, was received first; None: never."""
+        found = zip(self._times, self._newest, strict=True)
+        return next((ts_ns for ts_ns, newest in found if newest >= version), None)
 
 
 def sent_to(
@@ -105,10 +90,13 @@ def sent_to(
     """Return what the programs that have written the allocations were sent, by their processes."""
     sent: dict[str, Received] = {}
     for holder in (holder for violation in found for holder in violation.holders):
-        if write := reads.writes.get(holder.held_from_rv):
-            process = api_calls.client_of(write.program[2]) or SCHEDULER
-            if events := reads.before(write.program, _NEVER, namespace=holder.namespace):
-                sent[process] = SentTo(events)
+        write = reads.writes.get(holder.held_from_rv)
+        if write is not None:
+            received = Received()
+            for item in reads.before(write.program, _NEVER, namespace=holder.namespace):
+                if not item.is_partial:
+                    received.note(item.ts_ns, item.version)
+            sent[api_calls.client_of(write.program[2]) or SCHEDULER] = received
     return sent
 
 
@@ -138,15 +126,17 @@ class Watches:
     """The watches of all schedulers of a run."""
 
     def __init__(
-        self, received: Mapping[str, Received], applications: Iterable[records.FaultApplied]
+        self,
+        received: Mapping[str, Received],
+        sent: Mapping[str, Received],
+        applications: Iterable[records.FaultApplied],
     ) -> None:
-        self._received = {
-            name: found for name, found in received.items() if found and is_scheduler(name)
-        }
+        both = {**received, **sent}
+        self._received = {name: one for name, one in both.items() if one and is_scheduler(name)}
         self._held = _held_events(applications)
         self.processes = sorted({*self._received, *self._held})
         """The schedulers of which anything is known."""
-        self.are_sent = any(isinstance(item, SentTo) for item in self._received.values())
+        self.are_sent = any(sent.values())
         """They are versions that were sent, which may be received later."""
 
     def at(self, process: str, ts_ns: int) -> Position:
@@ -163,14 +153,14 @@ class Watches:
             if (ts_ns := received.time_of(version)) is not None:
                 yield process, ts_ns
 
-    def proofs(self, wanted: Iterable[int]) -> Iterator[tuple[int, int]]:
+    def proofs(self, versions: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Yield versions with times at which they had been stored, as the schedulers show."""
-        versions = set(wanted)
         for version in versions:
             yield from ((version, ts_ns) for _, ts_ns in self.arrivals(version))
-        for held in self._held.values():
-            pairs = zip(held.versions.tolist(), held.begun.tolist(), strict=True)
-            yield from (pair for pair in pairs if pair[0] in versions)
+            for held in self._held.values():
+                yield from (
+                    (version, ts_ns) for ts_ns in held.begun[held.versions == version].tolist()
+                )
 
 
 def _held_events(applications: Iterable[records.FaultApplied]) -> dict[str, _HeldEvents]:

@@ -181,8 +181,8 @@ def test_after_a_list_of_our_scheduler_its_version_is_not_known(tmp_path: pathli
 def test_what_is_not_recorded_is_said_and_not_made_up(tmp_path: pathlib.Path) -> None:
     replay = _replay(tmp_path)
     assert replay.unknown == (
-        "Not recorded in this run: what the scheduler had planned, when it sent its writes, how far "
-        "its watch was, who made each write (there is no audit log)."
+        "Not recorded in this run: what the scheduler had planned, how far its watch was, "
+        "who made each write (there is no audit log)."
     )
     titles = {part.title for moment in replay.moments for part in moment.parts}
     assert titles == {"claim A, as stored", "claim B, as stored", BOTH}
