@@ -40,6 +40,7 @@ _SETTINGS = {
 """Former option of a command with `--set` -> what does its work now."""
 OPTIONS = {
     "check --second-judge": "use `flake-hunt check`, whose judge the tests compare with SQL",
+    "explain --html": "use `flake-hunt explain LOG > FILE`: the text says the same",
     "compare --html": "use `--comment FILE` for Markdown, or `--output json`",
     "compare --same-machine": "use `flake-hunt compare` without it: throughputs are shown and not tested",
     "compare --seed": "use `flake-hunt compare` without it: its tests draw nothing at random",

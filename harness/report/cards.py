@@ -6,7 +6,7 @@ from typing import NamedTuple
 from harness.checks import verdicts
 from harness.report import evidence
 from harness.report.causes import deciding_writes, explaining, log_causes, server_reads, strips
-from harness.report.explanations import documents
+from harness.report.explanations import texts
 from harness.report.replay import race_events, replays, watches
 
 CARDS_MAX = 20
@@ -25,8 +25,8 @@ class Card(NamedTuple):
     """The deciding writes of a double allocation; empty if they are not known."""
     replay: replays.Replay | None = None
     """The moments of a double allocation; None: they are not known, or are left out."""
-    log_cause: documents.DoubleAllocationDocument | None = None
-    """The cause of a double allocation without steps, from the schedulers' logs; None: none."""
+    log: str = ""
+    """What the schedulers' logs tell of a double allocation without steps, line by line."""
     why: str = ""
     """The cause of a double allocation as text; empty for every other violation."""
 
@@ -81,7 +81,7 @@ def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Ca
     strip = strips.strip(violation, race.steps, source.names, source.held)
     has_steps = explaining.are_of_scheduler(race.steps)
     log = None if has_steps else logs.of(violation)
-    texts = (
+    reasons = (
         log_causes.text(log) if log else "",
         "" if has_steps else server_reads.explain(violation, source.reads),
     )
@@ -94,6 +94,6 @@ def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Ca
             for item in race.writes.of(violation)
         ],
         replays.replay(race, zero_ns=strip.zero_ns) if race.is_replayed else None,
-        log,
-        " ".join(filter(None, texts)) or strip.why,
+        "\n".join(texts.of_double_allocation(log)) if log else "",
+        " ".join(filter(None, reasons)) or strip.why,
     )

@@ -22,7 +22,6 @@ from harness.report import (
     run_facts,
     traces,
 )
-from harness.report.explanations import texts
 
 
 def render(directory: directories.RunDirectory) -> None:
@@ -91,9 +90,6 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             missing=source.missing,
             step_counts=source.step_counts,
             again=commands(source),
-            signature=texts.signature,
-            stale_read=texts.stale_read,
-            window=texts.window,
             script=script,
             script_hash=page_templates.digest(script),
         )

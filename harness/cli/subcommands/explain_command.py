@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from harness import errors, writing
 from harness.cli import run_paths
 from harness.cli.terminal import outputs
 from harness.report import escaping
@@ -19,7 +18,7 @@ EPILOG = """Examples:
 
 kubectl logs -n kube-system kube-scheduler-a | flake-hunt explain -
 
-flake-hunt explain 'kube-scheduler.log*' --html why.html
+flake-hunt explain 'kube-scheduler.log*' > why.txt
 
 flake-hunt run pod-churn --defect gather-not-atomic --set subject.verbosity=6; flake-hunt explain reports/latest
 """
@@ -33,10 +32,6 @@ def explain(
             help="Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
         ),
     ],
-    html: Annotated[
-        pathlib.Path | None,
-        typer.Option("--html", help="Also write it to this file as an HTML page."),
-    ] = None,
     is_full: Annotated[  # noqa: FBT002
         bool, typer.Option("--all", help="Show the lines of each double allocation.")
     ] = False,
@@ -59,25 +54,17 @@ def explain(
     given = run_paths.chosen(logs)
     with outputs.chosen(output) as out:
         if isinstance(given, list) and len(given) > 1:
-            if html is not None:
-                raise errors.UsageError(
-                    f"expected one run directory with --html, got {len(given)}: explain each alone"
-                )
             from harness.cli.terminal import displaying
 
             return displaying.show_each(given, _line, out=out)
         if isinstance(given, list):
             given = run_paths.Logs(log_files.required(given[0]), given[0])
         explanation = _explanation(given)
-        if html is not None:
-            writing.replace(html, texts.page(explanation).encode())
         if out.is_json:
             out.document(explanation)
             return explanation.exit_code
         for line in texts.lines(explanation, are_all=is_full):
             print(escaping.visible(line))
-        if html is not None:
-            print(f"\nWritten: {escaping.visible(str(html))}")
     return explanation.exit_code
 
 

@@ -1,4 +1,4 @@
-"""The document as text for people, to be pasted into an issue, and as one self-contained page.
+"""The document as text for people, to be pasted into an issue.
 
 Control characters stay as they are: where it is printed, they are escaped.
 """
@@ -6,7 +6,6 @@ Control characters stay as they are: where it is printed, they are escaped.
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from harness.report import page_templates
 from harness.report.explanations import excerpts
 from harness.report.explanations.documents import (
     DoubleAllocationDocument,
@@ -18,7 +17,7 @@ from harness.report.explanations.documents import (
 )
 
 
-def shown(us: int) -> str:
+def _duration(us: int) -> str:
     """Return microseconds with the unit that fits: `94 µs`, `13.508 ms`, `1.200 s`."""
     if abs(us) < 1_000:
         return f"{us} µs"
@@ -44,7 +43,8 @@ def lines(explanation: Explanation, *, are_all: bool = True) -> Iterator[str]:
         yield from _table(explanation.double_allocations)
     for number, found in enumerate(explanation.double_allocations[: None if are_all else 1], 1):
         yield ""
-        yield from _of_double_allocation(found, f"{number} of {count}")
+        yield f"Double allocation {number} of {count}: {signature(found)}"
+        yield from of_double_allocation(found)
     for stale in explanation.stale_gathers:
         yield ""
         yield from _of_stale_gather(stale)
@@ -64,7 +64,7 @@ def _table(rows: Sequence[DoubleAllocationDocument]) -> Iterator[str]:
 
 def window(item: Window) -> str:
     return (
-        f"{item.bound} {shown(item.microseconds)} (lines {item.begin_line} to "
+        f"{item.bound} {_duration(item.microseconds)} (lines {item.begin_line} to "
         f"{item.end_line}): {item.meaning}"
     )
 
@@ -75,8 +75,7 @@ def signature(found: DoubleAllocationDocument) -> str:
     return f"{found.signature} (likely)"
 
 
-def _of_double_allocation(found: DoubleAllocationDocument, number: str) -> Iterator[str]:
-    yield f"Double allocation {number}: {signature(found)}"
+def of_double_allocation(found: DoubleAllocationDocument) -> Iterator[str]:
     yield from _paragraphs("device", [found.device])
     for rank, claim in (("first", found.first), ("second", found.second)):
         parts = [f"claim {claim.claim}"]
@@ -86,14 +85,14 @@ def _of_double_allocation(found: DoubleAllocationDocument, number: str) -> Itera
         yield from _paragraphs(rank, [", ".join(parts)])
     yield from _paragraphs("why", [" ".join(found.why)])
     if found.stale_read is not None:
-        yield from _paragraphs("stale read", [stale_read(found, found.stale_read)])
+        yield from _paragraphs("stale read", [_stale_read_text(found, found.stale_read)])
     if found.window is not None:
         yield from _paragraphs("window", [window(found.window)])
     yield from _paragraphs("missing", found.missing)
     yield from _excerpt(found.lines)
 
 
-def stale_read(found: DoubleAllocationDocument, read: StaleRead) -> str:
+def _stale_read_text(found: DoubleAllocationDocument, read: StaleRead) -> str:
     """Return what the gather for the second claim did not see, in one sentence."""
     listed = "" if read.listed_in_flight is None else _listed(read.listed_in_flight)
     return (
@@ -136,14 +135,12 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
     )
 
 
-def place(line: excerpts.Line, explanation: Explanation) -> str:
-    """Return the number of a line; with its log, if there are several."""
-    return f"{line.number}" if len(explanation.logs) < 2 else f"{line.log}:{line.number}"
-
-
 def _of_failures(failures: FailuresDocument, explanation: Explanation) -> Iterator[str]:
     """Say how many failures of a kind there are, what they mean, and where the first ones are."""
-    places = [place(line, explanation) for line in failures.lines]
+    is_one = len(explanation.logs) < 2
+    places = [
+        f"{line.number}" if is_one else f"{line.log}:{line.number}" for line in failures.lines
+    ]
     more = ["…"] if failures.count > len(failures.lines) else []
     where = f"{'line' if failures.count == 1 else 'lines'} {', '.join([*places, *more])}"
     yield from _wrapped(
@@ -165,27 +162,3 @@ def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
         if line.meaning:
             yield f"  {'':>{width + 2}}  # {line.meaning}"
         yield f"  {'>' if line.meaning else ' '} {line.number:>{width}}  {line.text}"
-
-
-SHOWN_MAX = 200
-"""Double allocations, and stale reads, that the page shows in full."""
-
-
-def page(explanation: Explanation) -> str:
-    """Return the page; the same for the same document."""
-    return (
-        page_templates.templates()
-        .get_template("explanation.html.j2")
-        .render(
-            explanation=explanation,
-            double_allocations=explanation.double_allocations[:SHOWN_MAX],
-            left_out=max(explanation.double_allocation_count - SHOWN_MAX, 0),
-            stale_gathers=explanation.stale_gathers[:SHOWN_MAX],
-            symbol={"VALID": "✓", "INVALID": "✗", "UNKNOWN": "?"}[explanation.verdict],
-            signature=signature,
-            stale_read=stale_read,
-            window=window,
-            duration=shown,
-            place=lambda line: place(line, explanation),
-        )
-    )

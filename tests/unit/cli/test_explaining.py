@@ -48,15 +48,6 @@ def test_json_is_one_document(flake_hunt: Any, log: pathlib.Path, option: list[s
     assert (code, document["exit_code"], document["verdict"]) == (10, 10, "INVALID")
 
 
-def test_a_page_is_written(flake_hunt: Any, log: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    log.write_text(TWO)
-    page = tmp_path / "page.html"
-    code, out, _ = flake_hunt("explain", str(log), "--html", str(page))
-    assert code == 10
-    assert f"Written: {page}" in out
-    assert page.read_text().startswith("<!doctype html>")
-
-
 def test_standard_input(flake_hunt: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TWO.encode()))))
     code, out, _ = flake_hunt("explain", "-")
@@ -288,8 +279,6 @@ def test_logs_and_runs_together_are_refused(
     run = run_directory(tmp_path / "run", ONE)
     code, _, err = flake_hunt("explain", str(log), str(run))
     assert (code, "expected either logs or run directories" in err) == (2, True)
-    code, _, err = flake_hunt("explain", str(run), str(run), "--html", str(tmp_path / "x.html"))
-    assert (code, "expected one run directory with --html" in err) == (2, True)
 
 
 def test_a_quoted_pattern_of_logs_is_expanded(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
