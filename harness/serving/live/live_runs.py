@@ -13,7 +13,7 @@ from typing import Any
 
 from harness import clocks, errors
 from harness.checks import run_figures
-from harness.checks.holds import double_allocations, hold_history
+from harness.checks.holds import hold_history
 from harness.checks.observed import observations
 from harness.history import directories, journal_tails, records, run_folders
 from harness.serving.live import snapshots
@@ -247,6 +247,8 @@ class LiveRun:
         """Return how many there are; a device whose shares are held may be shared."""
         holds = self._folded.holds
         if len(holds) != self._doubles[0]:
+            from harness.checks.holds import double_allocations  # imports pandas
+
             table = holds.frame(end_rv=self._folded.last_rv + 1, is_growing=True)
             found = double_allocations.find(double_allocations.examined(table, lambda _: True))
             self._doubles = len(holds), found.total
