@@ -23,7 +23,7 @@ from harness.apiserver.codec import json_codec
 from harness.client import apis, transports
 from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.scenario import claim_specs, pool_specs
-from harness.traffic import objects, run_objects
+from harness.traffic import objects
 
 CREATES = 2000
 SEQUENTIAL = 500
@@ -150,7 +150,7 @@ def _scheduler(kubeconfig: pathlib.Path) -> Iterator[None]:
 
 def _schedule(api: apis.Api, prefix: str) -> float:
     """Create claims and their pods; return the seconds until the last pod is bound."""
-    spec = run_objects.claim_spec(claim_specs.ClaimSpec(), pool_specs.PoolsSpec())
+    spec = objects.claim_spec(claim_specs.ClaimSpec(), pool_specs.PoolsSpec())
     names = [f"{prefix}-{number}" for number in range(SCHEDULED)]
     for name in names:
         api.create(apis.CLAIMS, objects.claim(name, spec, run_id="bench"), namespace="default")

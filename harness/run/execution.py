@@ -31,7 +31,7 @@ from harness.scenario import (
     subject_specs,
     traffic_specs,
 )
-from harness.traffic import launching, object_rounds, objects, run_objects
+from harness.traffic import launching, object_rounds, objects
 
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
 """Attempts to remove a run's objects while the API server does not answer, and the seconds
@@ -162,7 +162,7 @@ class Execution:
         for number, kind in enumerate(self._scenario.claim_kinds):
             if kind.extended:
                 continue
-            spec = run_objects.claim_spec(kind, self._scenario.pools)
+            spec = objects.claim_spec(kind, self._scenario.pools)
             where = f"claims.{number}" if self._scenario.claims else "claim"
             yield where, apis.CLAIMS, objects.claim("tried", spec, run_id=self._plan.run_id)
         yield from object_rounds.ObjectRounds(self._scenario, run_id=self._plan.run_id).tried()

@@ -20,7 +20,7 @@ from harness.model import naming
 from harness.run import subjects
 from harness.run.programs import driver_commands
 from harness.scenario import fault_kinds, script_specs, specs, subject_specs, traffic_specs
-from harness.scenario.fault_kinds import fault, nemeses, stopped_processes, traffic_fault
+from harness.scenario.fault_kinds import fault, stopped_processes, traffic_fault
 
 _KUBELET = "kubelet"
 
@@ -100,7 +100,7 @@ Refused = Callable[[Sequence[fault.Fault]], str]
 
 
 def draw(
-    name: str, spec: nemeses.Nemesis, refused: Refused, dice: random.Random
+    name: str, spec: fault.Nemesis, refused: Refused, dice: random.Random
 ) -> list[fault.Fault]:
     """Return the faults that a nemesis of this name injects, with names.
 
@@ -132,7 +132,7 @@ def draw(
     return drawn
 
 
-def _drawn_once(name: str, spec: nemeses.Nemesis, dice: random.Random) -> fault.Fault:
+def _drawn_once(name: str, spec: fault.Nemesis, dice: random.Random) -> fault.Fault:
     kind = dice.choice(list(spec.kinds or DRAWN))
     start_s = spec.start_s + fault.seconds(0.0, spec.within_s)(dice)
     keys = {"kind": kind, "start_s": start_s, "required": spec.required}
@@ -212,7 +212,7 @@ def _resolved(
         return next(_objections(faults, run), "")
 
     for name, spec in scenario.named_faults:
-        if isinstance(spec, nemeses.Nemesis):
+        if isinstance(spec, fault.Nemesis):
             dice = random.stream("nemesis", name)
             yield from ((item, name) for item in draw(name, spec, refused, dice))
         else:
@@ -308,7 +308,7 @@ def _objections(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
 
 
 def _at_once(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
-    ended = [(process, item) for item in faults if (process := item.ended_process(run))]
+    ended = [(item.clients(run)[0], item) for item in faults if item.ends_process]
     for (one, earlier), (other, later) in itertools.combinations(ended, 2):
         if one == other and _overlap(earlier, later):
             yield (

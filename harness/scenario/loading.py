@@ -48,11 +48,11 @@ def every_name() -> list[str]:
 def expanded(names: Sequence[str]) -> list[str]:
     """Return the names with those that are meant by a group (`regress`, `confirm`) or a glob."""
     groups = {group: SHELF.names(group) for group in (REGRESS, CONFIRM)}
-    return [name for given in names for name in groups.get(given) or _matching(given)]
-
-
-def _matching(given: str) -> list[str]:
-    return fnmatch.filter(SHELF.names(), given) or [given]
+    return [
+        name
+        for given in names
+        for name in groups.get(given) or fnmatch.filter(SHELF.names(), given) or [given]
+    ]
 
 
 def plain_hunt_names() -> list[str]:
@@ -69,13 +69,20 @@ def load(
     """
     path = SHELF.find(name)
     document, text = SHELF.read(path, overrides)
-    _require_not_set(document, path)
-    _read_objects(document, path, overrides)
+    if isinstance(given := document.get("pools"), dict) and "imported" in given:
+        raise errors.ScenarioError(
+            f"{path}: expected no key `pools.imported`, which is reserved: remove it"
+        )
+    document = reading.with_sets(document, _folder(path, overrides, reading.KEY))
     scenario: specs.Scenario = SHELF.validate(document, path)
-    pools, pool_objects = _with_objects(scenario.pools, _folder(path, overrides))
+    pools, pool_objects = _with_objects(
+        scenario.pools, _folder(path, overrides, imported_pools.KEY)
+    )
     decided = threshold_specs.with_options(scenario.thresholds, given_thresholds)
     scenario = scenario.model_copy(update={"pools": pools, "thresholds": decided})
-    _require_possible(scenario, path)
+    if found := list(possibility.objections(scenario)):
+        lines = "\n".join(f"  {objection}" for objection in found)
+        raise errors.ScenarioError(f"{path}: expected a scenario that can be satisfied\n{lines}")
     return Loaded(
         scenario=scenario,
         text=text,
@@ -87,18 +94,10 @@ def load(
     )
 
 
-def _require_not_set(document: documents.Document, path: pathlib.Path) -> None:
-    pools = document.get("pools")
-    if isinstance(pools, dict) and "imported" in pools:
-        raise errors.ScenarioError(
-            f"{path}: expected no key `pools.imported`, which is reserved: remove it"
-        )
-
-
-def _folder(path: pathlib.Path, overrides: Sequence[str]) -> pathlib.Path:
-    """Return the folder of the files of `pools.from`: the current one if an override names them."""
+def _folder(path: pathlib.Path, overrides: Sequence[str], key: str) -> pathlib.Path:
+    """Return the folder of the files that a key names: the current one if an override does."""
     keys = [override.partition("=")[0].strip() for override in overrides]
-    return pathlib.Path() if imported_pools.KEY in keys else path.parent
+    return pathlib.Path() if key in keys else path.parent
 
 
 def _with_objects(
@@ -132,21 +131,3 @@ def with_summary(
     described = pools.devices_per_node if "devices_per_node" in pools.model_fields_set else 0
     changes = {"imported": summary, "nodes": max(count, least), "devices_per_node": described}
     return pools.model_copy(update=changes)
-
-
-def _read_objects(
-    document: documents.Document, path: pathlib.Path, overrides: Sequence[str]
-) -> None:
-    traffic = document.get("traffic")
-    if not isinstance(traffic, dict) or traffic.get("profile") != "objects":
-        return
-    is_overridden = any(override.startswith(reading.KEY) for override in overrides)
-    folder = pathlib.Path() if is_overridden else path.parent
-    document["traffic"] = reading.with_sets(traffic, folder)
-
-
-def _require_possible(scenario: specs.Scenario, path: pathlib.Path) -> None:
-    found = list(possibility.objections(scenario))
-    if found:
-        lines = "\n".join(f"  {objection}" for objection in found)
-        raise errors.ScenarioError(f"{path}: expected a scenario that can be satisfied\n{lines}")

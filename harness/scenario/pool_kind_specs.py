@@ -131,26 +131,27 @@ class PoolKindSpec(Spec):
 
     @pydantic.model_validator(mode="after")
     def _require_no_contradiction(self) -> Self:
-        for problem in self._contradictions():
-            raise ValueError(f"{self.name}: {problem}")
-        return self
-
-    def _contradictions(self) -> list[str]:
-        reserved = sorted({*self.attributes, *self.attributes_in_turn} & set(RESERVED))
-        doubled = sorted(self.attributes.keys() & self.attributes_in_turn.keys())
-        unknown = sorted(self.policies.keys() - self.capacity.keys())
-        checks = {
-            f"expected other attributes than {', '.join(RESERVED)}, got {', '.join(reserved)}": reserved,
-            f"expected each attribute once, got {', '.join(doubled)} in attributes and attributes_in_turn": doubled,
-            f"expected policies of its capacities, got {', '.join(unknown)}: add the capacity": unknown,
-            "expected shared = true with policies, got false": self.policies and not self.shared,
-            "expected each number of partitions once": len(set(self.partitions))
-            < len(self.partitions),
-            f"expected at most {self.offered} slices, one for each device, got {self.slices}": self.slices
-            > self.offered,
-            f"expected at most {DEVICES_PER_POOL_MAX} devices and partitions in a pool, got {self.offered}": self.offered
-            > DEVICES_PER_POOL_MAX,
-            "expected binding_conditions with binding_failure_conditions, got none": self.binding_failure_conditions
-            and not self.binding_conditions,
+        reserved = {*self.attributes, *self.attributes_in_turn} & {*RESERVED}
+        doubled = self.attributes.keys() & self.attributes_in_turn.keys()
+        unknown = self.policies.keys() - self.capacity.keys()
+        names, most = ", ".join, f"at most {DEVICES_PER_POOL_MAX}"
+        problems = {
+            f"other attributes than {names(RESERVED)}, got {names(sorted(reserved))}": reserved,
+            f"each attribute once, got {names(sorted(doubled))} in attributes and attributes_in_turn": doubled,
+            f"policies of its capacities, got {names(sorted(unknown))}: add the capacity": unknown,
+            "shared = true with policies, got false": self.policies and not self.shared,
+            "binding_conditions with binding_failure_conditions, got none": (
+                self.binding_failure_conditions and not self.binding_conditions
+            ),
+            "each number of partitions once": len({*self.partitions}) < len(self.partitions),
+            f"at most {self.offered} slices, one for each device, got {self.slices}": (
+                self.slices > self.offered
+            ),
+            f"{most} devices and partitions in a pool, got {self.offered}": (
+                self.offered > DEVICES_PER_POOL_MAX
+            ),
         }
-        return [problem for problem, is_so in checks.items() if is_so]
+        for problem, is_so in problems.items():
+            if is_so:
+                raise ValueError(f"{self.name}: expected {problem}")
+        return self

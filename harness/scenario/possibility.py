@@ -29,9 +29,7 @@ UNLIMITED = COUNT_MAX
 def objections(scenario: specs.Scenario) -> Iterator[str]:
     pools = scenario.pools
     yield from of_pools(pools)
-    for demand, is_met in _demands(scenario):
-        if not is_met:
-            yield demand
+    yield from _demands(scenario)
     yield from objections_of_objects.of_sets(
         scenario.object_sets,
         classes=pools.class_names,
@@ -40,8 +38,14 @@ def objections(scenario: specs.Scenario) -> Iterator[str]:
     )
     unmet = list(_of_claims(scenario))
     yield from unmet
-    if not unmet and isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic):
-        yield from _of_all_at_once(scenario, scenario.traffic)
+    traffic = scenario.traffic
+    if unmet or not isinstance(traffic, traffic_specs.AllAtOnceTraffic) or traffic.overcommit:
+        return
+    if traffic.pods > (most := pods_at_once(scenario, traffic)):
+        yield (
+            f"traffic.pods: expected at most {most}, got {traffic.pods}; the pools satisfy no more "
+            "claims at once, and none is released (traffic.overcommit = true lets other pods wait)"
+        )
 
 
 def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
@@ -52,66 +56,46 @@ def of_pools(pools: pool_specs.PoolsSpec) -> Iterator[str]:
         )
 
 
-def _demands(scenario: specs.Scenario) -> Iterator[tuple[str, bool]]:
-    """Yield what keys demand of each other, and whether they have it.
+def _demands(scenario: specs.Scenario) -> Iterator[str]:
+    """Yield what keys demand of each other and have not.
 
     Without these, a run would pass over one of the keys without a word.
     """
-    pools, subject, claim, profile = (
-        scenario.pools,
-        scenario.subject,
-        scenario.claim,
-        scenario.traffic.profile,
-    )
+    pools, subject, claim = scenario.pools, scenario.subject, scenario.claim
+    profile, schedulers = scenario.traffic.profile, subject.schedulers
     more = (claim.class_, claim.constraints, claim.selectors, claim.parameters, claim.admin_access)
-    yield (
-        (
-            f"claim.extended: expected one of {', '.join(_OF_ONE_POD)} as traffic.profile, no further "
-            f"keys of claim but devices, and no [[claims]], got profile {profile!r} or such keys: only "
-            "pools.device_class can say more about the devices of an extended resource"
-        ),
-        not any(kind.extended for kind in (claim, *scenario.claims))
-        or (profile in _OF_ONE_POD and not any(more) and not scenario.claims),
-    )
-    names = [item.scheduler_name for item in subject.schedulers if item.scheduler_name]
-    least = claim.devices * len(subject.schedulers)
+    is_simple = profile in _OF_ONE_POD and not any(more) and not scenario.claims
+    if any(kind.extended for kind in (claim, *scenario.claims)) and not is_simple:
+        yield (
+            f"claim.extended: expected one of {', '.join(_OF_ONE_POD)} as traffic.profile, no "
+            f"further keys of claim but devices, and no [[claims]], got profile {profile!r} or such "
+            "keys: only pools.device_class can say more about the devices of an extended resource"
+        )
+    names = [item.scheduler_name for item in schedulers if item.scheduler_name]
+    least = claim.devices * len(schedulers)
     are_plain = pools.is_plain and claim.is_plain and not (scenario.claims or claim.extended)
-    yield (
-        (
+    has_own = are_plain and profile not in ("limit", "objects") and pools.devices_per_node >= least
+    are_named = len({*names}) == len(names) and not subject.leader_election
+    if subject.own_devices and not (has_own and are_named):
+        yield (
             "subject.own_devices: expected schedulers with different names, one kind of pools and "
-            f"claims, not profile {profile!r}, and at least {least} pools.devices_per_node, or false, "
-            "got true: each scheduler needs devices on a node that its claims can select"
-        ),
-        not subject.own_devices
-        or (
-            len({*names}) == len(names)
-            and not subject.leader_election
-            and are_plain
-            and profile not in ("limit", "objects")
-            and pools.devices_per_node >= least
-        ),
-    )
-    yield (
-        (
-            f"driver.device_status: expected false with subject.driver {subject.driver!r}, got true; "
-            "set subject.driver to 'socket'"
-        ),
-        subject.driver == "socket" or not scenario.driver.device_status,
-    )
-    yield (
-        (
+            f"claims, not profile {profile!r}, and at least {least} pools.devices_per_node, or "
+            "false, got true: each scheduler needs devices on a node that its claims can select"
+        )
+    if scenario.driver.device_status and subject.driver != "socket":
+        yield (
+            "driver.device_status: expected false with subject.driver "
+            f"{subject.driver!r}, got true; set subject.driver to 'socket'"
+        )
+    is_theirs = subject.driver not in ("in-process", "socket")
+    if pools.published_by == "driver" and (
+        not is_theirs or pools.more or pools.changes or subject.own_devices
+    ):
+        yield (
             "pools.published_by: expected 'run' without a driver of your own (subject.driver "
             "'command=…' or 'socket:…'), and with pools.more, pools.changes or subject.own_devices, "
             "got 'driver'"
-        ),
-        pools.published_by == "run"
-        or not (
-            subject.driver in ("in-process", "socket")
-            or pools.more
-            or pools.changes
-            or subject.own_devices
-        ),
-    )
+        )
 
 
 def _of_claims(scenario: specs.Scenario) -> Iterator[str]:
@@ -136,28 +120,6 @@ def _unknown(where: str, name: str, known: Iterable[str]) -> Iterator[str]:
     if name not in ("", *known):
         near = suggestions.did_you_mean(name, known)
         yield f"{where}: expected one of {', '.join(known) or 'none'}, got {name!r}.{near}"
-
-
-def _of_all_at_once(
-    scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic
-) -> Iterator[str]:
-    """Check that the pods can run at once, since none releases its devices."""
-    load, runnable = scenario.load, pods_at_once(scenario, traffic)
-    shares = scenario.pools.has("shares") or any(
-        one.has_admin_access for one in scenario.claim_kinds
-    )
-    demands = (
-        ("traffic.pods", 0 if traffic.overcommit else traffic.pods, runnable),
-        ("load.pods_running_min", load.pods_running_min, runnable),
-        ("load.allocations_min", load.allocations_min, holds_at_once(scenario, traffic)),
-        ("load.reuse_min", load.reuse_min, UNLIMITED if shares else 0),
-    )
-    for key, asked, most in demands:
-        if asked > most:
-            yield (
-                f"{key}: expected at most {most}, got {asked}; the pools satisfy no more claims at "
-                "once, and none is released (traffic.overcommit = true lets other pods wait)"
-            )
 
 
 # -------------------------------------------------------------------------------- supply
@@ -200,28 +162,24 @@ def claims_at_once(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec) ->
 
 def requests_at_once(pools: pool_specs.PoolsSpec, request: claim_specs.RequestSpec) -> int:
     """Return how often a request can be satisfied at once, at most; 0: never."""
-    found = sum(
-        _at_once(pools, item) + _imported_at_once(pools, item) for item in request.alternatives
-    )
+    found = sum(_at_once(pools, item) for item in request.alternatives)
     return UNLIMITED if request.admin_access and found else min(found, UNLIMITED)
 
 
-def _imported_at_once(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int:
-    if not (pools.is_of_files(item.class_, item.pool) and pools.imported_devices):
-        return 0
-    return UNLIMITED if pools.has("shares") else pools.imported_devices // item.devices
-
-
 def _at_once(pools: pool_specs.PoolsSpec, item: claim_specs.AlternativeSpec) -> int:
-    """Return how often described devices can satisfy a request; all of them are one at least."""
+    """Return how often devices can satisfy a request; all of those described are one at least."""
+    of_files = 0
+    if pools.is_of_files(item.class_, item.pool) and pools.imported_devices:
+        of_files = pools.imported_devices // item.devices
+        of_files = UNLIMITED if pools.has("shares") else of_files
     if item.class_:
-        return 0
+        return of_files
     sizes = [(_shares(kind, item), count) for kind, count in _kinds(pools, item.pool)]
     sizes = [(size, count) for size, count in sizes if size]
     if len(sizes) == 1:
         [(size, count)] = sizes
-        return count * (size // item.devices)
-    return sum(size * count for size, count in sizes) // item.devices
+        return of_files + count * (size // item.devices)
+    return of_files + sum(size * count for size, count in sizes) // item.devices
 
 
 def _kinds(

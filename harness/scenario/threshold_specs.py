@@ -1,5 +1,6 @@
 """`[[thresholds]]` of scenarios: what figures of runs and campaigns have to be for VALID."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, Self
@@ -102,17 +103,12 @@ def _parsed(expression: str) -> ThresholdSpec:
             f"'pod_to_running.p99_ms<=2000', got {expression!r:.80}"
         )
     scope, metric, comparison, number = match.groups()
-    bound = {"max" if comparison == "<=" else "min": _number(number)}
-    per = "campaign" if scope else "run"
+    bound: float | str = number
+    with contextlib.suppress(ValueError):
+        bound = figures.number(number)
+    keys = {"metric": metric, "max" if comparison == "<=" else "min": bound}
     try:
-        return ThresholdSpec.model_validate({"metric": metric, "per": per, **bound})
+        return ThresholdSpec.model_validate({**keys, "per": "campaign" if scope else "run"})
     except pydantic.ValidationError as error:
         expected = documents.expectation(error.errors(include_url=False)[0])
         raise errors.UsageError(f"{OPTION} {expression!r:.80}: {expected}") from error
-
-
-def _number(text: str) -> float | str:
-    try:
-        return figures.number(text)
-    except ValueError:
-        return text

@@ -153,7 +153,7 @@ class ObjectRounds:
             "apiVersion": "v1",
             "kind": set_specs.POD,
             "metadata": {**self._marked(template.get("metadata") or {}), "name": name},
-            "spec": objects.on_own_nodes(spec, self._run_id),
+            "spec": objects.on_nodes_of_run(spec, self._run_id),
         }
 
     def _on_node(self, pod: Object, number: int) -> Object:

@@ -1,14 +1,12 @@
 """The traffic profiles: a class of Locust users for each."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import gevent
 
 from harness import clocks
 from harness.client import apis
 from harness.model.objects import Object
-from harness.scenario import traffic_specs
 from harness.traffic import object_rounds, objects, users
 
 
@@ -16,16 +14,14 @@ class AllAtOnceUser(users.ClaimUser):
     """Creates its share of all claims, and a pod for each of them; extended ones need no claim."""
 
     def work(self) -> None:
-        traffic: Any = self.worker.scenario.traffic
+        made = self.worker.objects
         while (item := self.worker.next_item()) is not None:
-            if item and traffic.interval_s:
-                gevent.sleep(traffic.interval_s)
-            claim = f"claim-{item:04d}"
-            owner = self.worker.objects.claim_owner()
-            if self.worker.objects.names_claims:
-                self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner, number=item))
-            pod = self.worker.objects.pod(f"pod-{item:04d}", claim_name=claim, owner=owner)
-            self.create(apis.PODS, pod)
+            if item and self.traffic.interval_s:
+                gevent.sleep(self.traffic.interval_s)
+            claim, owner = f"claim-{item:04d}", made.claim_owner()
+            if made.names_claims:
+                self.create(apis.CLAIMS, made.claim(claim, owner=owner, number=item))
+            self.create(apis.PODS, made.pod(f"pod-{item:04d}", claim_name=claim, owner=owner))
 
 
 class ChurnUser(users.ClaimUser):
@@ -35,35 +31,33 @@ class ChurnUser(users.ClaimUser):
     """The last pod that has finished; empty: there is none."""
 
     def work(self) -> None:
-        traffic: Any = self.worker.scenario.traffic
-        use = self._complete if traffic.completes else self._keep
-        self.repeat(lambda pod: use(pod, traffic), apis.PODS)
+        self.repeat(self._complete if self.traffic.completes else self._keep, apis.PODS)
 
-    def _keep(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
+    def _keep(self, pod: str) -> None:
         if self.create(apis.PODS, self.worker.objects.pod(pod)):
-            self._lose_claim(pod, traffic)
-            if self.wait_running(pod, timeout_s=traffic.wait_s):
-                self.hold(traffic.hold_s)
-            elif not traffic.gives_up:
-                raise users.PodLeft
-            self.delete_pods([pod], timeout_s=traffic.wait_s)
+            self._lose_claim(pod)
+            if self.wait_running(pod, timeout_s=self.traffic.wait_s):
+                self.hold(self.traffic.hold_s)
+            else:
+                self.give_up()
+            self.delete_pods([pod], timeout_s=self.traffic.wait_s)
 
-    def _complete(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
-        runs_s = self.hold_time_s(traffic.hold_s)
+    def _complete(self, pod: str) -> None:
+        runs_s = self.hold_time_s(self.traffic.hold_s)
         if self.create(apis.PODS, self.worker.objects.pod(pod, runs_s=runs_s)):
-            self._lose_claim(pod, traffic)
-            if not self.wait_succeeded(pod, timeout_s=traffic.wait_s) and not traffic.gives_up:
-                raise users.PodLeft
-            self.delete_pods(self._finished, timeout_s=traffic.wait_s)
+            self._lose_claim(pod)
+            if not self.wait_succeeded(pod, timeout_s=self.traffic.wait_s):
+                self.give_up()
+            self.delete_pods(self._finished, timeout_s=self.traffic.wait_s)
             self._finished = [pod]
 
-    def _lose_claim(self, pod: str, traffic: traffic_specs.ChurnTraffic) -> None:
+    def _lose_claim(self, pod: str) -> None:
+        traffic, watch = self.traffic, self.worker.watch
         if not traffic.claims_lost or self.random.random() >= traffic.claims_lost:
             return
-        watch, count = self.worker.watch, traffic.claims_per_pod
         if watch.wait(
             pod,
-            lambda seen: seen is not None and len(seen.claims) == count,
+            lambda seen: seen is not None and len(seen.claims) == traffic.claims_per_pod,
             timeout_s=traffic.wait_s,
         ):
             seen = watch.get(pod)
@@ -79,19 +73,16 @@ class SharedUser(users.ClaimUser):
 
     def _create_and_use(self, claim: str) -> None:
         owner = self.worker.objects.claim_owner()
-        if self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
-            self._use_in_turn(claim, owner)
-
-    def _use_in_turn(self, claim: str, owner: str) -> None:
-        traffic: Any = self.worker.scenario.traffic
-        for number in range(traffic.rounds):
+        if not self.create(apis.CLAIMS, self.worker.objects.claim(claim, owner=owner)):
+            return
+        rounds = self.traffic.rounds
+        for number in range(rounds):
             if not number or self.worker.is_time_left:
-                prefix = claim if traffic.rounds == 1 else f"{claim}-{number}"
-                self._share(claim, owner, prefix)
+                self._share(claim, owner, claim if rounds == 1 else f"{claim}-{number}")
         self.delete(apis.CLAIMS, claim)
 
     def _share(self, claim: str, owner: str, prefix: str) -> None:
-        traffic: Any = self.worker.scenario.traffic
+        traffic = self.traffic
         pods = [f"{prefix}-{index}" for index in range(traffic.pods_per_claim)]
         scheduled = pods[:1] if traffic.bound_by_hand else pods
         self._create_pods(scheduled, claim, owner)
@@ -100,17 +91,17 @@ class SharedUser(users.ClaimUser):
                 pods = scheduled
             first = self.worker.watch.get(pods[0])
             self._create_pods(pods[1:], claim, owner, first.node if first else "")
-        if self._all_run(pods, timeout_s=traffic.wait_s):
+        if self._all_run(pods):
             for pod in pods[1:] if traffic.completes else ():
                 self.wait_succeeded(pod, timeout_s=traffic.wait_s)
             self.hold(traffic.hold_s)
-        elif not traffic.gives_up:
-            raise users.PodLeft
+        else:
+            self.give_up()
         self.delete_pods(pods, timeout_s=traffic.wait_s)
 
-    def _all_run(self, pods: Sequence[str], *, timeout_s: float) -> bool:
-        """Wait until all pods are Running; `timeout_s` applies to all of them together."""
-        deadline_ns = clocks.monotonic_ns() + int(timeout_s * 1e9)
+    def _all_run(self, pods: Sequence[str]) -> bool:
+        """Wait until all pods are Running, as long as a user waits for one."""
+        deadline_ns = clocks.monotonic_ns() + int(self.traffic.wait_s * 1e9)
         left_s = ((deadline_ns - clocks.monotonic_ns()) / 1e9 for _ in pods)
         running = [
             self.wait_running(pod, timeout_s=max(left, 0))
@@ -122,14 +113,13 @@ class SharedUser(users.ClaimUser):
         gevent.joinall([gevent.spawn(self._create_pod, pod, claim, owner, node) for pod in pods])
 
     def _create_pod(self, pod: str, claim: str, owner: str, node: str) -> None:
-        traffic: Any = self.worker.scenario.traffic
-        completes = traffic.completes and not pod.endswith("-0")
+        completes = self.traffic.completes and not pod.endswith("-0")
         made = self.worker.objects.pod(
             pod,
             claim_name=claim,
             owner=owner,
             node_name=node,
-            runs_s=self.hold_time_s(traffic.hold_s) if completes else None,
+            runs_s=self.hold_time_s(self.traffic.hold_s) if completes else None,
         )
         self.create(apis.PODS, made)
 
@@ -138,32 +128,30 @@ class LimitUser(users.ClaimUser):
     """Creates its share of the pods of one claim, and ends each when the claim has been full."""
 
     def work(self) -> None:
-        traffic: Any = self.worker.scenario.traffic
         pods: list[str] = []
         while (item := self.worker.next_item()) is not None:
             pods.append(f"pod-{item:04d}")
             pod = self.worker.objects.pod(pods[-1], claim_name=objects.SHARED_CLAIM)
             self.create(apis.PODS, pod)
-        self.worker.watch.wait_running_count(traffic.places, timeout_s=traffic.wait_s)
+        self.worker.watch.wait_running_count(self.traffic.places, timeout_s=self.traffic.wait_s)
         gevent.joinall([gevent.spawn(self._run_and_end, pod) for pod in pods])
 
     def _run_and_end(self, pod: str) -> None:
-        traffic: Any = self.worker.scenario.traffic
-        if self.wait_running(pod, timeout_s=traffic.wait_s):
-            self.hold(traffic.hold_s)
-        self.delete_pods([pod], timeout_s=traffic.wait_s)
+        if self.wait_running(pod, timeout_s=self.traffic.wait_s):
+            self.hold(self.traffic.hold_s)
+        self.delete_pods([pod], timeout_s=self.traffic.wait_s)
 
 
 class ObjectsUser(users.ClaimUser):
     """Repeatedly creates the objects of a file, waits until their pods run, and deletes them."""
 
     def work(self) -> None:
-        self._rounds = self.worker.rounds
-        self._turns = self._rounds.turns(self.random.randrange(1 << 16))
+        self._turns = self.worker.rounds.turns(self.random.randrange(1 << 16))
         self.repeat(self._live, apis.PODS)
 
     def _live(self, name: str) -> None:
-        made = self._rounds.of(next(self._turns), name, runs_s=self._times())
+        times = iter(lambda: self.hold_time_s(self.traffic.hold_s), None)
+        made = self.worker.rounds.of(next(self._turns), name, runs_s=times)
         claims = [claim for claim in made.claims if self.create(apis.CLAIMS, claim)]
         if len(claims) == len(made.claims):
             groups = [group for group in made.pod_groups if self.create(apis.POD_GROUPS, group)]
@@ -174,46 +162,31 @@ class ObjectsUser(users.ClaimUser):
         for claim in claims:
             self.delete(apis.CLAIMS, claim["metadata"]["name"])
 
-    def _times(self) -> Iterator[float]:
-        while True:
-            yield self.hold_time_s(self._traffic.hold_s)
-
     def _use(self, made: object_rounds.Round) -> None:
-        jobs = [gevent.spawn(self._have_run, group) for group in made.groups]
-        gevent.joinall(jobs, raise_error=True)
-        if all(job.get() for job in jobs):
-            if not all(group.completes for group in made.groups):
-                self.hold(self._traffic.hold_s)
-        elif not self._traffic.gives_up:
-            raise users.PodLeft
-        pods = [name for group in made.groups for name in group.names]
-        self.delete_pods(pods, timeout_s=self._traffic.wait_s)
-
-    def _have_run(self, group: object_rounds.Group) -> bool:
-        left = iter(group.pods)
-        wait = self._let_end if group.completes else self._let_run
-        lanes = [gevent.spawn(wait, left) for _ in range(group.at_once)]
+        lanes = [
+            gevent.spawn(self._have_run, group, left)
+            for group in made.groups
+            for left in [iter(group.pods)]
+            for _ in range(group.at_once)
+        ]
         gevent.joinall(lanes, raise_error=True)
-        return all(lane.get() for lane in lanes)
+        if not all(lane.get() for lane in lanes):
+            self.give_up()
+        elif not all(group.completes for group in made.groups):
+            self.hold(self.traffic.hold_s)
+        pods = [name for group in made.groups for name in group.names]
+        self.delete_pods(pods, timeout_s=self.traffic.wait_s)
 
-    def _let_end(self, left: Iterator[Object]) -> bool:
+    def _have_run(self, group: object_rounds.Group, left: Iterator[Object]) -> bool:
+        """Create pods, one after the other; of those that do not end, one."""
         for pod in left:
-            name = pod["metadata"]["name"]
-            if not self.create(apis.PODS, pod):
+            wait = self.wait_succeeded if group.completes else self.wait_running
+            is_made = self.create(apis.PODS, pod)
+            if not is_made or not wait(pod["metadata"]["name"], timeout_s=self.traffic.wait_s):
                 return False
-            if not self.wait_succeeded(name, timeout_s=self._traffic.wait_s):
-                return False
+            if not group.completes:
+                break
         return True
-
-    def _let_run(self, left: Iterator[Object]) -> bool:
-        pod = next(left)
-        name = pod["metadata"]["name"]
-        timeout_s = self._traffic.wait_s
-        return self.create(apis.PODS, pod) and self.wait_running(name, timeout_s=timeout_s)
-
-    @property
-    def _traffic(self) -> Any:
-        return self.worker.scenario.traffic
 
 
 BY_PROFILE: dict[str, type[users.ClaimUser]] = {

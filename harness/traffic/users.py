@@ -114,6 +114,16 @@ class ClaimUser(locust.User):
             job, names, patience_s=patience_s, goes_on=lambda: self.worker.is_time_left, note=note
         )
 
+    @property
+    def traffic(self) -> Any:
+        """The scenario's keys of the profile."""
+        return self.worker.scenario.traffic
+
+    def give_up(self) -> None:
+        """Go on without a pod that did not run in time; raise PodLeft if users do not give up."""
+        if not self.traffic.gives_up:
+            raise PodLeft
+
     # ------------------------------------------------------------------------ actions
 
     def new_pod_name(self) -> str:
@@ -173,7 +183,7 @@ class ClaimUser(locust.User):
 
     def delete_pods(self, pods: Sequence[str], *, timeout_s: float) -> None:
         """Delete pods, then wait until they are gone; `timeout_s` applies to each."""
-        is_forced = getattr(self.worker.scenario.traffic, "force_delete", False)
+        is_forced = getattr(self.traffic, "force_delete", False)
         for pod in pods:
             self.delete(apis.PODS, pod, grace_period_s=0 if is_forced else None)
         for pod in pods:

@@ -17,7 +17,7 @@ from harness.history import directories, journal_writer, plans, records
 from harness.model import naming
 from harness.model.objects import Object
 from harness.scenario import specs, traffic_specs
-from harness.traffic import attempts, launching, object_rounds, objects, run_objects, watching
+from harness.traffic import attempts, launching, object_rounds, objects, watching
 
 TIME_CHECK_S = 0.05
 """Seconds between two looks at whether time is left."""
@@ -30,7 +30,7 @@ class Worker:
         directory = directories.existing(pathlib.Path(os.environ[launching.DIRECTORY_VARIABLE]))
         self.plan = plans.read(directory.plan)
         self.scenario = specs.Scenario.model_validate(self.plan.settings)
-        self.objects = run_objects.RunObjects(self.plan, self.scenario)
+        self.objects = objects.RunObjects(self.plan, self.scenario)
         self.rounds = object_rounds.ObjectRounds(self.scenario, run_id=self.plan.run_id)
         self.index, self.journal = _claim_journal(directory, self.plan)
         self.seeds = seeds.Seeds(self.plan.seed)

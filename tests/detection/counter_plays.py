@@ -17,7 +17,7 @@ from harness.model import naming
 from harness.scenario import claim_specs, pool_specs
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
-from harness.traffic import run_objects
+from harness.traffic import objects
 from tests.histories import language
 
 Object = dict[str, Any]
@@ -88,7 +88,7 @@ def _slices(pools: pool_specs.PoolsSpec) -> Iterator[Object]:
 def _made(play: Play, number: int) -> Object:
     claim = play.claims[number % len(play.claims)]
     meta = {"name": f"c{number}", "namespace": "n", "uid": f"u{number}", "resourceVersion": "1"}
-    return {"metadata": meta, "spec": run_objects.claim_spec(claim, play.pools)}
+    return {"metadata": meta, "spec": objects.claim_spec(claim, play.pools)}
 
 
 def _listed(piece: Object) -> records.Body:

@@ -156,7 +156,7 @@ LINES = {
         '    "claims.claim_names",\n',
     ),
     "harness/scenario/fault_kinds/__init__.py": (
-        '    "nemeses",\n',
+        '    "stopped_processes",\n',
         '    "slow_bindings",\n    "cordoned_nodes",\n',
     ),
 }

@@ -4,7 +4,7 @@ from harness.apiserver.validation import claims as claim_rules
 from harness.apiserver.validation import slices as slice_rules
 from harness.cluster.fake_nodes import pool_slices
 from harness.scenario import specs
-from harness.traffic import run_objects
+from harness.traffic import objects
 
 
 def problems(scenario: specs.Scenario) -> list[str]:
@@ -14,7 +14,7 @@ def problems(scenario: specs.Scenario) -> list[str]:
         *pool_slices.of_node(pools, f"{pools.node_prefix}0", labels={}),
         *pool_slices.of_cluster(pools, labels={}),
     ]
-    claims = [{"spec": run_objects.claim_spec(claim, pools)} for claim in scenario.claim_kinds]
+    claims = [{"spec": objects.claim_spec(claim, pools)} for claim in scenario.claim_kinds]
     causes = [cause for item in slices for cause in slice_rules.device_slice(item)]
     causes += [cause for item in claims for cause in claim_rules.claim(item)]
     return [cause.text() for cause in causes]

@@ -17,14 +17,13 @@ from harness.scenario.fault_kinds import fault
 
 _MODULES = (
     "traffic_kinds",
-    "changed_objects",
-    "stopped_processes",
     "client_fault",
-    "nemeses",
+    "stopped_processes",
 )
 """The modules of the kinds, in the order of documents; a nemesis draws in this order too."""
-KINDS: tuple[type[fault.Fault], ...] = tuple(
-    kind for module in _MODULES for kind in importlib.import_module(f"{__name__}.{module}").KINDS
+KINDS: tuple[type[fault.Fault], ...] = (
+    *(kind for name in _MODULES for kind in importlib.import_module(f"{__name__}.{name}").KINDS),
+    fault.Nemesis,
 )
 BY_NAME: Mapping[str, type[fault.Fault]] = {
     str(name): kind for kind in KINDS for name in get_args(kind.model_fields["kind"].annotation)

@@ -1,7 +1,7 @@
-"""Faults that act as clients of the cluster, as plug-ins do: their base, and the kinds.
+"""Faults of other clients, which change objects of the run.
 
-Such a kind needs nothing else: `inject` gets what a plug-in's fault gets, and runs in a process of
-its own. `examples/my-plugins` has one that is a plug-in.
+A `ClientFault` acts as plug-ins do, and needs nothing else: `inject` gets what a plug-in's fault
+gets, and runs in a process of its own. `examples/my-plugins` has one that is a plug-in.
 """
 
 from collections.abc import Iterator
@@ -121,4 +121,51 @@ class PluginFault(fault.Fault):
             yield objection
 
 
-KINDS = (EvictByOldClient, PluginFault)
+class TouchObjects(fault.Fault):
+    """Another client changes an annotation of objects, so that concurrent updates conflict."""
+
+    kind: Literal["touch-objects"]
+    resource: Literal["resourceclaims", "pods", "nodes", "resourceslices"]
+    """Plural name of the resource."""
+    object_name: str = "*"
+    """Shell pattern for the names of the objects."""
+    rate_per_s: Annotated[float, pydantic.Field(gt=0, le=10_000)] = 50.0
+    """Changes per second, of all objects in turn."""
+    duration_s: fault.Delay | None = None
+    """Seconds until the fault is healed; left out: until the load has ended."""
+
+    says = (
+        "another client changes an annotation of {resource} named {object_name}, "
+        "{rate_per_s:g} times a second"
+    )
+    effect = fault.Effect.CONFLICT
+    clause = "another client changed {name}"
+    drawn = {
+        "resource": fault.one_of("resourceclaims", "pods", "nodes"),
+        "rate_per_s": fault.one_of(20.0, 50.0, 100.0),
+        "duration_s": fault.LASTING,
+    }
+
+
+class ReallocateClaims(fault.RepeatedFault):
+    """Another writer moves claims: it frees a device and allocates a free one, in two writes."""
+
+    kind: Literal["reallocate-claims"]
+
+    says = "another client moves an allocated claim to a free device{repetition}"
+    effect = fault.Effect.MOVED_CLAIM
+    clause = "another client moved {name} to this device"
+
+    def objections(self, run: fault.Run) -> Iterator[str]:
+        are_simple = [
+            claim.devices == 1 and not (claim.requests or claim.class_ or claim.admin_access)
+            for claim in run.claims
+        ]
+        if are_simple != [True] or not run.pools.is_plain:
+            yield (
+                "expected claims of one device of [claim] without requests or admin access, and "
+                "pools without further kinds, got others: change them, or remove the fault"
+            )
+
+
+KINDS = (TouchObjects, ReallocateClaims, EvictByOldClient, PluginFault)

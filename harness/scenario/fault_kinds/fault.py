@@ -99,6 +99,8 @@ class Fault(Spec):
     """True if it hits a node, which has a kubelet process of its own for that."""
     loses_node: ClassVar[bool] = False
     """True if the API gives away what runs on a node."""
+    ends_process: ClassVar[bool] = False
+    """True if its client ends or stands still; no other fault may act on it then."""
 
     # ------------------------------------------------------------------------- planning
 
@@ -123,10 +125,6 @@ class Fault(Spec):
     def clients(self, run: Run) -> list[str]:
         del run
         return []
-
-    def ended_process(self, run: Run) -> str:
-        del run
-        return ""
 
     def objections(self, run: Run) -> Iterator[str]:
         """Yield a sentence for each reason why it cannot work in a run, with a remedy."""
@@ -206,6 +204,20 @@ class RepeatedFault(Fault):
     @property
     def words(self) -> Mapping[str, Any]:
         return {**dict(self), "repetition": self.repetition}
+
+
+class Nemesis(Fault):
+    """Faults that are drawn at random from the run's seed when the run is planned."""
+
+    kind: Literal["nemesis"]
+    draws: Annotated[int, pydantic.Field(ge=1, le=FAULTS_MAX)] = 6
+    """Number of faults."""
+    within_s: Delay = 20.0
+    """The drawn faults begin within this time, in seconds, from the start of the load."""
+    kinds: list[str] = []
+    """Kinds to draw from; empty: all that the cluster and the subject allow."""
+
+    may_restart_api_server = True
 
 
 def role_objections(role: Role | Literal["driver"], run: Run) -> Iterator[str]:

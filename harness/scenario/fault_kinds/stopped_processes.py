@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from harness.scenario import traffic_specs
 from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import Seconds
 
@@ -54,12 +53,10 @@ class ProcessFault(fault.RepeatedFault):
     several of the driver, the first."""
 
     once = "down_s"
+    ends_process = True
 
     def clients(self, run: fault.Run) -> list[str]:
         return run.ended[self.role][:1]
-
-    def ended_process(self, run: fault.Run) -> str:
-        return run.ended[self.role][0]
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         if not run.ended[self.role]:
@@ -122,6 +119,7 @@ class TakeOver(fault.Fault):
 
     effect = fault.Effect.TAKE_OVER
     clause = "another scheduler took over from {process}"
+    ends_process = True
     drawn = {"ends": fault.one_of("kill", "terminate")}  # a paused one would block other faults
 
     @property
@@ -134,9 +132,6 @@ class TakeOver(fault.Fault):
 
     def clients(self, run: fault.Run) -> list[str]:
         return run.processes["scheduler"][:1]
-
-    def ended_process(self, run: fault.Run) -> str:
-        return run.ended["scheduler"][0]
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         yield from fault.role_objections("scheduler", run)
@@ -157,14 +152,11 @@ class NodeFault(fault.RepeatedFault):
     """Base of faults of the last node, whose kubelet is a process of its own."""
 
     needs_own_kubelet = True
+    ends_process = True
 
     def clients(self, run: fault.Run) -> list[str]:
         del run
         return [KUBELET]
-
-    def ended_process(self, run: fault.Run) -> str:
-        del run
-        return KUBELET
 
     def objections(self, run: fault.Run) -> Iterator[str]:
         if run.pools.nodes < 2:
@@ -195,18 +187,6 @@ class LoseNode(NodeFault):
     def length_s(self) -> float:
         away_s = self.down_s if self.comes_back else 0.0
         return self.times * away_s + (self.times - 1) * self.interval_s
-
-    def objections(self, run: fault.Run) -> Iterator[str]:
-        yield from super().objections(run)
-        if isinstance(run.traffic, traffic_specs.AllAtOnceTraffic):
-            yield (
-                "expected a load that replaces the pods of the lost node, got traffic.profile = "
-                "'all-at-once': use churn or shared"
-            )
-        if self.times > 1 and not self.comes_back:
-            yield (
-                f"expected times = 1 for a node that never comes back, got {self.times}: remove it"
-            )
 
     def what(self, clients: Sequence[str]) -> str:
         end = f"comes back {self.down_s:g} s later" if self.comes_back else "is removed"

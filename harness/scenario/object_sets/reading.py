@@ -3,11 +3,12 @@
 A scenario that has sets already, as that of a plan, is not read again.
 """
 
+import copy
 import pathlib
 from typing import Any
 
 from harness import errors
-from harness.manifests import reading, sources, workload_kinds
+from harness.manifests import places, reading, sources, workload_kinds
 from harness.scenario.object_sets import set_specs
 
 KEY = "traffic.objects"
@@ -40,19 +41,21 @@ _NO_AMOUNT = "ephemeral-storage"
 """A resource that fake nodes do not offer."""
 
 
-def with_sets(traffic: dict[str, Any], folder: pathlib.Path) -> dict[str, Any]:
-    """Return the table of a scenario's traffic with the sets of its files.
+def with_sets(document: dict[str, Any], folder: pathlib.Path) -> dict[str, Any]:
+    """Return the document of a scenario with the sets of the files of its traffic.
 
     Files are relative to `folder`. Raises ManifestError for one that cannot be used. Anything but a
     list of file names is left to the validation of the scenario.
     """
+    traffic = next(places.tables(document, "traffic"), {})
     files = traffic.get("objects")
-    if traffic.get("sets") or not isinstance(files, list):
-        return traffic
+    if traffic.get("profile") != "objects" or traffic.get("sets") or not isinstance(files, list):
+        return document
     if not all(isinstance(file, str) and file for file in files):
-        return traffic
+        return document
     sets = [_set(file, folder) for file in files[: set_specs.SETS_MAX + 1]]
-    return {**traffic, "objects": [one["file"] for one in sets], "sets": sets}
+    named = {"objects": [one["file"] for one in sets], "sets": sets}
+    return {**document, "traffic": {**traffic, **named}}
 
 
 def _set(file: str, folder: pathlib.Path) -> dict[str, Any]:
@@ -64,7 +67,10 @@ def _set(file: str, folder: pathlib.Path) -> dict[str, Any]:
             continue
         left_out |= dict.fromkeys(workload_kinds.unused(manifest.obj))
         objects += [
-            {"at": _place(one.source), "manifest": _usable(one, left_out)}
+            {
+                "at": str(one.source).removeprefix(f"{one.source.path}, "),
+                "manifest": _usable(one, left_out),
+            }
             for one in workload_kinds.expanded(manifest)
         ]
     if not objects:
@@ -73,10 +79,6 @@ def _set(file: str, folder: pathlib.Path) -> dict[str, Any]:
             f"{KEY}, got none"
         )
     return {"file": pathlib.PurePath(file).name, "objects": objects, "left_out": list(left_out)}
-
-
-def _place(source: sources.Source) -> str:
-    return str(source).removeprefix(f"{source.path}, ")
 
 
 def _usable(manifest: sources.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
@@ -105,17 +107,12 @@ def _used(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manif
     metadata.pop("namespace", None)
     base = metadata.pop("generateName", "").rstrip("-.")
     metadata.setdefault("name", base)
-    made = {**obj, "metadata": metadata, **_spec(obj, left_out)}
+    made, spec = {**obj, "metadata": metadata}, obj.get("spec")
+    if isinstance(spec, dict) and obj["kind"] == set_specs.POD_GROUP:
+        made["spec"] = _without(spec, OF_GROUP, left_out)
+    elif isinstance(spec, dict) and obj["kind"] in workload_kinds.TEMPLATES:
+        made["spec"] = _pods(spec, left_out)
     return {key: _without_null(value) for key, value in made.items() if value is not None}
-
-
-def _spec(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
-    spec = obj.get("spec")
-    if not isinstance(spec, dict) or obj["kind"] in (set_specs.CLAIM, set_specs.TEMPLATE):
-        return {"spec": spec}
-    if obj["kind"] == set_specs.POD_GROUP:
-        return {"spec": _without(spec, OF_GROUP, left_out)}
-    return {"spec": _pods(spec, left_out)}
 
 
 def _pods(spec: dict[str, Any], left_out: dict[str, None]) -> dict[str, Any]:
@@ -124,24 +121,20 @@ def _pods(spec: dict[str, Any], left_out: dict[str, None]) -> dict[str, Any]:
             inner = below.get("spec")
             changed = _pods(inner, left_out) if isinstance(inner, dict) else inner
             return {**spec, key: {**below, "spec": changed}}
-    kept = _without(spec, _OF_POD, left_out)
-    for key in ("initContainers", "containers"):
-        if isinstance(kept.get(key), list):
-            kept[key] = [_container(item, left_out) for item in kept[key]]
+    kept: dict[str, Any] = copy.deepcopy(_without(spec, _OF_POD, left_out))
+    for kind in ("initContainers[]", "containers[]"):
+        for container in places.tables(kept, kind):
+            _drop(container, _OF_CONTAINER, left_out)
+            for amounts in ("requests", "limits"):
+                for table in places.tables(container, f"resources.{amounts}"):
+                    _drop(table, (_NO_AMOUNT,), left_out)
     return kept
 
 
-def _container(container: Any, left_out: dict[str, None]) -> Any:
-    if not isinstance(container, dict):
-        return container
-    kept = _without(container, _OF_CONTAINER, left_out)
-    if isinstance(found := kept.get("resources"), dict):
-        kept["resources"] = {key: _amounts(item, left_out) for key, item in found.items()}
-    return kept
-
-
-def _amounts(amounts: Any, left_out: dict[str, None]) -> Any:
-    return _without(amounts, (_NO_AMOUNT,), left_out) if isinstance(amounts, dict) else amounts
+def _drop(table: dict[str, Any], keys: tuple[str, ...], left_out: dict[str, None]) -> None:
+    kept = _without(table, keys, left_out)
+    table.clear()
+    table.update(kept)
 
 
 def _without(

@@ -13,12 +13,9 @@ import pydantic
 from harness import errors, regular_files, suggestions
 from harness.extensions import discovery, entry_points, loading
 
-_ONE_MACHINE = "all workers of a load run on one machine, traffic.processes of them"
 REMOVED_KEYS = {
-    "traffic.workers": f"Remove it: {_ONE_MACHINE}",
-    "traffic.bind": f"Remove it: {_ONE_MACHINE}",
-    "traffic.bind_is_open": f"Remove it: {_ONE_MACHINE}",
-    "traffic.workers_wait_s": f"Remove it: {_ONE_MACHINE}",
+    f"traffic.{key}": "Remove it: all workers of a load run on one machine, traffic.processes of them"
+    for key in ("workers", "bind", "bind_is_open", "workers_wait_s")
 }
 """Former dotted key -> what to do instead."""
 
@@ -187,19 +184,16 @@ class Shelf:
             return found
         if plugin := self.plugin(name):
             return loading.find(plugin, SUFFIX)
-        raise self._unknown(name)
-
-    def _unknown(self, name: str) -> errors.ScenarioError:
         plugins = discovery.usable(self.plugins, shipped=self.every_name())
         known = suggestions.listed(
-            pathlib.Path(name).stem,
+            path.stem,
             [*self.every_name(), *plugins],
             title=f"Shipped {self.noun}s",
             where=f"the folder {self.folder()}",
         )
         others = f" Plug-ins: {', '.join(plugins)}." if plugins else ""
-        is_what = "a folder" if name and pathlib.Path(name).is_dir() else "neither"
-        return errors.ScenarioError(
+        is_what = "a folder" if name and path.is_dir() else "neither"
+        raise errors.ScenarioError(
             f"expected a {self.noun} file or the name of a shipped one, got {name!r}, which is "
             f"{is_what}.{known}{others}"
         )
@@ -219,7 +213,10 @@ class Shelf:
             raise errors.ScenarioError(
                 f"{path}: expected a readable TOML file ({error.strerror})"
             ) from error
-        document = _parse(text, path)
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise errors.ScenarioError(f"{path}: expected TOML; {error}") from error
         for override in overrides:
             self._override(document, override)
         return document, text
@@ -247,14 +244,10 @@ class Shelf:
         target = document
         for parent in parents:
             target = target.setdefault(parent, {})
-            if isinstance(target, list):
-                raise errors.UsageError(
-                    f"{self.option.split()[0]} {override}: {parent!r} is a list; replace it as a "
-                    f"whole, as in {parent}=[…]"
-                )
             if not isinstance(target, dict):
                 raise errors.UsageError(
-                    f"{self.option.split()[0]} {override}: {parent!r} is a value, not a table"
+                    f"{self.option.split()[0]} {override}: {parent!r} is a value, not a table; "
+                    f"replace it as a whole, as in {parent}=[…]"
                 )
         target[last] = _toml_value(value.strip())
 
@@ -262,13 +255,6 @@ class Shelf:
 @functools.cache
 def _adapter(kind: Any) -> pydantic.TypeAdapter[Any]:
     return pydantic.TypeAdapter(kind)
-
-
-def _parse(text: str, path: pathlib.Path) -> Document:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise errors.ScenarioError(f"{path}: expected TOML; {error}") from error
 
 
 def _toml_value(text: str) -> Any:

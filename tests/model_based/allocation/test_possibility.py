@@ -9,7 +9,7 @@ from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs, pool_specs, possibility
 from harness.subject.allocation import allocated_states, allocators, inventories
-from harness.traffic import run_objects
+from harness.traffic import objects
 from tests.model_based.allocation import drawn_pools
 
 Object = dict[str, Any]
@@ -27,7 +27,7 @@ def allocate(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec, limit: i
     for number in range(limit):
         made = {
             "metadata": {"name": f"c{number}", "namespace": "n", "uid": f"u{number}"},
-            "spec": run_objects.claim_spec(claim, pools),
+            "spec": objects.claim_spec(claim, pools),
         }
         allocator = allocators.Allocator(snapshot, state, by_name, [made])
         found = [_allocation(allocator, pools, index) for index in range(pools.nodes)]

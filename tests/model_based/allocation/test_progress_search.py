@@ -13,7 +13,7 @@ from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs
 from harness.subject.allocation import allocated_states, allocators, inventories
-from harness.traffic import run_objects
+from harness.traffic import objects
 from tests.histories import worlds
 from tests.model_based.allocation import drawn_pools
 
@@ -59,7 +59,7 @@ class Problem:
         }
 
     def claim_spec(self, kind: claim_specs.ClaimSpec) -> Object:
-        return run_objects.claim_spec(kind, self.pools)
+        return objects.claim_spec(kind, self.pools)
 
     def allocate(self, claims: Sequence[Object]) -> bool:
         """Give devices to claims of one pod, if there are any for all of them."""

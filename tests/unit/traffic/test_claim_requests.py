@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.scenario import loading, specs
-from harness.traffic import run_objects
+from harness.traffic import objects
 from tests.support import accepted_objects
 
 POOLS: dict[str, Any] = {
@@ -54,7 +54,7 @@ FULL: dict[str, Any] = {
 def test_every_key_arrives() -> None:
     made = scenario(FULL)
     driver = made.pools.driver
-    devices = run_objects.claim_spec(made.claim, made.pools, of="c")["devices"]
+    devices = objects.claim_spec(made.claim, made.pools, of="c")["devices"]
     assert devices["requests"] == [
         {
             "name": "gpu",

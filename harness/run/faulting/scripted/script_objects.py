@@ -9,7 +9,7 @@ from harness.client import apis, journaling
 from harness.model.objects import Object
 from harness.run.faulting import injecting
 from harness.scenario import script_specs
-from harness.traffic import objects, run_objects
+from harness.traffic import objects
 
 
 def _pod_has(*phases: str) -> Callable[[Object], bool]:
@@ -101,7 +101,7 @@ class ScriptObjects:
 
     def _claim(self, item: script_specs.ScriptObject) -> Object:
         kind = self._scenario.claim_kinds[item.claim]
-        spec = run_objects.claim_spec(kind, self._scenario.pools, of=item.name)
+        spec = objects.claim_spec(kind, self._scenario.pools, of=item.name)
         make = objects.claim if item.kind == "ResourceClaim" else objects.template
         return make(item.name, spec, run_id=self._run_id)
 

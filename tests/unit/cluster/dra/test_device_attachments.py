@@ -157,14 +157,6 @@ def test_a_conflict_is_tried_again(make: Callable[[Object], World]) -> None:
     assert world.server.count("PUT") >= 2
 
 
-@pytest.mark.parametrize(
-    ("spec", "why"),
-    [
-        ({"delay_s": 2.0, "delay_s_max": 1.0}, "delay_s_max of at least delay_s = 2, got 1"),
-        ({"failure_probability": 0.6, "silence_probability": 0.4}, "less than 1 together"),
-        ({"failure_probability": 1.0}, "less than 1"),
-    ],
-)
-def test_a_driver_with_which_runs_never_end_is_refused(spec: Object, why: str) -> None:
-    with pytest.raises(pydantic.ValidationError, match=why):
-        driver_specs.ConditionsSpec(**spec)
+def test_a_driver_with_which_runs_never_end_is_refused() -> None:
+    with pytest.raises(pydantic.ValidationError, match="less than 1"):
+        driver_specs.ConditionsSpec(failure_probability=1.0)

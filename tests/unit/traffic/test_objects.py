@@ -3,13 +3,13 @@
 from typing import Any
 
 from harness.scenario import loading
-from harness.traffic import run_objects
+from harness.traffic import objects
 from tests.histories import building
 
 SELECTOR = 'device.attributes["gpu.flake-hunt.example"].index % 2 == '
 
 
-def _objects(*overrides: str) -> run_objects.RunObjects:
+def _objects(*overrides: str) -> objects.RunObjects:
     scenario = loading.load(
         "two-schedulers",
         overrides=[
@@ -18,7 +18,7 @@ def _objects(*overrides: str) -> run_objects.RunObjects:
         ],
     ).scenario
     plan = building.plan(settings=scenario.model_dump(mode="json"))
-    return run_objects.RunObjects(plan, scenario)
+    return objects.RunObjects(plan, scenario)
 
 
 def _selectors(spec: dict[str, Any]) -> list[str]:
