@@ -59,7 +59,7 @@ def watch(
             return _follow(live, _print_json, every_s=EVERY_S)
         if not console.is_terminal:
             return _follow(live, _print_line, every_s=EVERY_S)
-        with _table(console) as show:
+        with _lines(console) as show:
             return _follow(live, show, every_s=REFRESH_S)
 
 
@@ -109,21 +109,65 @@ def _print_json(state: "snapshots.Snapshot") -> None:
 
 
 def _print_line(state: "snapshots.Snapshot") -> None:
-    from harness.cli.terminal import state_tables
-
-    print(escaping.visible(state_tables.line(state)), flush=True)
+    print(escaping.visible("  ".join(_said(state))), flush=True)
 
 
 @contextlib.contextmanager
-def _table(console: "rich.console.Console") -> "Iterator[Show]":
+def _lines(console: "rich.console.Console") -> "Iterator[Show]":
     import rich.live
-
-    from harness.cli.terminal import state_tables
+    import rich.text
 
     with rich.live.Live(console=console, auto_refresh=False, transient=False) as drawing:
 
         def show(state: "snapshots.Snapshot") -> None:
-            height = console.size.height
-            drawing.update(state_tables.drawn(state, height=height), refresh=True)
+            lines = map(escaping.visible, [_title(state), state.directory, *_said(state)])
+            drawing.update(rich.text.Text("\n".join(lines), overflow="fold"), refresh=True)
 
         yield show
+
+
+def _title(state: "snapshots.Snapshot") -> str:
+    of_run = [getattr(state, "scenario", state.kind), getattr(state, "subject", "")]
+    return ", ".join(filter(None, [*of_run, f"seed {state.seed}"]))
+
+
+def _said(state: "snapshots.Snapshot") -> list[str]:
+    from harness.serving.live import snapshots
+
+    parts = _of_run(state) if isinstance(state, snapshots.Run) else _of_campaign(state)
+    ending = f"{state.verdict} {state.reason}".strip()
+    return [
+        f"{snapshots.elapsed(state.elapsed_s):>8}",
+        *parts,
+        *filter(None, [ending, state.problem]),
+    ]
+
+
+def _of_run(run: "snapshots.Run") -> "Iterator[str]":
+    from harness.serving.live import snapshots
+
+    calls = run.api_calls
+    outcomes = f"{calls.ok} ok, {calls.fail} fail, {calls.unknown} unknown"
+    p50_ms, p99_ms = map(snapshots.milliseconds, (calls.p50_ms, calls.p99_ms))
+    yield run.phase or run.state
+    yield f"pods {run.pods_created} created, {run.pods_ran} ran"
+    yield f"claims {run.claims_created} created, {run.claims_allocated} allocated"
+    yield f"holds {run.holds_open} open"
+    yield (
+        f"API calls {calls.calls} ({outcomes}; {run.api_calls_per_s:g}/s; p50 {p50_ms} ms, "
+        f"p99 {p99_ms} ms)"
+    )
+    yield f"double allocations {run.double_allocations}"
+
+
+def _of_campaign(campaign: "snapshots.Campaign") -> "Iterator[str]":
+    from harness.serving.live import snapshots
+
+    yield f"{campaign.done} of {outputs.counted(campaign.planned, 'run')} done"
+    yield snapshots.verdict_counts(campaign.by_verdict)
+    if campaign.controls_planned:
+        yield f"{campaign.controls_caught} of {campaign.controls_planned} controls caught"
+    if campaign.hazards_planned:
+        yield f"{campaign.hazards_shown} of {campaign.hazards_planned} hazards shown"
+    if now := [f"{run.scenario} {run.subject} ({run.phase})" for run in campaign.running]:
+        yield f"now: {', '.join(now)}"

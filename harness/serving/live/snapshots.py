@@ -1,4 +1,4 @@
-"""How far a run or a campaign is, as one document: for tables, lines, programs."""
+"""How far a run or a campaign is, as one document: for pages, lines, programs."""
 
 from typing import Literal, TypeAlias
 

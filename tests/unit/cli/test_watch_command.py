@@ -1,6 +1,5 @@
-"""`flake-hunt watch`: lines, JSON and tables, exit codes, and its end by a signal."""
+"""`flake-hunt watch`: lines and JSON, exit codes, and its end by a signal."""
 
-import io
 import json
 import os
 import pathlib
@@ -12,11 +11,8 @@ import threading
 from typing import Any
 
 import pytest
-import rich.console
 
 from harness import clocks
-from harness.cli.terminal import state_tables
-from harness.serving.live import live_runs
 from tests.histories import archives, building
 
 TIMEOUT_S = 30
@@ -56,7 +52,7 @@ def test_a_run_that_was_killed_is_told_and_nothing_waits(
 
 def under_way(path: pathlib.Path, *, pid: int) -> None:
     changes = {"pid": pid, "boot_id": clocks.boot_id(), "created_wall_ns": clocks.wall_ns()}
-    building.build(path, "a+D1 b+D1", changes=changes)
+    building.build(path, "a+D1 b+D1", changes={"scenario": "x\x1b[31m", **changes})
     for file in path.iterdir():
         os.utime(file, times=(1.0, 1.0))
 
@@ -93,22 +89,5 @@ def test_an_interruption_on_a_terminal_ends_it_in_order(
     reader.join(TIMEOUT_S)
     os.close(leader)
     assert (process.returncode, err) == (130, b"flake-hunt: interrupted\n")
+    assert b"\x1b[31m" not in drawn  # names in evidence are shown, and not obeyed
     assert b"\x1b[?25h" in drawn  # the cursor is shown again
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_tables_fit_the_terminal(tmp_path: pathlib.Path, width: int) -> None:
-    made = building.build(
-        tmp_path / "run", "a+D1 b+D1 p:a p*", changes={"scenario": "x\x1b[31m" + "y" * 20}
-    )
-    live = live_runs.LiveRun(made.path)
-    live.read(at_most_s=TIMEOUT_S)
-    console = rich.console.Console(width=width, record=True, file=io.StringIO())
-    state = live.snapshot()
-    live.close()
-    console.print(state_tables.drawn(state, height=40))
-    text = console.export_text()
-    assert max(map(len, text.splitlines())) <= width
-    assert "\x1b" not in text
-    assert "double allocations" in text
-    assert "create resourceclaims" in text
