@@ -1,15 +1,22 @@
 """Checks the objects of an import as the API server of a run does, before anything else."""
 
-from collections.abc import Iterable, Iterator
+import contextlib
+import random
+from collections.abc import Collection, Iterable, Iterator
 
+import msgspec
+
+from harness import clocks
 from harness.client import apis
 from harness.importing import materials, pods
 from harness.manifests import places, sources, workload_kinds
 from harness.model.objects import Object
-from harness.run import pool_objects
 from harness.scenario import cluster_features
 from harness.scenario.object_sets import reading
 
+_NAMESPACE = "imported"
+_MESSAGE_CHARACTERS_MAX = 400
+_INVALID = " is invalid: "
 _NEWER = {
     "spec": ("partitionTypeAttribute", "skipNodeOperations"),
     "spec.devices[]": ("nodeAllocatableResources", "compatibilityGroups"),
@@ -37,12 +44,12 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
 
     Raises ManifestError, with the place, for an object that an API server would refuse.
     """
-    server = pool_objects.Server(namespace="imported")
+    server = _Server()
     for manifest in manifests:
         if manifest.kind == materials.SLICE:
             for field in _dropped(manifest.obj):
                 notes.add(f"left out: {field} of ResourceSlices, which 1.36 does not have")
-        with pool_objects.gates(cluster_features.EMBEDDED_GATES):
+        with _gates(cluster_features.EMBEDDED_GATES):
             why = _problem(server, manifest)
         if why.endswith(f'{_NEWER_IN_CLAIMS}"'):
             what = f"{manifest.kind} {manifest.name}: {_NEWER_IN_CLAIMS}, which 1.36 does not have"
@@ -64,7 +71,7 @@ def _dropped(obj: Object) -> dict[str, None]:
     }
 
 
-def _problem(server: pool_objects.Server, manifest: sources.Manifest) -> str:
+def _problem(server: "_Server", manifest: sources.Manifest) -> str:
     """Return why the API server would refuse an object; empty: it would not, or is not asked."""
     obj = manifest.obj
     if materials.is_workload(obj):
@@ -82,12 +89,12 @@ def _problem(server: pool_objects.Server, manifest: sources.Manifest) -> str:
     return _asked(server, _RESOURCES[obj["kind"]], obj)
 
 
-def _asked(server: pool_objects.Server, resource: apis.Resource, obj: Object) -> str:
+def _asked(server: "_Server", resource: apis.Resource, obj: Object) -> str:
     metadata = {key: obj["metadata"][key] for key in _METADATA if key in obj["metadata"]}
     return server.problem(resource, {**obj, "metadata": {"name": "named", **metadata}})
 
 
-def _problem_of_pods(server: pool_objects.Server, manifest: sources.Manifest) -> str:
+def _problem_of_pods(server: "_Server", manifest: sources.Manifest) -> str:
     obj, place = manifest.obj, workload_kinds.TEMPLATES[manifest.kind]
     resource = materials.WORKLOADS[manifest.kind]
     why = _asked(server, resource, {**obj, "apiVersion": resource.api_version})
@@ -99,3 +106,65 @@ def _problem_of_pods(server: pool_objects.Server, manifest: sources.Manifest) ->
     named = {"apiVersion": "v1", "kind": materials.POD, "metadata": {}}
     why = _asked(server, apis.PODS, {**named, "spec": pod["spec"]})
     return f"{place}.{why}".lstrip(".") if why else ""
+
+
+class _Server:
+    """Says what an embedded API server would say of new objects, in a store without commits."""
+
+    def __init__(self) -> None:
+        from harness.apiserver.endpoints import handlers
+        from harness.apiserver.registry import store as stores
+
+        now = clocks.wall_text
+        store = stores.Store(now=now, stream=random.Random(1), track_managers=False)
+        self._handler = handlers.Handler(store, now=now)
+        marks = {"resource.kubernetes.io/admin-access": "true"}
+        space = {"apiVersion": "v1", "kind": "Namespace"}
+        self._ask(apis.NAMESPACES, {**space, "metadata": {"name": _NAMESPACE, "labels": marks}})
+
+    def problem(self, resource: apis.Resource, obj: Object) -> str:
+        """Return why it would refuse an object; empty: it would not."""
+        from harness.apiserver.errors import status_errors
+
+        try:
+            self._ask(resource, obj, "&dryRun=All")
+        except status_errors.StatusError as error:
+            text = " ".join(error.message.split())
+            return text.rpartition(_INVALID)[2][:_MESSAGE_CHARACTERS_MAX]
+        return ""
+
+    def _ask(self, resource: apis.Resource, obj: Object, how: str = "") -> None:
+        from harness.apiserver.endpoints import request_decoding, request_info
+        from harness.apiserver.scheme import resources
+
+        key = resource.group, resource.version, resource.plural
+        found = resources.find(*key) or resources.optional(*key)
+        namespace = _NAMESPACE if resource.namespaced else ""
+        target = request_info.Target(
+            resource=found,
+            namespace=namespace,
+            name="",
+            subresource="",
+            is_watch=False,
+            is_object=True,
+            body_type=found,
+        )
+        request = request_info.of_target(
+            f"{resource.path(namespace or None)}?fieldValidation=Strict{how}",
+            method="POST",
+            content_type="application/json",
+            body=msgspec.json.encode(obj),
+        )
+        self._handler.answer(request_decoding.decode(request, target))
+
+
+@contextlib.contextmanager
+def _gates(names: Collection[str]) -> Iterator[None]:
+    from harness.apiserver.scheme import feature_gates
+
+    before = {name: feature_gates.is_on(name) for name in names}
+    feature_gates.choose(dict.fromkeys(names, True))
+    try:
+        yield
+    finally:
+        feature_gates.choose(before)

@@ -81,13 +81,9 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
 
 
 def _require_usable(draft: pathlib.Path, folder: pathlib.Path) -> None:
-    """Plan a run. Raises ScenarioError, with the path that was meant, if that is refused.
-
-    The API server has been asked about all objects of the pools already.
-    """
+    """Plan a run. Raises ScenarioError, with the path that was meant, if that is refused."""
     try:
-        loaded = loading.load(str(draft / SCENARIO))
-        run_plan.plan(dataclasses.replace(loaded, pool_objects=None), seed=1)
+        run_plan.plan(loading.load(str(draft / SCENARIO)), seed=1)
     except errors.UsageError as error:
         said = str(error).replace(str(draft), str(folder))
         raise errors.ScenarioError(f"what was found makes no scenario that runs: {said}") from error

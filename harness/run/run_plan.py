@@ -15,7 +15,7 @@ from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery
 from harness.history import plans
-from harness.run import fault_planning, pool_objects, subjects, thread_plans
+from harness.run import fault_planning, subjects, thread_plans
 from harness.run.defects import known_defects
 from harness.run.programs import controller_commands, driver_commands
 from harness.scenario import (
@@ -85,7 +85,6 @@ def plan(
     known_defects.require_known(loaded.scenario.controls)
     known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
-    pool_objects.require_usable(loaded)
     scenario = controller_commands.chosen(loaded.scenario, claim_controller)
     profile = providers.suited(cluster, scenario)
     on, run_id = providers.usable(profile).capabilities, secrets.token_hex(4)

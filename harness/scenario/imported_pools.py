@@ -2,8 +2,8 @@
 
 They are read when a scenario is loaded. A scenario keeps a summary only; the objects are kept
 compressed until a run saves them: nodes first, then classes, templates, rules, and the slices, of
-which there may be many. References between objects are checked here; what an API server says of
-each object is asked by `harness.run.pool_objects`. How they are renamed and created is for
+which there may be many. References between objects are checked here; what the API server says of
+each object shows when a run creates it. How they are renamed and created is for
 `harness.cluster.fake_nodes`.
 """
 

@@ -10,7 +10,6 @@ import pytest
 
 from harness import errors
 from harness.cluster.fake_nodes import fake_objects
-from harness.run import pool_objects
 from harness.run.run_plan import scenario_of
 from harness.scenario import cluster_features, loading, specs
 from harness.traffic import object_rounds, objects
@@ -232,23 +231,6 @@ def test_mistakes_are_named_with_file_object_and_field(
     message = str(caught.value)
     assert "0.yaml" in message
     assert sentence in message
-
-
-def test_what_the_api_server_would_refuse_is_refused_before_a_run(
-    load: Load, tmp_path: pathlib.Path
-) -> None:
-    admin = WHOLE.replace("{deviceClassName: gpu}}", "{deviceClassName: gpu, adminAccess: true}}")
-    load(admin)
-    pool_objects.require_usable(loading.load(str(tmp_path / "mine.toml")))
-    for change, place in (
-        (("image: i, command", "image: '', command"), "spec.containers[0].image"),
-        (("{name: b, request: gpu}", "{name: c}"), "resources.claims[0]"),
-    ):
-        load(WHOLE.replace(*change))
-        with pytest.raises(errors.UsageError, match="the API server would refuse it") as caught:
-            pool_objects.require_usable(loading.load(str(tmp_path / "mine.toml")))
-        assert "0.yaml, document" in str(caught.value)
-        assert place in str(caught.value)
 
 
 POD_SPEC = "{containers: [{name: work, image: i}]}"
