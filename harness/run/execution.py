@@ -21,7 +21,7 @@ from harness.run import (
     subjects,
     supervising,
 )
-from harness.run.faulting import fault_journal, injecting, injections, injector
+from harness.run.faulting import fault_journal, injecting, injector, routes
 from harness.scenario import (
     imported_pools,
     possibility,
@@ -200,7 +200,7 @@ class Execution:
             processes=self._processes,
             journal=fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id),
         )
-        self._faults = injections.prepare(stage, has_load=self._has_begun)
+        self._faults = injector.Injector(routes.led(stage), has_load=self._has_begun)
 
     def _start_observers(self) -> None:
         self._phase("starting the recorder and the kubelets")

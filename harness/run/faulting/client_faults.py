@@ -6,22 +6,38 @@ import subprocess
 import msgspec
 
 from harness import clocks, concurrency, errors, processes, seeds
-from harness.extensions import discovery
+from harness.extensions import discovery, entry_points
 from harness.history import plans
 from harness.run.faulting import fault_process, injecting
 
 _Line = fault_process.Effect | fault_process.End
 
 
-class ClientFault(injecting.Injection):
-    """A fault that its kind or a plug-in injects and undoes (see `contracts.Fault`)."""
+def plugin_of(fault: plans.PlannedFault) -> entry_points.Plugin | None:
+    """Return the plug-in that injects a fault; None: another one does.
 
-    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
-        """Raises PluginError if the plug-in is missing."""
-        super().__init__(fault, stage)
+    Raises PluginError if it is missing.
+    """
+    chosen = fault.parameters.get("plugin", "")
+    return discovery.require("faults", chosen) if chosen else None
+
+
+def act(it: injecting.Injection) -> None:
+    """Let a kind or a plug-in inject its fault and undo it (see `contracts.Fault`)."""
+    client = _Client(it)
+    it.undo.callback(client.end)
+    client.start()
+    it.begun()
+    it.wait_for_end(client.is_done)
+
+
+class _Client:
+    """The process of a fault."""
+
+    def __init__(self, it: injecting.Injection) -> None:
+        self._it, fault, stage = it, it.fault, it.stage
         self._log = stage.directory.logs / f"fault-{fault.name}.log"
-        chosen = self._parameters.get("plugin", "")
-        plugin = discovery.require("faults", chosen) if chosen else None
+        plugin = plugin_of(fault)
         self._client = f"the plug-in {plugin.name}" if plugin else f"the fault {fault.name}"
         self._source = str(plugin or self._client)
         self._order = fault_process.Order(
@@ -39,7 +55,7 @@ class ClientFault(injecting.Injection):
         self._wrong = ""
         """A line that is no word of such a process; empty: there was none."""
 
-    def begin(self) -> None:
+    def start(self) -> None:
         with self._log.open("ab") as log:
             child = subprocess.Popen(
                 processes.python(fault_process.__name__),
@@ -49,20 +65,16 @@ class ClientFault(injecting.Injection):
                 start_new_session=True,
             )
         self._child = child
-        self._reading = concurrency.spawn(f"fault-effects {self._fault.name}", self._read)
+        self._reading = concurrency.spawn(f"fault-effects {self._it.fault.name}", self._read)
         if child.stdin is not None:
             child.stdin.write(msgspec.json.encode(self._order) + b"\n")
             child.stdin.flush()
 
-    def last(self, ending: injecting.Ending) -> None:
-        injecting.wait_for_end(ending, duration_s=self._fault.duration_s, is_done=self._is_done)
-
-    def heal(self, ending: injecting.Ending) -> None:
-        """Let the plug-in undo what it has done.
+    def end(self) -> None:
+        """Let it undo what it has done.
 
         Raises FaultError if it fails, ends without a word, or does not end in time.
         """
-        del ending
         if self._child is None or self._reading is None:
             return
         with contextlib.suppress(OSError):
@@ -89,7 +101,7 @@ class ClientFault(injecting.Injection):
             return f"{self._source} ended without a word"
         return self._end.failure
 
-    def _is_done(self) -> bool:
+    def is_done(self) -> bool:
         return self._child is not None and self._child.poll() is not None
 
     def _read(self) -> None:
@@ -111,7 +123,7 @@ class ClientFault(injecting.Injection):
             "uid": told.uid,
             "resourceVersion": told.resource_version,
         }
-        self._changed(
+        self._it.changed(
             told.kind,
             meta,
             verb="change",

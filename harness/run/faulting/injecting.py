@@ -1,9 +1,10 @@
-"""The base of all faults that a run injects, and the one wrapper that injects them."""
+"""One fault under way: injected, healed and recorded, whatever its kind is."""
 
+import contextlib
 import dataclasses
 import pathlib
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from harness import clocks, concurrency, errors
 from harness.client import apis, transports
@@ -20,19 +21,15 @@ CLIENT = "run"
 """Name in the record of what writes objects as a fault."""
 
 
-class Ending(Protocol):
-    """The times at which a fault begins and has to end."""
+class Ending:
+    """The times at which the faults of a run begin to count and have to end."""
 
-    @property
-    def load_begun(self) -> concurrency.Event:
-        """Set when the load has begun, from which on the time of a fault counts."""
-
-    @property
-    def over(self) -> concurrency.Event:
+    def __init__(self) -> None:
+        self.load_begun = concurrency.Event("faults-load-begun")
+        """Set when the load has begun, from which on the times of faults count."""
+        self.over = concurrency.Event("faults-over")
         """Set when all faults have to end."""
-
-    @property
-    def is_abandoned(self) -> bool:
+        self.is_abandoned = False
         """True if the run ends at once, so that processes need not be started again."""
 
 
@@ -61,7 +58,6 @@ class Stage:
         return journal_writer.Writer(path, process=script_specs.JOURNAL, run_id=self.plan.run_id)
 
     def connected(self) -> apis.Api:
-        """Return a client of the API server, whose connection a fault closes when it is healed."""
         return apis.Api(transports.connect(self.cluster.kubeconfig.resolve()))
 
     def guard(self, process: str) -> concurrency.Lock:
@@ -69,26 +65,66 @@ class Stage:
 
 
 class Injection:
-    """How a fault is injected and healed. Every method may raise HarnessError."""
+    """One fault under way, for the function that injects its kind."""
 
-    needs_subject = False
-    """True if it begins when the subject is ready at the earliest."""
+    def __init__(self, fault: plans.PlannedFault, stage: Stage, ending: Ending) -> None:
+        self.fault, self.stage, self.ending = fault, stage, ending
+        self.parameters: Mapping[str, Any] = fault.parameters
+        self.undo = contextlib.ExitStack()
+        """What heals the fault, whatever happened before."""
+        self._window = stage.journal.open_window(fault.name, fault.kind)
 
-    def __init__(self, fault: plans.PlannedFault, stage: Stage) -> None:
-        self._fault, self._stage, self._journal = fault, stage, stage.journal
-        self._parameters: Mapping[str, Any] = fault.parameters
+    def perform(self, act: "Act") -> None:
+        """Inject the fault, heal it, and record its window with the errors of both."""
+        window = self._window
+        try:
+            act(self)
+        except Exception as error:  # noqa: BLE001 - the edge of a thread: the record shows the error
+            window.errors.append(f"it could not be injected as planned: {_told(error)}")
+        self.begun()
+        try:
+            self.undo.close()
+        except Exception as error:  # noqa: BLE001 - as above
+            window.errors.append(f"it could not be healed: {_told(error)}")
+        window.ended_ns = clocks.monotonic_ns()
 
-    def begin(self) -> None:
-        """Switch the fault on, if it is one that is switched on, and return at once."""
+    def begun(self) -> None:
+        """Tell that the fault is switched on."""
+        self._window.has_begun = True
 
-    def last(self, ending: Ending) -> None:
-        """Let the fault last; return when it is done, and soon when it has to end."""
-        raise NotImplementedError
+    def connected(self) -> apis.Api:
+        """Return a client of the API server, whose connection is closed in the end."""
+        api = self.stage.connected()
+        self.undo.callback(api.transport.close)
+        return api
 
-    def heal(self, ending: Ending) -> None:
-        """Undo what is left of it; called once, whatever happened before."""
+    def wait(self, seconds: float) -> bool:
+        """Wait; return whether the fault has to end."""
+        return self.ending.over.wait(seconds)
 
-    def _changed(
+    def wait_for_end(self, is_done: Callable[[], bool] = lambda: False) -> None:
+        """Return when the fault is done, has lasted its time under load, or has to end."""
+        duration_s, deadline_ns = self.fault.duration_s, float("inf")
+        while not self.wait(STEP_S) and not is_done():
+            now_ns = clocks.monotonic_ns()
+            if duration_s is not None and self.ending.load_begun.is_set():
+                deadline_ns = min(deadline_ns, now_ns + duration_s * 1e9)
+            if now_ns >= deadline_ns:
+                return
+
+    def repeat(self, process: str, act: Callable[[], None]) -> None:
+        """Act as often as the scenario says; faults of one process wait for each other."""
+        for number in range(self.parameters.get("times", 1)):
+            if number and self.wait(self.parameters["interval_s"]):
+                return
+            with self.stage.guard(process):
+                if not self.ending.over.is_set():
+                    act()
+
+    def effect(self, process: str, detail: str) -> fault_journal.Effect:
+        return self.stage.journal.effect(self.fault.name, self.fault.kind, process, detail)
+
+    def changed(
         self,
         resource: str,
         meta: Object,
@@ -99,11 +135,12 @@ class Injection:
         subresource: str = "",
         client: str = CLIENT,
     ) -> None:
-        self._journal.took_effect(self._fault.name)
-        self._journal.write(
+        """Record that an object was changed."""
+        self.stage.journal.took_effect(self.fault.name)
+        self.stage.journal.write(
             records.FaultApplied(
-                fault=self._fault.name,
-                kind=self._fault.kind,
+                fault=self.fault.name,
+                kind=self.fault.kind,
                 client=client,
                 verb=verb,
                 resource=resource,
@@ -119,44 +156,8 @@ class Injection:
         )
 
 
-def wait_for_end(
-    ending: Ending, *, duration_s: float | None, is_done: Callable[[], bool] = lambda: False
-) -> None:
-    """Return when a fault is done, has lasted this long under load, or has to end.
-
-    `duration_s` None: there is no such limit.
-    """
-    deadline_ns = float("inf")
-    while not ending.over.wait(STEP_S) and not is_done():
-        now_ns = clocks.monotonic_ns()
-        if duration_s is not None and ending.load_begun.is_set():
-            deadline_ns = min(deadline_ns, now_ns + duration_s * 1e9)
-        if now_ns >= deadline_ns:
-            return
-
-
-def inject(
-    fault: plans.PlannedFault,
-    injection: Injection,
-    journal: fault_journal.FaultJournal,
-    *,
-    ending: Ending,
-) -> None:
-    """Inject a fault, heal it, and record its window with the errors of both."""
-    window = journal.open_window(fault.name, fault.kind)
-    try:
-        try:
-            injection.begin()
-        finally:
-            window.has_begun = True
-        injection.last(ending)
-    except Exception as error:  # noqa: BLE001 - the edge of a thread: the record shows the error
-        window.errors.append(f"it could not be injected as planned: {_told(error)}")
-    try:
-        injection.heal(ending)
-    except Exception as error:  # noqa: BLE001 - as above
-        window.errors.append(f"it could not be healed: {_told(error)}")
-    window.ended_ns = clocks.monotonic_ns()
+Act = Callable[[Injection], None]
+"""Lets a fault last, and returns when it is done, or soon when it has to end."""
 
 
 def _told(error: Exception) -> str:

@@ -1,14 +1,21 @@
 """Switches the faults of a run on and off, and heals them all in the end.
 
-Each fault has a thread, which waits for its start, injects it through `injecting.inject`, and ends
-when it is healed. One more thread reads what the carrier has applied.
+Each fault has a thread, which waits for its start, injects it, and ends when it is healed. One more
+thread reads what the carrier has applied.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from harness import clocks, concurrency
 from harness.history import plans
-from harness.run.faulting import carriers, fault_journal, injecting
+from harness.run.faulting import (
+    client_faults,
+    injecting,
+    node_faults,
+    object_faults,
+    process_faults,
+)
+from harness.run.faulting.scripted import player
 from harness.scenario import script_specs
 
 POLL_S = 0.1
@@ -24,27 +31,16 @@ LASTING_TIMEOUT_S = 5.0
 class Injector:
     """The faults of one run."""
 
-    def __init__(
-        self,
-        faults: Sequence[plans.PlannedFault],
-        injections: Mapping[str, injecting.Injection],
-        journal: fault_journal.FaultJournal,
-        session: carriers.CarrierSession | None = None,
-        *,
-        has_load: Callable[[], bool],
-    ) -> None:
-        """`injections` by the names of the faults; `session` None: there are none of traffic.
+    def __init__(self, stage: injecting.Stage, *, has_load: Callable[[], bool]) -> None:
+        """`has_load` returns whether the load has made its first pod.
 
-        `has_load` returns whether the load has made its first pod.
+        Raises PluginError if the plug-in of a fault is missing.
         """
-        self._faults, self._injections = faults, injections
-        self._journal, self._session, self._has_load = journal, session, has_load
-        self.over = concurrency.Event("faults-over")
-        """Set when all faults have to end."""
-        self.is_abandoned = False
-        """True if the run ends at once, so that processes need not be started again."""
-        self.load_begun = concurrency.Event("faults-load-begun")
-        """Set when the load has begun; all times of faults count from then."""
+        self._stage, self._faults, self._has_load = stage, stage.plan.faults, has_load
+        self._journal, self._session = stage.journal, stage.session
+        for fault in self._faults:
+            client_faults.plugin_of(fault)
+        self._ending = injecting.Ending()
         self._load_begun_ns = 0
         self._subject_ready = concurrency.Event("faults-subject-ready")
         self._reading_over = concurrency.Event("faults-reading-over")
@@ -101,8 +97,8 @@ class Injector:
         """
         if self._is_healed:
             return
-        self.is_abandoned = is_abandoned
-        self.over.set()
+        self._ending.is_abandoned = is_abandoned
+        self._ending.over.set()
         for thread in self._threads:
             self._join(thread)
         self._reading_over.set()
@@ -120,18 +116,17 @@ class Injector:
 
     def _wait_for_load(self) -> None:
         while not self._has_load():
-            if self.over.wait(injecting.STEP_S):
+            if self._ending.over.wait(injecting.STEP_S):
                 return
         self._load_begun_ns = clocks.monotonic_ns()
-        self.load_begun.set()
+        self._ending.load_begun.set()
 
     def _perform(self, fault: plans.PlannedFault) -> None:
-        injection = self._injections[fault.name]
-        if _begins_with_load(fault) or self._wait_for_start(fault, injection):
-            injecting.inject(fault, injection, self._journal, ending=self)
+        if _begins_with_load(fault) or self._wait_for_start(fault):
+            injecting.Injection(fault, self._stage, self._ending).perform(act_of(fault))
 
-    def _wait_for_start(self, fault: plans.PlannedFault, injection: injecting.Injection) -> bool:
-        if not self._wait_until(self.load_begun.is_set):
+    def _wait_for_start(self, fault: plans.PlannedFault) -> bool:
+        if not self._wait_until(self._ending.load_begun.is_set):
             return False
         from_ns = self._load_begun_ns
         if fault.start_after is not None:
@@ -140,15 +135,16 @@ class Injector:
                 return False
             from_ns = clocks.monotonic_ns()
         left_s = fault.start_s - (clocks.monotonic_ns() - from_ns) / 1e9
-        if left_s > 0 and self.over.wait(left_s):
+        if left_s > 0 and self._ending.over.wait(left_s):
             return False
-        return not injection.needs_subject or self._wait_until(self._subject_ready.is_set)
+        waits = fault.kind in ACTS and fault.kind not in _WITHOUT_SUBJECT
+        return not waits or self._wait_until(self._subject_ready.is_set)
 
     def _wait_until(self, condition: Callable[[], bool]) -> bool:
         while not condition():
-            if self.over.wait(injecting.STEP_S):
+            if self._ending.over.wait(injecting.STEP_S):
                 return False
-        return not self.over.is_set()
+        return not self._ending.over.is_set()
 
     def _first_are_on(self) -> bool:
         begun = self._journal.begun()
@@ -179,3 +175,36 @@ class Injector:
 def _begins_with_load(fault: plans.PlannedFault) -> bool:
     is_early = bool(fault.rule) or fault.kind == script_specs.JOURNAL
     return is_early and not fault.start_s and fault.start_after is None
+
+
+# ------------------------------------------------------------------------------- the kinds
+
+
+def _traffic(it: injecting.Injection) -> None:
+    """Switch a rule of the carrier on, until it is used up or has to end."""
+    name, count = it.fault.name, it.fault.rule.get("count")
+    it.undo.callback(it.stage.carried.switch_off, name)
+    it.stage.carried.switch_on(it.fault.rule)
+    it.begun()
+    it.wait_for_end(lambda: count is not None and it.stage.journal.ended_count(name) >= count)
+
+
+ACTS: Mapping[str, injecting.Act] = {
+    "kill-process": process_faults.end,
+    "restart-process": process_faults.end,
+    "pause-process": process_faults.pause,
+    "take-over": process_faults.take_over,
+    "restart-api-server": process_faults.restart_api_server,
+    "lose-node": node_faults.lose,
+    "reboot-node": node_faults.reboot,
+    "touch-objects": object_faults.touch,
+    "reallocate-claims": object_faults.move_claims,
+    script_specs.JOURNAL: player.play,
+}
+"""What injects the kinds that the run injects itself; all others are clients of the cluster."""
+_WITHOUT_SUBJECT = ("touch-objects", script_specs.JOURNAL)
+"""The kinds of `ACTS` that may begin before the subject is ready."""
+
+
+def act_of(fault: plans.PlannedFault) -> injecting.Act:
+    return _traffic if fault.rule else ACTS.get(fault.kind, client_faults.act)

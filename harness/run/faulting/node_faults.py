@@ -13,7 +13,6 @@ import uuid
 from harness import clocks, seeds
 from harness.client import apis, transports
 from harness.cluster.fake_nodes import node_boots
-from harness.history import plans
 from harness.model.objects import Object
 from harness.run.faulting import injecting, process_faults
 
@@ -29,71 +28,64 @@ _UNREACHABLE = {
 _READY = {"status": "True", "reason": "KubeletReady", "message": "a fake kubelet is ready"}
 
 
-class LostNode(process_faults.ProcessFault):
-    """A node is lost, and comes back or does not."""
+def lose(it: injecting.Injection) -> None:
+    """Lose a node, which comes back or does not."""
+    on, node = process_faults.ProcessFault(it), _Node(it)
+    comes_back, down_s = it.parameters["comes_back"], it.parameters["down_s"]
 
-    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
-        super().__init__(fault, stage)
-        self._api, self._node = stage.connected(), stage.processes.lost_node
-        self._comes_back, self._is_lost = self._parameters["comes_back"], False
+    def act(process: str) -> None:
+        how = "came back" if comes_back else "was removed"
+        with it.effect(process, f"{node.name} was lost and {how}"):
+            on.kill(process)
+            try:
+                node.lose()
+                if not comes_back:
+                    node.remove()
+                node.sweep_for(down_s if comes_back else float("inf"))
+            finally:
+                node.sweep()
+                if comes_back:
+                    on.start_again(process)
+                    node.come_back()
 
-    def heal(self, ending: injecting.Ending) -> None:
-        """Let the node come back if it is to; delete the last pods of one that does not."""
-        if self._is_lost:
-            self._sweep()
-        if self._is_lost and self._comes_back:
-            super().heal(ending)
-            self._come_back()
-        self._api.transport.close()
+    on.repeat(act)
 
-    def _act(self, ending: injecting.Ending, process: str) -> None:
-        how = "came back" if self._comes_back else "was removed"
-        with self._effect(process, f"{self._node} was lost and {how}"):
-            self._down = process if self._comes_back else ""
-            self._processes.kill(process, fault=self._fault.name)
-            self._lose()
-            if not self._comes_back:
-                self._remove()
-                self._sweep_for(float("inf"), ending)
-                return
-            self._sweep_for(self._parameters["down_s"], ending)
-            if not ending.is_abandoned:
-                self._start_again(self._down)
-                self._come_back()
 
-    def _sweep_for(self, seconds: float, ending: injecting.Ending) -> None:
+class _Node:
+    """The node in the cluster."""
+
+    def __init__(self, it: injecting.Injection) -> None:
+        self._it, self._api, self.name = it, it.connected(), it.stage.processes.lost_node
+
+    def sweep_for(self, seconds: float) -> None:
         end_ns = clocks.monotonic_ns() + seconds * 1e9
         while True:
-            self._sweep()
+            self.sweep()
             left_s = (end_ns - clocks.monotonic_ns()) / 1e9
-            if left_s <= 0 or ending.over.wait(min(SWEEP_S, left_s)):
+            if left_s <= 0 or self._it.wait(min(SWEEP_S, left_s)):
                 return
 
-    # ----------------------------------------------------------------------- the cluster
-
-    def _lose(self) -> None:
-        self._is_lost = True
+    def lose(self) -> None:
         self._set_condition(_UNREACHABLE)
         self._set_taints([{"key": TAINT, "effect": kind} for kind in ("NoSchedule", "NoExecute")])
 
-    def _come_back(self) -> None:
+    def come_back(self) -> None:
         self._set_taints([])
         self._set_condition(_READY)
-        self._is_lost = False
 
-    def _remove(self) -> None:
+    def remove(self) -> None:
         for item in self._api.list(apis.SLICES).items:
-            if item["spec"].get("nodeName") == self._node:
+            if item["spec"].get("nodeName") == self.name:
                 with apis.if_there():
                     self._api.delete(apis.SLICES, item["metadata"]["name"])
         with apis.if_there():
-            self._api.delete(apis.NODES, self._node)
+            self._api.delete(apis.NODES, self.name)
 
-    def _sweep(self) -> None:
+    def sweep(self) -> None:
         """Delete the pods of the node by force; the API server may be away just now."""
         with contextlib.suppress(apis.ApiError, transports.TransportError):
-            for pod in self._api.list(apis.PODS, namespace=self._stage.plan.namespace).items:
-                if pod["spec"].get("nodeName") == self._node:
+            for pod in self._api.list(apis.PODS, namespace=self._it.stage.plan.namespace).items:
+                if pod["spec"].get("nodeName") == self.name:
                     self._delete(pod["metadata"])
 
     def _delete(self, meta: Object) -> None:
@@ -107,45 +99,35 @@ class LostNode(process_faults.ProcessFault):
             )
 
     def _set_taints(self, taints: list[Object]) -> None:
-        node = self._api.get(apis.NODES, self._node)
+        node = self._api.get(apis.NODES, self.name)
         others = [item for item in node["spec"].get("taints") or [] if item["key"] != TAINT]
-        self._api.patch(apis.NODES, self._node, {"spec": {"taints": [*others, *taints]}})
+        self._api.patch(apis.NODES, self.name, {"spec": {"taints": [*others, *taints]}})
 
     def _set_condition(self, ready: dict[str, str]) -> None:
         condition = {"type": "Ready", **ready, "lastTransitionTime": clocks.wall_text()}
         self._api.patch(
             apis.NODES,
-            self._node,
+            self.name,
             {"status": {"conditions": [condition]}},
             kind=apis.PatchKind.STRATEGIC,
             subresource="status",
         )
 
 
-class RebootedNode(process_faults.ProcessFault):
-    """The processes of a node are killed, and what it keeps in memory is gone."""
+def reboot(it: injecting.Injection) -> None:
+    """Kill the processes of a node; what it keeps in memory is gone."""
+    on, run, plan = process_faults.ProcessFault(it), it.stage.processes, it.stage.plan
+    boot_ids = seeds.Seeds(plan.seed).stream("boots", it.fault.name)
 
-    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
-        super().__init__(fault, stage)
-        self._boot_ids = seeds.Seeds(stage.plan.seed).stream("boots", fault.name)
-
-    def _act(self, ending: injecting.Ending, process: str) -> None:
-        run, node = self._stage.processes, self._stage.processes.lost_node
-        with self._effect(process, f"{node} was rebooted"):
-            self._down = process
-            drivers = map(self._processes.living, run.drivers_of_lost_node)
-            for name in (process, *filter(None, drivers)):
-                self._processes.kill(name, fault=self._fault.name)
+    def act(process: str) -> None:
+        drivers = run.drivers_of_lost_node
+        with it.effect(process, f"{run.lost_node} was rebooted"), on.down(*drivers, process):
+            for name in (process, *filter(None, map(on.acting.living, drivers))):
+                on.kill(name)
             if run.cdi_of_lost_node is not None:
                 shutil.rmtree(run.cdi_of_lost_node, ignore_errors=True)
-            boot_id = uuid.UUID(int=self._boot_ids.getrandbits(128), version=4)
-            state = self._stage.directory.kubelet_state(self._process)
-            node_boots.reboot(state, node, str(boot_id))
-            ending.over.wait(self._parameters["down_s"])
-            if not ending.is_abandoned:
-                self._start_again(process)
+            boot_id = uuid.UUID(int=boot_ids.getrandbits(128), version=4)
+            state = it.stage.directory.kubelet_state(on.name)
+            node_boots.reboot(state, run.lost_node, str(boot_id))
 
-    def _start_again(self, process: str) -> None:
-        for name in self._stage.processes.drivers_of_lost_node:
-            self._processes.start_again(name)
-        super()._start_again(process)
+    on.repeat(act)

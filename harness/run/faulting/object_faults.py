@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from harness import clocks, errors
 from harness.client import apis, transports
-from harness.history import plans
 from harness.model import naming
 from harness.model.objects import Object
 from harness.run.faulting import injecting
@@ -15,47 +14,42 @@ ANNOTATION = "flake-hunt/touched"
 _FAILURES = (apis.ApiError, transports.TransportError)
 
 
-class _Writer(injecting.Injection):
-    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
-        super().__init__(fault, stage)
-        self._api, self._namespace = stage.connected(), stage.plan.namespace
-        self._count = 0
-        self._failure = ""
+class _Writer:
+    def __init__(self, it: injecting.Injection) -> None:
+        self._it, self._api, self._namespace = it, it.connected(), it.stage.plan.namespace
+        self.count = 0
+        self.failure = ""
         """The last error; single ones are expected, as other clients may be faster."""
 
-    def heal(self, ending: injecting.Ending) -> None:
-        del ending
-        self._api.transport.close()
+
+def touch(it: injecting.Injection) -> None:
+    """Change an annotation of objects at a rate, one after the other, until the time is up.
+
+    They are listed again when all have had their turn. Raises FaultError if not one could be
+    changed, with the reason of the last failure. One that a nemesis has drawn may coincide with an
+    API server that is down: it then has no effect.
+    """
+    writer, period_ns = _Toucher(it), 1e9 / it.parameters["rate_per_s"]
+    next_ns = begun_ns = float(clocks.monotonic_ns())
+    limit_ns = begun_ns + (it.fault.duration_s or float("inf")) * 1e9
+    for obj in writer.objects():
+        wait_s = (next_ns - clocks.monotonic_ns()) / 1e9 if obj else injecting.STEP_S
+        if clocks.monotonic_ns() >= limit_ns or it.wait(max(wait_s, 0.0)):
+            break
+        if obj:
+            next_ns += period_ns
+            writer.touch(obj["metadata"])
+    if writer.failure and not writer.count and not it.fault.drawn_by:
+        raise errors.FaultError(f"no object could be changed ({writer.failure})")
 
 
-class TouchedObjects(_Writer):
-    """An annotation of objects is changed, at a rate, one after the other."""
-
-    def last(self, ending: injecting.Ending) -> None:
-        """Change objects until the time is up; list them again when all have had their turn.
-
-        Raises FaultError if not one could be changed, with the reason of the last failure. One that
-        a nemesis has drawn may coincide with an API server that is down: it then has no effect.
-        """
-        period_ns = 1e9 / self._parameters["rate_per_s"]
-        next_ns = begun_ns = float(clocks.monotonic_ns())
-        limit_ns = begun_ns + (self._fault.duration_s or float("inf")) * 1e9
-        for obj in self._objects():
-            wait_s = (next_ns - clocks.monotonic_ns()) / 1e9 if obj else injecting.STEP_S
-            if clocks.monotonic_ns() >= limit_ns or ending.over.wait(max(wait_s, 0.0)):
-                break
-            if obj:
-                next_ns += period_ns
-                self._touch(obj["metadata"])
-        if self._failure and not self._count and not self._fault.drawn_by:
-            raise errors.FaultError(f"no object could be changed ({self._failure})")
-
+class _Toucher(_Writer):
     @property
     def _resource(self) -> apis.Resource:
-        return apis.BY_PLURAL[self._parameters["resource"]]
+        return apis.BY_PLURAL[self._it.parameters["resource"]]
 
-    def _objects(self) -> Iterator[Object | None]:
-        pattern = self._parameters["object_name"]
+    def objects(self) -> Iterator[Object | None]:
+        pattern = self._it.parameters["object_name"]
         while True:
             found: list[Object | None] = [
                 obj
@@ -65,27 +59,27 @@ class TouchedObjects(_Writer):
             yield from found or [None]
 
     def _listed(self) -> list[Object]:
-        own = f"{naming.RUN_LABEL}={self._stage.plan.run_id}"
+        own = f"{naming.RUN_LABEL}={self._it.stage.plan.run_id}"
         try:
             if self._resource.namespaced:
                 return self._api.list(self._resource, namespace=self._namespace).items
             return self._api.list(self._resource, label_selector=own).items
         except _FAILURES as error:
-            self._failure = str(error)
+            self.failure = str(error)
             return []
 
-    def _touch(self, meta: Object) -> None:
+    def touch(self, meta: Object) -> None:
         begun_ns = clocks.monotonic_ns()
-        patch = {"metadata": {"annotations": {ANNOTATION: str(self._count + 1)}}}
+        patch = {"metadata": {"annotations": {ANNOTATION: str(self.count + 1)}}}
         try:
             changed = self._api.patch(
                 self._resource, meta["name"], patch, namespace=meta.get("namespace")
             )
         except _FAILURES as error:
-            self._failure = str(error)
+            self.failure = str(error)
             return
-        self._count += 1
-        self._changed(
+        self.count += 1
+        self._it.changed(
             self._resource.plural,
             changed["metadata"],
             verb="patch",
@@ -94,28 +88,26 @@ class TouchedObjects(_Writer):
         )
 
 
-class MovedClaims(_Writer):
-    """The device of a claim is freed and another one is allocated, in two writes."""
+def move_claims(it: injecting.Injection) -> None:
+    """Free the device of a claim and allocate another one, in two writes; one claim at a time.
 
-    needs_subject = True
+    Raises FaultError if not one could be moved, with the reason of the last failure.
+    """
+    writer = _Mover(it)
+    while writer.count < it.parameters["times"]:
+        if it.wait(it.parameters["interval_s"]):
+            break
+        try:
+            writer.move_one()
+        except _FAILURES as error:
+            writer.failure = str(error)
+    if not writer.count:
+        why = writer.failure or "there was no allocated claim, or no free device in its pool"
+        raise errors.FaultError(f"no claim could be moved ({why})")
 
-    def last(self, ending: injecting.Ending) -> None:
-        """Move one claim after the other, at intervals.
 
-        Raises FaultError if not one could be moved, with the reason of the last failure.
-        """
-        while self._count < self._parameters["times"]:
-            if ending.over.wait(self._parameters["interval_s"]):
-                break
-            try:
-                self._move_one()
-            except _FAILURES as error:
-                self._failure = str(error)
-        if not self._count:
-            why = self._failure or "there was no allocated claim, or no free device in its pool"
-            raise errors.FaultError(f"no claim could be moved ({why})")
-
-    def _move_one(self) -> None:
+class _Mover(_Writer):
+    def move_one(self) -> None:
         claims = self._api.list(apis.CLAIMS, namespace=self._namespace).items
         free = _free_devices(self._api.list(apis.SLICES).items, claims)
         movable = [claim for claim in claims if _pool_of_one(claim) in free]
@@ -124,8 +116,8 @@ class MovedClaims(_Writer):
         claim = max(movable, key=lambda claim: int(claim["metadata"]["resourceVersion"]))
         begun_ns, device = clocks.monotonic_ns(), free[_pool_of_one(claim)][-1]
         moved = self._moved(claim, device)
-        self._count += 1
-        self._changed(
+        self.count += 1
+        self._it.changed(
             apis.CLAIMS.plural,
             moved["metadata"],
             verb="update",

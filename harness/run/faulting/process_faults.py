@@ -1,15 +1,15 @@
 """Injects faults of processes and of the API server: ends, pauses, restarts, successors."""
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from harness import errors
 from harness.client import apis
 from harness.cluster import interfaces, providers
-from harness.history import plans
 from harness.model import naming
 from harness.run import run_processes, supervising
-from harness.run.faulting import fault_journal, injecting
+from harness.run.faulting import injecting
 from harness.scenario import profiles
 
 API_SERVER = "api-server"
@@ -77,7 +77,8 @@ def of_cluster(process: interfaces.ControlledProcess) -> Acting:
     )
 
 
-def acting(process: str, stage: injecting.Stage) -> Acting:
+def acting(process: str, it: injecting.Injection) -> Acting:
+    stage = it.stage
     on = providers.of(profiles.restore(stage.plan.cluster_profile)).capabilities
     if process == on.claim_controller_process and isinstance(
         stage.cluster, interfaces.ControlsProcesses
@@ -86,7 +87,7 @@ def acting(process: str, stage: injecting.Stage) -> Acting:
     subject, namespace = stage.plan.settings["subject"], stage.plan.namespace
     if not subject["leader_election"]:
         return of_run(stage.supervisor, stage.processes)
-    api, name = stage.connected(), subject["schedulers"][0]["scheduler_name"]
+    api, name = it.connected(), subject["schedulers"][0]["scheduler_name"]
     return of_run(
         stage.supervisor,
         stage.processes,
@@ -94,146 +95,114 @@ def acting(process: str, stage: injecting.Stage) -> Acting:
     )
 
 
-class _RunFault(injecting.Injection):
-    """Base of faults that the run injects: effects are counted when they begin.
-
-    Those of one process wait for each other.
-    """
-
-    needs_subject = True
-    _process = API_SERVER
-
-    def _repeat(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
-        for number in range(self._parameters["times"]):
-            if number and ending.over.wait(self._parameters["interval_s"]):
-                return
-            self._once_at_a_time(ending, action)
-
-    def _once_at_a_time(self, ending: injecting.Ending, action: Callable[[], None]) -> None:
-        with self._stage.guard(self._process):
-            if not ending.over.is_set():
-                action()
-
-    def _effect(self, process: str, detail: str) -> fault_journal.Effect:
-        return self._journal.effect(self._fault.name, self._fault.kind, process, detail)
-
-
-class RestartedApiServer(_RunFault):
-    """The API server ends and starts again.
+def restart_api_server(it: injecting.Injection) -> None:
+    """End the API server and start it again.
 
     A proxy survives that; the rules of a server that carries them itself do not.
     """
+    kill, down_s, stage = it.parameters["kill"], it.parameters["down_s"], it.stage
 
-    def last(self, ending: injecting.Ending) -> None:
-        self._repeat(ending, self._restart_once)
-
-    def _restart_once(self) -> None:
-        kill = self._parameters["kill"]
+    def act() -> None:
         detail = "killed and started again" if kill else "stopped and started again"
-        with self._effect(API_SERVER, detail) as more:
+        with it.effect(API_SERVER, detail) as more:
 
             def restart() -> None:
-                down_s = self._parameters["down_s"]
-                end = self._stage.cluster.restart_api_server(kill=kill, down_s=down_s)
+                end = stage.cluster.restart_api_server(kill=kill, down_s=down_s)
                 more.update(alive_ns=end.alive_ns, dead_ns=end.dead_ns)
 
-            session = self._stage.session
-            if session is not None and self._stage.plan.carrier == "server":
-                session.across_restart(restart)
+            if stage.session is not None and stage.plan.carrier == "server":
+                stage.session.across_restart(restart)
             else:
                 restart()
 
+    it.repeat(API_SERVER, act)
 
-class ProcessFault(_RunFault):
-    """Base of faults of one process."""
 
-    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
-        super().__init__(fault, stage)
-        self._process = fault.clients[0]
-        self._processes = acting(self._process, stage)
-        self._down = ""
-        """Process that has to be started again; empty: none."""
-        self._paused = ""
-        """Process that has to be continued; empty: none."""
+class ProcessFault:
+    """The process of a fault, and what is done to it."""
 
-    def last(self, ending: injecting.Ending) -> None:
-        self._repeat(ending, lambda: self._act(ending, self._living()))
+    def __init__(self, it: injecting.Injection) -> None:
+        self.name = it.fault.clients[0]
+        self.acting, self._it = acting(self.name, it), it
 
-    def heal(self, ending: injecting.Ending) -> None:
-        if self._paused:
-            self._resume()
-        if self._down and not ending.is_abandoned:
-            self._start_again(self._down)
-
-    def _act(self, ending: injecting.Ending, process: str) -> None:
-        raise NotImplementedError
+    def repeat(self, act: Callable[[str], None]) -> None:
+        """Act on the process that lives, as often as the scenario says."""
+        self._it.repeat(self.name, lambda: act(self._living()))
 
     def _living(self) -> str:
-        found = self._processes.living(self._process)
+        found = self.acting.living(self.name)
         if found is None:
-            raise errors.FaultError(f"expected {self._process} to run, but it has ended")
+            raise errors.FaultError(f"expected {self.name} to run, but it has ended")
         return found
 
-    def _start_again(self, process: str) -> None:
-        self._processes.start_again(naming.first_incarnation(process))
-        self._down = ""
+    def kill(self, process: str) -> None:
+        self.acting.kill(process, fault=self._it.fault.name)
 
-    def _pause(self, process: str) -> None:
-        self._paused = process
-        self._processes.pause(process, fault=self._fault.name)
+    def terminate(self, process: str) -> None:
+        self.acting.terminate(process, fault=self._it.fault.name)
 
-    def _resume(self) -> None:
-        paused, self._paused = self._paused, ""
-        self._processes.resume(paused)
+    def start_again(self, process: str) -> None:
+        if not self._it.ending.is_abandoned:
+            self.acting.start_again(naming.first_incarnation(process))
 
+    @contextlib.contextmanager
+    def down(self, *processes: str) -> Iterator[None]:
+        """Wait as long as they are to be down; start them again, whatever happens before."""
+        try:
+            yield
+            self._it.wait(self._it.parameters["down_s"])
+        finally:
+            for process in processes:
+                self.start_again(process)
 
-class EndedProcess(ProcessFault):
-    """A process ends, by SIGKILL or SIGTERM, and is started again."""
-
-    def _act(self, ending: injecting.Ending, process: str) -> None:
-        is_kill = self._fault.kind == "kill-process"
-        end = self._processes.kill if is_kill else self._processes.terminate
-        with self._effect(process, "killed and started again" if is_kill else "restarted"):
-            self._down = process
-            end(process, fault=self._fault.name)
-            ending.over.wait(self._parameters["down_s"])
-            if not ending.is_abandoned:
-                self._start_again(process)
-
-
-class PausedProcess(ProcessFault):
-    """A process stands still for a while."""
-
-    def _act(self, ending: injecting.Ending, process: str) -> None:
-        with self._effect(process, f"stood still for {self._parameters['seconds']:g} s"):
-            self._pause(process)
-            ending.over.wait(self._parameters["seconds"])
-            self._resume()
+    @contextlib.contextmanager
+    def paused(self, process: str) -> Iterator[None]:
+        self.acting.pause(process, fault=self._it.fault.name)
+        try:
+            yield
+        finally:
+            self.acting.resume(process)
 
 
-class TakenOverScheduler(ProcessFault):
-    """A second scheduler is started and replaces the first."""
+def end(it: injecting.Injection) -> None:
+    """End a process, by SIGKILL or SIGTERM, and start it again."""
+    on, is_kill = ProcessFault(it), it.fault.kind == "kill-process"
 
-    def last(self, ending: injecting.Ending) -> None:
-        self._once_at_a_time(ending, lambda: self._act(ending, self._living()))
-        if self._paused:
-            ending.over.wait()
+    def act(process: str) -> None:
+        detail = "killed and started again" if is_kill else "restarted"
+        with it.effect(process, detail), on.down(process):
+            (on.kill if is_kill else on.terminate)(process)
 
-    def _act(self, ending: injecting.Ending, process: str) -> None:
-        overlap_s = self._parameters["overlap_s"]
-        with self._effect(process, f"another scheduler took over from {process}"):
+    on.repeat(act)
+
+
+def pause(it: injecting.Injection) -> None:
+    """Let a process stand still for a while."""
+    on, seconds = ProcessFault(it), it.parameters["seconds"]
+
+    def act(process: str) -> None:
+        with it.effect(process, f"stood still for {seconds:g} s"), on.paused(process):
+            it.wait(seconds)
+
+    on.repeat(act)
+
+
+def take_over(it: injecting.Injection) -> None:
+    """Start a second scheduler, which replaces the first; one that is paused goes on in the end."""
+    on, overlap_s, ends = ProcessFault(it), it.parameters["overlap_s"], it.parameters["ends"]
+
+    def act(process: str) -> None:
+        with it.effect(process, f"another scheduler took over from {process}"):
             if overlap_s:
-                self._start_again(process)
-                ending.over.wait(overlap_s)
-            self._end(process)
-            if not overlap_s and not ending.is_abandoned:
-                self._start_again(process)
+                on.start_again(process)
+                it.wait(overlap_s)
+            if ends == "pause":
+                it.undo.enter_context(on.paused(process))
+            else:
+                (on.kill if ends == "kill" else on.terminate)(process)
+            if not overlap_s:
+                on.start_again(process)
 
-    def _end(self, process: str) -> None:
-        match self._parameters["ends"]:
-            case "kill":
-                self._processes.kill(process, fault=self._fault.name)
-            case "terminate":
-                self._processes.terminate(process, fault=self._fault.name)
-            case _:
-                self._pause(process)
+    on.repeat(act)
+    if ends == "pause":
+        it.ending.over.wait()

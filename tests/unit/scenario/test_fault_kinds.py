@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors
 from harness.faults import injection
-from harness.run.faulting import injections
+from harness.run.faulting import injector
 from harness.scenario import fault_kinds, loading
 from harness.scenario.fault_kinds import client_fault, fault, traffic_fault, traffic_kinds
 
@@ -102,7 +102,7 @@ def test_every_kind_has_a_way_to_be_injected(kind: type[fault.Fault]) -> None:
     name = next(name for name, other in KINDS.items() if other is kind)
     assert (
         issubclass(kind, traffic_fault.TrafficFault | client_fault.ClientFault)
-        or name in injections.BY_KIND
+        or name in injector.ACTS
         or name in ("plugin", "nemesis")
     )
 

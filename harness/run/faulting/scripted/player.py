@@ -1,4 +1,4 @@
-"""Plays a script step by step, as an injection of the run."""
+"""Plays a script step by step, as a fault of the run."""
 
 import contextlib
 import functools
@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.history import plans, records
+from harness.history import records
 from harness.model import naming
 from harness.run import subjects
 from harness.run.faulting import injecting
@@ -33,25 +33,32 @@ _CHANGES: Mapping[str, tuple[str, str]] = {
 """Kind of fault and effect of each change of a process; to resume one is the end of a pause."""
 
 
-class ScriptPlayer(injecting.Injection):
-    """An injection that plays a script; its own API calls and steps are journaled."""
+def play(it: injecting.Injection) -> None:
+    """Play the script of a run; its own API calls and steps are journaled."""
+    player = ScriptPlayer(it)
+    it.undo.callback(player.heal)
+    player.begin()
+    it.begun()
+    player.play()
 
-    def __init__(self, fault: plans.PlannedFault, stage: injecting.Stage) -> None:
-        super().__init__(fault, stage)
-        script, plan, directory = stage.scenario.traffic, stage.plan, stage.directory
+
+class ScriptPlayer:
+    """A script, and what of it has happened."""
+
+    def __init__(self, it: injecting.Injection) -> None:
+        stage, script = it.stage, it.stage.scenario.traffic
         assert isinstance(script, script_specs.ScriptTraffic)  # noqa: S101 - only scripts are played
-        self._script, self._processes, self._steps = (
-            script,
-            stage.supervisor,
-            stage.journaled(directory.script),
-        )
-        self._holds = holding.Holds(stage.carried, namespace=plan.namespace)
+        self._stage, self._script, self._processes = stage, script, stage.supervisor
+        self._is_over, self._journal = it.ending.over.is_set, stage.journal
+        self._holds = holding.Holds(stage.carried, namespace=stage.plan.namespace)
         subject = stage.scenario.subject
+        self._steps = stage.journaled(stage.directory.script)
         self._threads = thread_holding.ThreadHolds(
-            directory, with_steps=subjects.python_parts(subject)
+            stage.directory, with_steps=subjects.python_parts(subject)
         )
         self._objects = script_objects.ScriptObjects(stage)
-        self._orders = stage.journaled(directory.orders) if script.searched else None
+        self._orders = stage.journaled(stage.directory.orders) if script.searched else None
+        it.undo.callback(self._close)
         self._subject = [*subjects.owned_schedulers(subject), *subjects.owned_controllers(subject)]
         """The processes that have to be ready before the first step."""
         self._numbers = {id(step): n for n, step in enumerate(script.steps, start=1)}
@@ -60,33 +67,27 @@ class ScriptPlayer(injecting.Injection):
         self._patience = holding.Patience(lambda: False, seconds=0)
         self._seen = ""
 
-    # ------------------------------------------------------------------- the injection
+    def _close(self) -> None:
+        self._objects.close()
+        self._threads.close()
+        self._steps.close()
+        if self._orders is not None:
+            self._orders.close()
 
     def begin(self) -> None:
         for client in [*self._subject, *self._script.started]:
             self._holds.watch_start(client)
         self._arm_since(None)
 
-    def last(self, ending: injecting.Ending) -> None:
-        try:
-            self._play(ending.over.is_set)
-        finally:
-            self._steps.close()
-            self._threads.close()
-            if self._orders is not None:
-                self._orders.close()
-            self._objects.close()
-
-    def heal(self, ending: injecting.Ending) -> None:
-        del ending
+    def heal(self) -> None:
         for name in self._paused:
             self._processes.resume(name)
         self._holds.clear()
 
-    def _play(self, is_over: Callable[[], bool]) -> None:
+    def play(self) -> None:
         for number, step in enumerate(self._script.steps, start=1):
             begun_ns, self._seen = clocks.monotonic_ns(), ""
-            late = self._late(number, step, is_over)
+            late = self._late(number, step)
             self._steps.write(
                 records.ScriptStep(
                     step=number,
@@ -100,13 +101,13 @@ class ScriptPlayer(injecting.Injection):
             if late:
                 return
 
-    def _late(self, number: int, step: script_specs.Step, is_over: Callable[[], bool]) -> str:
+    def _late(self, number: int, step: script_specs.Step) -> str:
         try:
             if number == 1:
-                self._patience = holding.Patience(is_over, seconds=START_S)
+                self._patience = holding.Patience(self._is_over, seconds=START_S)
                 self._await_start(self._subject)
                 self._arm_threads(None)
-            self._patience = holding.Patience(is_over, seconds=self._script.time_of(step))
+            self._patience = holding.Patience(self._is_over, seconds=self._script.time_of(step))
             if step.name:
                 self._arm_since(step.name)
             self._do(step)

@@ -11,7 +11,7 @@ import msgspec
 from harness import clocks, concurrency, errors
 from harness.faults import injection, matching
 from harness.history import directories, journal_reader, plans, records
-from harness.run.faulting import fault_journal
+from harness.run.faulting import fault_journal, injecting, injector
 from harness.scenario import fault_kinds, profiles
 
 TIMEOUT_S = 10.0
@@ -132,18 +132,28 @@ class FakeProcesses:
         return f"{name}.2"
 
 
-class Ending:
-    """A fault that lasts until its work is done."""
+def injected(
+    stage: Any, fault: plans.PlannedFault, ending: injecting.Ending | None = None
+) -> tuple[list[records.FaultApplied], records.FaultWindow]:
+    """Inject a fault and heal it; return its effects and its window."""
+    it = injecting.Injection(fault, stage, ending or injecting.Ending())
+    it.perform(injector.act_of(fault))
+    stage.journal.close()
+    applied, (window,) = read(stage.path)
+    return applied, window
 
-    def __init__(self, *, is_abandoned: bool = False) -> None:
-        self.over, self.load_begun = concurrency.Event("over"), concurrency.Event("begun")
-        self.is_abandoned = is_abandoned
 
-
-def stage(folder: pathlib.Path, processes: Any = None, api: Any = None, **parts: Any) -> Any:
+def stage(
+    folder: pathlib.Path,
+    processes: Any = None,
+    api: Any = None,
+    faults: Sequence[plans.PlannedFault] = (),
+    **parts: Any,
+) -> Any:
     """Return the parts of a run that faults act on: fake processes, and `api` as the cluster."""
     guards: dict[str, concurrency.Lock] = {}
     plan = types.SimpleNamespace(
+        faults=faults,
         namespace="ns",
         run_id="r",
         seed=7,
@@ -151,16 +161,18 @@ def stage(folder: pathlib.Path, processes: Any = None, api: Any = None, **parts:
         settings={"subject": {"leader_election": None}},
         cluster_profile=profiles.load("embedded").model_dump(mode="json"),
     )
-    return types.SimpleNamespace(
-        plan=plan,
-        directory=directories.create(folder / "run"),
-        supervisor=processes,
-        processes=processes,
-        journal=fault_journal.FaultJournal(folder / "faults.jsonl", run_id="r"),
-        connected=lambda: api,
-        guard=lambda name: guards.setdefault(name, concurrency.lock(name)),
-        **parts,
-    )
+    made = {
+        "plan": plan,
+        "path": folder / "faults.jsonl",
+        "session": None,
+        "directory": directories.create(folder / "run"),
+        "supervisor": processes,
+        "processes": processes,
+        "journal": fault_journal.FaultJournal(folder / "faults.jsonl", run_id="r"),
+        "connected": lambda: api,
+        "guard": lambda name: guards.setdefault(name, concurrency.lock(name)),
+    }
+    return types.SimpleNamespace(**made | parts)
 
 
 def fault(name: str, kind: str = "lose-response", **keys: Any) -> plans.PlannedFault:

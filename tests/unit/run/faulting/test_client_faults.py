@@ -7,9 +7,9 @@ import types
 import pytest
 
 from harness import clocks, concurrency, errors
-from harness.history import journal_reader, plans, records
+from harness.history import plans, records
 from harness.run import run_plan
-from harness.run.faulting import client_faults, fault_process, injecting
+from harness.run.faulting import fault_process, injecting
 from harness.scenario import loading
 from tests.support import plugin_packages
 from tests.unit.run.faulting import fake_parts
@@ -46,8 +46,7 @@ def injected(tmp_path: pathlib.Path, name: str) -> list[records.Body]:
     stage = fake_parts.stage(
         tmp_path / name, cluster=types.SimpleNamespace(user_kubeconfig=tmp_path / "kubeconfig")
     )
-    made, journal = client_faults.ClientFault(fault, stage), stage.journal
-    ending = fake_parts.Ending()
+    journal, ending = stage.journal, injecting.Ending()
 
     def end_after_an_effect() -> None:
         clocks.wait_until(
@@ -58,10 +57,9 @@ def injected(tmp_path: pathlib.Path, name: str) -> list[records.Body]:
         ending.over.set()
 
     watching = concurrency.spawn("watching", end_after_an_effect)
-    injecting.inject(fault, made, journal, ending=ending)
+    applied, window = fake_parts.injected(stage, fault, ending)
     watching.join(30)
-    journal.close()
-    return journal_reader.read(tmp_path / name / "faults.jsonl").records
+    return [*applied, window]
 
 
 @pytest.fixture

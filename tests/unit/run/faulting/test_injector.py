@@ -10,7 +10,7 @@ import pytest
 from harness import clocks
 from harness.cluster import interfaces
 from harness.history import plans
-from harness.run.faulting import carriers, injections, injector
+from harness.run.faulting import carriers, injector
 from tests.unit.run.faulting import fake_parts
 
 
@@ -27,7 +27,7 @@ class Run:
         self.processes = fake_parts.FakeProcesses()
         self.restarting = 0
         self.path, self.has_load = folder / "faults.jsonl", True
-        stage = fake_parts.stage(folder, self.processes, cluster=self)
+        stage = fake_parts.stage(folder, self.processes, faults=faults, cluster=self)
         self.journal = stage.journal
         kinds = {item.name: item.kind for item in faults}
         stage.session = stage.carried = carriers.CarrierSession(
@@ -35,15 +35,7 @@ class Run:
             self.journal,
             kinds=kinds,
         )
-        made = {
-            item.name: (injections.TrafficFault if item.rule else injections.BY_KIND[item.kind])(
-                item, stage
-            )
-            for item in faults
-        }
-        self.injector = injector.Injector(
-            faults, made, self.journal, stage.session, has_load=lambda: self.has_load
-        )
+        self.injector = injector.Injector(stage, has_load=lambda: self.has_load)
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
         self.restarting += 1
@@ -300,7 +292,6 @@ def test_a_process_that_is_gone_or_does_not_start_is_an_error_in_the_record(begi
     run.injector.heal()
     text = windows(run)["it"].error
     assert "it could not be injected as planned: expected to start scheduler" in text
-    assert "it could not be healed: expected to start scheduler" in text
 
 
 def test_a_process_that_has_ended_before(begin: Any) -> None:

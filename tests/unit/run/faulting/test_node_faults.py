@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from harness import concurrency
+from harness import clocks, concurrency
 from harness.client import apis
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import records
-from harness.run.faulting import node_faults
+from harness.run.faulting import injecting, node_faults
 from harness.scenario import pool_specs
 from tests.support import api_objects, local_servers
 from tests.unit.run.faulting import fake_parts
@@ -25,7 +25,7 @@ class World:
 
     def __init__(self, api: apis.Api, folder: pathlib.Path) -> None:
         self.api, self.folder = api, folder
-        self.processes, self.ending = fake_parts.FakeProcesses(), fake_parts.Ending()
+        self.processes, self.ending = fake_parts.FakeProcesses(), injecting.Ending()
         for node in (LOST, OTHER):
             pod = api_objects.pod(f"on-{node}")
             pod["metadata"]["namespace"] = NAMESPACE
@@ -35,12 +35,8 @@ class World:
     def lose(self, **parameters: Any) -> records.FaultApplied:
         fault = fake_parts.fault("lost", "lose-node", **parameters)
         stage = fake_parts.stage(self.folder, self.processes, api=self.api)
-        losing = node_faults.LostNode(fault, stage)
-        losing.begin()
-        losing.last(self.ending)
-        self.heal = losing.heal
-        stage.journal.close()
-        [applied], _ = fake_parts.read(self.folder / "faults.jsonl")
+        (applied,), window = fake_parts.injected(stage, fault, self.ending)
+        assert not window.error
         return applied
 
     def pods(self) -> list[str]:
@@ -71,14 +67,17 @@ def test_a_node_comes_back_without_its_pods(world: World) -> None:
 
 
 def test_a_lost_node_is_tainted_until_it_is_healed(world: World) -> None:
-    world.ending.is_abandoned = True  # nothing is started again
-    world.lose(down_s=0.0)
+    losing = concurrency.spawn("losing", lambda: world.lose(down_s=60))
+    clocks.wait_until(lambda: world.ready() == "Unknown", timeout_s=10, why="the node to be lost")
+    clocks.wait_until(
+        lambda: world.nodes()[LOST]["spec"].get("taints"), timeout_s=10, why="its taints"
+    )
     taints = {(item["key"], item["effect"]) for item in world.nodes()[LOST]["spec"]["taints"]}
     assert taints == {(node_faults.TAINT, "NoSchedule"), (node_faults.TAINT, "NoExecute")}
-    assert world.ready() == "Unknown"
-    world.ending.is_abandoned = False
-    world.heal(world.ending)
-    assert world.processes.calls[-1] == "start scheduler"
+    world.ending.is_abandoned = True  # the run ends at once: nothing is started again
+    world.ending.over.set()
+    losing.join(10)
+    assert world.processes.calls == ["kill scheduler for lost"]
     assert world.ready() == "True"
 
 
@@ -94,7 +93,7 @@ def test_a_node_that_never_comes_back_is_removed_with_its_slices(world: World) -
 
 
 def reboot(
-    folder: pathlib.Path, ending: fake_parts.Ending
+    folder: pathlib.Path, ending: injecting.Ending
 ) -> tuple[pathlib.Path, list[records.FaultApplied], list[str]]:
     """Reboot the node twice; return the state of its kubelet, the effects, and the calls."""
     processes = fake_parts.FakeProcesses()
@@ -104,15 +103,12 @@ def reboot(
         (state / path).parent.mkdir(parents=True, exist_ok=True)
         (state / path).touch()
     fault = fake_parts.fault("boot", "reboot-node", down_s=0.0, times=2, interval_s=0.01)
-    rebooting = node_faults.RebootedNode(fault, stage)
-    rebooting.last(ending)
-    rebooting.heal(ending)
-    stage.journal.close()
-    return state, fake_parts.read(folder / "faults.jsonl")[0], processes.calls
+    applied, _ = fake_parts.injected(stage, fault, ending)
+    return state, applied, processes.calls
 
 
 def test_a_reboot_empties_the_cdi_folder_of_the_node_alone(tmp_path: pathlib.Path) -> None:
-    state, applied, calls = reboot(tmp_path, fake_parts.Ending())
+    state, applied, calls = reboot(tmp_path, injecting.Ending())
     assert [path.parent.name for path in state.glob("cdi/*/*")] == ["worker-0"]
     assert (state / "checkpoints/worker-1.json").exists()
     assert calls == ["kill scheduler for boot", "start scheduler"] * 2
@@ -121,5 +117,7 @@ def test_a_reboot_empties_the_cdi_folder_of_the_node_alone(tmp_path: pathlib.Pat
 
 
 def test_a_run_that_ends_at_once_starts_nothing_again(tmp_path: pathlib.Path) -> None:
-    _, _, calls = reboot(tmp_path, fake_parts.Ending(is_abandoned=True))
+    ending = injecting.Ending()
+    ending.is_abandoned = True
+    _, _, calls = reboot(tmp_path, ending)
     assert "start scheduler" not in calls

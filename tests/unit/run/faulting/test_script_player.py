@@ -15,6 +15,7 @@ from harness import clocks
 from harness.client import apis
 from harness.faults import injection, matching
 from harness.history import journal_reader, journal_writer, records
+from harness.run.faulting import injecting
 from harness.run.faulting.scripted import holding, player, script_objects, thread_holding
 from harness.scenario import script_specs, specs, subject_specs
 from tests.unit.run.faulting import fake_parts
@@ -123,7 +124,7 @@ class Stage:
     def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]], patch: Any) -> None:
         self.session, self.processes, self.objects = Session(), Processes(), Objects()
         self.threads = Threads()
-        self.ending = fake_parts.Ending()
+        self.ending = injecting.Ending()
         script = script_specs.ScriptTraffic.model_validate(
             {
                 "profile": "script",
@@ -144,12 +145,12 @@ class Stage:
         )
         parts.journaled = lambda path: journal_writer.Writer(path, process="script", run_id="r")
         self.path, self.faults = parts.directory.script, parts.journal
-        self.player = player.ScriptPlayer(fake_parts.fault("script"), parts)
-        self.player.begin()
+        it = injecting.Injection(fake_parts.fault("script"), parts, self.ending)
+        self._thread = threading.Thread(target=it.perform, args=[player.play])
+        self._thread.start()
+        self.wait_for(self.faults.begun)
         for resource in player.WATCHED:
             self.strike("request", verb="watch", resource=resource, name="")
-        self._thread = threading.Thread(target=self.player.last, args=[self.ending])
-        self._thread.start()
 
     def strike(
         self, point: injection.Point, resume: Callable[[], None] = lambda: None, **facts: Any
@@ -179,7 +180,6 @@ class Stage:
     def ended(self) -> list[records.ScriptStep]:
         self._thread.join(10)
         assert not self._thread.is_alive()
-        self.player.heal(self.ending)
         self.faults.close()
         return [
             item
