@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from harness import errors, writing
-from harness.cli import choosing, interruptions
+from harness.cli import choosing, interruptions, options
 from harness.cli.terminal import annotations, indexing, outputs
 from harness.history import directories
 from harness.report import escaping
@@ -24,18 +24,14 @@ RUNS_SHOWN = 200
 """Runs that --dry-run prints; its JSON has all."""
 ExitFirst = Annotated[
     bool,
-    typer.Option(
+    options.of(
+        "End at the first run that is not as expected. Others under way are cut, and all pages are written.",
         "--exit-first",
         "-x",
-        help="End at the first run that is not as expected. Others under way are cut, and all pages are written.",
     ),
 ]
 DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Print the runs in their order; make none, and write nothing.",
-    ),
+    bool, options.of("Print the runs in their order; make none, and write nothing.", "--dry-run")
 ]
 
 

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness import errors
+from harness.cli import options
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from harness.extensions import entry_points
-    from harness.scenario import profiles
+    from harness.history import plans
+    from harness.scenario import loading, profiles
 
 PROCESSES_PER_CORE = 8
 """Limit: more processes gain nothing, and many more overload the machine."""
 REPEAT_MAX = 10_000
 """Limit because all runs of a campaign are planned before the first one starts."""
-MORE = "More"
-"""Panel of the options that `--help-all` shows."""
 CORES_PER_KIND = 4
 """Cores for one run on kind, which starts a whole Kubernetes."""
 
@@ -97,94 +97,83 @@ def seconds(text: str | float) -> float:
 
 Cluster = Annotated[
     list[str] | None,
-    typer.Option(
+    options.of(
+        "embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
+        "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
         "--cluster",
         metavar="PROFILE",
         autocompletion=profile_names,
-        help="embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
-        "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
     ),
 ]
 Subject = Annotated[
     list[str] | None,
-    typer.Option(
-        "--subject",
-        metavar="SUBJECT",
-        help="Test this scheduler instead of the scenario's (may be repeated): python, "
+    options.of(
+        "Test this scheduler instead of the scenario's (may be repeated): python, "
         "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, "
         "command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
+        "--subject",
+        metavar="SUBJECT",
     ),
 ]
 ClaimController = Annotated[
     str,
-    typer.Option(
-        "--claim-controller",
-        metavar="CONTROLLER",
-        rich_help_panel=MORE,
-        help="Use this ResourceClaim controller instead of the scenario's: python, "
+    options.more(
+        "Use this ResourceClaim controller instead of the scenario's: python, "
         "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), "
         "cluster, or external (one that is already running).",
+        "--claim-controller",
+        metavar="CONTROLLER",
     ),
 ]
 Defects = Annotated[
     list[str] | None,
-    typer.Option(
+    options.of(
+        "Switch on a known defect of our scheduler, claim controller or kubelets (may be repeated).",
         "--defect",
         autocompletion=_defect_names,
-        help="Switch on a known defect of our scheduler, claim controller or kubelets (may be repeated).",
     ),
 ]
 Remedies = Annotated[
     list[str] | None,
-    typer.Option(
+    options.more(
+        "Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
         "--remedy",
         autocompletion=remedy_names,
-        rich_help_panel=MORE,
-        help="Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
     ),
 ]
 Thresholds = Annotated[
     list[str] | None,
-    typer.Option(
+    options.more(
+        "Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
+        "'stuck<=0'; of a whole campaign campaign:FIGURE<=NUMBER (may be repeated).",
         "--threshold",
         metavar="FIGURE<=NUMBER",
-        rich_help_panel=MORE,
-        help="Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
-        "'stuck<=0'; of a whole campaign campaign:FIGURE<=NUMBER (may be repeated).",
     ),
 ]
 Release = Annotated[
     str,
-    typer.Option(
+    options.more(
+        "Let the Python subject do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
         "--as",
         autocompletion=release_names,
-        rich_help_panel=MORE,
-        help="Let the Python subject do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
     ),
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option(rich_help_panel=MORE, help="Seed of all random numbers; printed first."),
-]
+Seed = Annotated[int | None, options.more("Seed of all random numbers; printed first.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help="Number of concurrent runs (default: on the embedded cluster three for every two cores, as a run waits a third "
+    options.of(
+        "Number of concurrent runs (default: on the embedded cluster three for every two cores, as a run waits a third "
         f"of its time; on kind one per {CORES_PER_KIND} cores; else one per core).",
+        min=1,
     ),
 ]
-Reports = Annotated[pathlib.Path, typer.Option("--reports", help="Folder for the run directories.")]
+Reports = Annotated[pathlib.Path, options.of("Folder for the run directories.", "--reports")]
 REPORTS = pathlib.Path("reports")
 """Default of --reports."""
 
 Summary = Annotated[
     pathlib.Path | None,
-    typer.Option(
-        "--summary",
-        rich_help_panel=MORE,
-        help="Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY).",
-    ),
+    options.more("Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY).", "--summary"),
 ]
 
 
@@ -234,6 +223,31 @@ class ClusterOptions(PlaceOptions):
     """The options about the cluster of runs, and the subject on it."""
 
     subject: Subject = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(ClusterOptions):
+    """The options about one run: its cluster, and what the subject on it is like."""
+
+    defect: Defects = None
+    remedy: Remedies = None
+    release: Release = ""
+
+    def planned(self, loaded: "loading.Loaded", seed: int, **others: Any) -> "plans.Plan":
+        """Return the plan of a run. Raises UsageError or ScenarioError if it cannot work."""
+        from harness.run import run_plan
+
+        return run_plan.plan(
+            loaded,
+            seed=seed,
+            cluster=self.profile(),
+            chosen_subjects=self.subject or (),
+            claim_controller=self.claim_controller,
+            defects=self.defect or (),
+            remedies=self.remedy or (),
+            release=self.release,
+            **others,
+        )
 
 
 def with_groups(command: Callable[..., int]) -> Callable[..., int]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from harness import errors, writing
-from harness.cli import defaults, helps, interruptions, removed, run_paths
+from harness.cli import defaults, helps, interruptions, options, removed, run_paths
 from harness.cli.terminal import annotations, outputs
 from harness.report import escaping
 
@@ -88,7 +88,7 @@ def _settle(app: typer.Typer) -> None:
             _settle(group.typer_instance)
 
 
-def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - signature required by typer
+def _show_version(is_asked: bool) -> None:
     if is_asked:
         from importlib import metadata
 
@@ -100,8 +100,8 @@ def _options(
     *,
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        options.of(
+            "Print the version and exit.", "--version", callback=_show_version, is_eager=True
         ),
     ] = False,
 ) -> None:

@@ -5,17 +5,16 @@ import typing
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
-import typer
-
 from harness import errors, suggestions
+from harness.cli import options
 
 T = TypeVar("T")
 Words = Annotated[
     list[str] | None,
-    typer.Option(
+    options.of(
+        "Change another setting, which docs/how-to/parts.md lists (may be repeated).",
         "--set",
         metavar="KEY=VALUE",
-        help="Change another setting, which docs/how-to/parts.md lists (may be repeated).",
     ),
 ]
 

@@ -1,7 +1,7 @@
 """`flake-hunt explore --program`: search the interleavings of a program's own threads."""
 
 import dataclasses
-import functools
+import itertools
 import pathlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -40,16 +40,10 @@ def explore(wanted: Wanted, out: outputs.Output) -> int:
     subject, (world, reports) = _subject(wanted.program), _chosen(wanted.settings)
     held_clusters.prepare()
     out.note(f"seed {wanted.seed}")
-    play = functools.partial(
-        playing.play,
-        on=choosing.ClusterOptions(subject=[subject]),
-        options={"defects": (), "remedies": (), "release": ""},
-        seeds=iter(range(wanted.seed, wanted.seed + 10_000)),
-        reports=reports,
-        out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
-    )
+    on = choosing.RunOptions(subject=[subject])
+    plays = playing.Plays(on, itertools.count(wanted.seed), reports, out)
     name = order_scenarios.fresh_name(wanted.seed)
-    hunt = order_hunts.OrderHunt(world, play, folder=reports / "orders", name=name)
+    hunt = order_hunts.OrderHunt(world, plays.play, folder=reports / "orders", name=name)
     with indexing.refreshed(reports):
         with displaying.status(f"trying orders of threads, {wanted.time_s:g} s at most", out):
             searched = hunt.search(wanted.time_s)

@@ -1,45 +1,51 @@
-"""Plays a script once, for the commands that do."""
+"""Makes one run, for the commands that do."""
 
+import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from harness.cli import choosing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
+    from harness.checks import verdict_files
     from harness.confirmation import answers
+    from harness.history import directories, plans
     from harness.scenario import loading
 
 
-def play(
-    loaded: "loading.Loaded",
-    *,
-    on: choosing.ClusterOptions,
-    options: dict[str, Any],
-    seeds: Any,
-    reports: pathlib.Path,
-    out: outputs.Output,
-) -> "answers.Played":
+def made(
+    loaded: "loading.Loaded", plan: "plans.Plan", reports: pathlib.Path, out: outputs.Output
+) -> "tuple[directories.RunDirectory, verdict_files.Judgement]":
+    """Make a run and judge it, with its progress on the terminal."""
     from harness.cli.terminal import displaying
-    from harness.confirmation import answers
-    from harness.run import run_plan, runs
+    from harness.run import runs
 
-    script = answers.script_of(loaded)
-    chosen = list(on.subject or ())
-    if len(chosen) == 1:
-        chosen *= len(loaded.scenario.subject.schedulers)
-    plan = run_plan.plan(
-        loaded,
-        seed=next(seeds),
-        cluster=on.profile(),
-        chosen_subjects=chosen,
-        claim_controller=on.claim_controller,
-        **options,
-    )
     directory = runs.new_directory(plan, reports)
     with (
         displaying.keeping_evidence(directory.path),
         displaying.run_progress(out) as progress,
     ):
-        judgement = runs.run(loaded, plan, directory, progress=progress)
-    return answers.of_run(script, judgement, directory)
+        return directory, runs.run(loaded, plan, directory, progress=progress)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plays:
+    """Plays scripts, each with the next seed; quiet unless the output is verbose."""
+
+    on: choosing.RunOptions
+    seeds: Iterator[int]
+    reports: pathlib.Path
+    out: outputs.Output
+
+    def play(self, loaded: "loading.Loaded") -> "answers.Played":
+        from harness.confirmation import answers
+
+        script, on = answers.script_of(loaded), self.on
+        if len(on.subject or ()) == 1:
+            alike = [*(on.subject or ())] * len(loaded.scenario.subject.schedulers)
+            on = dataclasses.replace(on, subject=alike)
+        out = self.out if self.out.is_verbose else dataclasses.replace(self.out, is_quiet=True)
+        directory, judgement = made(loaded, on.planned(loaded, next(self.seeds)), self.reports, out)
+        return answers.of_run(script, judgement, directory)

@@ -7,9 +7,8 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from harness import errors
+from harness.cli import options
 from harness.history import campaign_folders
 
 if TYPE_CHECKING:
@@ -218,10 +217,10 @@ def only(path: pathlib.Path) -> pathlib.Path:
 
 RunPaths = Annotated[
     list[pathlib.Path],
-    typer.Argument(
-        metavar="RUN_DIR",
-        callback=expanded,
-        help="Run directories, folders of runs such as reports/pod-churn, packs, or campaigns; patterns "
+    options.argument(
+        "Run directories, folders of runs such as reports/pod-churn, packs, or campaigns; patterns "
         "such as 'reports/*/*' may be quoted.",
+        "RUN_DIR",
+        callback=expanded,
     ),
 ]

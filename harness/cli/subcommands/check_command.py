@@ -7,10 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from harness import errors
-from harness.cli import choosing, run_paths
+from harness.cli import choosing, options, run_paths
 from harness.cli.terminal import indexing, outputs
 from harness.history import directories
 
@@ -25,9 +23,8 @@ def check(
     form: outputs.OutputOptions,
     witness: Annotated[
         list[pathlib.Path] | None,
-        typer.Option(
-            "--witness",
-            help="Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown.",
+        options.of(
+            "Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown."
         ),
     ] = None,
 ) -> int:
@@ -95,11 +92,11 @@ def _check(
 
 def report(
     directory: run_paths.RunPaths,
-    issue: Annotated[  # noqa: FBT002 - typer turns it into a flag
+    issue: Annotated[
         bool,
-        typer.Option(
+        options.of(
+            "Print a text about an INVALID run to paste into an issue, in Markdown; write nothing.",
             "--issue",
-            help="Print a text about an INVALID run to paste into an issue, in Markdown; write nothing.",
         ),
     ] = False,
 ) -> int:

@@ -4,10 +4,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from harness import errors, writing
-from harness.cli import choosing, run_paths
+from harness.cli import choosing, options, run_paths
 from harness.cli.terminal import outputs
 from harness.comparison.documents import Answer
 from harness.report import escaping
@@ -23,29 +21,26 @@ ROWS_MAX = 20
 def compare(
     paths: Annotated[
         list[pathlib.Path],
-        typer.Argument(
-            metavar="RUNS",
+        options.argument(
+            "Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
+            "RUNS",
             callback=run_paths.compared,
-            help="Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
         ),
     ],
     form: outputs.OutputOptions,
     comment: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--comment",
+        options.of(
+            "Also write a short text in Markdown for a pull request, with the first as its base.",
             metavar="FILE",
-            help="Also write a short text in Markdown for a pull request, with the first as its base.",
         ),
     ] = None,
-    link: Annotated[
-        str, typer.Option("--link", metavar="URL", help="With --comment: where the reports are.")
-    ] = "",
-    is_fix: Annotated[  # noqa: FBT002
+    link: Annotated[str, options.of("With --comment: where the reports are.", metavar="URL")] = "",
+    is_fix: Annotated[
         bool,
-        typer.Option(
+        options.of(
+            "Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
             "--fix",
-            help="Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
         ),
     ] = False,
 ) -> int:

@@ -1,13 +1,11 @@
 """`flake-hunt confirm`: play the script of a finding on any program."""
 
-import dataclasses
 import functools
+import itertools
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from harness.cli import choosing, playing
+from harness.cli import choosing, options, playing
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -19,34 +17,24 @@ _REPEAT_MAX = 1000
 @choosing.with_groups
 def confirm(
     what: Annotated[
-        str,
-        typer.Argument(
-            help="Id of a finding such as H1, or script: a file or a shipped one.",
-        ),
+        str, options.argument("Id of a finding such as H1, or script: a file or a shipped one.")
     ],
-    on: choosing.ClusterOptions,
+    on: choosing.RunOptions,
     form: outputs.OutputOptions,
-    defect: choosing.Defects = None,
-    remedy: choosing.Remedies = None,
-    release: choosing.Release = "",
     repeat: Annotated[
-        int, typer.Option(min=1, max=_REPEAT_MAX, help="Number of plays of each script.")
+        int, options.of("Number of plays of each script.", min=1, max=_REPEAT_MAX)
     ] = 1,
     write: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--write",
-            metavar="FILE",
-            help="Copy the script into a new file, to change it; play nothing.",
-        ),
+        options.of("Copy the script into a new file, to change it; play nothing.", metavar="FILE"),
     ] = None,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
-        typer.Option(
+        options.of(
+            "Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
             "--set",
             metavar="KEY=VALUE",
-            help="Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
         ),
     ] = None,
     reports: choosing.Reports = choosing.REPORTS,
@@ -79,20 +67,12 @@ def confirm(
         for line in (*found.notes, *(chosen_scripts.steps(found) if out.is_verbose else ())):
             out.note(line)
         held_clusters.prepare()
-        options = {"defects": defect or (), "remedies": remedy or (), "release": release}
         out.note(f"seed {first_seed}")
-        play = functools.partial(
-            playing.play,
-            on=on,
-            options=options,
-            seeds=iter(range(first_seed, first_seed + _REPEAT_MAX * 10)),
-            reports=reports,
-            out=out if out.is_verbose else dataclasses.replace(out, is_quiet=True),
-        )
+        plays = playing.Plays(on, itertools.count(first_seed), reports, out)
         with indexing.refreshed(reports):
             outcome = confirming.confirm(
                 found.scripts,
-                play,
+                plays.play,
                 repeat=repeat,
                 shortens=found.is_shortened,
                 tell=functools.partial(_tell, out=out, is_repeated=repeat > 1),

@@ -3,9 +3,8 @@
 import textwrap
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from harness import errors, suggestions
+from harness.cli import options
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -26,9 +25,8 @@ _WIDE = 150
 def defects(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Defects, or hazards such as H1, to tell about (default: a table of all).",
+        options.argument(
+            "Defects, or hazards such as H1, to tell about (default: a table of all).", "NAME"
         ),
     ] = None,
     output: outputs.Form = "text",

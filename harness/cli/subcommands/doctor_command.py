@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness import clocks, errors
-from harness.cli import choosing
+from harness.cli import choosing, options
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 def doctor(
     provider: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PROVIDER",
-            help="Check only the requirements of embedded, local, kind or kubeconfig clusters.",
+        options.argument(
+            "Check only the requirements of embedded, local, kind or kubeconfig clusters.",
+            "PROVIDER",
         ),
     ] = None,
-    plugins: Annotated[  # noqa: FBT002 - typer turns it into a flag
+    plugins: Annotated[
         bool,
-        typer.Option(
+        options.of(
+            "List the plug-ins of other packages instead, and whether each can be used.",
             "--plugins",
-            help="List the plug-ins of other packages instead, and whether each can be used.",
         ),
     ] = False,
     output: outputs.Form = "text",
@@ -121,7 +121,7 @@ def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
 
 # -------------------------------------------------------------------------------- clusters
 
-Name = Annotated[str, typer.Argument(help="Name of the cluster.")]
+Name = Annotated[str, options.argument("Name of the cluster.")]
 
 cluster = typer.Typer(help="Clusters that stay until you take them down.", no_args_is_help=True)
 
@@ -132,10 +132,10 @@ def up(
     options: choosing.ProfileOptions,
     name: Name = "flake-hunt",
     nodes: Annotated[
-        int, typer.Option(min=1, max=5000, help="Number of fake nodes, worker-0 and so on.")
+        int, options.of("Number of fake nodes, worker-0 and so on.", min=1, max=5000)
     ] = 8,
     devices_per_node: Annotated[
-        int, typer.Option(min=1, max=1280, help="Number of devices of each node.")
+        int, options.of("Number of devices of each node.", min=1, max=1280)
     ] = 100,
 ) -> int:
     """Start a cluster with worker-N device pools and fake kubelets."""
@@ -209,11 +209,11 @@ def down(name: Name = "flake-hunt") -> None:
 def prune(
     hours: Annotated[
         float | None,
-        typer.Argument(
+        options.argument(
+            "Also remove fh-… containers of this age that are not registered here (of other users or folders). "
+            "Default: only those of runs, after two hours.",
             min=0,
             callback=choosing.require_number,
-            help="Also remove fh-… containers of this age that are not registered here (of other users or folders). "
-            "Default: only those of runs, after two hours.",
         ),
     ] = None,
 ) -> None:
@@ -242,7 +242,7 @@ def logs(
     name: Name = "flake-hunt",
     folder: Annotated[
         pathlib.Path | None,
-        typer.Argument(help="Folder to write to (default: NAME-logs in the current folder)."),
+        options.argument("Folder to write to (default: NAME-logs in the current folder)."),
     ] = None,
 ) -> None:
     """Copy the logs of a cluster into one folder and print their paths."""

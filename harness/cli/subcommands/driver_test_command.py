@@ -2,16 +2,14 @@
 
 import contextlib
 import dataclasses
-import functools
 import os
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-import typer
 
 from harness import errors, writing
-from harness.cli import choosing, key_values
+from harness.cli import key_values, options
 from harness.cli.terminal import outputs
 from harness.conformance import results
 from harness.conformance import rules as conformance_rules
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from harness.conformance import rules
     from harness.conformance.drivers import suite
 
-_more = functools.partial(typer.Option, rich_help_panel=choosing.MORE)
 EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
     "2 usage error."
@@ -54,78 +51,73 @@ class Settings:
 def driver_test(
     driver: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PROGRAM",
-            help="Start this driver, 'PROGRAM …': {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} "
+        options.argument(
+            "Start this driver, 'PROGRAM …': {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} "
             "{registry_dir} {cdi_dir} {state_dir} are filled in, and {instance} for a rolling update.",
+            "PROGRAM",
         ),
     ] = None,
     rules: Annotated[
         list[str] | None,
-        typer.Option(
+        options.of(
+            "Check only these: a rule, a group, or a pattern such as '*/same-*' (may be repeated).",
             metavar="PATTERN",
-            help="Check only these: a rule, a group, or a pattern such as '*/same-*' (may be repeated).",
         ),
     ] = None,
     skip: Annotated[
         list[str] | None,
-        typer.Option(
+        options.of(
+            "Leave a rule, a group or a pattern out; it does not count as held (may be repeated).",
             metavar="RULE=REASON",
-            help="Leave a rule, a group or a pattern out; it does not count as held (may be repeated).",
         ),
     ] = None,
-    list_rules: Annotated[  # noqa: FBT002 - typer turns it into a flag
-        bool, typer.Option("--list", help="Show the rules and exit.")
-    ] = False,
+    list_rules: Annotated[bool, options.of("Show the rules and exit.", "--list")] = False,
     claim: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
+        options.of(
+            "ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
             "status.allocation also the devices.",
+            metavar="FILE",
         ),
     ] = None,
-    repeat: Annotated[
-        int, typer.Option(min=1, help="Number of times that all rules are checked.")
-    ] = 1,
-    fail_fast: Annotated[  # noqa: FBT002 - typer turns it into a flag
+    repeat: Annotated[int, options.of("Number of times that all rules are checked.", min=1)] = 1,
+    fail_fast: Annotated[
         bool,
-        typer.Option(
-            "--fail-fast",
-            help="End at the first such failure; with --repeat, check until it fails.",
+        options.of(
+            "End at the first such failure; with --repeat, check until it fails.", "--fail-fast"
         ),
     ] = False,
     junit: Annotated[
-        pathlib.Path | None, typer.Option(metavar="FILE", help="Write JUnit XML to this file.")
+        pathlib.Path | None, options.of("Write JUnit XML to this file.", metavar="FILE")
     ] = None,
     page: Annotated[
-        pathlib.Path | None, typer.Option(metavar="FILE", help="Write an HTML page to this file.")
+        pathlib.Path | None, options.of("Write an HTML page to this file.", metavar="FILE")
     ] = None,
     output: outputs.Form = "text",
     fail_on: Annotated[
         Literal["must", "should", "note"],
-        _more(help="Least weight of a rule that can fail the test."),
+        options.more("Least weight of a rule that can fail the test."),
     ] = "must",
     registry: Annotated[
         pathlib.Path | None,
-        _more(
-            help="Instead of a program: registration socket, or its folder, of a driver that runs already."
+        options.more(
+            "Instead of a program: registration socket, or its folder, of a driver that runs already."
         ),
     ] = None,
     kubeconfig: Annotated[
         pathlib.Path | None,
-        _more(help="With --registry: the API server whose claims that driver reads."),
+        options.more("With --registry: the API server whose claims that driver reads."),
     ] = None,
     log: Annotated[
-        pathlib.Path | None, _more(help="Add what the driver prints to this file.")
+        pathlib.Path | None, options.more("Add what the driver prints to this file.")
     ] = None,
     more: Annotated[
         list[str] | None,
-        _more(
+        options.more(
+            "Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
+            "start_s, seed (of the order of the rules) or defect (of our kubelet; may be repeated).",
             "--set",
             metavar="KEY=VALUE",
-            help="Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
-            "start_s, seed (of the order of the rules) or defect (of our kubelet; may be repeated).",
         ),
     ] = None,
 ) -> int:

@@ -4,9 +4,8 @@ import pathlib
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import typer
 
-from harness.cli import run_paths
+from harness.cli import options, run_paths
 from harness.cli.terminal import outputs
 from harness.report import escaping
 
@@ -27,13 +26,13 @@ flake-hunt run pod-churn --defect gather-not-atomic --set subject.verbosity=6; f
 def explain(
     logs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="LOG",
-            help="Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
+        options.argument(
+            "Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
+            "LOG",
         ),
     ],
-    is_full: Annotated[  # noqa: FBT002
-        bool, typer.Option("--all", help="Show the lines of each double allocation.")
+    is_full: Annotated[
+        bool, options.of("Show the lines of each double allocation.", "--all")
     ] = False,
     output: outputs.Form = "text",
 ) -> int:

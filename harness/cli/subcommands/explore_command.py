@@ -4,10 +4,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from harness import errors, seeds
-from harness.cli import choosing, searching
+from harness.cli import choosing, options, searching
 from harness.cli.terminal import outputs
 
 _SCHEDULES = 2000
@@ -21,8 +19,8 @@ _STRATEGY, _WORLD = "pct", "two-claims-one-device"
 def explore(
     scenario: Annotated[
         str | None,
-        typer.Argument(
-            help="Name of a small world; see `flake-hunt scenarios worlds` (default: the one that shows the --defect best, else "
+        options.argument(
+            "Name of a small world; see `flake-hunt scenarios worlds` (default: the one that shows the --defect best, else "
             f"{_WORLD}).",
             show_default=False,
         ),
@@ -30,47 +28,44 @@ def explore(
     defect: choosing.Defects = None,
     remedy: choosing.Remedies = None,
     strategy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="pct, random or exhaustive.", show_default=_STRATEGY),
+        str | None, options.of("pct, random or exhaustive.", metavar="NAME", show_default=_STRATEGY)
     ] = None,
     schedules: Annotated[
         int | None,
-        typer.Option(
+        options.of(
+            f"Number of schedules (default: {_SCHEDULES} without --time; --random-worlds: in each, 8).",
             min=1,
-            help=f"Number of schedules (default: {_SCHEDULES} without --time; --random-worlds: in each, 8).",
         ),
     ] = None,
     time_s: Annotated[
         float | None,
-        typer.Option(
+        options.of(
+            "Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
             "--time",
             parser=choosing.seconds,
             metavar="TIME",
-            help="Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
         ),
     ] = None,
     seed: choosing.Seed = None,
     override: Annotated[
         list[str] | None,
-        typer.Option(
+        options.of(
+            "Change a size of the world: --set claims=3 (may be repeated). With --program also "
+            "functions=PATTERN, whose threads are held, depth=N and reports=FOLDER.",
             "--set",
             metavar="NAME=VALUE",
-            help="Change a size of the world: --set claims=3 (may be repeated). With --program also "
-            "functions=PATTERN, whose threads are held, depth=N and reports=FOLDER.",
         ),
     ] = None,
-    random_worlds: Annotated[  # noqa: FBT002 - typer turns it into a flag
+    random_worlds: Annotated[
         bool,
-        typer.Option(
-            "--random-worlds", help="Draw worlds from the seed, and search each for a while."
-        ),
+        options.of("Draw worlds from the seed, and search each for a while.", "--random-worlds"),
     ] = False,
     program: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROGRAM",
-            help="Search the threads of this scheduler, a program in Go: a path, or "
+        options.of(
+            "Search the threads of this scheduler, a program in Go: a path, or "
             "'PROGRAM {kubeconfig} ...' as in --subject command.",
+            metavar="PROGRAM",
         ),
     ] = None,
     output: outputs.Form = "text",
@@ -185,14 +180,12 @@ def _size(text: str) -> tuple[str, int]:
 
 
 def replay(
-    token: Annotated[str, typer.Argument(help="Token that `flake-hunt explore` printed.")],
+    token: Annotated[str, options.argument("Token that `flake-hunt explore` printed.")],
     pytest_file: Annotated[
-        pathlib.Path | None,
-        typer.Option("--pytest", help="Write a pytest file that reproduces the run."),
+        pathlib.Path | None, options.of("Write a pytest file that reproduces the run.", "--pytest")
     ] = None,
     save: Annotated[
-        pathlib.Path | None,
-        typer.Option("--save", help="Write a run directory, judged and reported like any run."),
+        pathlib.Path | None, options.of("Write a run directory, judged and reported like any run.")
     ] = None,
 ) -> int:
     """Repeat an explored run exactly, from its token; exit code 10 if its finding occurs again.

@@ -8,58 +8,55 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness import clocks, errors, seeds
-from harness.cli import campaigning, choosing
+from harness.cli import campaigning, choosing, options
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
 Scenarios = Annotated[
     list[str] | None,
-    typer.Argument(
-        autocompletion=choosing.scenario_names,
-        help="Scenario files, names of shipped scenarios, or `regress` for those that each show "
+    options.argument(
+        "Scenario files, names of shipped scenarios, or `regress` for those that each show "
         "one known defect, or `confirm` for the scripts of findings (default: the three about races and two known hazards, about two minutes).",
+        autocompletion=choosing.scenario_names,
     ),
 ]
-Whole = Annotated[bool, typer.Option("--all", help="Run every shipped scenario.")]
+Whole = Annotated[bool, options.of("Run every shipped scenario.", "--all")]
 Repeat = Annotated[
     int,
-    typer.Option(
+    options.of(
+        "Number of runs of each scenario with the correct scheduler and with its remedies.",
         min=0,
         max=choosing.REPEAT_MAX,
-        help="Number of runs of each scenario with the correct scheduler and with its remedies.",
     ),
 ]
 RepeatControls = Annotated[
     int,
-    typer.Option(
+    options.more(
+        "Number of runs of each scenario with each of its known defects.",
         min=0,
         max=choosing.REPEAT_MAX,
-        rich_help_panel=choosing.MORE,
-        help="Number of runs of each scenario with each of its known defects.",
     ),
 ]
 Controls = Annotated[
     list[str] | None,
-    typer.Option(
-        "--defect", help="Use only this known defect as positive control (may be repeated)."
-    ),
+    options.of("Use only this known defect as positive control (may be repeated).", "--defect"),
 ]
 Remedies = Annotated[
     list[str] | None,
-    typer.Option(
+    options.of(
+        "Give the Python subject this remedy in all runs except the controls (may be repeated).",
         "--remedy",
         autocompletion=choosing.remedy_names,
-        help="Give the Python subject this remedy in all runs except the controls (may be repeated).",
     ),
 ]
 LastFailed = Annotated[
     bool,
-    typer.Option(
+    options.of(
+        "Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
+        "nothing failed.",
         "--last-failed",
         "--lf",
-        help="Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
-        "nothing failed.",
     ),
 ]
 _MAKING = frozenset({"exit_first", "dry_run", "jobs", "summary", "reports", "output", "verbose"})
@@ -136,29 +133,25 @@ def hunt(
     last_failed: LastFailed = False,
     minutes: Annotated[
         float | None,
-        typer.Option(
-            callback=choosing.require_number,
-            help="Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written. If some "
+        options.of(
+            "Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written. If some "
             "kind of run had none, that one may take as long again.",
+            callback=choosing.require_number,
         ),
     ] = None,
     plan: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--plan",
+        options.more(
+            "Make the runs of this plan, which `flake-hunt shards plan` wrote, instead of others.",
             metavar="FILE",
-            rich_help_panel=choosing.MORE,
-            help="Make the runs of this plan, which `flake-hunt shards plan` wrote, instead of others.",
         ),
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(
-            "--shard",
-            metavar="I/N",
-            rich_help_panel=choosing.MORE,
-            help="With --plan: make this shard, as in 3/20, or `all` (default: what JOB_COMPLETION_INDEX or "
+        options.more(
+            "With --plan: make this shard, as in 3/20, or `all` (default: what JOB_COMPLETION_INDEX or "
             "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
+            metavar="I/N",
         ),
     ] = None,
     making: campaigning.MakingOptions,

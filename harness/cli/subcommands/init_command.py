@@ -3,18 +3,16 @@
 import pathlib
 from typing import Annotated
 
-import typer
-
 from harness import errors
+from harness.cli import options
 
 
 def init(
     folder: Annotated[
-        pathlib.Path, typer.Argument(help="Folder for the examples; it is made if it is missing.")
+        pathlib.Path, options.argument("Folder for the examples; it is made if it is missing.")
     ] = pathlib.Path(),
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Copy these files or folders only."),
+        list[str] | None, options.argument("Copy these files or folders only.", "NAME")
     ] = None,
 ) -> int:
     """Copy examples into a folder: schedulers, a scenario with faults, plug-ins, tests, a workflow.
@@ -31,34 +29,32 @@ def init(
 def import_(
     output: Annotated[
         pathlib.Path,
-        typer.Option("-o", "--into", metavar="FOLDER", help="Folder to write; it must be new."),
+        options.of("Folder to write; it must be new.", "-o", "--into", metavar="FOLDER"),
     ],
     files: Annotated[
         list[pathlib.Path] | None,
-        typer.Argument(
-            metavar="FILES",
-            help="Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
+        options.argument(
+            "Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
+            "FILES",
         ),
     ] = None,
     kubeconfig: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "--kubeconfig", help="Cluster to read (default: KUBECONFIG, then ~/.kube/config)."
-        ),
+        options.of("Cluster to read (default: KUBECONFIG, then ~/.kube/config)."),
     ] = None,
     namespace: Annotated[
         str,
-        typer.Option(
+        options.of(
+            "Import the claims and workloads of this namespace, too, and only its templates.",
             "--namespace",
             "-n",
-            help="Import the claims and workloads of this namespace, too, and only its templates.",
         ),
     ] = "",
-    redact: Annotated[  # noqa: FBT002 - typer turns it into a flag
+    redact: Annotated[
         bool,
-        typer.Option(
+        options.of(
+            "Replace names, identifiers in attributes, and the values of opaque parameters.",
             "--redact",
-            help="Replace names, identifiers in attributes, and the values of opaque parameters.",
         ),
     ] = False,
 ) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness import errors
-from harness.cli import choosing, key_values
+from harness.cli import choosing, key_values, options
 
 if TYPE_CHECKING:
     from harness.run.defects import known_defects
@@ -19,16 +19,14 @@ part = typer.Typer(
 )
 
 Kubeconfig = Annotated[
-    pathlib.Path,
-    typer.Option("--kubeconfig", help="Kubeconfig of the API server.", envvar="KUBECONFIG"),
+    pathlib.Path, options.of("Kubeconfig of the API server.", "--kubeconfig", envvar="KUBECONFIG")
 ]
 Defects = Annotated[
     list[str] | None,
-    typer.Option("--defect", metavar="NAME", help="Switch on a known defect (may be repeated)."),
+    options.of("Switch on a known defect (may be repeated).", "--defect", metavar="NAME"),
 ]
 Verbosity = Annotated[
-    int,
-    typer.Option("-v", min=0, max=10, help="Log on stderr with klog's verbosity; 0: nothing."),
+    int, options.of("Log on stderr with klog's verbosity; 0: nothing.", "-v", min=0, max=10)
 ]
 _CDI_FOLDER = "/var/run/cdi"
 """Where drivers on real nodes write their CDI files."""
@@ -43,14 +41,11 @@ def note(text: str) -> None:
 @part.command()
 def apiserver(
     kubeconfig: Annotated[
-        pathlib.Path,
-        typer.Option("--kubeconfig", help="Write a kubeconfig for kubectl here (TLS, mode 0600)."),
+        pathlib.Path, options.of("Write a kubeconfig for kubectl here (TLS, mode 0600).")
     ],
     data_dir: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            help="Keep every commit, token and certificate here (default: in memory only)."
-        ),
+        options.of("Keep every commit, token and certificate here (default: in memory only)."),
     ] = None,
     more: key_values.Words = None,
 ) -> int:
@@ -89,7 +84,7 @@ def scheduler(
     kubeconfig: Kubeconfig,
     options: SubjectOptions,
     scheduler_name: Annotated[
-        str, typer.Option(metavar="NAME", help="Schedule the pods with this schedulerName.")
+        str, options.of("Schedule the pods with this schedulerName.", metavar="NAME")
     ] = "flake-hunt",
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig.
@@ -163,20 +158,19 @@ class _KubeletSettings:
 def kubelet(
     kubeconfig: Kubeconfig,
     node: Annotated[
-        list[str] | None,
-        typer.Option(help="Act only for this fake node (may be repeated; default: all)."),
+        list[str] | None, options.of("Act only for this fake node (may be repeated; default: all).")
     ] = None,
     defect: Defects = None,
     state: Annotated[
         pathlib.Path | None,
-        typer.Option(help="Keep checkpoints and CDI files in this folder (default: in memory)."),
+        options.of("Keep checkpoints and CDI files in this folder (default: in memory)."),
     ] = None,
     plugins_registry: Annotated[
         str,
-        typer.Option(
-            metavar="DIR",
-            help="Call the DRA drivers that register in this folder, as a real kubelet does; "
+        options.of(
+            "Call the DRA drivers that register in this folder, as a real kubelet does; "
             "{node}: one folder a node (default: the test driver in this process).",
+            metavar="DIR",
         ),
     ] = "",
     more: key_values.Words = None,
@@ -238,33 +232,27 @@ def driver(
     kubeconfig: Kubeconfig,
     state: Annotated[
         str,
-        typer.Option(
-            metavar="DIR", help="Remember here what is prepared; it has to survive restarts."
-        ),
+        options.of("Remember here what is prepared; it has to survive restarts.", metavar="DIR"),
     ],
-    node: Annotated[
-        list[str], typer.Option(help="Serve on this node (may be repeated: for fake nodes).")
-    ],
+    node: Annotated[list[str], options.of("Serve on this node (may be repeated: for fake nodes).")],
     driver_name: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help=f"Name of the driver (may be repeated; default: {_DRIVER})."
-        ),
+        options.of(f"Name of the driver (may be repeated; default: {_DRIVER}).", metavar="NAME"),
     ] = None,
     devices: Annotated[
         str,
-        typer.Option(
-            metavar="N|FILE",
-            help="Publish this number of devices of each node, or those of the ResourceSlices in "
+        options.of(
+            "Publish this number of devices of each node, or those of the ResourceSlices in "
             "a file (YAML or JSON).",
+            metavar="N|FILE",
         ),
     ] = "",
     settings: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), "
+        options.of(
+            "JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), "
             "services, unhealthy, device_status; read again when it changes.",
+            metavar="FILE",
         ),
     ] = None,
     defect: Defects = None,
@@ -316,9 +304,8 @@ def record(
     kubeconfig: Kubeconfig,
     run_directory: Annotated[
         pathlib.Path,
-        typer.Argument(
-            metavar="RUN_DIR",
-            help="Its plan.json names the resources to record and the compression.",
+        options.argument(
+            "Its plan.json names the resources to record and the compression.", "RUN_DIR"
         ),
     ],
     more: key_values.Words = None,
@@ -341,9 +328,9 @@ def record(
 def fault_proxy(
     settings: Annotated[
         pathlib.Path,
-        typer.Argument(
-            metavar="FILE",
-            help="JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port).",
+        options.argument(
+            "JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port).",
+            "FILE",
         ),
     ],
     more: key_values.Words = None,

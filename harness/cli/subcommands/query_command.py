@@ -3,10 +3,8 @@
 import pathlib
 from typing import Annotated
 
-import typer
-
 from harness import errors
-from harness.cli import run_paths
+from harness.cli import options, run_paths
 from harness.cli.terminal import outputs
 from harness.report import escaping
 from harness.tables import definitions
@@ -29,26 +27,22 @@ def query(
     directory: run_paths.RunPaths,
     statement: Annotated[
         str,
-        typer.Argument(
-            metavar="SELECT", help="For example 'select kind, count(*) from holds group by kind'."
-        ),
+        options.argument("For example 'select kind, count(*) from holds group by kind'.", "SELECT"),
     ],
     output: Annotated[
         str,
-        typer.Option(
-            "--output",
+        options.of(
+            "A table, a JSON document, or a file that is written: FILE.parquet or FILE.csv.",
             metavar="text|json|FILE",
-            help="A table, a JSON document, or a file that is written: FILE.parquet or FILE.csv.",
         ),
     ] = "text",
     memory: Annotated[
         int,
-        typer.Option(
-            "--memory",
+        options.of(
+            "Memory for tables and sorting, in MiB; the rest is in a folder for temporary "
+            "files (TMPDIR), which is removed afterwards.",
             metavar="MIB",
             min=64,
-            help="Memory for tables and sorting, in MiB; the rest is in a folder for temporary "
-            "files (TMPDIR), which is removed afterwards.",
         ),
     ] = definitions.MEMORY_MIB,
 ) -> int:

@@ -3,10 +3,8 @@
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from harness import errors
-from harness.cli import choosing, run_paths
+from harness.cli import choosing, options, run_paths
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -20,29 +18,25 @@ NOT_REPRODUCED = 20
 def reproduce(
     directory: Annotated[
         pathlib.Path,
-        typer.Argument(
-            metavar="RUN_DIR",
-            callback=run_paths.only,
-            help="Folder of one run, or a pack with one.",
+        options.argument(
+            "Folder of one run, or a pack with one.", "RUN_DIR", callback=run_paths.only
         ),
     ],
     on: choosing.ProfileOptions,
     form: outputs.OutputOptions,
     minutes: Annotated[
         float,
-        typer.Option(
+        options.of(
+            "Time to look for a smaller scenario; the runs that measure its rate come after it.",
             min=0,
             max=10_000,
             callback=choosing.require_number,
-            help="Time to look for a smaller scenario; the runs that measure its rate come after it.",
         ),
     ] = 10.0,
     into: Annotated[
         pathlib.Path | None,
-        typer.Option(
-            "-o",
-            "--into",
-            help="Folder to write, new or empty (default: one in reports/reproductions).",
+        options.of(
+            "Folder to write, new or empty (default: one in reports/reproductions).", "-o", "--into"
         ),
     ] = None,
     reports: choosing.Reports = choosing.REPORTS,

@@ -3,10 +3,8 @@
 import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from harness import errors, suggestions
-from harness.cli import choosing
+from harness.cli import choosing, options
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
@@ -19,19 +17,19 @@ _TITLES = ("scenario", "what it shows", "load", "expected")
 def scenarios(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            autocompletion=choosing.scenario_names,
-            help="Scenarios or files to tell about, or `regress` or `confirm` for a table of those, or "
+        options.argument(
+            "Scenarios or files to tell about, or `regress` or `confirm` for a table of those, or "
             "`worlds` for those of `explore` (default: a table of what `hunt --all` runs).",
+            "NAME",
+            autocompletion=choosing.scenario_names,
         ),
     ] = None,
     schema: Annotated[
         str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Print the JSON Schema of scenario or cluster files, by which an editor completes keys: name it in the "
+        options.of(
+            "Print the JSON Schema of scenario or cluster files, by which an editor completes keys: name it in the "
             'first line, "#:schema ./scenario.schema.json". Or that of a document: verdict, campaign, plan and others.',
+            metavar="KIND",
         ),
     ] = None,
     output: outputs.Form = "text",

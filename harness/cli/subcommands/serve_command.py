@@ -6,10 +6,8 @@ import sys
 import webbrowser
 from typing import Annotated
 
-import typer
-
 from harness import errors, writing
-from harness.cli import run_paths
+from harness.cli import options, run_paths
 from harness.cli.terminal import outputs
 
 PORT = 8765
@@ -17,15 +15,11 @@ PORT = 8765
 
 def serve(
     reports: Annotated[
-        pathlib.Path, typer.Argument(metavar="REPORTS", help="Folder of reports.")
+        pathlib.Path, options.argument("Folder of reports.", "REPORTS")
     ] = pathlib.Path("reports"),
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of loopback; 0: any.")
-    ] = PORT,
+    port: Annotated[int, options.of("Port of loopback; 0: any.", min=0, max=65535)] = PORT,
     *,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address.")
-    ] = False,
+    no_browser: Annotated[bool, options.of("Only print the address.", "--no-browser")] = False,
 ) -> int:
     """Show a folder of reports in the browser: runs, campaigns, and what runs now.
 
@@ -53,33 +47,30 @@ def _has_display() -> bool:
 def pack(
     directory: Annotated[
         list[pathlib.Path],
-        typer.Argument(
-            metavar="RUN_DIR",
+        options.argument(
+            "Run directories, folders of runs, or one campaign.",
+            "RUN_DIR",
             callback=run_paths.to_pack,
-            help="Run directories, folders of runs, or one campaign.",
         ),
     ],
     into: Annotated[
         pathlib.Path | None,
-        typer.Option(
+        options.of(
+            "File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
             "-o",
             "--into",
             metavar="FILE",
-            help="File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
         ),
     ] = None,
-    redact: Annotated[  # noqa: FBT002 - typer turns it into a flag
+    redact: Annotated[
         bool,
-        typer.Option(
+        options.of(
+            "Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
             "--redact",
-            help="Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
         ),
     ] = False,
     limit_mb: Annotated[
-        int,
-        typer.Option(
-            "--limit-mb", min=1, max=2000, help="Largest size in megabytes; GitHub accepts 25."
-        ),
+        int, options.of("Largest size in megabytes; GitHub accepts 25.", min=1, max=2000)
     ] = 25,
 ) -> int:
     """Pack runs, or one campaign, into a file that GitHub accepts and that `check` judges as it is.

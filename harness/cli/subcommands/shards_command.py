@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness import errors, seeds
-from harness.cli import campaigning, choosing, defaults
+from harness.cli import campaigning, choosing, defaults, options
 from harness.cli.subcommands import hunt_command, test_command
 from harness.cli.terminal import annotations, indexing, outputs
 
@@ -35,20 +35,18 @@ _LATER = {"exit_first", "dry_run", "last_failed", "minutes", "jobs", "plan", "sh
 def plan(
     words: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COMMAND",
-            help="`hunt` or `test`, with the names and options that decide its runs.",
+        options.argument(
+            "`hunt` or `test`, with the names and options that decide its runs.", "COMMAND"
         ),
     ],
     count: Annotated[
         int,
-        typer.Option(
-            "--shards", min=1, max=SHARDS_MAX, help="Number of shards: as many machines can work."
+        options.of(
+            "Number of shards: as many machines can work.", "--shards", min=1, max=SHARDS_MAX
         ),
     ] = 1,
     file: Annotated[
-        pathlib.Path,
-        typer.Option("-o", "--into", metavar="FILE", help="File to write the plan to."),
+        pathlib.Path, options.of("File to write the plan to.", "-o", "--into", metavar="FILE")
     ] = pathlib.Path("plan.json"),
 ) -> int:
     """Write the plan of a campaign for many machines: every run, with its seed and its shard.
@@ -122,18 +120,15 @@ def _tell(made: "sharded_plans.ShardedPlan", file: pathlib.Path, out: outputs.Ou
 def merge(
     folders: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SHARD",
-            help="Folders of shards, or folders of reports that have some.",
-        ),
+        options.argument("Folders of shards, or folders of reports that have some.", "SHARD"),
     ],
     folder: Annotated[
         pathlib.Path | None,
-        typer.Option(
+        options.of(
+            "Folder of the merged campaign (default: one in reports/campaigns).",
             "-o",
             "--into",
             metavar="DIR",
-            help="Folder of the merged campaign (default: one in reports/campaigns).",
             show_default=False,
         ),
     ] = None,

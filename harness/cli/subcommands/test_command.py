@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from harness import clocks, seeds
-from harness.cli import campaigning, choosing
+from harness.cli import campaigning, choosing, options
 
 if TYPE_CHECKING:
     import pathlib
@@ -23,32 +23,32 @@ REPEAT, REPEAT_IN_BISECTION = 2, 15
 """Runs of each scenario without a time budget."""
 Bisect = Annotated[
     bool | None,
-    typer.Option(
-        "--bisect/--bisect-fix",
-        rich_help_panel="Bisection",
-        help=f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
+    options.of(
+        f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
         "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
         "defect; 0 and 1 the other way round.",
+        "--bisect/--bisect-fix",
+        rich_help_panel="Bisection",
     ),
 ]
 
 
 Extent = Annotated[
     bool | None,
-    typer.Option(
+    options.of(
+        "About two minutes, with fewer scenarios and one known bug as control; or every "
+        "scenario that says something about the program.",
         "--quick/--all",
         show_default=False,
-        help="About two minutes, with fewer scenarios and one known bug as control; or every "
-        "scenario that says something about the program.",
     ),
 ]
 MustSurvive = Annotated[
     list[str] | None,
-    typer.Option(
+    options.of(
+        "Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
+        "repeated; `all`: every one).",
         "--must-survive",
         metavar="HAZARD",
-        help="Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
-        "repeated; `all`: every one).",
     ),
 ]
 
@@ -59,26 +59,26 @@ class ProgramOptions(choosing.PlaceOptions):
 
     program: Annotated[
         str,
-        typer.Argument(
-            metavar="PROGRAM",
-            help="./kube-scheduler, kube-scheduler=PATH, a version such as 1.36.3 in KUBE_BINARIES, "
+        options.argument(
+            "./kube-scheduler, kube-scheduler=PATH, a version such as 1.36.3 in KUBE_BINARIES, "
             "'python scheduler.py {kubeconfig} {scheduler_name}', python (our own), cluster, or a plug-in's name.",
+            "PROGRAM",
         ),
     ]
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="SCENARIO",
+        options.argument(
+            "Scenarios instead of those that fit; after --, flags that are passed on to the program.",
+            "SCENARIO",
             autocompletion=choosing.scenario_names,
-            help="Scenarios instead of those that fit; after --, flags that are passed on to the program.",
         ),
     ] = None
     repeat: Annotated[
         int | None,
-        typer.Option(
+        options.of(
+            f"Without a time budget: number of runs of each scenario (default: {REPEAT}).",
             min=1,
             max=choosing.REPEAT_MAX,
-            help=f"Without a time budget: number of runs of each scenario (default: {REPEAT}).",
         ),
     ] = None
     is_quick: Extent = None
@@ -137,10 +137,10 @@ def test(
     *,
     minutes: Annotated[
         float | None,
-        typer.Option(
-            callback=choosing.require_number,
-            help="Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
+        options.of(
+            "Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
             "one run of each kind.",
+            callback=choosing.require_number,
         ),
     ] = None,
     bisect: Bisect = None,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
-import typer
 
 from harness import clocks
+from harness.cli import options
 from harness.cli.terminal import outputs
 from harness.history import campaign_folders
 from harness.report import escaping
@@ -35,15 +35,11 @@ _CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
 
 def watch(
     directory: Annotated[
-        pathlib.Path,
-        typer.Argument(metavar="DIR", help="Folder of one run, or of a campaign."),
+        pathlib.Path, options.argument("Folder of one run, or of a campaign.", "DIR")
     ] = pathlib.Path("reports/latest"),
     output: Annotated[
         Literal["text", "json"],
-        typer.Option(
-            "--output",
-            help="json: one JSON document on each line, the last one with the verdict.",
-        ),
+        options.of("json: one JSON document on each line, the last one with the verdict."),
     ] = "text",
 ) -> int:
     """Show how far a run or campaign is until it ends: phase, API calls, claims, holds, violations.

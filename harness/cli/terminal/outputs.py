@@ -9,26 +9,24 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TextIO
 
 import msgspec
-import typer
 
+from harness.cli import options
 from harness.report import escaping
 
 Form = Annotated[
     Literal["text", "json"],
-    typer.Option(
-        "--output",
-        help="json: one JSON document on standard output, everything else on standard error.",
+    options.of(
+        "json: one JSON document on standard output, everything else on standard error.", "--output"
     ),
 ]
 Verbose = Annotated[
     bool | None,
-    typer.Option(
+    options.more(
+        "Also print the phases with their times, every item of the certificate, and the logs; "
+        "or only the verdict.",
         "--verbose/--quiet",
         "-v/-q",
-        rich_help_panel="More",
         show_default=False,
-        help="Also print the phases with their times, every item of the certificate, and the logs; "
-        "or only the verdict.",
     ),
 ]
 

@@ -16,7 +16,7 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
 def plays(monkeypatch: pytest.MonkeyPatch, answer: answers.Answer, late: int | None = None) -> None:
     """Let every play have this answer."""
 
-    def play(loaded: loading.Loaded, **options: object) -> answers.Played:
+    def play(_: playing.Plays, loaded: loading.Loaded) -> answers.Played:
         return answers.Played(
             script=loaded.scenario.name,
             answer=answer,
@@ -27,7 +27,7 @@ def plays(monkeypatch: pytest.MonkeyPatch, answer: answers.Answer, late: int | N
             * bool(late),
         )
 
-    monkeypatch.setattr(playing, "play", play)
+    monkeypatch.setattr(playing.Plays, "play", play)
 
 
 @pytest.mark.parametrize(
