@@ -71,7 +71,7 @@ class Injection:
         self.fault, self.stage, self.ending = fault, stage, ending
         self.parameters: Mapping[str, Any] = fault.parameters
         self.undo = contextlib.ExitStack()
-        """What heals the fault, whatever happened before."""
+        """Heals the fault, whatever happened before."""
         self._window = stage.journal.open_window(fault.name, fault.kind)
 
     def perform(self, act: "Act") -> None:

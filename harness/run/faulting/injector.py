@@ -201,7 +201,7 @@ ACTS: Mapping[str, injecting.Act] = {
     "reallocate-claims": object_faults.move_claims,
     script_specs.JOURNAL: player.play,
 }
-"""What injects the kinds that the run injects itself; all others are clients of the cluster."""
+"""The functions of the kinds that the run injects itself; all others are clients of the cluster."""
 _WITHOUT_SUBJECT = ("touch-objects", script_specs.JOURNAL)
 """The kinds of `ACTS` that may begin before the subject is ready."""
 
