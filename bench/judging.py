@@ -26,7 +26,7 @@ HOLDS = (10_000, 100_000)
 HOLDS_OF_PROCESSES = (*HOLDS, 1_000_000)
 _SMALL = 200
 _ADDITIONS = "total = 0\nfor number in range(10_000_000):\n    total += number"
-"""What machines are compared by: the first figure of the table, to which others have ratios."""
+"""The unit of machines: the first figure of the table, to which others have ratios."""
 _PROCESS = (
     "import pathlib, resource, sys\n"
     "from harness.checks import judging\n"

@@ -1,4 +1,4 @@
-"""What the kinds of faults do, as far as checks explain or excuse violations by it."""
+"""Effects of the kinds of faults, by which checks explain or excuse violations."""
 
 import enum
 

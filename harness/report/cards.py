@@ -26,7 +26,7 @@ class Card(NamedTuple):
     replay: replays.Replay | None = None
     """The moments of a double allocation; None: they are not known, or are left out."""
     log: str = ""
-    """What the schedulers' logs tell of a double allocation without steps, line by line."""
+    """Lines of the schedulers' logs about a double allocation without steps, line by line."""
     why: str = ""
     """The cause of a double allocation as text; empty for every other violation."""
 

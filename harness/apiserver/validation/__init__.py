@@ -1,8 +1,8 @@
 """Validation of objects, as kube-apiserver does it, in words of our own.
 
-Most of a kind is a table: paths, and the rules for what is there (see `rules`). What depends on
-several fields, or on the object as it was, is a function. `registry.strategies` selects the rules
-of a kind.
+Most of a kind is a table: paths, and the rules for what is there (see `rules`). A rule that
+depends on several fields, or on the object as it was, is a function. `registry.strategies` selects
+the rules of a kind.
 
 Rules change nothing and read no store. They never compare claims with each other: two claims that
 hold one device are valid here, because finding them is what this project is for.

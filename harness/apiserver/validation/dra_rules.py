@@ -1,4 +1,4 @@
-"""What claims, classes, slices and taint rules share: names, taints, selectors, configuration.
+"""Rules that claims, classes, slices and taint rules share: names, taints, selectors.
 
 After k8s.io/kubernetes/pkg/apis/resource/validation.
 """

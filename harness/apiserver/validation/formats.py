@@ -19,7 +19,7 @@ _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
 
 def _matching(pattern: str, what: str, *, most: int | None = None) -> Problems:
-    """Return the format of strings that a pattern matches, with at most so many characters."""
+    """Return the format of strings that a pattern matches, with at most `most` characters."""
     compiled, why = re.compile(pattern), f"must be {what}, and match '{pattern}'"
 
     @functools.lru_cache(_CACHE_SIZE)

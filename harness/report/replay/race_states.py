@@ -1,4 +1,4 @@
-"""What the versions of a claim say of a device, and claims as words."""
+"""States of a device in the versions of a claim, and claims as words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
