@@ -124,7 +124,7 @@ def _history(count: int) -> hold_history.HoldHistory:
         claim = hold_history.Life(f"c{number}", 0, number=number)
         history.claims[f"uid-{number}"] = claim
         row = history.holds.open(
-            f"d/p/{device}", claim_results.EXCLUSIVE, claim, number * 10, number, ()
+            f"d/p/{device}", claim_results.EXCLUSIVE, claim.number, number * 10, number, ()
         )
         history.holds.close(row, number * 10 + 10 + more, number)
     history.last_rv = count * 10
@@ -136,6 +136,6 @@ def _one_device(claims: int) -> hold_history.HoldHistory:
     for number in range(claims):
         claim = hold_history.Life(f"c{number}", 0, number=number)
         history.claims[f"uid-{number}"] = claim
-        history.holds.open("d/p/d", claim_results.EXCLUSIVE, claim, number, number, ())
+        history.holds.open("d/p/d", claim_results.EXCLUSIVE, claim.number, number, number, ())
     history.last_rv = claims
     return history

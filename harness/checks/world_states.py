@@ -155,12 +155,9 @@ class WorldState(folders.Folder):
                 self.granted.add((request.kind, result.id))
 
     def _table(self, kind: type[Object]) -> dict[str, Any]:
-        tables: dict[type[Object], dict[str, Any]] = {
-            observed_pods.Pod: self.pods,
-            observed_claims.Claim: self.claims,
-            observed_slices.Slice: self.slices,
-        }
-        return tables[kind]
+        if issubclass(kind, observed_pods.Pod):
+            return self.pods
+        return self.claims if issubclass(kind, observed_claims.Claim) else self.slices
 
 
 def _milestones(obj: Object | None) -> Sequence[object]:

@@ -66,8 +66,8 @@ class Reader:
         header, trailer = records.Header, records.Trailer
         with opened(self.path) as file:
             for lines in self._lines(file):
-                for line in lines:
-                    self.line += 1
+                for number, line in enumerate(lines, self.line + 1):
+                    self.line = number
                     try:
                         record = decode(line)
                     except NO_RECORD as error:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from harness import clocks
 from harness.checks import verdict_files, verdicts
 from harness.history import directories, histories, plans, run_folders, subject_names
-from harness.scenario import hazards
 
 FILES_MAX = 200
 """Files that are linked; more are counted."""
@@ -87,7 +86,11 @@ def purpose(plan: plans.Plan) -> str:
     """Return why a run is expected to be INVALID; empty: it is not."""
     if plan.defects:
         return f"{', '.join(plan.defects)} was switched on, to see whether the checks find it."
-    if hazards.fails_correct_subject(plan.known_to_fail) and not plan.remedies:
+    if not plan.known_to_fail or plan.remedies:
+        return ""
+    from harness.scenario import hazards  # 0.3 s: reads documents and loads scenarios
+
+    if hazards.fails_correct_subject(plan.known_to_fail):
         known = hazards.find(plan.known_to_fail)
         title = f" ({known.hazard.title})" if known else ""
         return f"The scenario is known to fail without a remedy: {plan.known_to_fail}{title}."

@@ -71,7 +71,7 @@ class TemplateCopies(folders.Folder):
         content = Content(_encoded(spec.spec), labels, annotations)
         self._templates[meta.namespace, meta.name].append((seen.version, content))
 
-    def see_claim(self, seen: observations.SeenClaim) -> None:
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
         """Note a claim that was created for an entry of a pod.
 
         Raises ObjectError if it is none of the API.

@@ -79,10 +79,10 @@ class Allocations(folders.Folder):
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
-        known = self._claims.get(uid)
         if seen.type == "DELETED":
             self._claims.pop(uid, None)
             return
+        known = self._claims.get(uid)
         before = None if known is None else known.allocation
         if allocation is before:
             return

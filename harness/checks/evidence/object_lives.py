@@ -4,14 +4,14 @@ A life begins with ADDED, or in a list; it ends with DELETED, or by missing in t
 Its uid never comes back, and its name, namespace and creation time never change. A MODIFIED or
 DELETED of an object that is not alive proves that something was lost or changed.
 
-Of each living object a few digests are kept, of each that has gone eight bytes.
+Of each living object its identity and newest line are kept, of each that has gone eight bytes.
 """
 
 import array
 from typing import TypeAlias
 
 from harness.checks.evidence import contradictions, observed_versions
-from harness.checks.observed import observations
+from harness.checks.observed import folders, observations
 
 AGREES, LAWFUL, FINAL = "records", "lives", "final-objects"
 """The items of the certificate that this module answers."""
@@ -28,8 +28,12 @@ _KINDS = {
     "namespaces": "Namespace",
 }
 """Resource -> kind of its objects."""
-_Version: TypeAlias = tuple[int, int, int]
-"""A version of an object: resourceVersion, digest of the identity, digest of the content."""
+_Identity: TypeAlias = tuple[str, str, str | None]
+"""Name, namespace and creation time."""
+_Version: TypeAlias = tuple[int, _Identity, bytes | int]
+"""A version of an object: resourceVersion, identity, and its line, or a digest of a long one."""
+_LINE_MAX = 4096
+"""Bytes of the lines that are kept; a digest takes longer to make, and less memory."""
 
 
 class ObjectLives:
@@ -66,23 +70,32 @@ class ObjectLives:
     def finals(self) -> int:
         return len(self._finals)
 
-    def observe(self, seen: observations.SeenAny) -> bool:
-        """Follow an observation of this resource.
+    def observe_all(self, batch: folders.Batch) -> list[observations.SeenAny]:
+        """Follow observations of this resource.
 
-        Return True only if it is a change of an object that was alive, as most observations are.
+        Return those that are no mere changes of an object that was alive, as most are.
         """
-        version, obj = seen.version, seen.object
-        meta = obj.metadata
-        if meta.resource_version != str(version) or obj.kind != self._kind:
-            self._require_agreement(seen)
-        known = self._alive.get(meta.uid)
-        identity = hash((meta.namespace, meta.name, meta.creation_timestamp or ""))
-        now = version, identity, _digest(seen.content)
-        if known and seen.type == "MODIFIED" and known[0] < version and known[1] == identity:
-            self._alive[meta.uid] = now
-            return True
-        self._followers[seen.type](seen, known, now)
-        return False
+        alive, others = self._alive, []
+        for seen, uid, version in zip(batch.seen, batch.uids, batch.versions, strict=True):
+            obj = seen.object
+            meta = obj.metadata
+            if meta.resource_version != str(version) or obj.kind != self._kind:
+                self._require_agreement(seen)
+            known = alive.get(uid)
+            identity = meta.name, meta.namespace, meta.creation_timestamp
+            line = seen.line
+            now = version, identity, line if len(line) < _LINE_MAX else _digest(line)
+            if (
+                known is not None
+                and seen.type == "MODIFIED"
+                and known[0] < version
+                and known[1] == identity
+            ):
+                alive[uid] = now
+            else:
+                others.append(seen)
+                self._followers[seen.type](seen, known, now)
+        return others
 
     def begin_list(self, purpose: str, *, certain_rv: int = 0, is_after_gap: bool = False) -> None:
         """Note that a list follows. The first and the final one are no news about lives.
@@ -130,7 +143,7 @@ class ObjectLives:
         if known is None:
             self._born.append(hash(seen.object.metadata.uid))
         else:
-            is_same = (known[0], known[2]) == (now[0], now[2])
+            is_same = known[0] == now[0] and _is_same(known, now)
             why = "was recorded twice" if is_same else "was added, but existed already"
             self._dispute(LAWFUL, seen, why)
         self._keep(seen, known, now)
@@ -147,7 +160,7 @@ class ObjectLives:
             pass
         elif known[0] > now[0]:
             self._dispute(LAWFUL, seen, f"is older in a list than when last seen ({known[0]})")
-        elif known[0] == now[0] and known[2] != now[2]:
+        elif known[0] == now[0] and not _is_same(known, now):
             self._dispute(LAWFUL, seen, "differs in a list from the same version in the watch")
         self._keep(seen, known, now)
 
@@ -186,7 +199,7 @@ class ObjectLives:
         elif known[0] != now[0]:
             text = f"has version {now[0]} in the final list, but {known[0]} was its last"
             self._dispute(FINAL, seen, text, is_loss=known[0] < now[0])
-        elif known[2] != now[2]:
+        elif not _is_same(known, now):
             self._dispute(FINAL, seen, "differs in the final list from the same version before")
 
     def _dispute(
@@ -200,9 +213,15 @@ class ObjectLives:
         return self._resource in contradictions.OF_HOLDS and not is_in_gap
 
 
-def _digest(content: bytes) -> int:
+def _is_same(known: _Version, now: _Version) -> bool:
+    one, two = (line if isinstance(line, int) else _digest(line) for line in (known[2], now[2]))
+    return one == two
+
+
+def _digest(line: bytes) -> int:
     """Return a digest of an object's JSON without kind and apiVersion, which come first.
 
     It is good for comparisons within this process only, like all digests here.
     """
+    content = observations.content_of(line)
     return hash(content[max(content.find(b'"metadata"'), 0) :])

@@ -2,7 +2,8 @@
 
 import array
 import dataclasses
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,12 @@ class Versions:
         if devices is not None:
             self.held.append(version ^ devices)
 
+    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> Sequence[int]:
+        """Add versions of objects, and return their digests."""
+        versions = list(map(operator.xor, map(hash, uids), rvs))
+        self.digests.extend(versions)
+        return versions
+
     def __len__(self) -> int:
         return len(self.digests)
 
@@ -44,6 +51,10 @@ class NumberedVersions(Versions):
     def add(self, uid: str, rv: int, devices: int | None = None) -> None:
         Versions.add(self, uid, rv, devices)
         self.rvs.append(rv)
+
+    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> Sequence[int]:
+        self.rvs.extend(rvs)
+        return Versions.add_all(self, uids, rvs)
 
     def numbers(self) -> Integers:
         """Return the resourceVersions, in the order in which they were added."""

@@ -6,7 +6,7 @@ list is older than an event before it.
 """
 
 from harness.checks.evidence import contradictions
-from harness.checks.observed import observations
+from harness.checks.observed import folders, observations
 from harness.history import records
 
 FIT, ORDER = "lists", "order"
@@ -76,6 +76,13 @@ class RecordedLists:
                 f"the gap after {gap.after_resource_version} comes after version {self._last_rv}"
             )
         self._gap_rv = gap.after_resource_version
+
+    def observe_all(self, batch: folders.Batch) -> None:
+        if batch.is_regular and self._takes_events and batch.versions[0] > self._last_rv:
+            self._last_rv = batch.versions[-1]
+            return
+        for seen in batch.seen:
+            self.observe(seen)
 
     def observe(self, seen: observations.SeenAny) -> None:
         version = seen.version

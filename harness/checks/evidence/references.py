@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from harness.checks.evidence import contradictions, observed_versions
-from harness.checks.observed import observations, observed_pods
+from harness.checks.observed import folders, observations, observed_pods
 
 NAMED = "references"
 """The item of the certificate that this module answers."""
@@ -65,24 +65,27 @@ class References:
         """Number of times that an observed object named another one."""
         return self._claims.count + self._pods.count
 
-    def observe(self, seen: observations.SeenAny, *, is_known: bool) -> None:
-        """Follow an observation of any resource, in an event or in a list before the final one.
-
-        `is_known`: the object was observed before, and it has not gone.
-        """
+    def see(self, seen: observations.SeenAny) -> None:
+        """Note an object that came or went; in a list before the final one, too."""
         meta = seen.object.metadata
         if seen.resource == observations.CLAIMS:
-            if not is_known:
-                name = hash((meta.namespace, meta.name))
-                self._claims.see(name, deleted=seen.type == "DELETED")
-            for owner in meta.owner_references or ():
+            self._claims.see(hash((meta.namespace, meta.name)), deleted=seen.is_gone)
+        elif seen.resource == observations.PODS:
+            self._pods.see(hash(meta.uid), deleted=seen.is_gone)
+
+    def require_pods(self, batch: folders.Batch) -> None:
+        """Note the pods that claims name as their owners."""
+        for seen in batch.seen:
+            for owner in seen.object.metadata.owner_references or ():
                 if owner.kind == "Pod":
                     self._pods.require(hash(owner.uid), seen, f"the pod with uid {owner.uid}")
-        elif seen.resource == observations.PODS:
-            if not is_known:
-                self._pods.see(hash(meta.uid), deleted=seen.type == "DELETED")
+
+    def require_claims(self, batch: folders.Batch) -> None:
+        """Note the claims that pods name."""
+        for seen in batch.seen:
             for claim in _claims_of(seen.object):
-                self._claims.require(hash((meta.namespace, claim)), seen, f"claim {claim}")
+                name = hash((seen.object.metadata.namespace, claim))
+                self._claims.require(name, seen, f"claim {claim}")
 
     def end(self) -> None:
         """Count what was never observed. It is missing, but what was observed is not in doubt."""

@@ -47,9 +47,8 @@ class UsedFeatures(folders.Folder):
         implicit = any(name.startswith(_IMPLICIT_PREFIX) for name in self._resources)
         return implicit or not self._resources.isdisjoint(self._extended)
 
-    def see_claim(self, seen: observations.SeenClaim) -> None:
-        if seen.type in ("ADDED", "LISTED"):
-            self.seen.update(_of_claim(seen.object.spec.devices))
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
+        self.seen.update(_of_claim(seen.object.spec.devices))
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
         for device in seen.object.spec.devices or ():

@@ -15,6 +15,7 @@ shows) nothing can be said.
 """
 
 import dataclasses
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,15 +67,17 @@ class Wholeness(folders.Folder):
         """uid of a living claim -> its newest allocation."""
         self._resources: dict[str, _Resource] = {}
 
-    def see_any(self, seen: observations.SeenAny) -> None:
-        is_known, is_claim = self._observe(seen), seen.resource == observations.CLAIMS
-        if not (is_known and is_claim) or seen.object.metadata.owner_references:
-            self.references.observe(seen, is_known=is_known)
-        if is_claim:
-            self._follow_allocation(seen)
+    def see_batch(self, batch: folders.Batch) -> None:
+        for seen in self._observe(batch):
+            self.references.see(seen)
+        if batch.resource == observations.PODS:
+            self.references.require_claims(batch)
+        elif batch.resource == observations.CLAIMS:
+            self.references.require_pods(batch)
+            self._follow_allocations(batch)
 
     def see_final(self, seen: observations.SeenAny) -> None:
-        self._observe(seen)
+        self._observe(folders.Batch([seen]))
 
     def see_list(self, listed: records.Listed) -> None:
         resource = self._of(listed.resource)
@@ -147,24 +150,29 @@ class Wholeness(folders.Folder):
             doubts_holds = not (is_in_gap(after) and is_in_gap(until))
             self.found.add(DENSE, f"{named} not observed", doubts_holds=doubts_holds)
 
-    def _follow_allocation(self, seen: observations.SeenClaim) -> None:
-        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
-        if seen.type != "DELETED":
-            self._allocations[uid] = allocation
-        elif self._allocations.pop(uid, allocation) != allocation:
-            text = "was deleted with another allocation than it had before"
-            self.found.add(object_lives.LAWFUL, f"{contradictions.titled(seen)}: {text}")
-
-    def _observe(self, seen: observations.SeenAny) -> bool:
-        """Return whether the object was alive before and still is."""
-        resource = self._resources.get(seen.resource) or self._of(seen.resource)
-        resource.lists.observe(seen)
-        devices = None
-        if seen.resource == observations.CLAIMS:
+    def _follow_allocations(self, batch: folders.Batch) -> None:
+        known = self._allocations
+        for seen, uid in zip(batch.seen, batch.uids, strict=True):
             allocation = seen.object.status.allocation
-            devices = _NO_DEVICES if allocation is None else self._devices.of(allocation)
-        self.observed.add(seen.object.metadata.uid, seen.version, devices)
-        return resource.lives.observe(seen)
+            if seen.type != "DELETED":
+                known[uid] = allocation
+            elif known.pop(uid, allocation) != allocation:
+                text = "was deleted with another allocation than it had before"
+                self.found.add(object_lives.LAWFUL, f"{contradictions.titled(seen)}: {text}")
+
+    def _observe(self, batch: folders.Batch) -> list[observations.SeenAny]:
+        """Return all but mere changes of objects that were alive before."""
+        resource = self._of(batch.resource)
+        resource.lists.observe_all(batch)
+        versions = self.observed.add_all(batch.uids, batch.versions)
+        if batch.resource == observations.CLAIMS:
+            allocations = [seen.object.status.allocation for seen in batch.seen]
+            held = [
+                _NO_DEVICES if allocation is None else self._devices.of(allocation)
+                for allocation in allocations
+            ]
+            self.observed.held.extend(map(operator.xor, versions, held))
+        return resource.lives.observe_all(batch)
 
     def _of(self, resource: str) -> _Resource:
         known = self._resources.get(resource)

@@ -23,9 +23,10 @@ NOTHING: Mapping[str, claim_results.Held] = {}
 OPEN = -(2**63)
 """The end of a hold that has none, in its columns."""
 _ROW = struct.Struct("=qqqqiii")
-_END = struct.Struct("=qq")
+_pack, _ROW_SIZE = _ROW.pack, _ROW.size
+_BEGIN, _END = struct.Struct("=q"), struct.Struct("=qq")
 _END_AT = 16
-"""A hold as it is written, and its end in it."""
+"""A hold as it is written, and its begin and end in it."""
 _COLUMNS = np.dtype(
     [
         ("from_rv", np.int64),
@@ -122,29 +123,24 @@ class HoldColumns(Sequence[Hold]):
     # ------------------------------------------------------------------------ folding
 
     def open(
-        self,
-        device: str,
-        how: claim_results.Held,
-        claim: Life,
-        rv: int,
-        ts_ns: int,
-        pods: Pods,
+        self, device: str, how: claim_results.Held, claim: int, rv: int, ts_ns: int, pods: Pods
     ) -> int:
-        """Add a hold that begins, and return its row."""
+        """Add a hold that begins, by the number of its claim, and return its row."""
         code = self._devices.get(device)
         if code is None:
             code = self._devices[device] = len(self._device_names)
             self._device_names.append(device)
         how_code = 0 if how is claim_results.EXCLUSIVE else self._code_of(how)
-        self._rows += _ROW.pack(rv, ts_ns, OPEN, OPEN, code, claim.number, how_code)
+        row = len(self._pods)
+        self._rows += _pack(rv, ts_ns, OPEN, OPEN, code, claim, how_code)
         self._pods.append(pods)
-        return len(self._pods) - 1
+        return row
 
     def close(self, row: int, rv: int, ts_ns: int) -> None:
         """End a hold; not before it began."""
-        at = row * _ROW.size
-        begin, _ = _END.unpack_from(self._rows, at)
-        _END.pack_into(self._rows, at + _END_AT, max(rv, begin), ts_ns)
+        at = row * _ROW_SIZE
+        [begin] = _BEGIN.unpack_from(self._rows, at)
+        _END.pack_into(self._rows, at + _END_AT, rv if rv > begin else begin, ts_ns)
 
     def add_pods(self, row: int, pods: Pods) -> None:
         known = self._pods[row]
@@ -255,7 +251,7 @@ class HoldColumns(Sequence[Hold]):
 
     def _made(self, row: int) -> Hold:
         from_rv, from_ts_ns, until_rv, until_ts_ns, device, claim, how_code = _ROW.unpack_from(
-            self._rows, row * _ROW.size
+            self._rows, row * _ROW_SIZE
         )
         how, uid = self._how[how_code], self._uid(claim)
         life = self._claims[uid]
@@ -303,7 +299,12 @@ def of(holds: Iterable[Hold]) -> HoldColumns:
             Life(hold.name, hold.from_ts_ns, namespace=hold.namespace, number=len(claims)),
         )
         row = columns.open(
-            hold.device, hold.how, life, hold.from_rv, hold.from_ts_ns, tuple(sorted(hold.pods))
+            hold.device,
+            hold.how,
+            life.number,
+            hold.from_rv,
+            hold.from_ts_ns,
+            tuple(sorted(hold.pods)),
         )
         if hold.until_rv is not None:
             columns.close(row, hold.until_rv, hold.until_ts_ns or 0)

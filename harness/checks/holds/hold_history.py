@@ -6,7 +6,7 @@ hold is assumed to be as short as the observations allow, so that doubt never be
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from harness.checks.holds import hold_columns
@@ -16,7 +16,6 @@ from harness.checks.observed import (
     interning,
     observations,
     observed_claims,
-    observed_metadata,
 )
 from harness.history import records
 
@@ -45,6 +44,19 @@ class ObservedStream:
     final: dict[str, int] = dataclasses.field(default_factory=dict)
     """uid -> resourceVersion of every live object, according to the final list."""
 
+    def note_events(self, batch: folders.Batch) -> None:
+        """Note events that come in the order of their versions."""
+        self.observed += len(batch.seen)
+        self.last_rv = batch.versions[-1]
+        if not batch.has_deleted:
+            self.live.update(zip(batch.uids, batch.versions, strict=True))
+            return
+        for seen, uid in zip(batch.seen, batch.uids, strict=True):
+            if seen.type == "DELETED":
+                self.live.pop(uid, None)
+            else:
+                self.live[uid] = seen.version
+
     def note(self, uid: str, version: int, kind: str) -> None:
         """Note an observation of this type, other than FINAL."""
         self.observed += 1
@@ -67,6 +79,9 @@ class Relist:
     certain_rv: int
     """The last resourceVersion before the gap."""
     seen: set[str] = dataclasses.field(default_factory=set)
+
+
+_Fold: TypeAlias = Callable[[observations.SeenAny, str, Relist | None], None]
 
 
 class HoldHistory(folders.Folder):
@@ -127,22 +142,28 @@ class HoldHistory(folders.Folder):
         """Note an object that existed at the end."""
         self.stream(seen.resource).final[seen.object.metadata.uid] = seen.version
 
-    def see_any(self, seen: observations.SeenAny) -> None:
-        """Fold the next version of an object."""
-        resource, uid, version = seen.resource, seen.object.metadata.uid, seen.version
-        stream = self.streams.get(resource) or self.stream(resource)
-        stream.note(uid, version, seen.type)
-        if version > self.last_rv:
-            self.last_rv = version
-        relist = self._relists.get(resource) if self._relists and seen.type == "LISTED" else None
-        if resource == CLAIMS:
-            self._fold_claim(seen, relist.certain_rv if relist else None)
-        elif resource == PODS:
-            self._fold_pod(seen)
-        if relist is not None:
-            relist.left -= 1
-            relist.seen.add(uid)
-            self._end_relist_if_read(resource, seen.ts_ns)
+    def see_batch(self, batch: folders.Batch) -> None:
+        """Fold the next versions of objects."""
+        resource, stream = batch.resource, self.stream(batch.resource)
+        folds: Mapping[str, _Fold] = {CLAIMS: self._fold_claim, PODS: self._fold_pod}
+        fold = folds.get(resource)
+        if batch.is_regular and batch.versions[0] > stream.last_rv:
+            stream.note_events(batch)
+            self.last_rv = max(self.last_rv, batch.versions[-1])
+            if fold is not None:
+                for seen, uid in zip(batch.seen, batch.uids, strict=True):
+                    fold(seen, uid, None)
+            return
+        for seen, uid in zip(batch.seen, batch.uids, strict=True):
+            stream.note(uid, seen.version, seen.type)
+            self.last_rv = max(self.last_rv, seen.version)
+            relist = self._relists.get(resource) if seen.type == "LISTED" else None
+            if fold is not None:
+                fold(seen, uid, relist)
+            if relist is not None:
+                relist.left -= 1
+                relist.seen.add(uid)
+                self._end_relist_if_read(resource, seen.ts_ns)
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
         """Release the claims that vanished during a gap, after the last object of the list."""
@@ -159,28 +180,26 @@ class HoldHistory(folders.Folder):
 
     # ------------------------------------------------------------------------ claims
 
-    def _fold_claim(self, seen: observations.SeenClaim, certain_rv: int | None) -> None:
-        claim, is_gone = seen.object, seen.type == "DELETED"
-        meta, allocation = claim.metadata, claim.status.allocation
-        life = self.claims.get(meta.uid) or _begun(self.claims, meta, seen.ts_ns)
+    def _fold_claim(self, seen: observations.SeenClaim, uid: str, relist: Relist | None) -> None:
+        allocation, is_gone = seen.object.status.allocation, seen.type == "DELETED"
+        life = self.claims.get(uid) or _begun(self.claims, seen)
+        held = _NOTHING
         if is_gone:
             life.gone_ns = seen.ts_ns
-        held = _NOTHING if is_gone or allocation is None else self._held_by(claim, allocation)
+        elif allocation is not None:
+            known = self._without_shares.of(allocation)
+            # Only shares also depend on what it asked for.
+            held = (
+                claim_results.held(allocation, seen.object.spec.devices) if known is None else known
+            )
         if life.held and life.held is not held and life.held != held:
             # A release within a gap may have happened right after the last observation before it.
-            until = seen.version if certain_rv is None or is_gone else certain_rv + 1
+            until = seen.version if relist is None or is_gone else relist.certain_rv + 1
             self._release(life, held, until, seen.ts_ns)
         if held:
             self._take(seen, life, held)
         elif is_gone:
             life.rows = None
-
-    def _held_by(
-        self, claim: observed_claims.Claim, allocation: observed_claims.Allocation
-    ) -> Mapping[str, claim_results.Held]:
-        """Return how the claim holds its devices; only shares also depend on what it asked for."""
-        known = self._without_shares.of(allocation)
-        return claim_results.held(allocation, claim.spec.devices) if known is None else known
 
     def _release(
         self, life: Life, kept: Mapping[str, claim_results.Held], rv: int, ts_ns: int
@@ -199,29 +218,30 @@ class HoldHistory(folders.Folder):
         self, seen: observations.SeenClaim, life: Life, held: Mapping[str, claim_results.Held]
     ) -> None:
         """Begin the holds that the claim has not had, and note the pods of all."""
-        pods = _pods_of(seen.object)
+        pods, rows = _pods_of(seen.object), life.rows
         if life.users != pods:
             life.users = pods
         elif life.held is held:
             return
-        if life.ready_ns is None:
-            life.ready_ns = seen.ts_ns
-        if life.rows is None:
-            life.rows = {}
-        life.held, rows = held, life.rows
+        if rows is None:
+            rows = life.rows = {}
+            if life.ready_ns is None:
+                life.ready_ns = seen.ts_ns
+        life.held = held
         for device, how in held.items():
             if device in rows:
                 self.holds.add_pods(rows[device], life.users)
             else:
                 rows[device] = self.holds.open(
-                    device, how, life, seen.version, seen.ts_ns, life.users
+                    device, how, life.number, seen.version, seen.ts_ns, life.users
                 )
 
     # -------------------------------------------------------------------------- pods
 
-    def _fold_pod(self, seen: observations.SeenPod) -> None:
-        meta, phase = seen.object.metadata, seen.object.status.phase
-        life = self.pods.get(meta.uid) or _begun(self.pods, meta, seen.ts_ns)
+    def _fold_pod(self, seen: observations.SeenPod, uid: str, relist: Relist | None) -> None:
+        del relist
+        phase = seen.object.status.phase
+        life = self.pods.get(uid) or _begun(self.pods, seen)
         if life.bound_ns is None and seen.object.spec.node_name:
             life.bound_ns = seen.ts_ns
         if seen.is_gone:
@@ -230,10 +250,11 @@ class HoldHistory(folders.Folder):
             life.ready_ns = seen.ts_ns
 
 
-def _begun(lives: dict[str, Life], meta: observed_metadata.Meta, ts_ns: int) -> Life:
+def _begun(lives: dict[str, Life], seen: observations.SeenAny) -> Life:
     """Add an object that was not seen before."""
+    meta = seen.object.metadata
     namespace = sys.intern(meta.namespace)
-    life = Life(meta.name, ts_ns, namespace=namespace, number=len(lives))
+    life = Life(meta.name, seen.ts_ns, namespace=namespace, number=len(lives))
     lives[meta.uid] = life
     return life
 

@@ -8,7 +8,6 @@ classes from what the claim has of them, which `copied_results` judges); the jou
 preparations have the real one.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
@@ -76,7 +75,9 @@ class Expectations(folders.Folder):
         if allocation is None and known is not None and known.uid == meta.uid:
             allocation = known.allocation
         asked = seen.object.spec.devices
-        self._claims[key] = _Claim(name=meta.name, uid=meta.uid, asked=asked, allocation=allocation)
+        is_same = known is not None and known.uid == meta.uid and known.asked is asked
+        if known is None or not is_same or known.allocation is not allocation:
+            self._claims[key] = _Claim(meta.name, meta.uid, asked, allocation)
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         pod = seen.object
@@ -113,8 +114,7 @@ class Expectations(folders.Folder):
             self.see_pod(seen)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
+class _Claim(msgspec.Struct, frozen=True, gc=False):
     """A claim, as its last version with an allocation was."""
 
     name: str

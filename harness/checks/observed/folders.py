@@ -6,15 +6,36 @@ then the next folder sees the same ones: its code and data stay in the cache of 
 
 import contextlib
 import gc
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from harness.checks.observed import observations
 from harness.history import records
 
-Seer: TypeAlias = Callable[[observations.SeenAny], None]
 BATCH = 64
 """Observations that each folder sees in succession; with 256, judging takes longer again."""
+
+
+class Batch:
+    """Observations of one resource that follow each other; none, or all, are of a final list."""
+
+    __slots__ = ("has_deleted", "has_new", "is_regular", "resource", "seen", "uids", "versions")
+
+    def __init__(self, seen: Sequence[observations.SeenAny]) -> None:
+        self.seen = seen
+        self.resource = seen[0].resource
+        self.uids = [item.object.metadata.uid for item in seen]
+        self.versions = versions = [item.version for item in seen]
+        types = {item.type for item in seen}
+        self.has_deleted, self.has_new = "DELETED" in types, not types.isdisjoint(_NEW)
+        is_ascending = all(map(operator.lt, versions, versions[1:]))
+        self.is_regular = is_ascending and not ("LISTED" in types or "FINAL" in types)
+        """They are events, in the order of their versions; as most are."""
+
+
+_NEW = frozenset({"ADDED", "LISTED"})
+Seer: TypeAlias = Callable[[Batch], None]
 
 
 class Folder:
@@ -24,11 +45,17 @@ class Folder:
     of the records. Objects of the final lists are given to `see_final` alone.
     """
 
+    def see_batch(self, batch: Batch) -> None:
+        """See objects of any resource, before the methods that follow do."""
+
     def see_any(self, seen: observations.SeenAny) -> None:
         """See an object of any resource, before the method of its kind does."""
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """See a ResourceClaim."""
+
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
+        """See a ResourceClaim as it was created or listed, but none of its changes."""
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         """See a pod."""
@@ -103,8 +130,9 @@ def fold(
     waiting: list[observations.SeenAny] = []
     seers: Sequence[Seer] = ()
     seen: observations.SeenAny | None = None
+    resource, is_final = "", False
     for record in body:
-        if isinstance(record, observations.Seen):
+        if type(record) is observations.Seen:
             seen = record
         elif isinstance(record, records.Observation):
             seen = observations.decode(record)
@@ -112,10 +140,10 @@ def fold(
             _show(waiting, seers)
             _see_other(record, folders)
             continue
-        wanted = final if seen.type == "FINAL" else by_resource.get(seen.resource, others)
-        if wanted is not seers:
+        if seen.resource != resource or (seen.type == "FINAL") is not is_final:
             _show(waiting, seers)
-            seers = wanted
+            resource, is_final = seen.resource, seen.type == "FINAL"
+            seers = final if is_final else by_resource.get(resource, others)
         waiting.append(seen)
         if len(waiting) >= batch:
             _show(waiting, seers)
@@ -125,13 +153,14 @@ def fold(
 
 
 def _show(waiting: list[observations.SeenAny], seers: Sequence[Seer]) -> None:
-    for see in seers:
-        for seen in waiting:
-            see(seen)
-    waiting.clear()
+    if waiting:
+        batch = Batch(waiting)
+        for see in seers:
+            see(batch)
+        waiting.clear()
 
 
-def _see_other(record: records.Body, folders: Iterable[Folder]) -> None:
+def _see_other(record: Any, folders: Iterable[Folder]) -> None:
     for folder in folders:
         if isinstance(record, records.Listed):
             folder.see_list(record)
@@ -142,10 +171,7 @@ def _see_other(record: records.Body, folders: Iterable[Folder]) -> None:
 def _seers(
     folders: Sequence[Folder],
 ) -> tuple[Sequence[Seer], Sequence[Seer], dict[str, Sequence[Seer]]]:
-    """Return the methods that see final objects, those of other resources, and those by resource.
-
-    Methods that do nothing are left out.
-    """
+    """Return what sees final objects, those of other resources, and those by resource."""
     by_resource: dict[str, Sequence[Seer]] = {
         resource: _overridden(folders, "see_any", method) for resource, method in _METHODS.items()
     }
@@ -153,22 +179,42 @@ def _seers(
 
 
 def _overridden(folders: Iterable[Folder], *methods: str) -> list[Seer]:
-    """Return what each folder has of these methods; several of them as one."""
+    """Return what each folder has of these methods, as one that sees a batch."""
 
-    def is_own(folder: Folder, method: str) -> bool:
-        return getattr(type(folder), method) is not getattr(Folder, method)
+    def own(folder: Folder, *names: str) -> list[Any]:
+        return [
+            getattr(folder, name)
+            for name in names
+            if getattr(type(folder), name) is not getattr(Folder, name)
+        ]
 
     found: list[Seer] = []
     for folder in folders:
-        own = [getattr(folder, method) for method in methods if is_own(folder, method)]
-        if own:
-            found.append(own[0] if len(own) == 1 else _in_turn(own))
+        whole = own(folder, "see_batch") if "see_any" in methods else []
+        of_new = own(folder, "see_new_claim") if "see_claim" in methods else []
+        each = own(folder, *methods)
+        found += [*whole, *map(_only_new, of_new), *([_one_by_one(each)] if each else [])]
     return found
 
 
-def _in_turn(methods: Sequence[Seer]) -> Seer:
-    def see(seen: observations.SeenAny) -> None:
-        for method in methods:
-            method(seen)
+def _only_new(method: Callable[[observations.SeenClaim], None]) -> Seer:
+    def see(batch: Batch) -> None:
+        for seen in batch.seen if batch.has_new else ():
+            if seen.type in _NEW:
+                method(seen)
 
     return see
+
+
+def _one_by_one(methods: Sequence[Callable[[observations.SeenAny], None]]) -> Seer:
+    def see(batch: Batch) -> None:
+        for seen in batch.seen:
+            for method in methods:
+                method(seen)
+
+    def see_by_one(batch: Batch) -> None:
+        for seen in batch.seen:
+            method(seen)
+
+    [method, *others] = methods
+    return see if others else see_by_one

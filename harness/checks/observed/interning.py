@@ -8,8 +8,6 @@ never changed; values that depend on the part alone are then kept by its identit
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-import msgspec
-
 BYTES_MAX = 2**23
 """JSON of the parts that are kept; when there is more, all are forgotten."""
 PARTS_MAX = 2**14
@@ -18,44 +16,22 @@ Part = TypeVar("Part")
 Value = TypeVar("Value")
 
 
-class DecodedParts(Generic[Part]):
-    """Parts of one type by their JSON."""
+class DecodedParts(dict[bytes, Part]):
+    """Parts of one type by their JSON; raises what `decode` raises."""
 
     def __init__(self, decode: Callable[[bytes], Part]) -> None:
+        super().__init__()
         self._decode = decode
-        self._known: dict[bytes, Part] = {}
         self._size = 0
 
-    def of(self, raw: msgspec.Raw) -> Part:
-        """Return the decoded part, the same for the same bytes; raises what `decode` raises."""
-        content = bytes(raw)
-        known = self._known.get(content)
-        return self._add(content) if known is None else known
-
-    def _add(self, content: bytes) -> Part:
+    def __missing__(self, content: bytes) -> Part:
         part = self._decode(content)
         self._size += len(content)
         if self._size > BYTES_MAX:
-            self._known.clear()
+            self.clear()
             self._size = len(content)
-        self._known[content] = part
+        self[content] = part
         return part
-
-
-class RepeatedParts(DecodedParts[Part]):
-    """Parts of one type; mostly the same one comes many times in succession."""
-
-    def __init__(self, decode: Callable[[bytes], Part]) -> None:
-        super().__init__(decode)
-        self._raw: msgspec.Raw | None = None
-        """JSON of the part that was asked for last; None: there is none."""
-        self._part: Part | None = None
-
-    def of(self, raw: msgspec.Raw) -> Part:
-        """Return the decoded part, as `DecodedParts` does."""
-        if self._part is None or self._raw != raw:
-            self._part, self._raw = super().of(raw), raw.copy()
-        return self._part
 
 
 class DerivedValues(Generic[Part, Value]):

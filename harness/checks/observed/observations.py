@@ -15,50 +15,25 @@ from harness.checks.observed import (
 )
 from harness.history import journal_reader, records
 
-_spec = interning.RepeatedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode).of
-_allocation = interning.DecodedParts(
+_specs = interning.DecodedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode)
+_allocations = interning.DecodedParts(
     msgspec.json.Decoder(observed_claims.Allocation | None).decode
-).of
-_ABSENT = msgspec.Raw()
-_NO_SPEC = observed_claims.ClaimSpec()
-_NO_STATUS = observed_claims.ClaimStatus()
+)
+_NO_SPEC: Any = observed_claims.ClaimSpec()
+_set_attribute = msgspec.structs.force_setattr
 
 
-class RawStatus(observed_metadata.Part, frozen=True):
-    """A `ClaimStatus` whose allocation is not decoded."""
+class RawStatus(observed_claims.ClaimStatus, frozen=True):
+    """A status whose allocation is not decoded yet."""
 
-    allocation: msgspec.Raw = _ABSENT
-    reserved_for: list[observed_claims.Consumer] | None = None
-    devices: list[observed_claims.DeviceStatus] | None = None
+    allocation: msgspec.Raw = None  # type: ignore[assignment]
 
 
-class RawClaim(observed_metadata.ApiObject, frozen=True, kw_only=True):
-    """A claim whose spec and allocation are not decoded."""
+class RawClaim(observed_claims.Claim, frozen=True, kw_only=True):
+    """A claim whose spec and allocation are not decoded yet."""
 
-    metadata: observed_claims.ClaimMeta
-    spec: msgspec.Raw = _ABSENT
+    spec: msgspec.Raw = _NO_SPEC  # type: ignore[assignment]
     status: RawStatus = RawStatus()
-
-
-def decoded(claim: RawClaim) -> observed_claims.Claim:
-    """Return the claim; raises msgspec.DecodeError if spec or allocation are none of the API."""
-    raw = claim.status
-    if raw.allocation:
-        status = observed_claims.ClaimStatus(
-            allocation=_allocation(raw.allocation),
-            reserved_for=raw.reserved_for,
-            devices=raw.devices,
-        )
-    elif raw.reserved_for is None and raw.devices is None:
-        status = _NO_STATUS
-    else:
-        status = observed_claims.ClaimStatus(reserved_for=raw.reserved_for, devices=raw.devices)
-    return observed_claims.Claim(
-        metadata=claim.metadata,
-        kind=claim.kind,
-        spec=_spec(claim.spec) if claim.spec else _NO_SPEC,
-        status=status,
-    )
 
 
 CLAIMS, PODS, SLICES = "resourceclaims", "pods", "resourceslices"
@@ -155,7 +130,6 @@ _HEAD_MIN, _HEAD_MAX = 64, 256
 """Fewest bytes before the key of the object, and most that usually come before, with the key."""
 _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
 """Where the resource is in such a line: as much of it as distinguishes those in TYPES."""
-_set_attribute = msgspec.structs.force_setattr
 
 
 def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
@@ -199,7 +173,12 @@ def _seen(line: bytes, plural: str | None) -> SeenAny:
     if line.find(_OBJECT, _HEAD_MIN, _HEAD_MAX) < 0 and _OBJECT not in line:
         raise msgspec.DecodeError("expected an object where the recorder writes it")
     if plural == CLAIMS:
-        _set_attribute(seen, "object", decoded(seen.object))
+        claim = seen.object
+        spec, allocation = claim.spec, claim.status.allocation
+        if spec is not _NO_SPEC:
+            _set_attribute(claim, "spec", _specs[bytes(spec)])
+        if allocation is not None:
+            _set_attribute(claim.status, "allocation", _allocations[bytes(allocation)])
     _set_attribute(seen, "line", line)
     return seen
 

@@ -132,15 +132,12 @@ class TaintTimelines(folders.Folder):
         """Note the end of the records."""
         self.end_ns = ts_ns
 
-    def see_claim(self, seen: observations.SeenClaim) -> None:
-        if seen.type == "MODIFIED":
-            return
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
         if seen.type == "ADDED":
             self._claimed_ns[seen.object.metadata.uid] = seen.ts_ns
-        if seen.type in ("ADDED", "LISTED"):
-            requests = seen.object.spec.devices.requests or ()
-            if any(option.tolerations for request in requests for option in request.options):
-                self._tolerant.add(seen.object.metadata.uid)
+        requests = seen.object.spec.devices.requests or ()
+        if any(option.tolerations for request in requests for option in request.options):
+            self._tolerant.add(seen.object.metadata.uid)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
         uid, spec = seen.object.metadata.uid, seen.object.spec

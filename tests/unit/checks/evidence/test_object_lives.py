@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.checks.evidence import contradictions, object_lives
-from harness.checks.observed import observations
+from harness.checks.observed import folders, observations
 from tests.histories import language
 from tests.support import text_tables
 
@@ -38,7 +38,8 @@ def follow(
         kind, _, rest = event.partition(":")
         version, *fields = rest.split(",")
         if version:
-            lives.observe(seen(kind, int(version), dict(item.split("=") for item in fields)))
+            fields_of = dict(item.split("=") for item in fields)
+            lives.observe_all(folders.Batch([seen(kind, int(version), fields_of)]))
         else:
             lives.begin_list(kind)
     lives.end(has_final_list=has_final_list)

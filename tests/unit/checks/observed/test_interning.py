@@ -9,27 +9,27 @@ from harness.checks.observed import interning
 def test_equal_bytes_give_one_part() -> None:
     decoded: list[bytes] = []
     parts = interning.DecodedParts(lambda content: decoded.append(content) or [content])  # type: ignore[func-returns-value]
-    one, two = parts.of(msgspec.Raw(b"[1]")), parts.of(msgspec.Raw(b"[1]"))
+    one, two = parts[b"[1]"], parts[b"[1]"]
     assert one is two
-    assert parts.of(msgspec.Raw(b"[2]")) is not one
+    assert parts[b"[2]"] is not one
     assert decoded == [b"[1]", b"[2]"]
 
 
 def test_parts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interning, "BYTES_MAX", 10)
     parts = interning.DecodedParts(lambda content: [content])
-    first = parts.of(msgspec.Raw(b"12345"))
-    assert parts.of(msgspec.Raw(b"67890")) == [b"67890"]
-    assert parts.of(msgspec.Raw(b"12345")) is first
-    parts.of(msgspec.Raw(b"x"))
-    assert parts.of(msgspec.Raw(b"12345")) is not first
+    first = parts[b"12345"]
+    assert parts[b"67890"] == [b"67890"]
+    assert parts[b"12345"] is first
+    parts[b"x"]
+    assert parts[b"12345"] is not first
 
 
 def test_a_part_that_cannot_be_decoded_is_not_kept() -> None:
     parts = interning.DecodedParts(msgspec.json.Decoder(int).decode)
     for _ in range(2):
         with pytest.raises(msgspec.DecodeError):
-            parts.of(msgspec.Raw(b"{}"))
+            parts[b"{}"]
 
 
 def test_values_belong_to_one_part_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,16 +41,3 @@ def test_values_belong_to_one_part_only(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(made) == 2
     # A part that is forgotten may leave its identity to another one, with another value.
     assert [lengths.of([0] * size) for size in range(1_000)] == list(range(1_000))
-
-
-def test_the_part_that_was_asked_for_last_is_not_taken_for_another_one() -> None:
-    decoded: list[bytes] = []
-
-    def decode(content: bytes) -> list[bytes]:
-        decoded.append(content)
-        return [content]
-
-    parts = interning.RepeatedParts(decode)
-    asked = [b"[1]", b"[1]", b"[2]", b"[1]", b"[3]", b"[3]"]
-    assert [parts.of(msgspec.Raw(content)) for content in asked] == [[item] for item in asked]
-    assert decoded == [b"[1]", b"[2]", b"[3]"]
