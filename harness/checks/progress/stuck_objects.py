@@ -348,7 +348,7 @@ class _Search:
         if self._is_robbed(about):
             self._robbed_count += 1
             return
-        kind, meta = type(about).__name__.lower(), about.metadata
+        kind, meta = about.KIND.removeprefix("Resource").lower(), about.metadata
         self._stuck.append(
             Stuck(
                 summary=f"{kind} {meta.name} {summary}",
