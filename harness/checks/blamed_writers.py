@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.checks import protocol, scripted_plans, verdicts
+from harness.checks import plan_facts, protocol, verdicts
 from harness.checks.evidence import acknowledged_writes
 from harness.checks.observed import field_managers, observations
 from harness.checks.witness import audit_comparison, audit_history, write_authors
@@ -81,7 +81,7 @@ class Reviewer:
     def _scripted(self) -> set[int]:
         plan = self._history.plan
         journal = self._history.operations(naming.SCRIPT)
-        if journal is None or not scripted_plans.is_scripted(plan):
+        if journal is None or not plan_facts.is_scripted(plan):
             return set()
         writes = acknowledged_writes.of_journal(plan, journal)
         return {write.rv for write in writes if write.call.verb == "patch"}

@@ -13,9 +13,9 @@ import msgspec
 from harness.checks import (
     device_exclusivity,
     plain_answers,
+    plan_facts,
     protocol,
     run_figures,
-    scripted_plans,
     threshold_results,
     verdict_files,
     verdicts,
@@ -43,7 +43,7 @@ def judgement(
     measured: run_figures.Figures,
 ) -> verdict_files.Judgement:
     history, plan = evidence.history, evidence.plan
-    answers = _without_vacuous(answers, plan) if scripted_plans.is_scripted(plan) else answers
+    answers = _without_vacuous(answers, plan) if plan_facts.is_scripted(plan) else answers
     results, not_examined = divided(answers, owed(plan, _AT_REST))
     items = evidence[certification.Certificate].items
     items = require_examined(items, results, plan.requirements.examined)
@@ -86,7 +86,7 @@ def owed(plan: plans.Plan, at_rest: Iterable[str]) -> frozenset[str]:
     `at_rest` are those of what is so at the end, for which a plan gives its `progress_s`.
     """
     asked = at_rest if plan.progress_s is not None else ()
-    about = scripted_plans.expected(plan) or ALWAYS
+    about = plan_facts.expected(plan) or ALWAYS
     return frozenset((*plan.requirements.examined, *asked, *about))
 
 
@@ -117,7 +117,7 @@ def _without_vacuous(
 ) -> Iterator[verdicts.Answer]:
     """Yield the answers about a script; it is short, and many guarantees are not touched by it."""
     for answer in answers:
-        is_about_it = scripted_plans.expects(plan, answer.check)
+        is_about_it = plan_facts.expects(plan, answer.check)
         if isinstance(answer, verdicts.CheckResult) and answer.is_vacuous and not is_about_it:
             yield answer.as_not_examined()
         else:

@@ -6,11 +6,8 @@ More of them are listed by their summaries, up to a limit.
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from harness.checks import protocol, scripted_plans, verdicts
-from harness.history import plans
+from harness.checks import protocol, verdicts
 
-FINALIZERS = "allocation_finalizers"
-"""Name of the check of finalizers, by which a script asks about the API server."""
 IN_FULL_MAX = 20
 """Violations that are listed in full; the worst and the last one may come on top."""
 OTHERS_MAX = 200
@@ -40,24 +37,6 @@ class Finding:
         )
 
 
-def owes(plan: plans.Plan) -> bool:
-    """Return whether the plan says what makes the claims and pods of its run.
-
-    Histories that were written for another check do not.
-    """
-    return bool(plan.settings.get("traffic"))
-
-
-def blames_server(plan: plans.Plan) -> bool:
-    """Return whether what the API server does wrong is a violation of the run: it is ours.
-
-    A real kube-apiserver does so by itself, which is neither the subject's fault nor the run's,
-    unless a script asks whether it does.
-    """
-    is_ours = str(plan.cluster_profile.get("provider", "embedded")) == "embedded"
-    return is_ours or scripted_plans.expects(plan, FINALIZERS)
-
-
 def answer(
     check: protocol.Check, *, examined: int, what: str, found: Sequence[Finding]
 ) -> verdicts.Answer:
@@ -71,6 +50,22 @@ def answer(
     figures = f"{what}: {examined}"
     reason = f"{first(ordered)}; {figures}" if found else f"{figures}, none against it"
     return result(check, ordered, examined=examined, reason=reason, worst=worst(ordered))
+
+
+def judged(
+    check: protocol.Check,
+    found: Sequence[Finding],
+    *,
+    examined: int,
+    good: str,
+    unless: str = "",
+) -> verdicts.CheckResult:
+    """Return INVALID with the findings, whose reason is the first one; without any, VALID.
+
+    `good` is the reason of VALID; a reason `unless` makes UNKNOWN of it.
+    """
+    reason = first(found) if found else unless or good
+    return result(check, found, examined=examined, reason=reason, is_kept=not unless)
 
 
 def result(
@@ -153,6 +148,16 @@ def first(found: Sequence[Finding | verdicts.Violation]) -> str:
 def and_more(told: str, count: int) -> str:
     """Return the text about the first of several, and how many more there are."""
     return told + f", and {count - 1} more" * (count > 1)
+
+
+def wrong_of(count: int, examined: str, worst: int, summary: Callable[[int], str]) -> str:
+    """Return how many of what was `examined` are wrong, with the first, the worst, and the last."""
+    parts = [f"{count} of {examined} wrong, the first: {summary(0)}"]
+    if worst:
+        parts.append(f"the worst: {summary(worst)}")
+    if count - 1 not in (0, worst):
+        parts.append(f"the last: {summary(count - 1)}")
+    return "; ".join(parts)
 
 
 def worst(found: Sequence[Finding]) -> int:

@@ -5,9 +5,8 @@ for them in the slice of the device, and count nothing. That is not their fault.
 """
 
 import re
-from typing import Any
 
-from harness.checks import protocol, verdicts
+from harness.checks import plan_facts, protocol, verdicts
 from harness.checks.consumption import device_consumption
 from harness.checks.progress import claim_progress
 from harness.history import plans
@@ -31,10 +30,7 @@ def review(
 
 def _objection(plan: plans.Plan) -> str:
     """Return which scheduler could not read the counters; empty: there is none."""
-    pools: dict[str, Any] = plan.settings.get("pools") or {}
-    is_imported = "counters" in ((pools.get("imported") or {}).get("has") or ())
-    kinds = pools.get("more") or ()
-    if not (is_imported or any(kind.get(key) for kind in kinds for key in _COUNTING)):
+    if not (plan_facts.files_have(plan, "counters") or plan_facts.kinds_have(plan, *_COUNTING)):
         return ""
     for version in plan.versions.values():
         release = _RELEASE.match(version)

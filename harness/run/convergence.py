@@ -10,7 +10,7 @@ import msgspec
 
 from harness import clocks, concurrency
 from harness.checks import world_states
-from harness.checks.progress import stuck_objects
+from harness.checks.progress import leaked_claims, stuck_pods
 from harness.client import apis, informers
 from harness.history import plans
 
@@ -76,9 +76,10 @@ class ConvergenceWatch:
         """The number of objects that could go on, or may."""
         with self._guard:
             if self._known[0] != self._changes:
-                found = stuck_objects.find(self._state, self._settings)
-                going = [item for item in found.stuck if self._is_collected or not item.is_garbage]
-                self._known = self._changes, len(going) + len(found.doubts)
+                pods = stuck_pods.find(self._state, self._settings)
+                leaks = leaked_claims.find(self._state).stuck
+                going = [item for item in leaks if self._is_collected or not item.is_garbage]
+                self._known = self._changes, len(pods.stuck) + len(going) + len(pods.doubts)
             return self._known[1]
 
     def note(self, obj: world_states.Object, *, gone: bool) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.checks import verdicts
-from harness.checks.consumption import declared_devices, device_consumption
-from harness.checks.holds import hold_history
+from harness.checks.consumption import device_consumption
 from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.history import records
 from harness.model import naming
@@ -18,7 +17,7 @@ from harness.scenario import claim_specs, pool_specs
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
 from harness.traffic import objects
-from tests.histories import language
+from tests.histories import claim_judging, language
 
 Object = dict[str, Any]
 
@@ -75,8 +74,10 @@ def perform(play: Play, *defects: str, claims: int = 6) -> verdicts.CheckResult:
         if found is not None:
             state.add(found[0])
             body.append(_allocated(made, found[0], rv=number + 10))
-    declared = declared_devices.DeclaredDevices()
-    return device_consumption.check(hold_history.fold(body, declared), declared)
+    check = device_consumption.CHECK
+    judged = check.judge(claim_judging.evidence(body, [check]))
+    assert isinstance(judged, verdicts.CheckResult)
+    return judged
 
 
 def _slices(pools: pool_specs.PoolsSpec) -> Iterator[Object]:

@@ -156,23 +156,21 @@ def judge(play: Play, *defects: str) -> dict[str, verdicts.Verdict]:
 
 
 def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]:
-    plan, asked = building.plan(), seen.questions
     views = {"c": attempt_views.View(view)} if view else {}
+    given = seen.evidence(building.plan(), views)
     answers = [
-        existing_devices.check(asked, seen.timelines, views, plan),
-        requested_results.check(asked, seen.timelines, views, plan),
-        bound_pods.judge(seen.evidence(plan)),
-        *(
-            check.CHECK.judge(seen.evidence())
-            for check in (
-                selected_devices,
-                claim_constraints,
-                granted_access,
-                granted_shares,
-                copied_results,
-                reachable_devices,
-                distinct_devices,
-            )
-        ),
+        check.CHECK.judge(given)
+        for check in (
+            existing_devices,
+            requested_results,
+            bound_pods,
+            selected_devices,
+            claim_constraints,
+            granted_access,
+            granted_shares,
+            copied_results,
+            reachable_devices,
+            distinct_devices,
+        )
     ]
     return (item for item in answers if isinstance(item, verdicts.CheckResult))

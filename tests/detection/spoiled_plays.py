@@ -23,7 +23,6 @@ from harness.checks.devices import (
     requested_results,
 )
 from harness.checks.nodes import extended_claims
-from harness.checks.observed import folders
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
@@ -140,10 +139,14 @@ def allocate(seed: int, defects: Sequence[str]) -> Found:
 
 
 def _of_allocations(seen: placements.Seen) -> Iterator[verdicts.Answer]:
-    asked = seen.questions
-    for check in (copied_results, granted_access, granted_shares, reachable_devices):
+    for check in (
+        copied_results,
+        granted_access,
+        granted_shares,
+        reachable_devices,
+        requested_results,
+    ):
         yield check.CHECK.judge(seen.evidence())
-    yield requested_results.check(asked, seen.timelines, {}, building.plan())
 
 
 def _verdicts(answers: Iterator[verdicts.Answer]) -> Found:
@@ -227,9 +230,9 @@ def extend(seed: int, defects: Sequence[str]) -> Found:
     status = {**stored["status"], "phase": "Running"}
     world.api.update_status(apis.PODS, {**stored, "status": status})
     server.close()
-    seen = extended_claims.ExtendedClaims()
-    folders.fold(recorder.body, seen)
-    return _verdicts(iter([extended_claims.check(_EXTENDED, seen)]))
+    check, plan = extended_claims.CHECK, building.plan(settings=_EXTENDED)
+    seen = claim_judging.evidence(recorder.body, [check], of=plan)
+    return _verdicts(iter([check.judge(seen)]))
 
 
 _EXTENDED = {

@@ -84,7 +84,7 @@ class World:
                 running = {**pod, "status": {**pod["status"], "phase": "Running"}}
                 self.api.update_status(apis.PODS, running)
         self._scheduler.stop()
-        return claim_progress.check(self._given())
+        return claim_progress.judge(self._given())
 
     def run_pod(self, name: str, *, allocated: Object | None = None) -> None:
         """Create a pod with a claim, and wait until it is bound."""

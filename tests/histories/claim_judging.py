@@ -1,6 +1,6 @@
 """Judges a history of the language by the checks of the lives of claims alone."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.checks import check_registry, plain_answers, protocol, verdicts
@@ -38,11 +38,13 @@ def evidence(
     *,
     of: plans.Plan | None = None,
     applied: Sequence[records.FaultApplied] = (),
+    given: Mapping[type, object] | None = None,
 ) -> protocol.Evidence:
     """The evidence that the checks see of a history; `of` is the plan of its run."""
     planned = of or plan()
     record = fault_records.FaultRecords(planned=planned.faults, applications=applied)
-    found = protocol.Evidence(planned, {fault_records.FaultRecords: record})
+    values = {fault_records.FaultRecords: record, **(given or {})}
+    found = protocol.Evidence(planned, values)
     return found.fold(list(body), [kind for check in checks for kind in check.needs])
 
 

@@ -183,7 +183,6 @@ def pod(
 class Seen:
     """A history, folded."""
 
-    made: allocations.Allocations
     catalogue: device_catalogue.DeviceCatalogue
     timelines: pool_timelines.PoolTimelines
     claims: claim_versions.ClaimVersions
@@ -191,7 +190,8 @@ class Seen:
 
     @property
     def questions(self) -> allocation_judging.Questions:
-        return allocation_judging.Questions(self.made, self.catalogue)
+        made = allocations.Allocations(self.claims)
+        return allocation_judging.Questions(made, self.catalogue)
 
     def evidence(
         self,
@@ -204,19 +204,18 @@ class Seen:
             device_catalogue.DeviceCatalogue: self.catalogue,
             claim_versions.ClaimVersions: self.claims,
             pod_lives.PodLives: self.pods,
-            attempt_views.AttemptViews: views or {},
+            attempt_views.AttemptViews: attempt_views.AttemptViews(views or {}),
         }
         return protocol.Evidence(plan or building.plan(), values)
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
-        return self.made, self.catalogue, self.timelines, self.claims, self.pods
+        return self.catalogue, self.timelines, self.claims, self.pods
 
 
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
     """Fold the events, each a second after the one before; None: something else is committed."""
     seen = Seen(
-        allocations.Allocations(),
         device_catalogue.DeviceCatalogue(),
         pool_timelines.PoolTimelines(),
         claim_versions.ClaimVersions(),

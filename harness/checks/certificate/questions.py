@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypeAlias
 
-from harness.checks import planned_faults, protocol, scripted_plans, verdicts
+from harness.checks import plan_facts, protocol, verdicts
 from harness.checks.certificate import run_course, script_items
 from harness.checks.claims import reservations
 from harness.checks.evidence import (
@@ -164,7 +164,7 @@ def _preparations(evidence: protocol.Evidence) -> Result:
     if reading.problems:
         return False, "; ".join(reading.problems)
     applied = evidence[fault_records.FaultRecords].applications
-    reboots = [item for item in applied if planned_faults.effect_of(item.kind) is Effect.REBOOT]
+    reboots = [item for item in applied if plan_facts.effect(item) is Effect.REBOOT]
     if len(reading.rebooted) < len(reboots):
         told = verdicts.counted(len(reboots), "reboot")
         return False, f"{told} of nodes, of which kubelets have found {len(reading.rebooted)}"
@@ -307,7 +307,7 @@ QUESTIONS = (
         script_items.NAME,
         "Did every step of the script happen, in its order?",
         script_items.answer,
-        lambda evidence: scripted_plans.is_scripted(evidence.plan),
+        lambda evidence: plan_facts.is_scripted(evidence.plan),
     ),
     Question(
         audit_comparison.NAME,

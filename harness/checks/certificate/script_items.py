@@ -1,6 +1,6 @@
 """Was the script followed: did every step happen, in its time?"""
 
-from harness.checks import protocol, scripted_plans
+from harness.checks import plan_facts, protocol
 from harness.history import histories, records
 
 NAME = "script"
@@ -16,7 +16,7 @@ def steps(history: histories.History) -> list[records.ScriptStep]:
 
 def answer(evidence: protocol.Evidence) -> tuple[bool, str]:
     """Return whether every step of the plan's script happened in its time, in order."""
-    reader, planned = evidence.history.script(), scripted_plans.steps(evidence.plan)
+    reader, planned = evidence.history.script(), plan_facts.steps(evidence.plan)
     if reader is None:
         return False, "the run left no record of its script"
     played = [item for item in reader if isinstance(item, records.ScriptStep)]

@@ -21,7 +21,7 @@ import collections
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 
-from harness.checks import findings, planned_faults, protocol, scripted_plans, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.observed import (
     claim_versions,
@@ -42,15 +42,15 @@ _KNOWN_MIN = 2
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether a claim controller works for the pods of the run, ours or another one."""
-    return findings.owes(plan) or (
+    return plan_facts.owes_claims(plan) or (
         plan.progress_s is not None and CONTROLLER in plan.expected_steps
     )
 
 
 def is_undisturbed(plan: plans.Plan) -> bool:
     """Return whether the workers of a controller wait for nothing but each other and the API."""
-    if scripted_plans.is_scripted(plan):
-        return not scripted_plans.disturbs(plan, CONTROLLER)
+    if plan_facts.is_scripted(plan):
+        return not plan_facts.disturbs(plan, CONTROLLER)
     return not plan.faults and not plan.settings.get("token")
 
 
@@ -62,18 +62,26 @@ def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
     """
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives].pods
     search = _Search(claims, pods)
-    spared = claims.robbed | _stripped(evidence[fault_records.FaultRecords])
+    hits = evidence[fault_records.FaultRecords].applications
+    stripped = {item.uid for item in hits if plan_facts.effect(item) is Effect.DROPPED_FIELDS}
+    spared = claims.robbed | stripped
     found = _without(search.found(), spared)
-    known = _without(search.after_known_ends(), spared | {item.objects[0].uid for item in found})
-    is_undisturbed_run = is_undisturbed(evidence.plan)
-    doubtful = known if is_undisturbed_run and not found and len(known) < _KNOWN_MIN else []
-    found += known if is_undisturbed_run and len(known) >= _KNOWN_MIN else []
-    return findings.result(
+    known: list[findings.Finding] = []
+    if is_undisturbed(evidence.plan):
+        told = {item.objects[0].uid for item in found}
+        known = _without(search.after_known_ends(), spared | told)
+    unless = "" if pods else "no pod was observed, so nothing was examined"
+    if len(known) >= _KNOWN_MIN:
+        found += known
+    elif known and not found:
+        unless = f"{known[0].summary}; one such pod may be chance"
+    generated = search.generated.values()
+    return findings.judged(
         CHECK,
         found,
-        is_kept=bool(pods and not doubtful),
         examined=len(pods),
-        reason=_reason(search, found, doubtful),
+        good=f"generated claims: {sum(map(len, generated))}, for {len(generated)} entries of pods",
+        unless=unless,
     )
 
 
@@ -87,28 +95,8 @@ CHECK = protocol.Check(
 )
 
 
-def _stripped(faults: fault_records.FaultRecords) -> frozenset[str]:
-    """Return the UIDs of the pods whose status another client has written without its records."""
-    dropped = Effect.DROPPED_FIELDS
-    hits = (item for item in faults.applications if planned_faults.effect_of(item.kind) is dropped)
-    return frozenset(item.uid for item in hits)
-
-
 def _without(found: Iterator[findings.Finding], spared: Collection[str]) -> list[findings.Finding]:
     return [item for item in found if item.objects[0].uid not in spared]
-
-
-def _reason(
-    search: "_Search", found: Sequence[findings.Finding], doubtful: Sequence[findings.Finding]
-) -> str:
-    if found:
-        return findings.first(found)
-    if doubtful:
-        return f"{doubtful[0].summary}; one such pod may be chance"
-    if not search.pods:
-        return "no pod was observed, so nothing was examined"
-    claims = sum(map(len, search.generated.values()))
-    return f"generated claims: {claims}, for {len(search.generated)} entries of pods"
 
 
 class _Search:

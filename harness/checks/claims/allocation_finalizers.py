@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.observed import claim_versions
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -31,7 +31,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     Those that our own API server removed in spite of it are violations, too.
     """
     claims = evidence[claim_versions.ClaimVersions]
-    blames_server = findings.blames_server(evidence.plan)
+    blames_server = plan_facts.blames_server(evidence.plan)
     removed = sorted(_removed(claims), key=lambda item: item[1].rv)
     counted = [item for item in removed if blames_server and item[1].allocation is not None]
     answer = findings.answer(
@@ -47,10 +47,10 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
 
 
 CHECK = protocol.Check(
-    name=findings.FINALIZERS,
+    name=plan_facts.FINALIZERS,
     guarantee="R",
     promise="no claim is allocated without its finalizer",
-    applies=findings.owes,
+    applies=plan_facts.owes_claims,
     needs=(claim_versions.ClaimVersions,),
     judge=judge,
 )

@@ -12,7 +12,7 @@ reservation), nor does what a driver reports about devices (`status.devices`).
 
 from collections.abc import Iterator
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.observed import claim_versions, observed_claims
 
 
@@ -31,7 +31,7 @@ CHECK = protocol.Check(
     name="allocation_stability",
     guarantee="R",
     promise="an allocation stays as it is until it is freed",
-    applies=findings.owes,
+    applies=plan_facts.owes_claims,
     needs=(claim_versions.ClaimVersions,),
     judge=judge,
 )

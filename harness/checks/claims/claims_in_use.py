@@ -16,7 +16,7 @@ then. Nor are claims that a fault moves from one device to another.
 import collections
 from collections.abc import Iterable, Iterator
 
-from harness.checks import findings, planned_faults, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.claims import reservations
 from harness.checks.faults import fault_records
 from harness.checks.observed import claim_versions, pod_lives
@@ -34,7 +34,7 @@ _HAZARDS = (
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether no nemesis confuses the schedulers of runs with this plan."""
-    return findings.owes(plan) and not planned_faults.confuse_schedulers(plan)
+    return plan_facts.owes_claims(plan) and not plan_facts.confuses_schedulers(plan)
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
@@ -42,12 +42,12 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
 
     Without those of claims that an API server of others removed in spite of a finalizer.
     """
-    blames_server = findings.blames_server(evidence.plan)
+    blames_server = plan_facts.blames_server(evidence.plan)
     hits = evidence[fault_records.FaultRecords].applications
     moved = {
         (item.namespace, item.name)
         for item in hits
-        if planned_faults.effect_of(item.kind) is Effect.MOVED_CLAIM
+        if plan_facts.effect(item) is Effect.MOVED_CLAIM
     }
     users = _Users(evidence[pod_lives.PodLives])
     listed = evidence[reservations.Reservations]
@@ -124,13 +124,9 @@ class _Hazards:
     def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
         self._effects = collections.defaultdict[tuple[str, str, str], set[Effect]](set)
         for item in applications:
-            if (
-                item.client.startswith(planned_faults.SCHEDULER)
-                and item.name
-                and not item.event_type
-            ):
-                effect = planned_faults.effect_of(item.kind)
-                self._effects[item.resource, item.namespace, item.name].add(effect)
+            if item.client.startswith(plan_facts.SCHEDULER) and item.name and not item.event_type:
+                key = item.resource, item.namespace, item.name
+                self._effects[key].add(plan_facts.effect(item))
 
     def named(self, claim: claim_versions.ClaimName, pod: pod_lives.PodLife) -> str:
         """Return the hazard that faults in writes of a pod and its claim show; empty: none."""

@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.observed import field_managers, folders, observations, observed_claims
 from harness.history import records
 
@@ -140,7 +140,7 @@ CHECK = protocol.Check(
     name="device_statuses",
     guarantee="R",
     promise="reports on devices are of allocated devices, and only their driver changes them",
-    applies=findings.owes,
+    applies=plan_facts.owes_claims,
     needs=(DeviceStatuses,),
     judge=judge,
 )

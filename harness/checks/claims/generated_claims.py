@@ -20,7 +20,7 @@ script is played to see them.
 
 from collections.abc import Iterator
 
-from harness.checks import findings, planned_faults, protocol, scripted_plans, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.claims import template_copies
 from harness.checks.faults import fault_records
 from harness.checks.observed import claim_versions, pod_lives
@@ -54,7 +54,7 @@ CHECK = protocol.Check(
     name="generated_claims",
     guarantee="G",
     promise="each entry of a pod has one claim, made as its template says, which its status names",
-    applies=findings.owes,
+    applies=plan_facts.owes_claims,
     needs=(
         claim_versions.ClaimVersions,
         pod_lives.PodLives,
@@ -70,14 +70,9 @@ class _Excuses:
 
     def __init__(self, evidence: protocol.Evidence) -> None:
         hits = evidence[fault_records.FaultRecords].applications
-        unanswered = {
-            item.uid for item in hits if planned_faults.effect_of(item.kind) in _UNANSWERED
-        }
-        forgets = any(
-            planned_faults.effect_of(fault.kind) in _FORGETTING for fault in evidence.plan.faults
-        )
-        self._is_chance = not scripted_plans.is_scripted(evidence.plan)
-        self._all, self._unknown = forgets or "" in unanswered, unanswered
+        self._unknown = {item.uid for item in hits if plan_facts.effect(item) in _UNANSWERED}
+        self._is_chance = not plan_facts.is_scripted(evidence.plan)
+        self._all = "" in self._unknown or plan_facts.plans_effect(evidence.plan, *_FORGETTING)
 
     def hides(self, uid: str) -> bool:
         """Return whether the controller may not know of a claim that it has created."""

@@ -13,7 +13,7 @@ pods had a gap, and consumers of other kinds are not.
 
 from collections.abc import Iterator, Sequence
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.observed import claim_versions, observations, observed_claims, pod_lives
 from harness.history import plans
 
@@ -52,7 +52,7 @@ def most(claims: claim_versions.ClaimVersions) -> int:
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether runs with this plan owe the guarantee."""
-    return findings.owes(plan) or plan.requirements.reservations_min > 0
+    return plan_facts.owes_claims(plan) or plan.requirements.reservations_min > 0
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:

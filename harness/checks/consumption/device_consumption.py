@@ -13,17 +13,17 @@ allocate such an amount is a violation, too.
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from harness.checks import findings, protocol, request_amounts, verdicts
+from harness.checks import findings, plan_facts, protocol, request_amounts, verdicts
 from harness.checks.consumption import declared_devices, excesses
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
 from harness.history import plans
 from harness.model import quantities
 
-Weighed: TypeAlias = tuple[Fraction, verdicts.Violation]
-"""How bad a violation is, and the violation."""
+Weighed: TypeAlias = tuple[Fraction, findings.Finding]
+"""How bad a finding is, and the finding."""
 _CONSUMING = ("shared", "partitions", "limit")
 """Keys of kinds of pools whose devices have capacities or counters to consume."""
 
@@ -35,17 +35,44 @@ def applies(plan: plans.Plan) -> bool:
 
 def is_owed(plan: plans.Plan) -> bool:
     """Return whether the plan describes devices that consume something."""
-    pools: dict[str, Any] = plan.settings.get("pools") or {}
-    imported = (pools.get("imported") or {}).get("has") or ()
-    is_described = any(kind.get(key) for kind in pools.get("more") or () for key in _CONSUMING)
-    return is_described or not {"counters", "shares"}.isdisjoint(imported)
+    is_described = plan_facts.kinds_have(plan, *_CONSUMING)
+    return is_described or plan_facts.files_have(plan, "counters", "shares")
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return the result; NotExamined if nothing was consumed, and the plan describes nothing."""
-    found = check(evidence[hold_history.HoldHistory], evidence[declared_devices.DeclaredDevices])
-    is_idle = found.is_vacuous and not is_owed(evidence.plan)
-    return found.as_not_examined() if is_idle else found
+    """Return INVALID with what is consumed too much, VALID without any.
+
+    UNKNOWN if nothing is consumed; NotExamined if the plan describes nothing of that kind, either.
+    """
+    holds = evidence[hold_history.HoldHistory].holds
+    declared = evidence[declared_devices.DeclaredDevices]
+    shares = holds.where(devices=declared.devices, shared_only=True)
+    consuming = {name for name, device in declared.devices.items() if device.consumes}
+    consumers = holds.where(devices=consuming)
+    if not (shares or consumers):
+        none = CHECK.not_examined(
+            "no share of a device and no device with counters was allocated, so nothing was "
+            "examined"
+        )
+        return none.as_unknown() if is_owed(evidence.plan) else none
+    weighed = [
+        *_of_capacities(shares, declared),
+        *_of_counters(consumers, declared),
+        *_below_zero(shares, consumers, declared),
+    ]
+    weighed.sort(key=lambda item: sorted(set(item[1].versions)))
+    found = [finding for _, finding in weighed]
+    figures = (
+        f"{len(shares)} shares of devices and {len(consumers)} allocations of devices with counters"
+    )
+    reason = f"{figures}; nothing was consumed beyond what there is"
+    return findings.result(
+        CHECK,
+        found,
+        examined=len(shares) + len(consumers),
+        reason=f"{findings.first(found)}; among {figures}" if found else reason,
+        worst=max(range(len(weighed)), key=lambda index: weighed[index][0], default=0),
+    )
 
 
 CHECK = protocol.Check(
@@ -56,34 +83,6 @@ CHECK = protocol.Check(
     needs=(hold_history.HoldHistory, declared_devices.DeclaredDevices),
     judge=judge,
 )
-
-
-def check(
-    history: hold_history.HoldHistory, declared: declared_devices.DeclaredDevices
-) -> verdicts.CheckResult:
-    """Return INVALID with what is consumed too much, UNKNOWN if nothing is consumed, else VALID."""
-    shares = history.holds.where(devices=declared.devices, shared_only=True)
-    consuming = {name for name, device in declared.devices.items() if device.consumes}
-    consumers = history.holds.where(devices=consuming)
-    weighed = [
-        *_of_capacities(shares, declared),
-        *_of_counters(consumers, declared),
-        *_below_zero(shares, consumers, declared),
-    ]
-    weighed.sort(key=lambda item: list(item[1].resource_versions))
-    found = [violation for _, violation in weighed]
-    worst = max(range(len(weighed)), key=lambda index: weighed[index][0], default=0)
-    examined = len(shares) + len(consumers)
-    return findings.of_many(
-        CHECK,
-        len(found),
-        found.__getitem__,
-        summary=lambda index: found[index].summary,
-        examined=examined,
-        reason=_reason(len(shares), len(consumers), found),
-        is_kept=examined > 0,
-        worst=worst,
-    )
 
 
 # ------------------------------------------------------------------------- capacities
@@ -109,7 +108,7 @@ def _of_capacities(
             ]
             for excess in excesses.find(uses, _limit(amounts)):
                 what = f"{capacity} of device {name}"
-                yield _weight(excess), _violation(what, excess, [device])
+                yield _weight(excess), _finding(what, excess, [device])
 
 
 def _consumed(
@@ -162,7 +161,7 @@ def _of_counters(
         for excess in excesses.find(used, _limit(limit)):
             involved = {hold.device for hold in excess.holds}
             devices = [declared.devices[name] for name in sorted(involved)]
-            yield _weight(excess), _violation(what, excess, devices)
+            yield _weight(excess), _finding(what, excess, devices)
 
 
 # ------------------------------------------------------------------------- below zero
@@ -193,16 +192,13 @@ def _negative(
     amount: Fraction,
     hold: hold_history.Hold,
     device: declared_devices.DeclaredDevice,
-) -> verdicts.Violation:
+) -> findings.Finding:
     number = _number(amount)
-    return verdicts.Violation(
-        guarantee=CHECK.name,
+    return findings.Finding(
         summary=f"claim {hold.name} consumes {number} of {what} of device {hold.device}",
-        text=(
-            f"{_told(hold).capitalize()} consumes {number} of its {what}, which is less than "
-            "nothing; it is counted as nothing."
-        ),
-        resource_versions=[hold.from_rv],
+        text=f"{_told(hold).capitalize()} consumes {number} of its {what}, which is less than "
+        "nothing; it is counted as nothing",
+        versions=[hold.from_rv],
         objects=[verdicts.involved_claim(hold), *_slices([device])],
     )
 
@@ -215,29 +211,20 @@ def _weight(excess: excesses.Excess) -> Fraction:
     return excess.most / excess.limit if excess.limit else excess.most
 
 
-def _violation(
+def _finding(
     what: str, excess: excesses.Excess, devices: Sequence[declared_devices.DeclaredDevice]
-) -> verdicts.Violation:
-    claims = excess.holds
+) -> findings.Finding:
+    holds, since, until = excess.holds, excess.from_rv, excess.until_rv
     most, limit = _number(excess.most), _number(excess.limit)
-    summary = f"{what}: {most} of {limit} consumed from version {excess.from_rv}"
-    return verdicts.Violation(
-        guarantee=CHECK.name,
-        summary=summary,
-        text=(
-            f"{most} of {what} were consumed, but there are only {limit}, from resourceVersion "
-            f"{excess.from_rv} {_end(excess.until_rv)}, by {'; '.join(map(_told, claims))}."
-        ),
-        resource_versions=sorted(
-            {excess.from_rv, *(hold.from_rv for hold in claims), *_known(excess.until_rv)}
-        ),
-        objects=[*_claims(claims), *_slices(devices)],
+    end = "to the end of the history" if until is None else f"until {until}"
+    claims = {hold.uid: hold for hold in holds}.values()
+    return findings.Finding(
+        summary=f"{what}: {most} of {limit} consumed from version {since}",
+        text=f"{most} of {what} were consumed, but there are only {limit}, from resourceVersion "
+        f"{since} {end}, by {'; '.join(map(_told, holds))}",
+        versions=[since, *(hold.from_rv for hold in holds), *([] if until is None else [until])],
+        objects=[*map(verdicts.involved_claim, claims), *_slices(devices)],
     )
-
-
-def _claims(holds: Iterable[hold_history.Hold]) -> Iterator[verdicts.InvolvedObject]:
-    for hold in {hold.uid: hold for hold in holds}.values():
-        yield verdicts.involved_claim(hold)
 
 
 def _slices(
@@ -254,25 +241,5 @@ def _told(hold: hold_history.Hold) -> str:
     )
 
 
-def _end(until_rv: int | None) -> str:
-    return "to the end of the history" if until_rv is None else f"until {until_rv}"
-
-
-def _known(rv: int | None) -> tuple[int, ...]:
-    return () if rv is None else (rv,)
-
-
 def _number(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else f"{float(value):g}"
-
-
-def _reason(shares: int, consumers: int, found: Sequence[verdicts.Violation]) -> str:
-    if not shares + consumers:
-        return (
-            "no share of a device and no device with counters was allocated, so nothing was "
-            "examined"
-        )
-    among = f"{shares} shares of devices and {consumers} allocations of devices with counters"
-    if not found:
-        return f"{among}; nothing was consumed beyond what there is"
-    return f"{findings.first(found)}; among {among}"

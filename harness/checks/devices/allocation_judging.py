@@ -7,17 +7,20 @@ different grants.
 
 import dataclasses
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.checks import findings, protocol, verdicts
 from harness.checks.devices import allocations, device_catalogue
-from harness.checks.observed import observations
+from harness.checks.observed import observations, observed_claims
 from harness.history import plans
+
+Version = TypeVar("Version")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,28 +39,57 @@ def wrong(texts: Iterable[str]) -> Wrong | None:
     return Wrong("; ".join(told), weight=len(told)) if told else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unjudged:
-    """Why an allocation is not examined."""
+def joined(items: Sequence[Wrong]) -> Wrong | None:
+    """Return several mistakes as one; None without any."""
+    text = "; ".join(dict.fromkeys(item.text for item in items))
+    return Wrong(text, weight=sum(item.weight for item in items)) if items else None
 
-    reason: str
-    """A clause: `of a device no slice was observed`."""
-    is_vacuous: bool = False
-    """The guarantee is not about the allocation."""
+
+class Unjudged(Exception):  # noqa: N818 - an answer, not an error
+    """An allocation is not examined; the message is a clause: `its class was not observed`."""
+
+    def __init__(self, reason: str, *, is_vacuous: bool = False) -> None:
+        """`is_vacuous`: the guarantee is not about the allocation."""
+        super().__init__(reason)
+        self.is_vacuous = is_vacuous
 
 
 Answer: TypeAlias = Wrong | Unjudged | None
 """None: nothing is wrong."""
-UNKNOWN_DEVICE = Unjudged("a device was in no slice that was observed")
-UNKNOWN_REQUEST = Unjudged("a result names a request that its claim lacks")
-CHANGED_OFTEN = Unjudged("the devices were changed too often to try all versions")
 COMBINATIONS_MAX = 64
 """Combinations of versions of devices that are tried."""
-Ask: TypeAlias = Callable[[allocations.Grant, device_catalogue.DeviceCatalogue, int], Answer]
-"""Judges a grant with what the catalogue knew before a resourceVersion."""
+Ask: TypeAlias = Callable[[allocations.Grant, device_catalogue.DeviceCatalogue, int], Wrong | None]
+"""Judges a grant with what the catalogue knew before a resourceVersion. May raise Unjudged."""
 NOTHING = "no allocation was observed"
 """The reason if there is nothing to examine."""
+UNKNOWN_REQUEST = "a result names a request that its claim lacks"
 Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+def known(
+    device: str, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> list[device_catalogue.KnownDevice]:
+    """Return the versions of a device. Raises Unjudged without any."""
+    found = catalogue.devices(device, version)
+    if not found:
+        raise Unjudged("a device was in no slice that was observed")
+    return found
+
+
+def combined(devices: Sequence[Sequence[Version]]) -> Iterator[tuple[Version, ...]]:
+    """Yield all combinations of versions of devices. Raises Unjudged if there are too many."""
+    if math.prod(map(len, devices)) > COMBINATIONS_MAX:
+        raise Unjudged("the devices were changed too often to try all versions")
+    return itertools.product(*devices)
+
+
+def chosen(grant: allocations.Grant) -> dict[str, observed_claims.ExactRequest]:
+    """Return what the results are for, by the names that they use. Raises Unjudged if the claim has
+    no such request."""
+    options = grant.spec.options
+    if any(result.request not in options for result in grant.results):
+        raise Unjudged(UNKNOWN_REQUEST)
+    return {result.request: options[result.request] for result in grant.results}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +101,8 @@ class Questions:
         device_catalogue.DeviceCatalogue,
     )
 
-    made: allocations.Allocations = dataclasses.field(default_factory=allocations.Allocations)
-    catalogue: device_catalogue.DeviceCatalogue = dataclasses.field(
-        default_factory=device_catalogue.DeviceCatalogue
-    )
+    made: allocations.Allocations
+    catalogue: device_catalogue.DeviceCatalogue
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Questions":
@@ -83,66 +113,58 @@ class Questions:
         return np.asarray(self.made.versions, dtype=np.int64)
 
     @functools.cached_property
+    def numbers(self) -> Rows:
+        """The number of the grant of each allocation."""
+        return np.asarray(self.made.grant_numbers, dtype=np.int64)
+
+    @functools.cached_property
     def _different(self) -> tuple[Rows, Rows]:
         """The first allocation of each grant in each state of the catalogue; of each, its index."""
         news = np.array(self.catalogue.news, dtype=np.int64)
-        grants = np.asarray(self.made.grant_numbers, dtype=np.int64)
-        keys = grants * (len(news) + 1) + np.searchsorted(news, self.versions, side="left")
+        keys = self.numbers * (len(news) + 1) + np.searchsorted(news, self.versions, side="left")
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         return first, which.astype(np.int64)
 
-    def ask(self, judge: Ask) -> "Findings":
+    def ask(self, judge: Ask) -> "Answers":
         """Ask about each grant, once for each state of the catalogue in which it was made."""
         first, which = self._different
-        made, known = self.made, self.catalogue
-        return Findings(
-            [judge(made.grant(row), known, made.versions[row]) for row in first],
-            which,
-        )
+        return Answers([self._answer(judge, row) for row in first], which)
+
+    def _answer(self, judge: Ask, row: int) -> Answer:
+        try:
+            return judge(self.made.grant(row), self.catalogue, self.made.versions[row])
+        except Unjudged as why:
+            return why.with_traceback(None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Findings:
+class Answers:
     """The answers about all allocations."""
 
-    answers: Sequence[Answer]
+    different: Sequence[Answer]
     which: Rows
     """The index of the answer of each allocation."""
 
-    def rows(self, kind: type[Wrong] | type[Unjudged]) -> Rows:
-        return self._rows([isinstance(answer, kind) for answer in self.answers])
+    def of(self, row: int) -> Answer:
+        answer: Answer = self.different[self.which[row]]
+        return answer
 
-    def replaced(self, rows: Rows, answer: Callable[[int], Answer]) -> "Findings":
+    def rows(self, is_meant: Callable[[Answer], bool]) -> Rows:
+        flags = np.array([is_meant(answer) for answer in self.different], dtype=bool)
+        return np.flatnonzero(flags[self.which]) if len(flags) else self.which
+
+    def replaced(self, rows: Rows, answer: Callable[[int], Answer]) -> "Answers":
         """Return the answers with others about these allocations."""
-        answers, which = list(self.answers), self.which.copy()
+        different, which = list(self.different), self.which.copy()
         for row in rows.tolist():
-            which[row] = len(answers)
-            answers.append(answer(row))
-        return Findings(answers, which)
+            which[row] = len(different)
+            different.append(answer(row))
+        return Answers(different, which)
 
     def worst(self, rows: Rows) -> int:
         """Return the position of the first of those with most wrong devices; 0 without any."""
-        weights = np.array([getattr(answer, "weight", 0) for answer in self.answers])
+        weights = np.array([getattr(answer, "weight", 0) for answer in self.different])
         return int(weights[self.which[rows]].argmax()) if len(rows) else 0
-
-    def first_reason(self, rows: Rows) -> str:
-        """Return why the first of these allocations is not examined; empty without any."""
-        return getattr(self.answers[self.which[rows[0]]], "reason", "") if len(rows) else ""
-
-    def unjudged(self) -> tuple[Rows, Rows]:
-        """Return the allocations that the guarantee is not about, and others not examined."""
-        vacuous = [isinstance(item, Unjudged) and item.is_vacuous for item in self.answers]
-        left = [isinstance(item, Unjudged) and not item.is_vacuous for item in self.answers]
-        return self._rows(vacuous), self._rows(left)
-
-    def _rows(self, chosen: Sequence[bool]) -> Rows:
-        flags = np.array(chosen, dtype=bool)
-        return np.flatnonzero(flags[self.which]) if len(self.answers) else self.which
-
-
-def is_tried(devices: Iterable[Sequence[device_catalogue.KnownDevice]]) -> bool:
-    """Return whether all combinations of versions of devices are tried; else `CHANGED_OFTEN`."""
-    return math.prod(map(len, devices)) <= COMBINATIONS_MAX
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -158,14 +180,13 @@ def of_each(
     good: str,
     ask: Ask,
     rests_on: Sequence[str] = (),
-    applies: Callable[[plans.Plan], bool] | None = None,
     nothing: str = NOTHING,
 ) -> protocol.Check:
     """Return a check that asks about each allocation; NotExamined if there were none.
 
     The answers rest on what the catalogue knows of the resources `rests_on`: runs that do not
-    observe them do not owe the guarantee (unless `applies` says otherwise), and if versions of one
-    of them may be missing, nothing is examined. `good` and `nothing` as in `result`.
+    observe them do not owe the guarantee, and if versions of one of them may be missing, nothing is
+    examined. `good` and `nothing` as in `result`.
     """
     observed = {observations.SLICES, *rests_on}
 
@@ -180,7 +201,7 @@ def of_each(
         name=name,
         guarantee=guarantee,
         promise=promise,
-        applies=applies or (lambda plan: observed <= set(plan.resources)),
+        applies=lambda plan: observed <= set(plan.resources),
         needs=(Questions,),
         judge=judge,
     )
@@ -190,7 +211,7 @@ def of_each(
 def result(
     check: protocol.Check,
     questions: Questions,
-    found: Findings,
+    answers: Answers,
     *,
     good: str,
     nothing: str = NOTHING,
@@ -200,31 +221,37 @@ def result(
     `good` is the figure if nothing is wrong (`all devices match`), `nothing` the reason if there
     is nothing to examine.
     """
-    wrong = found.rows(Wrong)
-    wrong = wrong[np.argsort(questions.versions[wrong], kind="stable")]
-    vacuous, unjudged = found.unjudged()
-    examined = len(questions.made) - len(unjudged) - len(vacuous)
-    why = found.first_reason(unjudged)
+    wrong, left, vacuous = (
+        rows[np.argsort(questions.versions[rows], kind="stable")]
+        for rows in (
+            answers.rows(lambda answer: isinstance(answer, Wrong)),
+            answers.rows(lambda answer: isinstance(answer, Unjudged) and not answer.is_vacuous),
+            answers.rows(lambda answer: isinstance(answer, Unjudged) and answer.is_vacuous),
+        )
+    )
+    examined = len(questions.made) - len(left) - len(vacuous)
+    why = str(answers.of(left[0])) if len(left) else ""
     if not examined:
         return not_examined(check, why or nothing)
-    worst = found.worst(wrong)
+    worst = answers.worst(wrong)
 
     def finding(index: int) -> findings.Finding:
-        return _finding(questions.made, found, int(wrong[index]))
+        row = int(wrong[index])
+        return _finding(questions.made, row, getattr(answers.of(row), "text", ""))
 
-    told = f"{verdicts.counted(examined, 'allocation')} examined; {good}"
+    of = verdicts.counted(examined, "allocation")
+    told = f"{of} examined; {good}"
     if len(wrong):
-        told = _told(len(wrong), examined, worst, lambda index: finding(index).summary)
-    left = f"; {len(unjudged)} not examined: {why}" if len(unjudged) else ""
+        told = findings.wrong_of(len(wrong), of, worst, lambda index: finding(index).summary)
     return findings.of_many(
         check,
         len(wrong),
         lambda index: finding(index).violation(check.name),
         summary=lambda index: finding(index).summary,
         examined=examined,
-        reason=told + left,
+        reason=told + (f"; {len(left)} not examined: {why}" if why else ""),
         worst=worst,
-        unexamined=len(unjudged),
+        unexamined=len(left),
     )
 
 
@@ -233,26 +260,12 @@ def not_examined(check: protocol.Check, why: str) -> verdicts.NotExamined:
     return check.not_examined(f"{why}, so nothing was examined")
 
 
-def _told(count: int, examined: int, worst: int, summary: Callable[[int], str]) -> str:
-    of = verdicts.counted(examined, "allocation")
-    parts = [f"{count} of {of} wrong, the first: {summary(0)}"]
-    if worst:
-        parts.append(f"the worst: {summary(worst)}")
-    if count - 1 not in (0, worst):
-        parts.append(f"the last: {summary(count - 1)}")
-    return "; ".join(parts)
-
-
-def _finding(made: allocations.Allocations, found: Findings, row: int) -> findings.Finding:
+def _finding(made: allocations.Allocations, row: int, clause: str) -> findings.Finding:
     claim, version = made.claims[row], made.versions[row]
     got = ", ".join(dict.fromkeys(item.id for item in made.grant(row).results)) or "no device"
-    clause = getattr(found.answers[found.which[row]], "text", "")
     return findings.Finding(
         summary=f"claim {claim.name}: {clause}",
-        text=(
-            f"Claim {claim.namespace}/{claim.name} (uid {claim.uid}) was allocated {got} at "
-            f"resourceVersion {version}: {clause}"
-        ),
+        text=f"Claim {claim} was allocated {got} at resourceVersion {version}: {clause}",
         versions=[version],
-        objects=[verdicts.involved_claim(claim)],
+        objects=[claim.involved],
     )

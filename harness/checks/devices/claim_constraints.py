@@ -8,8 +8,7 @@ those devices". Lists match if they have a value in common, and are distinct if 
 An allocation is wrong if its constraints do not hold for any versions of the devices up to it.
 """
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from harness.checks.devices import allocation_judging, allocations, device_catalogue
@@ -17,41 +16,42 @@ from harness.checks.observed import observations, observed_claims
 
 Values: TypeAlias = frozenset[tuple[str, Any]]
 """Types and values; a single attribute has one value, a list may have several."""
-_UNCONSTRAINED = allocation_judging.Unjudged("the claim has no constraints", is_vacuous=True)
 
 
 def _ask(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
+) -> allocation_judging.Wrong | None:
     if not grant.spec.constraints:
-        return _UNCONSTRAINED
-    answers = [_of(item, grant.results, catalogue, version) for item in grant.spec.constraints]
-    wrong = [answer for answer in answers if isinstance(answer, allocation_judging.Wrong)]
-    if wrong:
-        text = "; ".join(answer.text for answer in wrong)
-        return allocation_judging.Wrong(text, weight=sum(answer.weight for answer in wrong))
-    return next((answer for answer in answers if answer is not None), None)
+        raise allocation_judging.Unjudged("the claim has no constraints", is_vacuous=True)
+    wrong: list[allocation_judging.Wrong] = []
+    doubts: list[allocation_judging.Unjudged] = []
+    for item in grant.spec.constraints:
+        try:
+            wrong += _broken(item, grant.results, catalogue, version)
+        except allocation_judging.Unjudged as doubt:
+            doubts.append(doubt)
+    if doubts and not wrong:
+        raise doubts[0]
+    return allocation_judging.joined(wrong)
 
 
-def _of(
+def _broken(
     constraint: observed_claims.Constraint,
     results: Sequence[observed_claims.AllocationResult],
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
-) -> allocation_judging.Answer:
-    covered = [result for result in results if covers(constraint, result.request)]
-    known = [catalogue.devices(result.id, version) for result in covered]
-    if not all(known):
-        return allocation_judging.UNKNOWN_DEVICE
-    if not allocation_judging.is_tried(known):
-        return allocation_judging.CHANGED_OFTEN
-    if any(holds(constraint, chosen) for chosen in itertools.product(*known)):
-        return None
+) -> Iterator[allocation_judging.Wrong]:
+    covered = [result.id for result in results if covers(constraint, result.request)]
+    known = [allocation_judging.known(device, catalogue, version) for device in covered]
+    if any(holds(constraint, chosen) for chosen in allocation_judging.combined(known)):
+        return
     is_match = constraint.match_attribute is not None
     name = constraint.match_attribute or constraint.distinct_attribute
-    devices = ", ".join(dict.fromkeys(result.id for result in covered))
-    text = f"the attribute {name} must be {'the same' if is_match else 'different'} for {devices}"
-    return allocation_judging.Wrong(text, weight=len(covered))
+    devices = ", ".join(dict.fromkeys(covered))
+    yield allocation_judging.Wrong(
+        f"the attribute {name} must be {'the same' if is_match else 'different'} for {devices}",
+        weight=len(covered),
+    )
 
 
 def covers(constraint: observed_claims.Constraint, request: str) -> bool:

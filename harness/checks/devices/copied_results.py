@@ -18,39 +18,27 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from harness.checks.devices import (
-    allocation_judging,
-    allocations,
-    device_catalogue,
-    request_options,
-)
+from harness.checks.devices import allocation_judging, allocations, device_catalogue
 from harness.checks.observed import observations, observed_claims
 
 TOLD_MAX = 120
 """Characters of a value in a message."""
-_UNKNOWN_CLASS = allocation_judging.Unjudged("the class of a request was not observed")
 _Entry: TypeAlias = tuple[str, observed_claims.Opaque]
 """Source and content of a configuration."""
 
 
 def _ask(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
-    options = request_options.by_name(grant.spec)
-    chosen = {result.request: options.get(result.request) for result in grant.results}
-    if None in chosen.values():
-        return allocation_judging.UNKNOWN_REQUEST
-    wrong: list[str] = []
+) -> allocation_judging.Wrong | None:
+    options, wrong = allocation_judging.chosen(grant), list[str]()
     for result in grant.results:
-        known = catalogue.devices(result.id, version)
-        if not known:
-            return allocation_judging.UNKNOWN_DEVICE
-        wrong += _of_result(result, options[result.request].wanted, known)
-    for name in chosen:
-        configs = catalogue.configs(options[name].wanted.device_class_name, version)
+        known = allocation_judging.known(result.id, catalogue, version)
+        wrong += _of_result(result, options[result.request], known)
+    for name, wanted in options.items():
+        configs = catalogue.configs(wanted.device_class_name, version)
         if not configs:
-            return _UNKNOWN_CLASS
-        wrong += _of_config(grant, options[name], configs)
+            raise allocation_judging.Unjudged("the class of a request was not observed")
+        wrong += _of_config(grant, name, configs)
     wrong += _repeated(grant)
     return allocation_judging.wrong(wrong)
 
@@ -81,18 +69,15 @@ def _plain(toleration: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_config(
-    grant: allocations.Grant,
-    option: request_options.Option,
-    configs: Sequence[Sequence[observed_claims.Config]],
+    grant: allocations.Grant, name: str, configs: Sequence[Sequence[observed_claims.Config]]
 ) -> Iterator[str]:
     of_claim = [("FromClaim", item) for item in grant.spec.config or ()]
-    got = [(item.source, item) for item in grant.allocation.devices.config or ()]
+    got = _applying([(item.source, item) for item in grant.allocation.devices.config or ()], name)
     expected = [
-        _applying([*(("FromClass", item) for item in one), *of_claim], option) for one in configs
+        _applying([*(("FromClass", item) for item in one), *of_claim], name) for one in configs
     ]
-    if _applying(got, option) not in expected:
-        words = f"request {option.name} got the configuration"
-        yield _told(words, _applying(got, option), expected[-1])
+    if got not in expected:
+        yield _told(f"request {name} got the configuration", got, expected[-1])
 
 
 def _repeated(grant: allocations.Grant) -> Iterator[str]:
@@ -108,10 +93,9 @@ def _repeated(grant: allocations.Grant) -> Iterator[str]:
             yield f"the claim's configuration {text} comes {count} times instead of {known[entry]}"
 
 
-def _applying(
-    entries: Iterable[tuple[str, observed_claims.Config]], option: request_options.Option
-) -> list[_Entry]:
-    names = {option.request, option.name}
+def _applying(entries: Iterable[tuple[str, observed_claims.Config]], name: str) -> list[_Entry]:
+    """Return the entries for a request, or for an alternative of it."""
+    names = {name.partition("/")[0], name}
     found: list[_Entry] = []
     for source, item in entries:
         applies_to = names.intersection(item.requests) if item.requests else names
@@ -121,12 +105,9 @@ def _applying(
 
 
 def _told(words: str, got: object, expected: object) -> str:
-    return f"{words} {_short(got)} instead of {_short(expected)}"
-
-
-def _short(value: object) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= TOLD_MAX else f"{text[:TOLD_MAX]}…"
+    texts = [msgspec.json.encode(value).decode() for value in (got, expected)]
+    short = [text[:TOLD_MAX] + "…" * (len(text) > TOLD_MAX) for text in texts]
+    return f"{words} {' instead of '.join(short)}"
 
 
 CHECK = allocation_judging.of_each(

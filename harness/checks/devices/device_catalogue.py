@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from harness.checks.devices import node_selectors, request_options
+from harness.checks.devices import node_selectors
 from harness.checks.observed import folders, observations, observed_claims, observed_slices
 from harness.history import records
 from harness.model import devices
@@ -118,7 +118,7 @@ class DeviceCatalogue(folders.Folder):
 
     def see_class(self, seen: observations.SeenClass) -> None:
         if not seen.is_gone:
-            found = tuple(request_options.expressions(seen.object.spec.selectors))
+            found = tuple(observed_claims.expressions(seen.object.spec.selectors))
             name, config = seen.object.metadata.name, seen.object.spec.config or []
             self.classes.add(name, found, seen.version, content=found)
             self.configs.add(name, config, seen.version, content=config)

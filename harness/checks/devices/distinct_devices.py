@@ -14,7 +14,7 @@ from harness.checks.devices import allocation_judging, allocations
 from harness.checks.observed import observed_claims
 
 
-def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
+def _ask(grant: allocations.Grant) -> allocation_judging.Wrong | None:
     if len(grant.results) < 2:
         return None
     by_device: dict[str, list[observed_claims.AllocationResult]] = collections.defaultdict(list)

@@ -9,18 +9,16 @@ A result with admin access that no request asks for would hide a double allocati
 `device_exclusivity` ignores results with admin access.
 """
 
-from harness.checks.devices import allocation_judging, allocations, request_options
+from harness.checks.devices import allocation_judging, allocations
 
 
-def _ask(grant: allocations.Grant) -> allocation_judging.Answer:
-    options = request_options.by_name(grant.spec)
-    if any(result.request not in options for result in grant.results):
-        return allocation_judging.UNKNOWN_REQUEST
+def _ask(grant: allocations.Grant) -> allocation_judging.Wrong | None:
+    options = allocation_judging.chosen(grant)
     return allocation_judging.wrong(
         f"{result.id} was given {'with' if result.admin_access else 'without'} admin access, "
         f"which request {result.request} {'does not ask' if result.admin_access else 'asks'} for"
         for result in grant.results
-        if bool(result.admin_access) is not bool(options[result.request].wanted.admin_access)
+        if bool(result.admin_access) is not bool(options[result.request].admin_access)
     )
 
 

@@ -23,17 +23,15 @@ from harness.model import quantities
 
 def _ask(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
+) -> allocation_judging.Wrong | None:
     wrong = []
     for result in grant.results:
-        known = catalogue.devices(result.id, version)
-        if not known:
-            return allocation_judging.UNKNOWN_DEVICE
         asked = grant.spec.option(result.request)
+        known = allocation_judging.known(result.id, catalogue, version)
         try:
             problems = [_problem(result, asked, device) for device in known]
         except (quantities.QuantityError, request_amounts.AmbiguousNamesError) as error:
-            return allocation_judging.Unjudged(str(error))
+            raise allocation_judging.Unjudged(str(error)) from error
         if all(problems):
             wrong.append(f"{result.id} {problems[-1]}")
     return allocation_judging.wrong(wrong)
@@ -63,8 +61,8 @@ def _of_amounts(
     asked: observed_claims.ExactRequest,
     known: device_catalogue.KnownDevice,
 ) -> Iterator[str]:
-    driver, device = known.driver, known.device
-    takes = request_amounts.of_device(device, driver, asked.quantities)
+    driver = known.driver
+    takes = request_amounts.of_device(known.device, driver, asked.quantities)
     for name, text in request_amounts.by_plain_name(asked.quantities, driver).items():
         if name not in takes:
             yield f"lacks the capacity {name}, of which {text} was asked for"
@@ -76,16 +74,13 @@ def _of_amounts(
     for name in sorted(consumed.keys() - takes.keys()):
         yield f"consumes {name}, a capacity that it lacks"
     for name, taken in takes.items():
+        expected = " or ".join(map(quantities.text, sorted(taken.amounts)))
         if taken.refusal:
             yield f"cannot be allocated: of {name}, the request {taken.refusal}"
         elif name not in consumed:
-            yield f"consumes no {name} instead of {_told(taken)}"
+            yield f"consumes no {name} instead of {expected}"
         elif quantities.amount(consumed[name]) not in taken.amounts:
-            yield f"consumes {consumed[name]} {name} instead of {_told(taken)}"
-
-
-def _told(taken: request_amounts.Taken) -> str:
-    return " or ".join(map(quantities.text, sorted(taken.amounts)))
+            yield f"consumes {consumed[name]} {name} instead of {expected}"
 
 
 CHECK = allocation_judging.of_each(

@@ -4,7 +4,7 @@ Not the scheduler's reading of v1.NodeSelector: its terms are ORed, and the requ
 are ANDed; a term without requirements admits no node.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,12 +34,13 @@ class _Selector(msgspec.Struct, rename="camel"):
     node_selector_terms: list[_Term] | None = None
 
 
-def _is_selector(value: Any) -> bool:
+def _terms(selector: Any) -> Sequence[Mapping[str, Any]]:
+    """Return the terms of a selector, as JSON. Raises UnknownSelectorError if it is none."""
     try:
-        msgspec.convert(value, _Selector)
-    except msgspec.ValidationError:
-        return False
-    return True
+        msgspec.convert(selector, _Selector)
+    except msgspec.ValidationError as error:
+        raise UnknownSelectorError("expected a node selector, got something else") from error
+    return selector.get("nodeSelectorTerms") or ()
 
 
 def admits(selector: Any, name: str, labels: Labels) -> bool:
@@ -47,19 +48,16 @@ def admits(selector: Any, name: str, labels: Labels) -> bool:
 
     Raises UnknownSelectorError for an unknown operator or field.
     """
-    if selector is None:
-        return True
-    if not _is_selector(selector):
-        raise UnknownSelectorError("expected a node selector, got something else")
-    return any(_term(term, name, labels) for term in selector.get("nodeSelectorTerms") or ())
+    return selector is None or any(_admits(term, name, labels) for term in _terms(selector))
 
 
 def only_names(selector: Any) -> frozenset[str] | None:
     """Return the only names that the admitted nodes can have; None: their labels decide."""
-    if selector is not None and not _is_selector(selector):
-        return None
     names: set[str] = set()
-    terms: list[Mapping[str, Any]] = (selector or {}).get("nodeSelectorTerms") or [{}]
+    try:
+        terms = _terms(selector or {}) or [{}]
+    except UnknownSelectorError:
+        return None
     for term in terms:
         listed = [
             item.get("values") or ()
@@ -72,7 +70,7 @@ def only_names(selector: Any) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def _term(term: Mapping[str, Any], name: str, labels: Labels) -> bool:
+def _admits(term: Mapping[str, Any], name: str, labels: Labels) -> bool:
     fields = term.get("matchFields") or ()
     if any(item.get("key") != NAME_FIELD for item in fields):
         raise UnknownSelectorError(f"expected the field {NAME_FIELD}, got {fields}")

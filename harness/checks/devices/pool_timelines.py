@@ -14,21 +14,11 @@ import msgspec
 
 from harness.checks.devices import device_catalogue
 from harness.checks.observed import folders, observations, observed_slices
+from harness.checks.taints import taint_timelines
 from harness.history import records
 
 Slices = Mapping[str, observed_slices.SliceSpec]
 """The slices of a pool by uid, as they are at one version."""
-
-
-@dataclasses.dataclass(slots=True)
-class Span:
-    """A span of resourceVersions, with the recorder's times; `until` is exclusive."""
-
-    since: int
-    until: int | None = None
-    """None: to the end of the history."""
-    until_ns: int | None = None
-    """Monotonic time; None as above."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -64,8 +54,8 @@ class PoolTimelines(folders.Folder):
             dict
         )
         """`driver/pool` -> uid of a slice -> its newest version."""
-        self._spans: dict[str, list[Span]] = collections.defaultdict(list)
-        self._open: dict[str, dict[str, Span]] = collections.defaultdict(dict)
+        self._spans: dict[str, list[taint_timelines.Span]] = collections.defaultdict(list)
+        self._open: dict[str, dict[str, taint_timelines.Span]] = collections.defaultdict(dict)
         """`driver/pool` -> device -> its last span, which has not ended."""
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
@@ -76,16 +66,14 @@ class PoolTimelines(folders.Folder):
         if not seen.is_gone:
             slices[uid] = spec
             for device in spec.devices or ():
-                self._note_device(f"{pool}/{device.name}", device, seen.version)
+                name = f"{pool}/{device.name}"
+                self.listed_since.setdefault(name, seen.version)
+                if device.taints:
+                    self.tainted_since.setdefault(name, seen.version)
         changes = self._changes[pool]
         (changes.listed if seen.type == "LISTED" else changes.watched).append(seen.version)
         bisect.insort(self._versions, seen.version)
         self._change(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
-
-    def _note_device(self, name: str, device: observed_slices.Device, version: int) -> None:
-        self.listed_since.setdefault(name, version)
-        if device.taints:
-            self.tainted_since.setdefault(name, version)
 
     def see_gap(self, gap: records.Gap) -> None:
         self.has_gap |= gap.resource == observations.SLICES
@@ -93,13 +81,12 @@ class PoolTimelines(folders.Folder):
     def _change(self, pool: str, devices: set[str], seen: observations.SeenSlice) -> None:
         spans = self._open[pool]
         for device in spans.keys() - devices:
-            span = spans.pop(device)
-            span.until, span.until_ns = seen.version, seen.ts_ns
+            spans.pop(device).end(seen)
         for device in devices - spans.keys():
-            spans[device] = Span(seen.version)
+            spans[device] = taint_timelines.Span(seen.version, seen.ts_ns)
             self._spans[device].append(spans[device])
 
-    def spans(self, device: str) -> list[Span]:
+    def spans(self, device: str) -> list[taint_timelines.Span]:
         """Return when a device (`driver/pool/device`) could be allocated, in order."""
         return self._spans.get(device, [])
 
@@ -114,7 +101,7 @@ class PoolTimelines(folders.Folder):
         steady = {pool for pool, item in self._changes.items() if item.is_steady(since, until)}
         for device, spans in self._spans.items():
             if device.rpartition("/")[0] in steady and any(
-                span.since < until and (span.until is None or span.until >= until) for span in spans
+                span.since < until <= span.until for span in spans
             ):
                 yield device
 
@@ -159,26 +146,13 @@ def _is_usable(
 def is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
     """Return whether names of devices and of counter sets are unique, and all counters declared."""
     slices = list(slices)
-    devices = [device.name for spec in slices for device in spec.devices or ()]
-    sets = [counters.name for spec in slices for counters in spec.shared_counters or ()]
-    is_unique = len(devices) == len(set(devices)) and len(sets) == len(set(sets))
-    return is_unique and _consumed(slices) <= _declared(slices)
-
-
-def _consumed(slices: Iterable[observed_slices.SliceSpec]) -> set[tuple[str, str]]:
-    return {
+    devices = [device for spec in slices for device in spec.devices or ()]
+    sets = [counters for spec in slices for counters in spec.shared_counters or ()]
+    is_unique = all(len(items) == len({item.name for item in items}) for items in (devices, sets))
+    declared = {(group.name, name) for group in sets for name in group.counters}
+    return is_unique and declared.issuperset(
         (group.counter_set, name)
-        for spec in slices
-        for device in spec.devices or ()
+        for device in devices
         for group in device.consumes_counters or ()
         for name in group.counters
-    }
-
-
-def _declared(slices: Iterable[observed_slices.SliceSpec]) -> set[tuple[str, str]]:
-    return {
-        (group.name, name)
-        for spec in slices
-        for group in spec.shared_counters or ()
-        for name in group.counters
-    }
+    )

@@ -15,7 +15,6 @@ Selectors are compared by what they admit, not by how they are written: on each 
 and on imagined ones that differ from it by one label or by the name.
 """
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,32 +28,67 @@ _Node = tuple[str, Mapping[str, str]]
 """Name and labels of a node."""
 
 
-def judge_selector(
+def _ask(
+    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> allocation_judging.Wrong | None:
+    selector = grant.allocation.node_selector
+    devices = [allocation_judging.known(result.id, catalogue, version) for result in grant.results]
+    try:
+        nodes = list(_admitted(selector, catalogue, version))
+        if not nodes:
+            return allocation_judging.Wrong("its node selector admits no node that there was")
+        lacking = {name: _lacking(name, labels, devices) for name, labels in nodes}
+        wrong = [
+            f"its node selector admits node {name}, from which {', '.join(missing)} cannot be "
+            "reached"
+            for name, missing in lacking.items()
+            if missing
+        ]
+        if wrong:
+            return allocation_judging.Wrong("; ".join(wrong[:3]), weight=len(wrong))
+        return _judge_selector(selector, devices, catalogue, version)
+    except node_selectors.UnknownSelectorError as error:
+        raise allocation_judging.Unjudged(str(error)) from error
+
+
+def _admitted(
+    selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> Iterator[tuple[str, list[node_selectors.Labels]]]:
+    names = node_selectors.only_names(selector)
+    for name in catalogue.nodes if names is None else sorted(names):
+        known = catalogue.nodes(name, version)
+        labels = [item for item in known if node_selectors.admits(selector, name, item)]
+        if labels:
+            yield name, labels
+
+
+def _lacking(
+    name: str, labels: Iterable[node_selectors.Labels], devices: Sequence[_Versions]
+) -> list[str]:
+    return [
+        str(versions[0].device.name)
+        for versions in devices
+        if not any(known.place.reaches(name, item) for known in versions for item in labels)
+    ]
+
+
+def _judge_selector(
     selector: Any,
     devices: Sequence[_Versions],
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
-) -> allocation_judging.Answer:
+) -> allocation_judging.Wrong | None:
     """Return what is wrong with the selector of an allocation; None: nothing.
 
-    `devices` are those of the allocation, each in its versions. Raises UnknownSelectorError.
+    `devices` are those of the allocation, each in its versions.
     """
-    if not allocation_judging.is_tried(devices):
-        return allocation_judging.CHANGED_OFTEN
+    labels = [known for name in catalogue.nodes for known in catalogue.nodes(name, version)]
     problem = ""
-    labels = list(_all_labels(catalogue, version))
-    for chosen in itertools.product(*devices):
+    for chosen in allocation_judging.combined(devices):
         problem = _problem(selector, chosen, labels)
         if not problem:
             return None
     return allocation_judging.Wrong(f"its node selector {problem}")
-
-
-def _all_labels(
-    catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> Iterator[Mapping[str, str]]:
-    for name in catalogue.nodes:
-        yield from catalogue.nodes(name, version)
 
 
 def _problem(selector: Any, devices: _Versions, labels: Sequence[Mapping[str, str]]) -> str:
@@ -87,20 +121,11 @@ def _of_one_node(selector: Any, local: set[str]) -> str:
 
 
 def _probes(selectors: Sequence[Any], labels: Sequence[Mapping[str, str]]) -> Iterator[_Node]:
-    terms = [
-        term
-        for selector in selectors
-        for term in (selector.get("nodeSelectorTerms") or () if selector else ())
-    ]
-    keys = sorted({item["key"] for term in terms for item in term.get("matchExpressions") or ()})
-    names = sorted(
-        {
-            value
-            for term in terms
-            for item in term.get("matchFields") or ()
-            for value in item.get("values") or ()
-        }
-    )
+    terms = [term for one in selectors if one for term in one.get("nodeSelectorTerms") or ()]
+    expressions = [item for term in terms for item in term.get("matchExpressions") or ()]
+    fields = [item for term in terms for item in term.get("matchFields") or ()]
+    keys = sorted({item["key"] for item in expressions})
+    names = sorted({value for item in fields for value in item.get("values") or ()})
     relevant = {tuple((key, known[key]) for key in keys if key in known): None for known in labels}
     for name in (OTHER, *names):
         for pairs in (*relevant, ()):
@@ -118,51 +143,6 @@ def _told(name: str, labels: Mapping[str, str]) -> str:
     words = "another node" if name == OTHER else f"node {name}"
     listed = ", ".join(f"{key}={value}" for key, value in labels.items())
     return f"{words} with {listed}" if listed else words
-
-
-def _ask(
-    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
-    selector = grant.allocation.node_selector
-    devices = [catalogue.devices(result.id, version) for result in grant.results]
-    if not all(devices):
-        return allocation_judging.UNKNOWN_DEVICE
-    try:
-        nodes = list(_admitted(selector, catalogue, version))
-        lacking = {name: _lacking(name, labels, devices) for name, labels in nodes}
-        if nodes and not any(lacking.values()):
-            return judge_selector(selector, devices, catalogue, version)
-    except node_selectors.UnknownSelectorError as error:
-        return allocation_judging.Unjudged(str(error))
-    if not nodes:
-        return allocation_judging.Wrong("its node selector admits no node that there was")
-    wrong = {name: missing for name, missing in lacking.items() if missing}
-    texts = [
-        f"its node selector admits node {name}, from which {', '.join(missing)} cannot be reached"
-        for name, missing in wrong.items()
-    ]
-    return allocation_judging.Wrong("; ".join(texts[:3]), weight=len(wrong))
-
-
-def _admitted(
-    selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> Iterator[tuple[str, list[node_selectors.Labels]]]:
-    names = node_selectors.only_names(selector)
-    for name in catalogue.nodes if names is None else sorted(names):
-        known = catalogue.nodes(name, version)
-        labels = [item for item in known if node_selectors.admits(selector, name, item)]
-        if labels:
-            yield name, labels
-
-
-def _lacking(
-    name: str, labels: Iterable[node_selectors.Labels], devices: Sequence[_Versions]
-) -> list[str]:
-    return [
-        str(versions[0].device.name)
-        for versions in devices
-        if not any(known.place.reaches(name, item) for known in versions for item in labels)
-    ]
 
 
 CHECK = allocation_judging.of_each(

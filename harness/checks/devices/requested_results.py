@@ -16,24 +16,38 @@ claims, which a record does not show: their order is not judged.
 """
 
 import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
-from harness.checks import planned_faults, protocol, request_amounts, verdicts
+from harness.checks import plan_facts, protocol, request_amounts, verdicts
 from harness.checks.devices import (
     allocation_judging,
     allocations,
     device_catalogue,
     node_selectors,
     pool_timelines,
-    request_options,
     selected_devices,
 )
+from harness.checks.observed import observed_claims
 from harness.checks.taints import attempt_views
-from harness.history import plans
 from harness.model import quantities
 from harness.model.fault_effects import Effect
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with the requests that got something else; NotExamined if there is nothing."""
+    questions = evidence[allocation_judging.Questions]
+    timelines = evidence[pool_timelines.PoolTimelines]
+    answers = questions.ask(lambda grant, *_: allocation_judging.wrong(_problems(grant)))
+    is_stale = plan_facts.plans_effect(evidence.plan, Effect.OLD_STATE)
+    if not (questions.catalogue.gaps or timelines.has_gap or is_stale):
+        views = evidence[attempt_views.AttemptViews]
+        answers = _Judge(questions, timelines, views).with_certain(answers)
+    return allocation_judging.result(
+        CHECK, questions, answers, good="all requests got what they ask for"
+    )
+
 
 CHECK = protocol.Check(
     name="requested_results",
@@ -45,40 +59,8 @@ CHECK = protocol.Check(
         pool_timelines.PoolTimelines,
         attempt_views.AttemptViews,
     ),
-    judge=lambda evidence: check(
-        evidence[allocation_judging.Questions],
-        evidence[pool_timelines.PoolTimelines],
-        evidence[attempt_views.AttemptViews],
-        evidence.plan,
-    ),
+    judge=judge,
 )
-
-
-def check(
-    questions: allocation_judging.Questions,
-    timelines: pool_timelines.PoolTimelines,
-    views: Mapping[str, attempt_views.View],
-    plan: plans.Plan,
-) -> verdicts.Answer:
-    """Return INVALID with the requests that got something else; NotExamined if there is nothing."""
-    findings = questions.ask(lambda grant, *_: allocation_judging.wrong(_problems(grant)))
-    if _is_certain(questions, timelines, plan):
-        findings = _Judge(questions, timelines, views).with_certain(findings)
-    return allocation_judging.result(
-        CHECK, questions, findings, good="all requests got what they ask for"
-    )
-
-
-def _is_certain(
-    questions: allocation_judging.Questions,
-    timelines: pool_timelines.PoolTimelines,
-    plan: plans.Plan,
-) -> bool:
-    """Return whether anything is certain about what the scheduler chose from."""
-    is_stale = any(
-        planned_faults.effect_of(fault.kind) is Effect.OLD_STATE for fault in plan.faults
-    )
-    return not (questions.catalogue.gaps or timelines.has_gap or is_stale)
 
 
 class _Judge:
@@ -93,24 +75,28 @@ class _Judge:
         self,
         questions: allocation_judging.Questions,
         timelines: pool_timelines.PoolTimelines,
-        views: Mapping[str, attempt_views.View],
+        views: attempt_views.AttemptViews,
     ) -> None:
-        self._made, self._catalogue = questions.made, questions.catalogue
+        self._questions, self._made, self._catalogue = (
+            questions,
+            questions.made,
+            questions.catalogue,
+        )
         self._timelines, self._views = timelines, views
         self._known: dict[tuple[int, ...], allocation_judging.Answer] = {}
         """The answers so far, by all that they depend on."""
 
-    def with_certain(self, found: allocation_judging.Findings) -> allocation_judging.Findings:
-        concerned = np.array(
-            [any(option.count is None for option in _chosen(grant)) for grant in self._made.grants],
-            dtype=bool,
-        )
-        rows = np.flatnonzero(concerned[np.array(self._made.grant_numbers, dtype=np.int64)])
-        return found.replaced(rows, self._answer)
+    def with_certain(self, answers: allocation_judging.Answers) -> allocation_judging.Answers:
+        concerned = [
+            any(option.number is None for _, option in _chosen(grant))
+            for grant in self._made.grants
+        ]
+        rows = np.flatnonzero(np.array(concerned, dtype=bool)[self._questions.numbers])
+        return answers.replaced(rows, self._answer)
 
     def _answer(self, row: int) -> allocation_judging.Answer:
         number, version = self._made.grant_numbers[row], self._made.versions[row]
-        since = attempt_views.slices_of(self._views, self._made.claims[row].uid)
+        since = self._views.slices_of(self._made.claims[row].uid)
         key = (
             number,
             self._catalogue.epoch(version),
@@ -129,22 +115,23 @@ class _Judge:
         if names is None or len(names) != 1:
             return
         [node] = names
-        for option in _chosen(grant):
-            if option.count is not None:
+        for name, option in _chosen(grant):
+            if option.number is not None:
                 continue
-            got = {result.id for result in grant.results if result.request == option.name}
+            got = {result.id for result in grant.results if result.request == name}
             missing = set(self._every(node, option, since, until)) - got
             if missing:
+                devices = verdicts.counted(len(got), "device")
                 yield (
-                    f"request {option.name} asks for all devices and got {_counted(len(got))}, but "
-                    f"not {', '.join(sorted(missing))}"
+                    f"request {name} asks for all devices and got {devices}, but not "
+                    f"{', '.join(sorted(missing))}"
                 )
 
     def _every(
-        self, node: str, option: request_options.Option, since: int, until: int
+        self, node: str, option: observed_claims.ExactRequest, since: int, until: int
     ) -> Iterator[str]:
         """Yield the devices of a node that match an option in all versions of slice and class."""
-        classes = self._catalogue.classes(option.wanted.device_class_name, until)
+        classes = self._catalogue.classes(option.device_class_name, until)
         if not classes:
             return
         expressions = [*(text for one in classes for text in one), *option.expressions]
@@ -159,9 +146,11 @@ class _Judge:
                 yield name
 
 
-def _has_capacity(known: device_catalogue.KnownDevice, option: request_options.Option) -> bool:
+def _has_capacity(
+    known: device_catalogue.KnownDevice, option: observed_claims.ExactRequest
+) -> bool:
     """Return whether a device that is not in use could have the amounts that an option asks for."""
-    asked = option.wanted.quantities
+    asked = option.quantities
     if not (asked or known.device.allow_multiple_allocations):
         return True
     try:
@@ -170,27 +159,23 @@ def _has_capacity(known: device_catalogue.KnownDevice, option: request_options.O
         return False
 
 
-def _chosen(grant: allocations.Grant) -> Iterator[request_options.Option]:
+def _chosen(grant: allocations.Grant) -> Iterator[tuple[str, observed_claims.ExactRequest]]:
     got = {result.request for result in grant.results}
-    for name, option in request_options.by_name(grant.spec).items():
-        if name in got:
-            yield option
+    return ((name, option) for name, option in grant.spec.options.items() if name in got)
 
 
 def _problems(grant: allocations.Grant) -> Iterator[str]:
     got = collections.Counter(result.request for result in grant.results)
-    for name in got.keys() - request_options.by_name(grant.spec).keys():
+    for name in got.keys() - grant.spec.options.keys():
         yield f"a result names request {name}, which the claim lacks"
     for request in grant.spec.requests or ():
-        chosen = [option for option in request_options.options_of(request) if option.name in got]
+        chosen = {name: option for name, option in request.options.items() if name in got}
         if len(chosen) > 1:
-            names = " and ".join(option.name for option in chosen)
+            names = " and ".join(chosen)
             yield f"request {request.name} got devices for {names}, which are alternatives"
         elif not chosen:
             yield f"request {request.name} got no device"
-        elif (count := chosen[0].count) not in (None, got[chosen[0].name]):
-            yield f"request {chosen[0].name} got {_counted(got[chosen[0].name])} instead of {count}"
-
-
-def _counted(count: int) -> str:
-    return f"{count} device{'s' * (count != 1)}"
+        for name, option in chosen.items() if len(chosen) == 1 else ():
+            if option.number not in (None, got[name]):
+                devices = verdicts.counted(got[name], "device")
+                yield f"request {name} got {devices} instead of {option.number}"

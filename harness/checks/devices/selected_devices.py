@@ -9,85 +9,54 @@ A device is wrong if it matches in none of the versions of its slice and of the 
 allocation. Selectors that this judge cannot evaluate are not examined.
 """
 
-import itertools
-from collections.abc import Iterator, Sequence
-
-from harness.checks.devices import (
-    allocation_judging,
-    allocations,
-    device_catalogue,
-    request_options,
-)
+from harness.checks.devices import allocation_judging, allocations, device_catalogue
 from harness.checks.observed import observations, observed_claims
 from harness.checks.selectors import evaluation
 
 
 def _ask(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
-    options = request_options.by_name(grant.spec)
-    wrong: list[str] = []
-    unjudged: allocation_judging.Unjudged | None = None
+) -> allocation_judging.Wrong | None:
+    options = grant.spec.options
+    wrong: list[allocation_judging.Wrong] = []
+    doubt: allocation_judging.Unjudged | None = None
     for result in grant.results:
-        option = options.get(result.request)
-        answer = (
-            allocation_judging.UNKNOWN_REQUEST
-            if option is None
-            else _of_device(result, option, catalogue, version)
-        )
-        if isinstance(answer, allocation_judging.Unjudged):
-            unjudged = answer
-        elif answer is not None:
-            wrong.append(answer)
-    if wrong:
-        return allocation_judging.Wrong("; ".join(dict.fromkeys(wrong)), weight=len(wrong))
-    return unjudged
+        try:
+            problem = _problem(result, options.get(result.request), catalogue, version)
+            wrong += [allocation_judging.Wrong(problem)] if problem else []
+        except allocation_judging.Unjudged as error:
+            doubt = error
+    if doubt and not wrong:
+        raise doubt
+    return allocation_judging.joined(wrong)
 
 
-def _of_device(
+def _problem(
     result: observed_claims.AllocationResult,
-    option: request_options.Option,
+    option: observed_claims.ExactRequest | None,
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
-) -> str | allocation_judging.Unjudged | None:
-    class_name = option.wanted.device_class_name
-    classes = catalogue.classes(class_name, version)
+) -> str:
+    """Return why a device does not match; empty: it does. May raise Unjudged."""
+    if option is None:
+        raise allocation_judging.Unjudged(allocation_judging.UNKNOWN_REQUEST)
+    classes = catalogue.classes(option.device_class_name, version)
     if not classes:
-        return f"the device class {class_name} of request {option.name} did not exist"
-    known = catalogue.devices(result.id, version)
-    if not known:
-        return allocation_judging.UNKNOWN_DEVICE
-    answers = [
-        _first_refusal(device, [*selectors, *option.expressions])
-        for device, selectors in itertools.product(known, classes)
-    ]
-    if None in answers:
-        return None
-    unjudged = [answer for answer in answers if isinstance(answer, allocation_judging.Unjudged)]
-    if unjudged:
-        return unjudged[0]
-    return f"{result.id} does not match the selector of request {option.name}: {answers[-1]}"
-
-
-def _first_refusal(
-    device: device_catalogue.KnownDevice, expressions: Sequence[str]
-) -> str | allocation_judging.Unjudged | None:
-    """Return the first selector that refuses a device; None: it matches all."""
-    answers = dict(_answers(device, expressions))
-    refused = [expression for expression, answer in answers.items() if answer is False]
-    unknown = [expression for expression, answer in answers.items() if answer is None]
-    if refused:
-        return refused[0]
-    if unknown:
-        return allocation_judging.Unjudged(f"this judge cannot evaluate {unknown[0]:.200}")
-    return None
-
-
-def _answers(
-    device: device_catalogue.KnownDevice, expressions: Sequence[str]
-) -> Iterator[tuple[str, bool | None]]:
-    for expression in expressions:
-        yield expression, matches(device, expression)
+        name = option.device_class_name
+        return f"the device class {name} of request {result.request} did not exist"
+    doubts, refusal = [], ""
+    for device in allocation_judging.known(result.id, catalogue, version):
+        for selectors in classes:
+            answers = {text: matches(device, text) for text in (*selectors, *option.expressions)}
+            refused = [text for text, answer in answers.items() if answer is False]
+            unknown = [text for text, answer in answers.items() if answer is None]
+            if not refused and not unknown:
+                return ""
+            doubts += unknown[:1] if not refused else []
+            refusal = refused[0] if refused else ""
+    if doubts:
+        raise allocation_judging.Unjudged(f"this judge cannot evaluate {doubts[0]:.200}")
+    return f"{result.id} does not match the selector of request {result.request}: {refusal}"
 
 
 def matches(device: device_catalogue.KnownDevice, expression: str) -> bool | None:

@@ -5,7 +5,7 @@ allocation that it follows from. Any other violation names the faults that hit i
 """
 
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -22,53 +22,16 @@ _Key = tuple[str, str, str]
 """Plural name of the resource, namespace and name of an object."""
 
 
-class ObjectFaults:
-    """The applications of faults by the objects that they hit."""
-
-    def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
-        self._found: dict[_Key, list[records.FaultApplied]] = collections.defaultdict(list)
-        for item in applications:
-            if item.name:
-                self._found[item.resource, item.namespace, item.name].append(item)
-
-    def effects(self, violation: verdicts.Violation) -> list[verdicts.FaultEffect]:
-        """Return the last effect of each fault on each object of a violation, in order of time."""
-        last: dict[tuple[str, str], verdicts.FaultEffect] = {}
-        for involved in violation.objects:
-            key = (f"{involved.kind.lower()}s", involved.namespace, involved.name)
-            for item in self._found.get(key, ()):
-                if not item.uid or not involved.uid or item.uid == involved.uid:
-                    effect = fault_records.effect(item, _named(involved), _text(item))
-                    last[effect.fault, effect.object] = effect
-        return sorted(last.values(), key=lambda effect: effect.begun_ns)[-EFFECTS_MAX:]
-
-
-def sentence_of(effects: Sequence[verdicts.FaultEffect]) -> str:
-    return "; ".join(effect.text for effect in effects) or NONE
-
-
-def _named(involved: verdicts.InvolvedObject) -> str:
-    name = involved.name
-    return f"{involved.kind} {f'{involved.namespace}/{name}' if involved.namespace else name}"
-
-
-def _text(item: records.FaultApplied) -> str:
-    """Return the call or event that was hit, its client, and the effect."""
-    resource = f"{item.resource}/{item.subresource}" if item.subresource else item.resource
-    if item.event_type:
-        hit = f"the event {item.event_type} of {item.name} to {item.client}"
-    else:
-        hit = f"the {item.verb} of {resource} {item.name} by {item.client}"
-    return f"{hit}: {item.detail or item.kind} ({item.fault})"
-
-
 class Attributor:
     """Attributes the violations of one run to its faults."""
 
     def __init__(self, faults: fault_records.FaultRecords, holds: hold_columns.HoldColumns) -> None:
         self._are_expected = faults.is_expected
         self._effects = fault_effects.FaultEffects(faults.applications, holds)
-        self._on_objects = ObjectFaults(faults.applications)
+        self._on_objects = collections.defaultdict[_Key, list[records.FaultApplied]](list)
+        for item in faults.applications:
+            if item.name:
+                self._on_objects[item.resource, item.namespace, item.name].append(item)
         self._holds = holds
 
     @classmethod
@@ -91,9 +54,21 @@ class Attributor:
         if isinstance(violation, verdicts.DoubleAllocation):
             effects, sentence = self._explain(violation)
         else:
-            effects = self._on_objects.effects(violation)
-            sentence = sentence_of(effects)
+            effects = self._of_objects(violation)
+            sentence = "; ".join(effect.text for effect in effects) or NONE
         return msgspec.structs.replace(violation, faults=effects, attribution=sentence)
+
+    def _of_objects(self, violation: verdicts.Violation) -> list[verdicts.FaultEffect]:
+        """Return the last effect of each fault on each object of a violation, in order of time."""
+        last: dict[tuple[str, str], verdicts.FaultEffect] = {}
+        for involved in violation.objects:
+            key = (f"{involved.kind.lower()}s", involved.namespace, involved.name)
+            name = "/".join(filter(None, (involved.namespace, involved.name)))
+            for item in self._on_objects.get(key, ()):
+                if not item.uid or not involved.uid or item.uid == involved.uid:
+                    effect = fault_records.effect(item, f"{involved.kind} {name}", _text(item))
+                    last[effect.fault, effect.object] = effect
+        return sorted(last.values(), key=lambda effect: effect.begun_ns)[-EFFECTS_MAX:]
 
     def _explain(
         self, violation: verdicts.DoubleAllocation
@@ -125,6 +100,15 @@ class Attributor:
             and first.held_from_rv < hold.until_rv < second.held_from_rv
         ]
         return max(released, key=lambda hold: hold.until_rv or 0, default=None)
+
+
+def _text(item: records.FaultApplied) -> str:
+    """Return the call or event that was hit, its client, and the effect."""
+    resource = f"{item.resource}/{item.subresource}" if item.subresource else item.resource
+    hit = f"the {item.verb} of {resource} {item.name} by {item.client}"
+    if item.event_type:
+        hit = f"the event {item.event_type} of {item.name} to {item.client}"
+    return f"{hit}: {item.detail or item.kind} ({item.fault})"
 
 
 def _sentence(

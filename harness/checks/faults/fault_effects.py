@@ -22,9 +22,10 @@ Versions decide where they are known; times, which are those of the recorder, de
 import collections
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-from harness.checks import planned_faults, verdicts
+from harness.checks import plan_facts, verdicts
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_columns, hold_history
 from harness.history import records
@@ -38,22 +39,19 @@ _FAILURES = frozenset({Effect.LOST_WRITE, Effect.CONFLICT})
 """Effects on a write before its commit."""
 _ON_WRITES = _FAILURES | {Effect.LOST_ANSWER, Effect.LATE_WRITE, Effect.MOVED_CLAIM}
 _ON_PROCESSES = (Effect.RESTART, Effect.PAUSE, Effect.TAKE_OVER, Effect.API_SERVER)
-_SCHEDULER = "scheduler"
-"""Name of the first scheduler, and prefix of the names of others."""
-_Key = tuple[str, str]
-"""Namespace and name of a claim."""
+_Applied: TypeAlias = records.FaultApplied
+_Explains: TypeAlias = Callable[[_Applied], bool]
 
 
 class FaultEffects:
     """The effects of the faults of a run, by what they hit."""
 
-    def __init__(
-        self, applications: Iterable[records.FaultApplied], holds: hold_columns.HoldColumns
-    ) -> None:
-        self._by_effect: dict[Effect, list[records.FaultApplied]] = collections.defaultdict(list)
-        self._on_claims: dict[_Key, list[records.FaultApplied]] = collections.defaultdict(list)
+    def __init__(self, applications: Iterable[_Applied], holds: hold_columns.HoldColumns) -> None:
+        self._by_effect = collections.defaultdict[Effect, list[_Applied]](list)
+        self._on_claims = collections.defaultdict[tuple[str, str], list[_Applied]](list)
+        """Keyed by namespace and name."""
         for item in applications:
-            effect = _effect(item)
+            effect = plan_facts.effect(item)
             self._by_effect[effect].append(item)
             if effect in _ON_WRITES and item.resource == hold_history.CLAIMS:
                 self._on_claims[item.namespace, item.name].append(item)
@@ -64,28 +62,42 @@ class FaultEffects:
     ) -> list[verdicts.FaultEffect]:
         """Return the effects that explain that `second` was given the device of `first`.
 
-        Those on writes come first, those on events last.
+        Those on writes come first, those on events last. Of several applications of a fault on one
+        thing, the last one is named.
         """
-        writes = [*self._first_writes(first, second), *self._second_writes(first, second)]
+        writes = [
+            *self._on_write(first, self._explains_first(first, second)),
+            *self._on_write(second, self._explains_second(first, second)),
+        ]
         since_ns = min([first.allocated_ts_ns, *(effect.begun_ns for effect in writes)])
         return [
             *writes,
-            *self._processes(since_ns, second.allocated_ts_ns),
-            *self._watches(first, second),
-            *self._reads(first, second),
-            *self._events(first, second),
+            *self._on_processes(since_ns, second.allocated_ts_ns),
+            *self._on_watches(first, second),
+            *self._on_reads(first, second),
+            *self._on_events(first, second),
         ]
 
     # ------------------------------------------------------------------------- writes
 
-    def _first_writes(
-        self, first: verdicts.Holder, second: verdicts.Holder
+    def _on_write(
+        self, holder: verdicts.Holder, explains: _Explains
     ) -> Iterator[verdicts.FaultEffect]:
-        """Yield the effects on the write that allocated the device to the first claim."""
+        items = [
+            item
+            for item in self._on_claims.get((holder.namespace, holder.name), ())
+            if item.uid in ("", holder.uid) and _is_decisive(item) and explains(item)
+        ]
+        for same in _grouped(items, lambda item: (item.fault, item.kind)):
+            text = _clause(same[-1], len(same), name=holder.name)
+            yield fault_records.effect(same[-1], _claim(holder), text)
+
+    def _explains_first(self, first: verdicts.Holder, second: verdicts.Holder) -> _Explains:
+        """Return what explains it of the write that allocated the device to the first claim."""
         since_ns, until_ns = self._free_since_ns(first), second.allocated_ts_ns
 
-        def explains(item: records.FaultApplied) -> bool:
-            effect = _effect(item)
+        def explains(item: _Applied) -> bool:
+            effect = plan_facts.effect(item)
             if effect is Effect.MOVED_CLAIM:
                 return item.resource_version == first.held_from_rv
             if not since_ns <= item.begun_ns < until_ns:
@@ -97,33 +109,19 @@ class FaultEffects:
             is_committed = item.ended_ns is not None and item.ended_ns < until_ns
             return item.begun_ns <= first.allocated_ts_ns and is_committed
 
-        return self._writes_of(first, explains)
+        return explains
 
-    def _second_writes(
-        self, first: verdicts.Holder, second: verdicts.Holder
-    ) -> Iterator[verdicts.FaultEffect]:
+    def _explains_second(self, first: verdicts.Holder, second: verdicts.Holder) -> _Explains:
         since_ns = self._free_since_ns(second)
         near_ns = max(since_ns, first.allocated_ts_ns - NEAR_NS)
 
-        def explains(item: records.FaultApplied) -> bool:
-            effect = _effect(item)
+        def explains(item: _Applied) -> bool:
+            effect = plan_facts.effect(item)
             if effect is Effect.LATE_WRITE:
                 return since_ns <= item.begun_ns < first.allocated_ts_ns
             return effect in _FAILURES and near_ns <= item.begun_ns < second.allocated_ts_ns
 
-        return self._writes_of(second, explains)
-
-    def _writes_of(
-        self, holder: verdicts.Holder, explains: Callable[[records.FaultApplied], bool]
-    ) -> Iterator[verdicts.FaultEffect]:
-        """Yield one effect for each fault: its last application on the claim that explains it."""
-        found: dict[tuple[str, str], list[records.FaultApplied]] = collections.defaultdict(list)
-        for item in self._on_claims.get((holder.namespace, holder.name), ()):
-            if item.uid in ("", holder.uid) and _is_decisive(item) and explains(item):
-                found[item.fault, item.kind].append(item)
-        for items in found.values():
-            text = _clause(items[-1], len(items), name=holder.name)
-            yield fault_records.effect(items[-1], _claim(holder), text)
+        return explains
 
     def _free_since_ns(self, holder: verdicts.Holder) -> int:
         """Return the time of the last release by a claim of this name; 0: there was none before."""
@@ -134,102 +132,110 @@ class FaultEffects:
         ]
         return max(ends, default=0)
 
-    # -------------------------------------------------------- events, watches and reads
+    # ------------------------------------------- processes, watches, reads and events
 
-    def _events(
+    def _on_processes(self, since_ns: int, until_ns: int) -> Iterator[verdicts.FaultEffect]:
+        items = [
+            item
+            for effect in _ON_PROCESSES
+            for item in self._by_effect[effect]
+            if effect is Effect.API_SERVER or item.process.startswith(plan_facts.SCHEDULER)
+            if item.begun_ns < until_ns and _end_ns(item) >= since_ns
+        ]
+        for same in _grouped(items, lambda item: (item.process, item.fault)):
+            text = _clause(same[-1], len(same))
+            yield fault_records.effect(same[-1], same[-1].process, text)
+
+    def _on_watches(
+        self, first: verdicts.Holder, second: verdicts.Holder
+    ) -> Iterator[verdicts.FaultEffect]:
+        items = [
+            item
+            for item in self._of_schedulers(Effect.ENDED_WATCH)
+            if item.begun_ns >= first.allocated_ts_ns - WATCH_AGAIN_NS
+            and _precedes(item, first, second)
+        ]
+        for *_, item in _grouped(items, lambda item: (item.client, item.fault)):
+            yield fault_records.effect(item, item.client, _clause(item, name=first.name))
+
+    def _on_reads(
+        self, first: verdicts.Holder, second: verdicts.Holder
+    ) -> Iterator[verdicts.FaultEffect]:
+        """Yield the last stale reads between the two allocations."""
+        items = [
+            item
+            for item in self._of_schedulers(Effect.OLD_STATE)
+            if first.allocated_ts_ns <= item.begun_ns < second.allocated_ts_ns
+            and item.name in ("", first.name)
+            and item.resource_version < first.held_from_rv
+        ]
+        for *_, item in _grouped(items, lambda item: (item.client, item.fault)):
+            known = f" (resourceVersion {item.resource_version})" if item.resource_version else ""
+            text = (
+                f"{_named(item.client)} read a state{known} from before the allocation of "
+                f"{first.name} ({item.fault})"
+            )
+            yield fault_records.effect(item, item.client, text)
+
+    def _on_events(
         self, first: verdicts.Holder, second: verdicts.Holder
     ) -> Iterator[verdicts.FaultEffect]:
         """Yield, for each scheduler, the delay of the event of the first allocation."""
-        late: dict[str, records.FaultApplied] = {}
-        for item in self._by_effect[Effect.LATE_EVENT]:
-            if _is_read_by_scheduler(item) and self._delays(item, first, second):
-                late[item.client] = max(
-                    item, late.get(item.client, item), key=lambda one: one.resource_version
-                )
-        for item in late.values():
-            yield fault_records.effect(item, _claim(first), _of_event(item, first))
+        items = [
+            item for item in self._of_schedulers(Effect.LATE_EVENT) if _delays(item, first, second)
+        ]
+        for same in _grouped(items, lambda item: item.client):
+            newest = max(reversed(same), key=lambda item: item.resource_version)
+            yield fault_records.effect(newest, _claim(first), _of_event(newest, first))
 
-    @staticmethod
-    def _delays(
-        item: records.FaultApplied, first: verdicts.Holder, second: verdicts.Holder
-    ) -> bool:
-        """Return whether the event of the first allocation waited when the second was decided.
+    def _of_schedulers(self, effect: Effect) -> Iterator[_Applied]:
+        """Yield what hit the schedulers' reads of claims."""
+        for item in self._by_effect[effect]:
+            if item.resource == hold_history.CLAIMS and item.client.startswith(
+                plan_facts.SCHEDULER
+            ):
+                yield item
 
-        Events of a watch do not overtake each other, so that it waits behind an earlier one too.
-        """
-        if item.ended_ns is not None and item.ended_ns < second.allocated_ts_ns - NEAR_NS:
-            return False
-        if item.resource_version == first.held_from_rv:
-            return item.begun_ns < second.allocated_ts_ns
-        is_earlier = 0 < item.resource_version < first.held_from_rv
-        allocated_ns = first.allocated_ts_ns
-        is_waiting = item.ended_ns is None or item.ended_ns > allocated_ns
-        return is_earlier and item.begun_ns <= allocated_ns and is_waiting
 
-    def _watches(
-        self, first: verdicts.Holder, second: verdicts.Holder
-    ) -> Iterator[verdicts.FaultEffect]:
-        """Yield, for each fault, the last end of a watch before the first allocation."""
-        ended: dict[tuple[str, str], records.FaultApplied] = {}
-        for item in self._by_effect[Effect.ENDED_WATCH]:
-            is_near = item.begun_ns >= first.allocated_ts_ns - WATCH_AGAIN_NS
-            if _is_read_by_scheduler(item) and is_near and _precedes(item, first, second):
-                ended[item.client, item.fault] = item
-        for item in ended.values():
-            yield fault_records.effect(item, item.client, _clause(item, name=first.name))
-
-    def _reads(
-        self, first: verdicts.Holder, second: verdicts.Holder
-    ) -> Iterator[verdicts.FaultEffect]:
-        """Yield, for each fault, the last stale read between the two allocations."""
-        stale: dict[tuple[str, str], records.FaultApplied] = {}
-        for item in self._by_effect[Effect.OLD_STATE]:
-            is_between = first.allocated_ts_ns <= item.begun_ns < second.allocated_ts_ns
-            shows_claim = item.name in ("", first.name)
-            is_older = item.resource_version < first.held_from_rv
-            if _is_read_by_scheduler(item) and is_between and shows_claim and is_older:
-                stale[item.client, item.fault] = item
-        for item in stale.values():
-            yield fault_records.effect(item, item.client, _of_read(item, first.name))
-
-    # ---------------------------------------------------------------------- processes
-
-    def _processes(self, since_ns: int, until_ns: int) -> Iterator[verdicts.FaultEffect]:
-        """Yield, for each fault and process, what happened to it in this time."""
-        found: dict[tuple[str, str], list[records.FaultApplied]] = collections.defaultdict(list)
-        for item in (item for effect in _ON_PROCESSES for item in self._by_effect[effect]):
-            is_server = _effect(item) is Effect.API_SERVER
-            is_known = item.process.startswith(_SCHEDULER) or is_server
-            if is_known and item.begun_ns < until_ns and _end_ns(item) >= since_ns:
-                found[item.process, item.fault].append(item)
-        for (process, _), items in found.items():
-            text = _clause(items[-1], len(items))
-            yield fault_records.effect(items[-1], process, text)
+def _grouped(
+    items: Iterable[_Applied], key: Callable[[_Applied], Hashable]
+) -> Iterable[Sequence[_Applied]]:
+    found = collections.defaultdict[Hashable, list[_Applied]](list)
+    for item in items:
+        found[key(item)].append(item)
+    return found.values()
 
 
 def is_unseen(effect: verdicts.FaultEffect, second: verdicts.Holder) -> bool:
     """Return whether it kept the event of the first allocation back until the second one."""
     is_late = effect.ended_ns is None or effect.ended_ns > second.allocated_ts_ns
-    return planned_faults.effect_of(effect.kind) is Effect.LATE_EVENT and is_late
+    return plan_facts.effect(effect) is Effect.LATE_EVENT and is_late
 
 
-def _effect(item: records.FaultApplied) -> Effect:
-    return planned_faults.effect_of(item.kind)
-
-
-def _is_decisive(item: records.FaultApplied) -> bool:
+def _is_decisive(item: _Applied) -> bool:
     """Return whether an application on a claim may change what the scheduler knows of it."""
-    if _effect(item) in (Effect.CONFLICT, Effect.MOVED_CLAIM):
+    if plan_facts.effect(item) in (Effect.CONFLICT, Effect.MOVED_CLAIM):
         return True
-    is_scheduler = not item.client or item.client.startswith(_SCHEDULER)
+    is_scheduler = not item.client or item.client.startswith(plan_facts.SCHEDULER)
     return is_scheduler and item.subresource == "status" and not item.event_type
 
 
-def _is_read_by_scheduler(item: records.FaultApplied) -> bool:
-    return item.resource == hold_history.CLAIMS and item.client.startswith(_SCHEDULER)
+def _delays(item: _Applied, first: verdicts.Holder, second: verdicts.Holder) -> bool:
+    """Return whether the event of the first allocation waited when the second was decided.
+
+    Events of a watch do not overtake each other, so that it waits behind an earlier one too.
+    """
+    if item.ended_ns is not None and item.ended_ns < second.allocated_ts_ns - NEAR_NS:
+        return False
+    if item.resource_version == first.held_from_rv:
+        return item.begun_ns < second.allocated_ts_ns
+    is_earlier = 0 < item.resource_version < first.held_from_rv
+    allocated_ns = first.allocated_ts_ns
+    is_waiting = item.ended_ns is None or item.ended_ns > allocated_ns
+    return is_earlier and item.begun_ns <= allocated_ns and is_waiting
 
 
-def _precedes(item: records.FaultApplied, first: verdicts.Holder, second: verdicts.Holder) -> bool:
+def _precedes(item: _Applied, first: verdicts.Holder, second: verdicts.Holder) -> bool:
     """Return whether a watch ended before it showed the first allocation."""
     if item.resource_version:
         is_before = item.resource_version <= first.held_from_rv
@@ -237,53 +243,46 @@ def _precedes(item: records.FaultApplied, first: verdicts.Holder, second: verdic
     return item.begun_ns <= first.allocated_ts_ns
 
 
-def _end_ns(item: records.FaultApplied) -> float:
+def _end_ns(item: _Applied) -> float:
     """Return the end of the effect on a process; a pause without an end lasts."""
     if item.ended_ns is not None:
         return item.ended_ns
-    return math.inf if _effect(item) is Effect.PAUSE else item.begun_ns + NEAR_NS
+    return math.inf if plan_facts.effect(item) is Effect.PAUSE else item.begun_ns + NEAR_NS
+
+
+# ------------------------------------------------------------------------------ clauses
 
 
 def _claim(holder: verdicts.Holder) -> str:
     return f"ResourceClaim {holder.namespace}/{holder.name}"
 
 
-# ------------------------------------------------------------------------------ clauses
-
-
-def _clause(item: records.FaultApplied, count: int = 1, *, name: str = "") -> str:
+def _clause(item: _Applied, count: int = 1, *, name: str = "") -> str:
     """Return the clause of a kind of fault, about the claim `name`.
 
     `item` is the last of `count` applications.
     """
-    text = planned_faults.of(item.kind).clause.format(
+    text = plan_facts.kind_of(item).clause.format(
         name=name, process=_named(item.process), client=_named(item.client), lasted=_lasted(item)
     )
     return f"{text}{f' {count:,} times' * (count > 1)} ({item.fault})"
 
 
-def _of_event(item: records.FaultApplied, first: verdicts.Holder) -> str:
+def _of_event(item: _Applied, first: verdicts.Holder) -> str:
     """Return the clause for the late event of an allocation, or of one it could not overtake."""
-    event, client = f"the event of the allocation of {first.name}", _named(item.client)
+    client, told = _named(item.client), f"reached {_named(item.client)} {_lasted(item)} late"
     if item.ended_ns is None:
-        return f"{event} did not reach {client} ({item.fault})"
-    if item.resource_version != first.held_from_rv:
-        told = f"waited behind one that reached {client} {_lasted(item)} late"
-        return f"{event} {told} ({item.fault})"
-    return f"{event} reached {client} {_lasted(item)} late ({item.fault})"
-
-
-def _of_read(item: records.FaultApplied, name: str) -> str:
-    version = f" (resourceVersion {item.resource_version})" if item.resource_version else ""
-    state = f"a state{version} from before the allocation of {name}"
-    return f"{_named(item.client)} read {state} ({item.fault})"
+        told = f"did not reach {client}"
+    elif item.resource_version != first.held_from_rv:
+        told = f"waited behind one that {told}"
+    return f"the event of the allocation of {first.name} {told} ({item.fault})"
 
 
 def _named(process: str) -> str:
-    return f"the {process}" if process == _SCHEDULER else process
+    return f"the {process}" if process == plan_facts.SCHEDULER else process
 
 
-def _lasted(item: records.FaultApplied) -> str:
+def _lasted(item: _Applied) -> str:
     """Return the duration of an effect, or that it did not end."""
     if item.ended_ns is None:
         return "the rest of the run"

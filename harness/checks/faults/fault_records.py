@@ -8,8 +8,8 @@ import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from harness.checks import planned_faults, protocol, verdicts
-from harness.history import histories, plans, records
+from harness.checks import plan_facts, protocol, verdicts
+from harness.history import plans, records
 from harness.model.fault_effects import Effect
 
 RECORDER = "recorder"
@@ -24,7 +24,8 @@ class FaultRecords:
     applications: Sequence[records.FaultApplied] = ()
     windows: Sequence[records.FaultWindow] = ()
     demands_all: bool = False
-    """True if faults are demanded that are not required; see the function of this name."""
+    """True if faults are demanded that are not required: the run is to show a hazard, and has no
+    remedy that makes a fault needless."""
     exists: bool = False
     """False if there is no faults.jsonl."""
     is_complete: bool = False
@@ -34,7 +35,22 @@ class FaultRecords:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "FaultRecords":
-        return read(evidence.history)
+        """Read faults.jsonl up to its first damage."""
+        reader, plan = evidence.history.faults(), evidence.plan
+        demands_all = bool(plan.known_to_fail and not plan.remedies)
+        if reader is None:
+            return cls(planned=plan.faults, demands_all=demands_all)
+        body = list(reader)
+        is_complete, ending = reader.ended_in_order("records of faults")
+        return cls(
+            planned=plan.faults,
+            demands_all=demands_all,
+            applications=[item for item in body if isinstance(item, records.FaultApplied)],
+            windows=[item for item in body if isinstance(item, records.FaultWindow)],
+            exists=True,
+            is_complete=is_complete,
+            ending=ending,
+        )
 
     @property
     def is_expected(self) -> bool:
@@ -42,33 +58,13 @@ class FaultRecords:
         return bool(self.planned) or self.exists
 
 
-def read(history: histories.History) -> FaultRecords:
-    """Read faults.jsonl up to its first damage."""
-    reader, plan = history.faults(), history.plan
-    if reader is None:
-        return FaultRecords(planned=plan.faults, demands_all=demands_all(plan))
-    body = list(reader)
-    is_complete, ending = reader.ended_in_order("records of faults")
-    return FaultRecords(
-        planned=plan.faults,
-        demands_all=demands_all(plan),
-        applications=[item for item in body if isinstance(item, records.FaultApplied)],
-        windows=[item for item in body if isinstance(item, records.FaultWindow)],
-        exists=True,
-        is_complete=is_complete,
-        ending=ending,
-    )
-
-
-def demands_all(plan: plans.Plan) -> bool:
-    """Return whether a run is to show a hazard, and has no remedy that makes a fault needless."""
-    return bool(plan.known_to_fail and not plan.remedies)
-
-
 def answer(found: FaultRecords) -> tuple[bool, str]:
     """Return whether every required fault took effect and each one was healed, and the reason."""
     problems = list(dict.fromkeys(_problems(found)))
-    return not problems, "; ".join(problems) or _effects(found)
+    counts = collections.Counter(item.fault for item in found.applications)
+    effects = [f"{fault.name}: {_of(counts[fault.name], fault)}" for fault in found.planned]
+    good = f"{', '.join(effects)}; healed" if effects else "no fault was planned, none is recorded"
+    return not problems, "; ".join(problems) or good
 
 
 def _problems(found: FaultRecords) -> Iterator[str]:
@@ -152,7 +148,7 @@ def api_server_ends(found: FaultRecords) -> list[tuple[int, int]]:
     return [
         (item.alive_ns or item.begun_ns, item.dead_ns or item.begun_ns)
         for item in found.applications
-        if planned_faults.effect_of(item.kind) is Effect.API_SERVER
+        if plan_facts.effect(item) is Effect.API_SERVER
     ]
 
 
@@ -173,12 +169,6 @@ def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffe
         ended_ns=item.ended_ns,
         text=text,
     )
-
-
-def _effects(found: FaultRecords) -> str:
-    counts = collections.Counter(item.fault for item in found.applications)
-    effects = [f"{fault.name}: {_of(counts[fault.name], fault)}" for fault in found.planned]
-    return f"{', '.join(effects)}; healed" if effects else "no fault was planned, none is recorded"
 
 
 def _of(count: int, fault: plans.PlannedFault) -> str:

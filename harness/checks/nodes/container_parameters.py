@@ -9,11 +9,11 @@ preparations have the real one.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 
 import msgspec
 
-from harness.checks import findings, object_plans, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.nodes import preparations
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
@@ -29,13 +29,13 @@ Environment = Mapping[str, str]
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether claims or their class have parameters in this plan."""
-    claim = plan.settings.get("claim") or {}
-    is_configured = claim.get("parameters") or object_plans.have(plan, "config")
+    parameters = plan_facts.part(plan, "claim").get("parameters")
+    is_configured = parameters or plan_facts.manifests_have(plan, "config")
     return bool(plan.expected_preparations and (is_configured or _of_class(plan)))
 
 
 def _of_class(plan: plans.Plan) -> dict[str, str]:
-    chosen = (plan.settings.get("pools") or {}).get("device_class") or {}
+    chosen = plan_facts.part(plan, "pools").get("device_class") or {}
     found: dict[str, str] = chosen.get("parameters") or {}
     return found
 
@@ -157,49 +157,38 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
+def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
+    """Return INVALID with every container whose environment differs, VALID without any.
+
+    UNKNOWN if no container was started, or one whose pod or claim was never observed.
+    """
+    started, expected = evidence[preparations.Reading].started, evidence[Expectations]
+    of_class = {f"admin_{name}": value for name, value in _of_class(evidence.plan).items()}
+    wanted = [(item, expected.of(item)) for item in started]
+    unseen = sum(variables is None for _, variables in wanted)
+    good = f"{len(started)} containers had the parameters of their own claims"
+    told = f"the pod or the claim of {unseen} containers was never observed"
+    return findings.judged(
+        CHECK,
+        [
+            _finding(item, variables | of_class)
+            for item, variables in wanted
+            if variables is not None and variables | of_class != _told(item.environment)
+        ],
+        examined=len(started) - unseen,
+        good=good,
+        unless=told if unseen else good * (not started),
+    )
+
+
 CHECK = protocol.Check(
     name="container_parameters",
     guarantee="G",
     promise="every container has the parameters of its own claims and their class",
     applies=applies,
     needs=(preparations.Reading, Expectations),
-    judge=lambda evidence: check(
-        evidence.plan, evidence[preparations.Reading].started, evidence[Expectations]
-    ),
+    judge=judge,
 )
-
-
-def check(
-    plan: plans.Plan, started: Sequence[records.ContainerStarted], expected: Expectations
-) -> verdicts.CheckResult:
-    """Return INVALID with every container whose environment differs, VALID without any.
-
-    UNKNOWN if no container was started, or one whose pod or claim was never observed.
-    """
-    of_class = {f"admin_{name}": value for name, value in _of_class(plan).items()}
-    wrong: list[findings.Finding] = []
-    unseen = 0
-    for item in started:
-        variables = expected.of(item)
-        if variables is None:
-            unseen += 1
-        elif (wanted := {**variables, **of_class}) != _told(item.environment):
-            wrong.append(_finding(item, wanted))
-    return findings.result(
-        CHECK,
-        wrong,
-        is_kept=bool(started and not unseen),
-        examined=len(started) - unseen,
-        reason=_reason(len(started), unseen, wrong),
-    )
-
-
-def _reason(started: int, unseen: int, wrong: Sequence[findings.Finding]) -> str:
-    if wrong:
-        return findings.first(wrong)
-    if unseen:
-        return f"the pod or the claim of {unseen} containers was never observed"
-    return f"{started} containers had the parameters of their own claims"
 
 
 def _told(environment: Environment) -> dict[str, str]:

@@ -8,9 +8,8 @@ that mean failure. Both are recorded API objects, whose resourceVersions give th
 import bisect
 from collections.abc import Iterator, Sequence
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.observed import folders, observations, observed_claims, pod_lives
-from harness.history import plans
 
 _Key = tuple[str, str]
 """Namespace and name."""
@@ -73,23 +72,11 @@ def _problems(
             yield f"{kind} of {name} was true"
 
 
-def applies(plan: plans.Plan) -> bool:
-    """Return whether devices of the plan's pools have binding conditions."""
-    pools = plan.settings.get("pools") or {}
-    imported = (pools.get("imported") or {}).get("has") or ()
-    return _is_owed(plan) or "binding-conditions" in imported
-
-
-def _is_owed(plan: plans.Plan) -> bool:
-    """Return whether the scenario describes such devices; of those in files it may use others."""
-    kinds = (plan.settings.get("pools") or {}).get("more") or ()
-    return any(kind.get("binding_conditions") for kind in kinds)
-
-
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions.
 
-    NotExamined if no pod got such a device, and the plan describes none.
+    NotExamined if no pod got such a device, and the plan describes none: of those in files it may
+    use others.
     """
     seen, count, early = evidence[DeviceReadiness], 0, []
     for pod in evidence[pod_lives.PodLives].pods.values():
@@ -99,29 +86,29 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
             count += missing is not None
             if missing:
                 early.append(_finding(pod, name, since, missing))
-    found = findings.result(
-        CHECK, early, is_kept=count > 0, examined=count, reason=_reason(count, early)
-    )
-    is_idle = found.is_vacuous and not _is_owed(evidence.plan)
-    return found.as_not_examined() if is_idle else found
+    if not count:
+        none = CHECK.not_examined(
+            "no pod with a device that has to be made ready was bound, so nothing was examined"
+        )
+        is_owed = plan_facts.kinds_have(evidence.plan, "binding_conditions")
+        return none.as_unknown() if is_owed else none
+    reason = f"{count} pods were bound when their devices were ready"
+    if early:
+        reason = f"{early[0].summary}; {len(early)} of {count} pods were bound too early"
+    return findings.result(CHECK, early, examined=count, reason=reason)
 
 
 CHECK = protocol.Check(
     name="device_readiness",
     guarantee="N",
     promise="no pod is bound before its devices are ready",
-    applies=applies,
+    applies=lambda plan: (
+        plan_facts.kinds_have(plan, "binding_conditions")
+        or plan_facts.files_have(plan, "binding-conditions")
+    ),
     needs=(DeviceReadiness, pod_lives.PodLives),
     judge=judge,
 )
-
-
-def _reason(count: int, early: Sequence[findings.Finding]) -> str:
-    if not count:
-        return "no pod with a device that has to be made ready was bound, so nothing was examined"
-    if early:
-        return f"{early[0].summary}; {len(early)} of {count} pods were bound too early"
-    return f"{count} pods were bound when their devices were ready"
 
 
 def _finding(

@@ -7,11 +7,12 @@ harness, and a real driver need not keep them.
 import collections
 import dataclasses
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 from harness.checks import protocol, verdicts
-from harness.history import histories, records
+from harness.history import records
 
 _Call = records.Prepared | records.Unprepared | records.PrepareFailed
 _HELD = "DeviceHeld"
@@ -57,87 +58,87 @@ def involved_pod(
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The content of the journals, and their problems."""
+    """The content of the journals, in their order, and their problems."""
 
-    totals: Preparations
-    prepared: list[Preparation]
-    """Ordered as in the journals."""
-    kept: list[Preparation]
-    """Those that only the driver knows of: it has refused a device because of a claim of which no
-    preparation is journaled, and no later call."""
-    started: list[records.ContainerStarted]
-    unstarted: list[records.ContainersFailed]
-    """The first one for each pod."""
-    rebooted: list[records.NodeRebooted]
-    """One for each reboot of a node."""
-    problems: list[str]
-    """One line for each journal that is missing or incomplete."""
-    last_refusal: str = ""
-    """Why a call has failed, the last time; empty: none has."""
+    def __init__(self) -> None:
+        self.prepared: list[Preparation] = []
+        self.started: list[records.ContainerStarted] = []
+        self.problems: list[str] = []
+        """One line for each journal that is missing or incomplete."""
+        self._counts: collections.Counter[str] = collections.Counter()
+        self._failed: collections.Counter[str] = collections.Counter()
+        self._last_refusal = ""
+        self._open: dict[tuple[str, str], Preparation] = {}
+        """Keyed by node and uid of the claims that are prepared."""
+        self._unstarted: dict[str, records.ContainersFailed] = {}
+        """Keyed by the uid of the pod."""
+        self._refusals: dict[str, records.PrepareFailed] = {}
+        """Keyed by the uid of the claim that had the device."""
+        self._last: dict[str, _Call] = {}
+        """uid of a claim -> the last call about it."""
+        self._rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
+        """Keyed by node and boot id."""
+
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
+        """Read all journals of preparations that the plan expects."""
+        history, found = evidence.history, cls()
+        for process in history.expected_preparations():
+            reader = history.preparations(process)
+            if reader is None:
+                found.problems.append(f"{process} left no journal of preparations")
+                continue
+            for record in reader:
+                found.add(record)
+            ok, reason = reader.ended_in_order(f"preparations of {process}")
+            if not ok:
+                found.problems.append(reason)
+        return found
+
+    @property
+    def totals(self) -> Preparations:
+        return Preparations(
+            prepared=self._counts["prepared"],
+            unprepared=self._counts["unprepared"],
+            still_prepared=len(self._open),
+            failed=dict(sorted(self._failed.items())),
+        )
+
+    @property
+    def unstarted(self) -> list[records.ContainersFailed]:
+        """The first failure to start containers of each pod."""
+        return list(self._unstarted.values())
+
+    @property
+    def rebooted(self) -> list[records.NodeRebooted]:
+        """One for each reboot of a node."""
+        return list(self._rebooted.values())
+
+    @property
+    def kept(self) -> list[Preparation]:
+        """Preparations that only the driver knows of: it has refused a device because of a claim of
+        which no preparation is journaled, and no later call."""
+        opened = {uid for _, uid in self._open}
+        last = {
+            uid: self._last[uid] for uid in (self._refusals.keys() - opened) & self._last.keys()
+        }
+        return [
+            _preparation(call, self._refusals[uid].devices, self._refusals[uid].begun_ns)
+            for uid, call in sorted(last.items())
+            if self._refusals[uid].begun_ns > call.ts_ns
+        ]
 
     @property
     def why_not_prepared(self) -> str:
         """Return why most calls have failed, in a sentence; empty if most have succeeded."""
-        failed = sum(n for call, n in self.totals.failed.items() if call.startswith("prepare "))
-        if failed <= self.totals.prepared:
+        failed = sum(n for call, n in self._failed.items() if call.startswith("prepare "))
+        if failed <= self._counts["prepared"]:
             return ""
         return (
-            f"drivers have prepared {self.totals.prepared:,} claims and refused {failed:,} calls, "
-            f"the last one because of {self.last_refusal}"
+            f"drivers have prepared {self._counts['prepared']:,} claims and refused {failed:,} "
+            f"calls, the last one because of {self._last_refusal}"
         )
-
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
-        """Read the journals of the run."""
-        return read(evidence.history)
-
-
-def read(history: histories.History) -> Reading:
-    """Read all journals of preparations that the plan expects."""
-    tally, problems = _Tally(), []
-    for process in history.expected_preparations():
-        reader = history.preparations(process)
-        if reader is None:
-            problems.append(f"{process} left no journal of preparations")
-            continue
-        for record in reader:
-            tally.add(record)
-        ok, reason = reader.ended_in_order(f"preparations of {process}")
-        if not ok:
-            problems.append(reason)
-    return Reading(
-        totals=tally.totals(),
-        prepared=tally.prepared,
-        kept=tally.kept(),
-        started=tally.started,
-        unstarted=list(tally.unstarted.values()),
-        rebooted=list(tally.rebooted.values()),
-        problems=problems,
-        last_refusal=tally.last_refusal,
-    )
-
-
-class _Tally:
-    """Counts records in the order of their journals."""
-
-    def __init__(self) -> None:
-        self._counts: collections.Counter[str] = collections.Counter()
-        self._failed: collections.Counter[str] = collections.Counter()
-        self._open: dict[tuple[str, str], Preparation] = {}
-        """Keyed by node and uid of the claims that are prepared."""
-        self.prepared: list[Preparation] = []
-        self.started: list[records.ContainerStarted] = []
-        self.unstarted: dict[str, records.ContainersFailed] = {}
-        """Keyed by the uid of the pod."""
-        self._refusals: dict[str, records.PrepareFailed] = {}
-        """Keyed by the uid of the claim that had the device."""
-        self.last_refusal = ""
-        self._last: dict[str, _Call] = {}
-        """uid of a claim -> the last call about it."""
-        self.rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
-        """Keyed by node and boot id."""
 
     def add(self, record: records.Body) -> None:
         if isinstance(record, _Call):
@@ -154,61 +155,38 @@ class _Tally:
             case records.ContainerStarted():
                 self.started.append(record)
             case records.ContainersFailed():
-                self.unstarted.setdefault(record.pod_uid, record)
+                self._unstarted.setdefault(record.pod_uid, record)
             case records.NodeRebooted():
                 self._end_all(record)
             case records.PrepareFailed():
                 self._failed[f"{record.call} {record.reason}"] += 1
-                self.last_refusal = f"{record.reason}: {record.message}"
+                self._last_refusal = f"{record.reason}: {record.message}"
                 if record.reason == _HELD and (holder := _HOLDER.search(record.message)):
                     self._refusals[holder[1]] = record
             case _:
                 pass
 
     def _end_all(self, record: records.NodeRebooted) -> None:
-        if (record.node, record.boot_id) in self.rebooted:  # found again by the next process
+        if (record.node, record.boot_id) in self._rebooted:  # found again by the next process
             return
-        self.rebooted[record.node, record.boot_id] = record
+        self._rebooted[record.node, record.boot_id] = record
         for key in [key for key in self._open if key[0] == record.node]:
             self._open.pop(key).until_ns = record.ts_ns
 
     def _begin(self, record: records.Prepared) -> None:
         key = record.node, record.claim_uid
-        if key in self._open:  # prepared again by the kubelet that took over
-            return
-        self._open[key] = Preparation(
-            node=record.node,
-            namespace=record.namespace,
-            name=record.claim,
-            uid=record.claim_uid,
-            exclusive=frozenset(record.devices) - frozenset(record.shared),
-            from_ns=record.ts_ns,
-        )
-        self.prepared.append(self._open[key])
+        if key not in self._open:  # else it is prepared again by the kubelet that took over
+            alone = [device for device in record.devices if device not in record.shared]
+            self._open[key] = _preparation(record, alone, record.ts_ns)
+            self.prepared.append(self._open[key])
 
-    def kept(self) -> list[Preparation]:
-        """Return the preparations for which a device was refused after their claim's last call."""
-        opened = {uid for _, uid in self._open}
-        last = {
-            uid: self._last[uid] for uid in (self._refusals.keys() - opened) & self._last.keys()
-        }
-        return [
-            Preparation(
-                node=call.node,
-                namespace=call.namespace,
-                name=call.claim,
-                uid=uid,
-                exclusive=frozenset(self._refusals[uid].devices),
-                from_ns=self._refusals[uid].begun_ns,
-            )
-            for uid, call in sorted(last.items())
-            if self._refusals[uid].begun_ns > call.ts_ns
-        ]
 
-    def totals(self) -> Preparations:
-        return Preparations(
-            prepared=self._counts["prepared"],
-            unprepared=self._counts["unprepared"],
-            still_prepared=len(self._open),
-            failed=dict(sorted(self._failed.items())),
-        )
+def _preparation(call: _Call, exclusive: Iterable[str], from_ns: int) -> Preparation:
+    return Preparation(
+        node=call.node,
+        namespace=call.namespace,
+        name=call.claim,
+        uid=call.claim_uid,
+        exclusive=frozenset(exclusive),
+        from_ns=from_ns,
+    )

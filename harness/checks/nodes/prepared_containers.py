@@ -10,56 +10,46 @@ from collections.abc import Iterator, Sequence
 
 from harness.checks import findings, protocol, verdicts
 from harness.checks.nodes import container_parameters, preparations
-from harness.history import plans, records
+from harness.history import records
 
 _Place = tuple[str, str, str]
 """Node, and namespace and name of a claim."""
 
 
-def applies(plan: plans.Plan) -> bool:
-    """Return whether nodes journal what they prepare and start."""
-    return bool(plan.expected_preparations)
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with each claim that a container was started without, VALID without any.
+
+    INVALID also with each pod whose containers could not be started with the prepared devices.
+    NotExamined if no container was to be started, or none of an observed pod.
+    """
+    reading = evidence[preparations.Reading]
+    expected = evidence[container_parameters.Expectations]
+    used = [(item, expected.claims_of(item)) for item in reading.started]
+    seen = [(item, claims) for item, claims in used if claims]
+    if not seen and not reading.unstarted:
+        return CHECK.not_examined("no container with claims was started, so nothing was examined")
+    return findings.judged(
+        CHECK,
+        [*_unprepared(reading, seen), *map(_failure, reading.unstarted)],
+        examined=len(seen) + len(reading.unstarted),
+        good=f"{verdicts.counted(len(seen), 'container')} found the prepared devices",
+    )
 
 
 CHECK = protocol.Check(
     name="prepared_containers",
     guarantee="X",
     promise="every container finds its devices, prepared for its claims, when it is started",
-    applies=applies,
+    applies=lambda plan: bool(plan.expected_preparations),
     needs=(preparations.Reading, container_parameters.Expectations),
-    judge=lambda evidence: check(
-        evidence[preparations.Reading], evidence[container_parameters.Expectations]
-    ),
+    judge=judge,
 )
-
-
-def check(
-    reading: preparations.Reading, expected: container_parameters.Expectations
-) -> verdicts.Answer:
-    """Return INVALID with each claim that a container was started without, VALID without any.
-
-    INVALID also with each pod whose containers could not be started with the prepared devices.
-    NotExamined if no container was to be started, or none of an observed pod.
-    """
-    used = [(item, expected.claims_of(item)) for item in reading.started]
-    seen = [(item, claims) for item, claims in used if claims]
-    if not seen and not reading.unstarted:
-        return CHECK.not_examined("no container with claims was started, so nothing was examined")
-    found = [*_unprepared(reading, seen), *map(_failure, reading.unstarted)]
-    kept = f"{verdicts.counted(len(seen), 'container')} found the prepared devices"
-    return findings.result(
-        CHECK,
-        found,
-        examined=len(seen) + len(reading.unstarted),
-        reason=findings.first(found) if found else kept,
-    )
 
 
 def _unprepared(
     reading: preparations.Reading,
     seen: Sequence[tuple[records.ContainerStarted, Sequence[tuple[str, str]]]],
 ) -> Iterator[findings.Finding]:
-    """Yield the containers that were started with a claim that was not prepared then."""
     times = collections.defaultdict[_Place, list[preparations.Preparation]](list)
     for made in reading.prepared:
         times[made.node, made.namespace, made.name].append(made)

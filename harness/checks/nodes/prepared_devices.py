@@ -10,10 +10,10 @@ recorded API objects. If it is not, the answer is UNKNOWN.
 
 import collections
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from harness.checks import findings, protocol, verdicts
-from harness.checks.holds import hold_columns, hold_history
+from harness.checks import findings, plan_facts, protocol, verdicts
+from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.history import plans
 
@@ -23,8 +23,35 @@ _Pair = tuple[str, preparations.Preparation, preparations.Preparation]
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether the driver of this plan promises to refuse devices that are in use."""
-    driver = plan.settings.get("driver") or {}
-    return bool(plan.expected_preparations and driver.get("exclusivity"))
+    return bool(plan.expected_preparations and plan_facts.part(plan, "driver").get("exclusivity"))
+
+
+def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
+    """Return INVALID with all double preparations, VALID without any.
+
+    UNKNOWN if no device was prepared for a second claim, or if the API contradicts the journals.
+    """
+    uses = _by_device(evidence[preparations.Reading].prepared)
+    pairs, reused = _double(uses), _reused(uses)
+    held = {
+        (device, hold.uid): hold
+        for device in {pair[0] for pair in pairs}
+        for hold in reversed(evidence[hold_history.HoldHistory].holds.of_device(device))
+    }
+    unless = "" if reused else "no device was prepared for a second claim"
+    if pairs:
+        unless = f"the API knows of no such claims, but the journals say: {_summary(pairs[0])}"
+    return findings.judged(
+        CHECK,
+        [
+            _finding(pair, held)
+            for pair in pairs
+            if all((pair[0], item.uid) in held for item in pair[1:])
+        ],
+        examined=reused,
+        good=f"{reused} times a device was prepared for another claim, never for two at once",
+        unless=unless,
+    )
 
 
 CHECK = protocol.Check(
@@ -33,96 +60,35 @@ CHECK = protocol.Check(
     promise="no device is prepared for two claims at once",
     applies=applies,
     needs=(preparations.Reading, hold_history.HoldHistory),
-    judge=lambda evidence: check(
-        evidence[preparations.Reading].prepared, evidence[hold_history.HoldHistory].holds
-    ),
+    judge=judge,
 )
 
 
-def check(
-    prepared: Sequence[preparations.Preparation], holds: hold_columns.HoldColumns
-) -> verdicts.CheckResult:
-    """Return INVALID with all double preparations, VALID without any.
-
-    UNKNOWN if no device was prepared for a second claim, or if the API contradicts the journals.
-    """
-    pairs = _double(prepared)
-    held = {
-        (device, hold.uid): hold
-        for device in {pair[0] for pair in pairs}
-        for hold in reversed(holds.of_device(device))
-    }
-    found = [
-        _finding(pair, held)
-        for pair in pairs
-        if all((pair[0], item.uid) in held for item in pair[1:])
-    ]
-    reused = _reused(prepared)
-    return findings.result(
-        CHECK,
-        found,
-        is_kept=bool(reused and not pairs),
-        examined=reused,
-        reason=_reason(reused, found, pairs),
-    )
+def _by_device(
+    prepared: Iterable[preparations.Preparation],
+) -> dict[str, list[preparations.Preparation]]:
+    found = collections.defaultdict[str, list[preparations.Preparation]](list)
+    for item in sorted(prepared, key=lambda item: item.from_ns):
+        for device in sorted(item.exclusive):
+            found[device].append(item)
+    return found
 
 
-def _reason(reused: int, found: Sequence[findings.Finding], pairs: Sequence[_Pair]) -> str:
-    if found:
-        return findings.first(found)
-    if pairs:
-        return f"the API knows of no such claims, but the journals say: {_summary(pairs[0])}"
-    if reused:
-        return f"{reused} times a device was prepared for another claim, never for two at once"
-    return "no device was prepared for a second claim"
+def _double(uses: Mapping[str, Sequence[preparations.Preparation]]) -> list[_Pair]:
+    pairs: list[_Pair] = []
+    for device, items in uses.items():
+        lasting: list[preparations.Preparation] = []
+        for item in items:
+            lasting = [one for one in lasting if one.lasts_at(item.from_ns)]
+            pairs += [(device, one, item) for one in lasting if one.uid != item.uid]
+            lasting.append(item)
+    return sorted(pairs, key=lambda pair: pair[2].from_ns)
 
 
-def _uses(prepared: Sequence[preparations.Preparation]) -> list[tuple[str, int]]:
-    return [
-        (device, index) for index, item in enumerate(prepared) for device in sorted(item.exclusive)
-    ]
-
-
-def _double(prepared: Sequence[preparations.Preparation]) -> list[_Pair]:
-    uses = _uses(prepared)
-    rows = [
-        (device, prepared[index].from_ns, _until_ns(prepared[index], prepared))
-        for device, index in uses
-    ]
-    if all(one[0] != two[0] or one[2] <= two[1] for one, two in itertools.pairwise(sorted(rows))):
-        return []  # as mostly; pandas takes 0.5 s to import
-    import pandas as pd
-
-    from harness.checks.holds import double_allocations
-
-    table = pd.DataFrame(rows, columns=["device", "from_ns", "until_ns"])
-    table["device"] = pd.factorize(table.device)[0]
-    found = pd.concat(double_allocations.overlapping(table, begin="from_ns", end="until_ns"))
-    pairs = [
-        (uses[one][0], prepared[uses[one][1]], prepared[uses[two][1]])
-        for one, two in found[["first", "second"]].itertuples(index=False)
-    ]
-    return sorted(
-        (pair for pair in pairs if pair[1].uid != pair[2].uid), key=lambda pair: pair[2].from_ns
-    )
-
-
-def _until_ns(item: preparations.Preparation, prepared: Sequence[preparations.Preparation]) -> int:
-    if item.until_ns is not None:
-        return item.until_ns
-    return max(other.from_ns for other in prepared) + 1
-
-
-def _reused(prepared: Sequence[preparations.Preparation]) -> int:
+def _reused(uses: Mapping[str, Sequence[preparations.Preparation]]) -> int:
     """Return how often a device was prepared for another claim than the one before."""
-    by_device: dict[str, list[preparations.Preparation]] = collections.defaultdict(list)
-    for device, index in _uses(prepared):
-        by_device[device].append(prepared[index])
-    return sum(
-        one.uid != two.uid
-        for items in by_device.values()
-        for one, two in itertools.pairwise(sorted(items, key=lambda item: item.from_ns))
-    )
+    pairs = itertools.chain.from_iterable(map(itertools.pairwise, uses.values()))
+    return sum(one.uid != two.uid for one, two in pairs)
 
 
 def _summary(pair: _Pair) -> str:

@@ -34,6 +34,7 @@ class ClaimName:
     entry: str | None
     """The entry of the pod that it is for; None: it has no such annotation."""
     is_extended: bool
+    asked: observed_claims.DeviceClaim
     managed_fields: bytes
     """The field managers of a generated claim when it was first seen, as JSON."""
 
@@ -230,5 +231,6 @@ def _name_of(claim: observed_claims.Claim) -> ClaimName:
         owner=owner,
         entry=entry,
         is_extended=EXTENDED in annotations,
+        asked=claim.spec.devices,
         managed_fields=bytes(meta.managed_fields) if is_generated else b"",
     )

@@ -7,6 +7,12 @@ import msgspec
 from harness.checks.observed import field_managers, observed_metadata
 
 
+def expressions(selectors: list[Any] | None) -> list[str]:
+    """Return the CEL expressions of selectors, of a request or of a class."""
+    found = (item.get("cel") if isinstance(item, dict) else None for item in selectors or ())
+    return [str((cel or {}).get("expression", "")) for cel in found]
+
+
 class CapacityRequirements(observed_metadata.Part, frozen=True):
     """The `capacity` of a request."""
 
@@ -23,6 +29,16 @@ class ExactRequest(observed_metadata.Part, frozen=True):
     selectors: list[Any] | None = None
     tolerations: list[Any] | None = None
     capacity: CapacityRequirements | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The number of devices that are asked for; None: all that match."""
+        return None if self.allocation_mode == "All" else self.count
+
+    @property
+    def expressions(self) -> list[str]:
+        """The CEL expressions of its selectors, without those of the class."""
+        return expressions(self.selectors)
 
     @property
     def quantities(self) -> dict[str, str]:
@@ -49,9 +65,11 @@ class Request(observed_metadata.Part, frozen=True):
     first_available: list[SubRequest] | None = None
 
     @property
-    def options(self) -> list[ExactRequest]:
-        """The request, or its alternatives."""
-        return [*filter(None, [self.exactly]), *(self.first_available or ())]
+    def options(self) -> dict[str, ExactRequest]:
+        """The request, or its alternatives in order, by the names that results use: the request's,
+        or `<request>/<alternative>`."""
+        own = {} if self.exactly is None else {self.name: self.exactly}
+        return own | {f"{self.name}/{item.name}": item for item in self.first_available or ()}
 
 
 class Constraint(observed_metadata.Part, frozen=True):
@@ -90,6 +108,15 @@ class DeviceClaim(observed_metadata.Part, frozen=True):
     requests: list[Request] | None = None
     constraints: list[Constraint] | None = None
     config: list[Config] | None = None
+
+    @property
+    def options(self) -> dict[str, ExactRequest]:
+        """The options of all requests, by the names that results use."""
+        return {
+            name: option
+            for request in self.requests or ()
+            for name, option in request.options.items()
+        }
 
     def option(self, name: str) -> ExactRequest | None:
         """Return the request that a result names, or the alternative `<request>/<alternative>`."""

@@ -1,5 +1,6 @@
 """The ResourceSlices that were observed, as far as checks read them, and their taints."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -22,6 +23,21 @@ class Taint(observed_metadata.Part, frozen=True):
     def is_blocking(self) -> bool:
         """True if it keeps the device from being allocated."""
         return self.effect in BLOCKING
+
+
+def tolerates(toleration: Mapping[str, Any], taint: Taint) -> bool:
+    """Return whether a toleration, as JSON, tolerates a taint.
+
+    An empty effect or key is that of any taint; the operator is Equal unless it is Exists.
+    """
+    if toleration.get("effect") not in (None, "", taint.effect):
+        return False
+    key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
+    if key not in ("", taint.key):
+        return False
+    if operator == "Exists":
+        return True
+    return bool(key) and operator == "Equal" and (toleration.get("value") or "") == taint.value
 
 
 class ValidRange(observed_metadata.Part, frozen=True):

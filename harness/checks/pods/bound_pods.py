@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.checks import findings, planned_faults, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.devices import device_catalogue, node_selectors
 from harness.checks.observed import claim_versions, interning, observations, pod_lives
 from harness.history import plans
@@ -40,10 +40,8 @@ def applies(plan: plans.Plan) -> bool:
 
 def _is_lenient(plan: plans.Plan) -> bool:
     """Return whether a reservation may have ended before the binding."""
-    is_moved = any(
-        planned_faults.effect_of(item.kind) is Effect.MOVED_CLAIM for item in plan.faults
-    )
-    return is_moved or planned_faults.confuse_schedulers(plan)
+    is_moved = plan_facts.plans_effect(plan, Effect.MOVED_CLAIM)
+    return is_moved or plan_facts.confuses_schedulers(plan)
 
 
 class Binding(NamedTuple):
@@ -69,13 +67,11 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     judged = [(item, judge.problems(item)) for item in bindings]
     found = [_finding(item, problems) for item, problems in judged if problems]
     found.sort(key=lambda item: item.versions[0])
-    return findings.result(
-        CHECK,
-        found,
-        examined=len(bindings),
-        reason=_reason(len(bindings), found),
-        worst=findings.worst(found),
-    )
+    of, worst = verdicts.counted(len(bindings), "binding"), findings.worst(found)
+    reason = f"{of} examined; all claims were allocated and reserved on the nodes of their pods"
+    if found:
+        reason = findings.wrong_of(len(found), of, worst, lambda index: found[index].summary)
+    return findings.result(CHECK, found, examined=len(bindings), reason=reason, worst=worst)
 
 
 CHECK = protocol.Check(
@@ -192,19 +188,6 @@ class _Judge:
             return any(node_selectors.admits(selector, node, labels) for labels in known)
         except node_selectors.UnknownSelectorError:
             return True  # doubt is no violation
-
-
-def _reason(examined: int, found: Sequence[findings.Finding]) -> str:
-    of = verdicts.counted(examined, "binding")
-    if not found:
-        return f"{of} examined; all claims were allocated and reserved on the nodes of their pods"
-    worst = found[findings.worst(found)]
-    parts = [f"{len(found)} of {of} wrong, the first: {found[0].summary}"]
-    if worst is not found[0]:
-        parts.append(f"the worst: {worst.summary}")
-    if found[-1] not in (found[0], worst):
-        parts.append(f"the last: {found[-1].summary}")
-    return "; ".join(parts)
 
 
 def _finding(binding: Binding, problems: Sequence[str]) -> findings.Finding:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from harness.checks import verdicts
-from harness.checks.devices import device_catalogue, request_options
+from harness.checks.devices import device_catalogue
 from harness.checks.observed import folders, observations, observed_pods
 from harness.checks.selectors import evaluation
 from harness.history import histories
@@ -73,8 +73,8 @@ class UnboundPods(folders.Folder):
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """Note what the claim asks for."""
         for request in seen.object.spec.devices.requests or ():
-            for option in request_options.options_of(request):
-                wanted = _Wanted(option.wanted.device_class_name, tuple(option.expressions))
+            for option in request.options.values():
+                wanted = _Wanted(option.device_class_name, tuple(option.expressions))
                 if len(self._wanted) < KINDS_MAX:
                     self._wanted[wanted] = None
 

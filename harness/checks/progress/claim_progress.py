@@ -14,9 +14,9 @@ the recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import findings, protocol, verdicts, world_states
+from harness.checks import findings, plan_facts, protocol, verdicts, world_states
 from harness.checks.holds import hold_history
-from harness.checks.progress import stuck_objects
+from harness.checks.progress import leaked_claims, stuck_pods
 from harness.history import plans, records
 
 HEALED = "faults healed"
@@ -40,40 +40,48 @@ def applies(plan: plans.Plan) -> bool:
     return plan.progress_s is not None
 
 
-def check(evidence: protocol.Evidence) -> verdicts.CheckResult:
+def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
     """Return INVALID with every pod that is stuck, VALID without any.
 
     UNKNOWN if the end of the run is not known, or if an observer cannot decide of a pod whether
     there are devices for it and no other pod is stuck.
     """
+    folded, final = evidence[hold_history.HoldHistory], evidence[world_states.WorldState]
+    examined = len(folded.pods) + len(folded.claims)
     try:
         rest_s = still_s(evidence)
     except Unjudgeable as why:
-        return _result(evidence, str(why))
-    found = stuck_objects.find(evidence[world_states.WorldState], evidence.plan.settings)
-    all_stuck = [item for item in found.stuck if not item.is_leak]
+        return findings.judged(CHECK, [], examined=examined, good="", unless=str(why))
+    found = stuck_pods.find(final, evidence.plan.settings)
     is_kubelet_ours = _is_kubelet_ours(evidence.plan)
-    stuck = [item for item in all_stuck if not (item.is_of_kubelet and is_kubelet_ours)]
-    told = told_stuck(stuck or all_stuck, rest_s, prefix="STUCK: ", still="no progress")
-    if all_stuck and not stuck:
-        return _result(evidence, f"{told}: that is our own kubelet's, not the subject's")
-    if stuck and rest_s < (evidence.plan.progress_s or 0.0):
-        return _result(evidence, told_early(stuck, rest_s, evidence.plan))
-    if stuck:
-        still = "Nothing has made progress"
-        return _result(evidence, told, found_stuck(stuck, rest_s, prefix="STUCK: ", still=still))
-    if found.doubts:
-        return _result(evidence, _told_doubts(evidence, found))
-    return _judge_rest(evidence, found)
+    stuck = [item for item in found.stuck if not (item.is_of_kubelet and is_kubelet_ours)]
+    told = told_stuck(stuck or found.stuck, rest_s, prefix="STUCK: ", still="no progress")
+    unless = ""
+    if not stuck and found.stuck:
+        unless = f"{told}: that is our own kubelet's, not the subject's"
+    elif stuck and rest_s < (evidence.plan.progress_s or 0.0):
+        unless, stuck = told_early(stuck, rest_s, evidence.plan), []
+    elif not stuck and found.doubts:
+        doubts = "; ".join([*found.doubts][:DOUBTS_MAX])
+        pods = verdicts.counted(len(found.doubts), "pod")
+        unless = (
+            f"{doubts}: {pods} not examined; {folded.pods_running} ran, and no other one is stuck"
+        )
+    elif not folded.pods:
+        unless = "no pod was observed"
+    reason = told if stuck else unless or _told_rest(folded.pods_running, found, final)
+    still = "Nothing has made progress"
+    made = [item.finding(rest_s, prefix="STUCK: ", still=still) for item in stuck]
+    return findings.result(CHECK, made, examined=examined, reason=reason, is_kept=not unless)
 
 
 def _is_kubelet_ours(plan: plans.Plan) -> bool:
     """Return whether the kubelet, its driver and their parts are ours, without defects."""
-    driver = (plan.settings.get("subject") or {}).get("driver") or ""
+    driver = plan_facts.part(plan, "subject").get("driver") or ""
     return not plan.defects and not plan.plugins and driver in ("", "in-process", "socket")
 
 
-def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, plan: plans.Plan) -> str:
+def told_early(stuck: Sequence[stuck_pods.Stuck], rest_s: float, plan: plans.Plan) -> str:
     """Return why objects that could go on are not stuck: they had too little time."""
     return (
         f"{len(stuck)} could go on ({stuck[0].summary}), but the run ended {rest_s:.1f} s after the "
@@ -81,24 +89,23 @@ def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, plan: plans.
     )
 
 
-def _told_doubts(evidence: protocol.Evidence, found: stuck_objects.Findings) -> str:
-    doubts = "; ".join(found.doubts[:DOUBTS_MAX])
-    ran = evidence[hold_history.HoldHistory].pods_running
-    pods = verdicts.counted(len(found.doubts), "pod")
-    return f"{doubts}: {pods} not examined; {ran} ran, and no other one is stuck"
+def told_stuck(
+    stuck: Sequence[stuck_pods.Stuck], rest_s: float, *, prefix: str = "", still: str
+) -> str:
+    """Return the reason of a check that found these objects; empty without any."""
+    told = stuck and findings.and_more(prefix + stuck[0].summary, len(stuck))
+    return f"{told}; {still} for {rest_s:.1f} s" if told else ""
 
 
-def _judge_rest(evidence: protocol.Evidence, found: stuck_objects.Findings) -> verdicts.CheckResult:
-    """Return VALID for a run in which nothing is stuck, if it had any pod."""
-    folded = evidence[hold_history.HoldHistory]
-    if not folded.pods:
-        return _result(evidence, "no pod was observed")
-    reason = f"{folded.pods_running} pods ran; nothing is stuck"
+def _told_rest(running: int, found: stuck_pods.Findings, final: world_states.WorldState) -> str:
+    reason = f"{running} pods ran; nothing is stuck"
     if found.waiting:
         reason += f", {found.waiting} wait as no device is left for them"
-    if found.robbed:
-        reason += f", {found.robbed} not examined: the API server removed claims in spite of their finalizers"
-    return _result(evidence, reason, is_kept=True)
+    if robbed := found.robbed + leaked_claims.find(final).robbed:
+        reason += (
+            f", {robbed} not examined: the API server removed claims in spite of their finalizers"
+        )
+    return reason
 
 
 # ------------------------------------------------------------------------------ time
@@ -111,7 +118,7 @@ def still_s(evidence: protocol.Evidence) -> float:
     """
     _require_known_state(evidence[hold_history.HoldHistory])
     begun_ns = _begun_ns(evidence)
-    ended_ns = _begin(evidence.phases, STOPPING)
+    ended_ns = next((it.ts_ns for it in evidence.phases if it.name == STOPPING), None)
     if ended_ns is None:
         raise Unjudgeable("the run was not brought to its end")
     for phase in evidence.phases:
@@ -144,52 +151,11 @@ def _begun_ns(evidence: protocol.Evidence) -> int:
     return max(load_ended_ns, _end(evidence.phases, STARTING) or 0)
 
 
-def _begin(phases: Sequence[records.Phase], name: str) -> int | None:
-    return next((phase.ts_ns for phase in phases if phase.name == name), None)
-
-
 def _end(phases: Sequence[records.Phase], name: str) -> int | None:
     """Return the time at which the phase after this one began; None: there was none."""
     return next(
         (after.ts_ns for phase, after in itertools.pairwise(phases) if phase.name == name), None
     )
-
-
-# ------------------------------------------------------------------------------ results
-
-
-def told_stuck(
-    stuck: Sequence[stuck_objects.Stuck], rest_s: float, *, prefix: str = "", still: str
-) -> str:
-    """Return the reason of a check that found these objects; empty without any."""
-    told = stuck and findings.and_more(prefix + stuck[0].summary, len(stuck))
-    return f"{told}; {still} for {rest_s:.1f} s" if told else ""
-
-
-def found_stuck(
-    stuck: Sequence[stuck_objects.Stuck], rest_s: float, *, prefix: str = "", still: str
-) -> list[findings.Finding]:
-    return [
-        findings.Finding(
-            summary=prefix + item.summary,
-            text=f"{prefix}{item.text}. {still} for {rest_s:.1f} s",
-            versions=[int(obj.metadata.resource_version) for obj in item.involved],
-            objects=[obj.involved for obj in item.involved],
-        )
-        for item in stuck
-    ]
-
-
-def _result(
-    evidence: protocol.Evidence,
-    reason: str,
-    stuck: Sequence[findings.Finding] = (),
-    *,
-    is_kept: bool = False,
-) -> verdicts.CheckResult:
-    folded = evidence[hold_history.HoldHistory]
-    examined = len(folded.pods) + len(folded.claims)
-    return findings.result(CHECK, stuck, examined=examined, reason=reason, is_kept=is_kept)
 
 
 CHECK = protocol.Check(
@@ -198,6 +164,6 @@ CHECK = protocol.Check(
     promise="every pod that can run runs",
     applies=applies,
     needs=(world_states.WorldState, hold_history.HoldHistory),
-    judge=check,
+    judge=judge,
     at_rest=True,
 )

@@ -12,7 +12,7 @@ slices, no counters of its pool are left.
 import collections
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ PoolKey: TypeAlias = tuple[str, str]
 """Driver and name of a pool."""
 Amounts: TypeAlias = dict[str, Fraction]
 """Capacity, without the domain of its driver -> an amount of it."""
+_Pools: TypeAlias = Mapping[PoolKey, Sequence[observed_slices.SliceSpec]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -55,46 +56,6 @@ class Offered:
         """True if nothing but the claims decides whether it can be allocated."""
         return not self.known.device.binding_conditions
 
-    def reaches(self, node: str, labels: node_selectors.Labels | None) -> bool | None:
-        """Return whether a node reaches it; None: that is not known.
-
-        `labels` None: they are not known.
-        """
-        place = self.known.place
-        if labels is None and place.node_selector is not None:
-            return None
-        try:
-            return place.reaches(node, labels or {})
-        except node_selectors.UnknownSelectorError:
-            return None
-
-
-@dataclasses.dataclass(slots=True)
-class _Use:
-    """The devices in use."""
-
-    alone: set[str] = dataclasses.field(default_factory=set)
-    """`driver/pool/device` of those that a claim has for itself."""
-    shares: dict[str, list[tuple[observed_claims.Claim, observed_claims.AllocationResult]]] = (
-        dataclasses.field(default_factory=lambda: collections.defaultdict(list))
-    )
-
-    @property
-    def held(self) -> set[str]:
-        """All that are in use; admin access is no use."""
-        return {*self.alone, *self.shares}
-
-
-def _use(claims: Iterable[observed_claims.Claim]) -> _Use:
-    use = _Use()
-    for claim in claims:
-        for item in claim.results:
-            if claim_results.is_exclusive(admin=item.admin_access, share=item.share):
-                use.alone.add(item.id)
-            elif not item.admin_access:
-                use.shares[item.id].append((claim, item))
-    return use
-
 
 class Left:
     """The rest of the counters of pools, of the capacities of shared devices, and of the others.
@@ -102,16 +63,27 @@ class Left:
     A search takes devices and gives them back.
     """
 
-    def __init__(self, pools: Mapping[PoolKey, "_Pool"], use: _Use) -> None:
-        self._alone, self._shared = set(use.alone), set(use.shares)
-        self._charged = use.held
+    def __init__(self, pools: _Pools, claims: Iterable[observed_claims.Claim]) -> None:
+        self._pools = pools
+        self._alone: set[str] = set()
+        """`driver/pool/device` of those that a claim has for itself."""
+        self._shares = collections.defaultdict[
+            str, list[tuple[observed_claims.Claim, observed_claims.AllocationResult]]
+        ](list)
+        for claim in claims:
+            self._alone.update(exclusive(claim))
+            for item in claim.results:
+                if item.share and not item.admin_access:
+                    self._shares[item.id].append((claim, item))
+        self._held = frozenset({*self._alone, *self._shares})
+        self._charged = set(self._held)
+        """The devices in use, which have consumed their counters; admin access is no use."""
         self._used: dict[str, list[Amounts]] = {}
         self._counters: dict[PoolKey, dict[CounterKey, Fraction]] = {}
-        self._pools, self._use = pools, use
 
     def is_free(self, item: Offered) -> bool:
         """Return whether a claim can have the device, or a share of it."""
-        return item.id not in self._alone and (item.is_shared or item.id not in self._shared)
+        return item.id not in self._alone and (item.is_shared or item.id not in self._shares)
 
     def has_room(self, item: Offered, amounts: Amounts) -> bool:
         """Return whether counters and capacities suffice; no device consumes less than nothing."""
@@ -156,21 +128,65 @@ class Left:
         return item.id in self._charged
 
     def _charge(self, item: Offered, sign: int) -> None:
-        if item.counters:
-            left = self._counters_of(item.pool)
-            for key, amount in item.counters.items():
-                left[key] += sign * amount
+        for key, amount in item.counters.items():
+            self._counters_of(item.pool)[key] += sign * amount
 
     def _counters_of(self, pool: PoolKey) -> dict[CounterKey, Fraction]:
         if pool not in self._counters:
-            self._counters[pool] = self._pools[pool].left(self._use.held)
+            self._counters[pool] = _counters_left(pool, self._pools[pool], self._held)
         return self._counters[pool]
 
     def _used_of(self, item: Offered) -> list[Amounts]:
         if item.id not in self._used:
-            shares = self._use.shares.get(item.id, ())
+            shares = self._shares.get(item.id, ())
             self._used[item.id] = [_consumed(item, *share) for share in shares]
         return self._used[item.id]
+
+
+def exclusive(claim: observed_claims.Claim) -> list[str]:
+    """Return `driver/pool/device` of the devices that a claim holds alone."""
+    return [
+        item.id
+        for item in claim.results
+        if claim_results.is_exclusive(admin=item.admin_access, share=item.share)
+    ]
+
+
+def _counters_left(
+    pool: PoolKey, specs: Sequence[observed_slices.SliceSpec], held: Iterable[str]
+) -> dict[CounterKey, Fraction]:
+    """Return what devices in use leave of the counters of a pool.
+
+    Nothing, if one of them has left the slices: its consumption is not known.
+    """
+    left = {
+        (group.name, name): quantities.amount(amount.value)
+        for spec in specs
+        for group in spec.shared_counters or ()
+        for name, amount in group.counters.items()
+    }
+    listed = {
+        str(devices.DeviceID(*pool, device.name)): device
+        for spec in specs
+        for device in spec.devices or ()
+    }
+    for name in held:
+        if not name.startswith(f"{'/'.join(pool)}/"):
+            continue
+        if name not in listed:
+            return dict.fromkeys(left, Fraction(0))
+        for key, amount in _counters_of(listed[name]).items():
+            left[key] -= max(amount, Fraction(0))
+    return left
+
+
+def _counters_of(device: observed_slices.Device) -> dict[CounterKey, Fraction]:
+    """Return what a device consumes of the counters of its pool."""
+    wanted = collections.defaultdict[CounterKey, Fraction](Fraction)
+    for group in device.consumes_counters or ():
+        for name, amount in group.counters.items():
+            wanted[group.counter_set, name] += quantities.amount(amount.value)
+    return dict(wanted)
 
 
 def _consumed(
@@ -190,64 +206,29 @@ def _consumed(
     }
 
 
-class _Pool:
-    """The slices of the newest generation of a complete pool."""
-
-    def __init__(self, specs: Sequence[observed_slices.SliceSpec]) -> None:
-        self.specs = specs
-        self.names = {
-            str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
-            for spec in specs
-            for device in spec.devices or ()
-        }
-
-    @functools.cached_property
-    def declared(self) -> dict[CounterKey, Fraction]:
-        return {
-            (group.name, name): quantities.amount(amount.value)
-            for spec in self.specs
-            for group in spec.shared_counters or ()
-            for name, amount in group.counters.items()
-        }
-
-    def left(self, held: Iterable[str]) -> dict[CounterKey, Fraction]:
-        """Return what devices in use leave of the counters.
-
-        Nothing, if one of them has left the slices: its consumption is not known.
-        """
-        held = set(held)
-        driver, name = self.specs[0].driver, self.specs[0].pool.name
-        prefix = f"{driver}/{name}/"
-        if any(item.startswith(prefix) and item not in self.names for item in held):
-            return dict.fromkeys(self.declared, Fraction(0))
-        left = dict(self.declared)
-        for spec in self.specs:
-            for device in spec.devices or ():
-                if device.consumes_counters and f"{prefix}{device.name}" in held:
-                    for key, amount in counters_of(device).items():
-                        left[key] -= max(amount, Fraction(0))
-        return left
-
-
-def counters_of(device: observed_slices.Device) -> dict[CounterKey, Fraction]:
-    """Return what a device consumes of the counters of its pool."""
-    wanted: collections.defaultdict[CounterKey, Fraction] = collections.defaultdict(Fraction)
-    for group in device.consumes_counters or ():
-        for name, amount in group.counters.items():
-            wanted[group.counter_set, name] += quantities.amount(amount.value)
-    return dict(wanted)
-
-
 class DeviceSupply:
     """The devices that slices offer, and what is left of them."""
 
     def __init__(self, state: world_states.WorldState) -> None:
         self._state = state
+        every = collections.defaultdict[PoolKey, list[observed_slices.SliceSpec]](list)
+        for piece in sorted(state.slices.values(), key=lambda piece: piece.metadata.name):
+            every[piece.spec.driver, piece.spec.pool.name].append(piece.spec)
+        newest = {key: _newest(specs) for key, specs in every.items()}
+        self._pools = {key: specs for key, specs in newest.items() if specs}
+        self._spoiled = [
+            place
+            for key, specs in every.items()
+            if key not in self._pools
+            for spec in specs
+            for _, place in device_catalogue.placed(spec)
+        ]
+        """The places of the devices of pools that are not complete, or not valid."""
 
     @functools.cached_property
     def left(self) -> Left:
         """The rest that the claims leave, without what was taken since then."""
-        return Left(self._pools, _use(self._state.claims.values()))
+        return Left(self._pools, self._state.claims.values())
 
     @functools.cached_property
     def nodes(self) -> Mapping[str, node_selectors.Labels | None]:
@@ -257,11 +238,13 @@ class DeviceSupply:
         return dict.fromkeys(sorted(filter(None, self._by_node)))
 
     def on_node(self, node: str) -> list[tuple[Offered, bool]]:
-        """Return the devices that a node reaches, or may reach; True: it does."""
-        labels = self.nodes.get(node)
-        found = [(item, True) for item in self._by_node.get(node, ())]
-        for item in self._by_node.get("", ()):
-            reached = item.reaches(node, labels)
+        """Return the devices that a node reaches, or may reach; True: it does.
+
+        Without a name, the devices that are not those of one node: some node may reach them.
+        """
+        found = [(item, bool(node)) for item in self._by_node.get(node, ())]
+        for item in self._by_node.get("", ()) if node else ():
+            reached = self._reaches(item.known.place, node)
             if reached is not False:
                 found.append((item, bool(reached)))
         return found
@@ -270,18 +253,9 @@ class DeviceSupply:
     def offered(self) -> Iterable[Offered]:
         return self._by_id.values()
 
-    @property
-    def somewhere(self) -> list[Offered]:
-        """The devices that are not those of one node."""
-        return list(self._by_node.get("", ()))
-
     def is_spoiled(self, node: str) -> bool | None:
         """Return whether a pool of a node is not complete or not valid; None: that is not known."""
-        labels = self.nodes.get(node)
-        answers = {
-            Offered("", ("", ""), known, (), {}, b"").reaches(node, labels)
-            for known in self._spoiling
-        }
+        answers = {self._reaches(place, node) for place in self._spoiled}
         return True if True in answers else None if None in answers else False
 
     def node_of(self, device: str) -> str | None:
@@ -289,40 +263,24 @@ class DeviceSupply:
         item = self._by_id.get(device)
         return None if item is None else item.known.place.node_name
 
-    # ------------------------------------------------------------------------ slices
-
-    @functools.cached_property
-    def _all_pools(self) -> dict[PoolKey, list[observed_slices.SliceSpec]]:
-        pools = collections.defaultdict[PoolKey, list[observed_slices.SliceSpec]](list)
-        for piece in sorted(self._state.slices.values(), key=lambda piece: piece.metadata.name):
-            pools[piece.spec.driver, piece.spec.pool.name].append(piece.spec)
-        return dict(pools)
-
-    @functools.cached_property
-    def _pools(self) -> dict[PoolKey, _Pool]:
-        found = {}
-        for key, specs in self._all_pools.items():
-            newest = max(spec.pool.generation for spec in specs)
-            current = [spec for spec in specs if spec.pool.generation == newest]
-            is_complete = len(current) == current[0].pool.resource_slice_count
-            if is_complete and pool_timelines.is_valid(current):
-                found[key] = _Pool(current)
-        return found
-
-    @functools.cached_property
-    def _spoiling(self) -> list[device_catalogue.KnownDevice]:
-        """The devices of pools that are not complete, or not valid."""
-        return [
-            device_catalogue.KnownDevice(spec.driver, device, place)
-            for key, specs in self._all_pools.items()
-            if key not in self._pools
-            for spec in specs
-            for device, place in device_catalogue.placed(spec)
-        ]
+    def _reaches(self, place: device_catalogue.Place, node: str) -> bool | None:
+        labels = self.nodes.get(node)
+        if labels is None and place.node_selector is not None:
+            return None
+        try:
+            return place.reaches(node, labels or {})
+        except node_selectors.UnknownSelectorError:
+            return None
 
     @functools.cached_property
     def _by_id(self) -> dict[str, Offered]:
-        return {item.id: item for item in self._offered()}
+        found = (
+            self._item(key, device, place)
+            for key, specs in self._pools.items()
+            for spec in specs
+            for device, place in device_catalogue.placed(spec)
+        )
+        return {item.id: item for item in found}
 
     @functools.cached_property
     def _by_node(self) -> dict[str, list[Offered]]:
@@ -330,12 +288,6 @@ class DeviceSupply:
         for item in self._by_id.values():
             nodes[item.known.place.node_name].append(item)
         return dict(nodes)
-
-    def _offered(self) -> Iterator[Offered]:
-        for key, pool in self._pools.items():
-            for spec in pool.specs:
-                for device, place in device_catalogue.placed(spec):
-                    yield self._item(key, device, place)
 
     def _item(
         self, pool: PoolKey, device: observed_slices.Device, place: device_catalogue.Place
@@ -354,15 +306,14 @@ class DeviceSupply:
             pool=pool,
             known=device_catalogue.KnownDevice(pool[0], bare, place),
             taints=taints,
-            counters=counters_of(device) if device.consumes_counters else {},
+            counters=_counters_of(device),
             content=msgspec.json.encode((pool[0], plain, taints)),
         )
 
 
-def exclusive(claim: observed_claims.Claim) -> list[str]:
-    """Return `driver/pool/device` of the devices that a claim holds alone."""
-    return [
-        item.id
-        for item in claim.results
-        if claim_results.is_exclusive(admin=item.admin_access, share=item.share)
-    ]
+def _newest(specs: Sequence[observed_slices.SliceSpec]) -> list[observed_slices.SliceSpec]:
+    """Return the slices of the newest generation; empty unless they are complete and valid."""
+    generation = max(spec.pool.generation for spec in specs)
+    newest = [spec for spec in specs if spec.pool.generation == generation]
+    is_complete = len(newest) == newest[0].pool.resource_slice_count
+    return newest if is_complete and pool_timelines.is_valid(newest) else []

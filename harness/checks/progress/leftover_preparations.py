@@ -6,31 +6,46 @@ runs in which the driver is slow or fails, pods are deleted by force, or a node 
 may come late there, or never.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
-from harness.checks import findings, planned_faults, protocol, verdicts, world_states
+from harness.checks import findings, plan_facts, protocol, verdicts, world_states
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress
-from harness.history import plans, records
+from harness.history import plans
 
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether all claims of a run with this plan are unprepared in time."""
-    traffic, driver = plan.settings.get("traffic") or {}, plan.settings.get("driver") or {}
+    driver = plan_facts.part(plan, "driver")
+    call = driver.get("unprepare") or {}
+    slow = call.get("delay_s") or call.get("failure_probability") or call.get("blocked_s")
     return bool(
         plan.progress_s is not None
         and plan.expected_preparations
-        and not traffic.get("force_delete")
-        and not any(planned_faults.of(fault.kind).loses_node for fault in plan.faults)
-        and _is_prompt(driver)
+        and not plan_facts.part(plan, "traffic").get("force_delete")
+        and not any(plan_facts.kind_of(fault).loses_node for fault in plan.faults)
+        and not slow
+        and not driver.get("termination_s")
     )
 
 
-def _is_prompt(driver: dict[str, Any]) -> bool:
-    call = driver.get("unprepare") or {}
-    slow = call.get("delay_s") or call.get("failure_probability") or call.get("blocked_s")
-    return not slow and not driver.get("termination_s")
+def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
+    """Return INVALID with the claims that stay prepared, UNKNOWN if none was prepared at all.
+
+    UNKNOWN also for a run that was not brought to its rest.
+    """
+    reading, final = evidence[preparations.Reading], evidence[world_states.WorldState]
+    prepared, phases = [*reading.prepared, *reading.kept], evidence.phases
+    early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
+    unless = "" if prepared else "no claim was prepared, so nothing was examined"
+    if early:
+        unless = f"the run did not come to its rest ({early.name}: {early.detail})"
+    left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
+    return findings.judged(
+        CHECK,
+        [_finding(item) for item in left],
+        examined=len(prepared),
+        good=f"preparations: {len(prepared)}; none is left without its pod",
+        unless=unless,
+    )
 
 
 CHECK = protocol.Check(
@@ -39,34 +54,9 @@ CHECK = protocol.Check(
     promise="at rest, no claim is prepared on a node for a pod that is gone",
     applies=applies,
     needs=(preparations.Reading, world_states.WorldState),
-    judge=lambda evidence: check(
-        [*evidence[preparations.Reading].prepared, *evidence[preparations.Reading].kept],
-        evidence[world_states.WorldState],
-        evidence.phases,
-    ),
+    judge=judge,
     at_rest=True,
 )
-
-
-def check(
-    prepared: Sequence[preparations.Preparation],
-    final: world_states.WorldState,
-    phases: Sequence[records.Phase],
-) -> verdicts.CheckResult:
-    """Return INVALID with the claims that stay prepared, UNKNOWN if none was prepared at all.
-
-    UNKNOWN also for a run that was not brought to its rest.
-    """
-    early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
-    left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
-    found = [_finding(item) for item in left]
-    return findings.result(
-        CHECK,
-        found,
-        examined=len(prepared),
-        is_kept=bool(prepared and not early),
-        reason=findings.first(found) if found else _why_none(len(prepared), early),
-    )
 
 
 def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldState) -> bool:
@@ -79,20 +69,11 @@ def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldSt
     return any(pod is not None and not pod.has_ended for pod in pods)
 
 
-def _why_none(prepared: int, early: records.Phase | None) -> str:
-    if early:
-        return f"the run did not come to its rest ({early.name}: {early.detail})"
-    if not prepared:
-        return "no claim was prepared, so nothing was examined"
-    return f"preparations: {prepared}; none is left without its pod"
-
-
 def _finding(item: preparations.Preparation) -> findings.Finding:
+    claim = f"{item.namespace}/{item.name} (uid {item.uid})"
     return findings.Finding(
         summary=f"claim {item.name} is still prepared on {item.node}",
-        text=(
-            f"Claim {item.namespace}/{item.name} (uid {item.uid}) is still prepared on node "
-            f"{item.node}, although no pod that runs uses it"
-        ),
+        text=f"Claim {claim} is still prepared on node {item.node}, although no pod that runs uses "
+        "it",
         objects=[verdicts.involved_claim(item)],
     )

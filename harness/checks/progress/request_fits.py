@@ -6,21 +6,20 @@ the class was not observed, or a selector fails on a device, which ends a schedu
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import msgspec
 
-from harness.checks import request_amounts, world_states
-from harness.checks.devices import request_options, selected_devices
+from harness.checks import plan_facts, request_amounts, world_states
+from harness.checks.devices import selected_devices
 from harness.checks.observed import observed_claims, observed_slices
 from harness.checks.progress import device_supply
 from harness.checks.selectors import evaluation
 from harness.model import quantities
 
-Key: TypeAlias = tuple[object, ...]
-"""The same for requests that the same devices satisfy."""
+_Key: TypeAlias = tuple[object, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,9 +37,6 @@ class Fit:
     """A selector fails on the device: a scheduler that looks at it gives up."""
 
 
-_BAD, _UNKNOWN = Fit(is_good=False), Fit(is_good=None)
-
-
 class RequestFits:
     """Answers, each found once."""
 
@@ -48,14 +44,16 @@ class RequestFits:
         """`settings` of the plan say what the class of the run's claims selects."""
         self._granted = state.granted
         self._classes = {
-            name: request_options.expressions(spec.selectors)
+            name: observed_claims.expressions(spec.selectors)
             for name, spec in state.classes.items()
         }
-        self._pools = settings.get("pools") or {}
-        self._known: dict[Key, dict[bytes, Fit]] = {}
+        self._pools: Mapping[str, Any] = settings.get("pools") or {}
+        self._known: dict[_Key, dict[bytes, Fit]] = {}
 
     def of(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
-        answers = self._known.setdefault(key(wanted), {})
+        amounts = tuple(sorted(wanted.quantities.items()))
+        key = wanted.kind, str(wanted.tolerations), amounts
+        answers = self._known.setdefault(key, {})
         found = answers.get(item.content)
         if found is None:
             found = answers[item.content] = self._fit(wanted, item)
@@ -69,29 +67,31 @@ class RequestFits:
     def _fit(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
         is_good, fails = self._is_selected(wanted, item)
         if is_good is False:
-            return dataclasses.replace(_BAD, fails=fails)
+            return Fit(is_good=False, fails=fails)
         amounts = _amounts(wanted, item)
         if amounts.is_good is False:
             return amounts
-        if not _are_tolerated(item.taints, wanted.tolerations or ()):
+        tolerations = wanted.tolerations or ()
+        if not all(
+            any(observed_slices.tolerates(one, taint) for one in tolerations)
+            for taint in item.taints
+        ):
             return Fit(is_good=False, is_tainted=True)
         return dataclasses.replace(amounts, is_good=is_good)
 
     def _is_selected(
         self, wanted: observed_claims.ExactRequest, item: device_supply.Offered
     ) -> tuple[bool | None, bool]:
+        """Return whether the selectors of class and request select a device, and if one fails."""
         of_class = self._classes.get(wanted.device_class_name)
         answers = [] if of_class is not None else [self._is_of_class(wanted, item)]
         if self._classes and of_class is None:
             return False, False  # the class does not exist
-        own = request_options.expressions(wanted.selectors)
-        for expression in (*(of_class or ()), *own):
+        for expression in (*(of_class or ()), *wanted.expressions):
             answer = selected_devices.matches(item.known, expression)
-            answers.append(answer)
-            if answer is False and _failure(expression, item):
-                return False, True
             if answer is False:
-                return False, False
+                return False, _fails(expression, item.pool[0], item.content)
+            answers.append(answer)
         return (False if False in answers else None if None in answers else True), False
 
     def _is_of_class(
@@ -103,28 +103,17 @@ class RequestFits:
             return None
         owner = self._pools.get("owner")
         own = ((item.known.device.attributes or {}).get("owner") or {}).get("string", "")
-        imported = (self._pools.get("imported") or {}).get("drivers") or ()
+        imported = plan_facts.imported(self._pools).get("drivers") or ()
         of_drivers = item.pool[0] in (self._pools.get("driver"), *imported)
         if not of_drivers or (owner and own != owner):
             return False
         return None if offered.get("selectors") else True
 
 
-def key(wanted: observed_claims.ExactRequest) -> Key:
-    """Return the same for requests that the same devices satisfy."""
-    if not (wanted.tolerations or wanted.quantities):
-        return wanted.kind
-    return (*wanted.kind, str(wanted.tolerations), *sorted(wanted.quantities.items()))
-
-
 @functools.lru_cache(65536)
-def _failed(expression: str, driver: str, content: bytes) -> bool:
+def _fails(expression: str, driver: str, content: bytes) -> bool:
     device = msgspec.json.decode(content, type=tuple[str, observed_slices.Device, Any])[1]
     return bool(evaluation.selector(expression).failure(driver, device))
-
-
-def _failure(expression: str, item: device_supply.Offered) -> bool:
-    return _failed(expression, item.pool[0], item.content)
 
 
 def _amounts(wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
@@ -136,34 +125,11 @@ def _amounts(wanted: observed_claims.ExactRequest, item: device_supply.Offered) 
         takes = request_amounts.of_device(device, driver, wanted.quantities)
         is_enough = request_amounts.is_enough(device, driver, wanted.quantities)
     except (request_amounts.AmbiguousNamesError, quantities.QuantityError):
-        return _UNKNOWN
-    if not is_enough:
-        return _BAD
-    if not item.is_shared:
-        return Fit(is_good=True)
+        return Fit(is_good=None)
+    if not (is_enough and item.is_shared):
+        return Fit(is_good=is_enough)
     return Fit(
         is_good=True,
         least={name: min(taken.amounts, default=Fraction(0)) for name, taken in takes.items()},
         most={name: max(taken.amounts, default=Fraction(0)) for name, taken in takes.items()},
     )
-
-
-def _are_tolerated(
-    taints: Sequence[observed_slices.Taint], tolerations: Sequence[Mapping[str, Any]]
-) -> bool:
-    return all(any(tolerates(item, taint) for item in tolerations) for taint in taints)
-
-
-def tolerates(toleration: Mapping[str, Any], taint: observed_slices.Taint) -> bool:
-    """Return whether a toleration, as JSON, tolerates a taint.
-
-    An empty effect or key is that of any taint; the operator is Equal unless it is Exists.
-    """
-    if toleration.get("effect") not in (None, "", taint.effect):
-        return False
-    key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
-    if key not in ("", taint.key):
-        return False
-    if operator == "Exists":
-        return True
-    return bool(key) and operator == "Equal" and (toleration.get("value") or "") == taint.value

@@ -18,10 +18,10 @@ its load is not examined.
 
 from harness.checks import findings, protocol, verdicts, world_states
 from harness.checks.holds import hold_history
-from harness.checks.progress import claim_progress, garbage_collection, stuck_objects
+from harness.checks.progress import claim_progress, garbage_collection, leaked_claims
 
 
-def check(evidence: protocol.Evidence) -> verdicts.Answer:
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     """Return INVALID with all leaks, VALID without any.
 
     UNKNOWN if leaks had too little time to go. Not examined if the run was not brought to its rest,
@@ -35,21 +35,19 @@ def check(evidence: protocol.Evidence) -> verdicts.Answer:
         return CHECK.not_examined(str(why))
     if not examined:
         return CHECK.not_examined("no claim was observed")
-    found = [
-        item for item in stuck_objects.find(final, evidence.plan.settings).stuck if item.is_leak
-    ]
+    found, unless = leaked_claims.find(final).stuck, ""
     is_collected = evidence[garbage_collection.GarbageCollection].works
     leaks = [item for item in found if is_collected or not item.is_garbage]
     if leaks and rest_s < (evidence.plan.progress_s or 0.0):
-        reason = claim_progress.told_early(leaks, rest_s, evidence.plan)
-        return findings.result(CHECK, [], examined=examined, reason=reason, is_kept=False)
-    reason = claim_progress.told_stuck(leaks, rest_s, still="nothing has moved")
-    if not leaks:
-        reason = f"claims: {examined}, of which {len(final.claims)} remain; nothing is leaked"
-        if found:
-            reason += f", apart from {len(found)} that this cluster is not known to collect"
-    wrong = claim_progress.found_stuck(leaks, rest_s, still="Nothing has moved")
-    return findings.result(CHECK, wrong, examined=examined, reason=reason)
+        unless, leaks = claim_progress.told_early(leaks, rest_s, evidence.plan), []
+    reason = f"claims: {examined}, of which {len(final.claims)} remain; nothing is leaked"
+    if found:
+        reason += f", apart from {len(found)} that this cluster is not known to collect"
+    reason = claim_progress.told_stuck(leaks, rest_s, still="nothing has moved") or reason
+    wrong = [item.finding(rest_s, still="Nothing has moved") for item in leaks]
+    return findings.result(
+        CHECK, wrong, examined=examined, reason=unless or reason, is_kept=not unless
+    )
 
 
 CHECK = protocol.Check(
@@ -58,6 +56,6 @@ CHECK = protocol.Check(
     promise="at rest, no claim is kept, allocated or reserved for a pod that is gone",
     applies=claim_progress.applies,
     needs=(world_states.WorldState, hold_history.HoldHistory, garbage_collection.GarbageCollection),
-    judge=check,
+    judge=judge,
     at_rest=True,
 )

@@ -4,7 +4,7 @@ import dataclasses
 
 import msgspec
 
-from harness.checks import protocol, verdicts
+from harness.checks import plan_facts, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_identities
 
@@ -26,17 +26,17 @@ class Attributor:
         plan, folded = evidence.plan, evidence[hold_history.HoldHistory]
         if not scheduler_identities.are_several(plan):
             return cls(folded, None)
-        subject = plan.settings.get("subject") or {}
-        schedulers = evidence[scheduler_identities.SchedulersOfHolds]
-        return cls(folded, schedulers, are_elected=bool(subject.get("leader_election")))
+        is_elected = bool(plan_facts.part(plan, "subject").get("leader_election"))
+        return cls(folded, evidence[scheduler_identities.SchedulersOfHolds], is_elected)
 
     def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
         """Return an answer whose double allocations have a sentence about their schedulers."""
         del check
-        if self.schedulers is None:
+        schedulers = self.schedulers
+        if schedulers is None:
             return answer
         violations = [
-            self._attributed(item, self.schedulers)
+            self._attributed(item, schedulers)
             if isinstance(item, verdicts.DoubleAllocation)
             else item
             for item in answer.violations

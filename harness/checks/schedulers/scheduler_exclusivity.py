@@ -12,7 +12,7 @@ being: a scheduler that knows a claim has seen every release before it.
 
 import collections
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -25,25 +25,12 @@ Identity: TypeAlias = scheduler_identities.SchedulerIdentity | None
 """None: it is not known which scheduler it was."""
 
 
-CHECK = protocol.Check(
-    name="scheduler_exclusivity",
-    guarantee="X",
-    promise="no scheduler gives a device to two claims by itself",
-    applies=scheduler_identities.are_several,
-    needs=(hold_history.HoldHistory, scheduler_identities.SchedulersOfHolds),
-    judge=lambda evidence: check(
-        evidence[hold_history.HoldHistory], evidence[scheduler_identities.SchedulersOfHolds]
-    ),
-    by_holds=True,
-)
-
-
-def check(
-    folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
-) -> verdicts.CheckResult:
+def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
     """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not show it."""
     from harness.checks.holds import double_allocations  # imports pandas
 
+    folded = evidence[hold_history.HoldHistory]
+    schedulers = evidence[scheduler_identities.SchedulersOfHolds]
     examined = folded.holds.frame(end_rv=folded.last_rv + 1)
     examined = examined[examined.exclusive].assign(share=False)
     pairs_of = double_allocations.counts_by_second(examined)
@@ -51,73 +38,63 @@ def check(
     holds = dict(
         zip(examined.index[disputed], folded.holds.at(examined.index[disputed]), strict=True)
     )
-    search = _Search(list(holds.values()), schedulers)
-    own = [row for row in pairs_of.index if search.is_own(holds[row])]
-    unclear = [row for row in pairs_of.index if search.is_unclear(holds[row])]
+    had = _since_free(holds, schedulers)
+    own = [row for row in pairs_of.index if len(had[row]) == 1 and None not in had[row]]
+    unclear = int(pairs_of[[row for row in pairs_of.index if None in had[row]]].sum())
+    count, pairs = int(pairs_of[own].sum()), int(pairs_of.sum())
     shown = double_allocations.first_by_second(examined, own)
-    found = [
-        _finding(holds[first], holds[second], schedulers.of(holds[first]))
-        for first, second in zip(shown["first"], shown["second"], strict=True)
-    ]
-    count, unclear_count = int(pairs_of[own].sum()), int(pairs_of[unclear].sum())
+    reason = "no scheduler gave a device to two claims"
+    if not len(examined):
+        reason = "no exclusive allocation of any device was observed, so nothing was examined"
+    elif own:
+        reason = f"{count} of {pairs} double allocations are of one scheduler by itself"
+    elif unclear:
+        reason = f"it is not known which scheduler made {unclear} of {pairs} double allocations"
+    elif pairs:
+        reason = f"none of {pairs} double allocations is of one scheduler by itself"
     result = findings.result(
         CHECK,
-        found,
-        is_kept=bool(len(examined) and not unclear_count),
+        [
+            _finding(holds[first], holds[second], schedulers.of(holds[first]))
+            for first, second in zip(shown["first"], shown["second"], strict=True)
+        ],
+        is_kept=bool(len(examined) and not unclear),
         examined=len(examined),
-        reason=_reason(len(examined), int(pairs_of.sum()), count, unclear_count),
+        reason=reason,
     )
     return msgspec.structs.replace(result, violation_count=count)
 
 
-class _Search:
-    """Looks for the schedulers of pairs."""
+CHECK = protocol.Check(
+    name="scheduler_exclusivity",
+    guarantee="X",
+    promise="no scheduler gives a device to two claims by itself",
+    applies=scheduler_identities.are_several,
+    needs=(hold_history.HoldHistory, scheduler_identities.SchedulersOfHolds),
+    judge=judge,
+    by_holds=True,
+)
 
-    def __init__(
-        self,
-        holds: Sequence[hold_history.Hold],
-        schedulers: scheduler_identities.SchedulersOfHolds,
-    ) -> None:
-        self._schedulers = schedulers
-        self._since_free: dict[int, frozenset[Identity]] = {}
-        """Schedulers that had the device since it was last free, by the id of the hold."""
-        by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
-        for hold in holds:
-            by_device[hold.device].append(hold)
-        for of_device in by_device.values():
-            self._follow(sorted(of_device, key=lambda hold: hold.from_rv))
 
-    def _follow(self, holds: Sequence[hold_history.Hold]) -> None:
-        """Note the schedulers of each hold of a device and of those before it; in order."""
+def _since_free(
+    holds: Mapping[int, hold_history.Hold], schedulers: scheduler_identities.SchedulersOfHolds
+) -> dict[int, frozenset[Identity]]:
+    """Return, for each hold, the schedulers that have had its device since it was last free."""
+    found: dict[int, frozenset[Identity]] = {}
+    by_device = collections.defaultdict[str, list[int]](list)
+    for row, hold in holds.items():
+        by_device[hold.device].append(row)
+    for rows in by_device.values():
         until: float = 0
         had: frozenset[Identity] = frozenset()
-        for hold in holds:
-            if self._schedulers.first_seen(hold) >= until:
+        for row in sorted(rows, key=lambda row: holds[row].from_rv):
+            hold = holds[row]
+            if schedulers.first_seen(hold) >= until:
                 had = frozenset()
-            had |= {self._schedulers.of(hold)}
+            had |= {schedulers.of(hold)}
             until = max(until, math.inf if hold.until_rv is None else hold.until_rv)
-            self._since_free[id(hold)] = had
-
-    def is_own(self, second: hold_history.Hold) -> bool:
-        """Return whether one scheduler made both allocations, and no other one had the device."""
-        had = self._since_free[id(second)]
-        return len(had) == 1 and None not in had
-
-    def is_unclear(self, second: hold_history.Hold) -> bool:
-        """Return whether it is not known which schedulers had the device."""
-        return None in self._since_free[id(second)]
-
-
-def _reason(examined: int, pairs: int, own: int, unclear: int) -> str:
-    if not examined:
-        return "no exclusive allocation of any device was observed, so nothing was examined"
-    if own:
-        return f"{own} of {pairs} double allocations are of one scheduler by itself"
-    if unclear:
-        return f"it is not known which scheduler made {unclear} of {pairs} double allocations"
-    if pairs:
-        return f"none of {pairs} double allocations is of one scheduler by itself"
-    return "no scheduler gave a device to two claims"
+            found[row] = had
+    return found
 
 
 def _finding(

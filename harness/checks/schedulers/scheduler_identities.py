@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from harness.checks import protocol
+from harness.checks import plan_facts, protocol
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
 from harness.history import plans
@@ -74,8 +74,8 @@ class SchedulerIdentity:
 
 def planned(plan: plans.Plan) -> list[SchedulerIdentity]:
     """Return the schedulers of a plan in their order; empty if it names none."""
-    subject = plan.settings.get("subject") or {}
-    names = [item.get("scheduler_name", "") for item in subject.get("schedulers", ())]
+    listed = plan_facts.part(plan, "subject").get("schedulers", ())
+    names = [item.get("scheduler_name", "") for item in listed]
     return [SchedulerIdentity(naming.scheduler(index), name) for index, name in enumerate(names)]
 
 

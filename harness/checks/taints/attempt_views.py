@@ -5,13 +5,11 @@ begins later must know it. The record of other schedulers shows less: see `taint
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from harness.checks import protocol
+from harness.checks import plan_facts, protocol
 from harness.history import histories, plans, records
 
-SCHEDULER = "scheduler"
-"""Name of the process of the only scheduler."""
 INFORMERS = {"informer-resourceslices": "slices", "informer-devicetaintrules": "rules"}
 _KINDS = {kind: kind for kind in INFORMERS.values()}
 UNKNOWN = 0
@@ -30,11 +28,6 @@ class View:
         return View(min(self.slices, other.slices), min(self.rules, other.rules))
 
 
-def slices_of(views: Mapping[str, View], claim: str) -> int:
-    """Return the oldest version of the slices that the attempt for a claim may have seen."""
-    return views.get(claim, View()).slices
-
-
 class AttemptViews(dict[str, View]):
     """The view of each claim that the only scheduler has planned devices for, by the claim's uid.
 
@@ -43,30 +36,32 @@ class AttemptViews(dict[str, View]):
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "AttemptViews":
-        """Read the steps of the scheduler."""
-        return cls(read(evidence.history, SCHEDULER) if are_asked(evidence.plan) else {})
+        return cls(read(evidence.history) if are_asked(evidence.plan) else {})
+
+    def slices_of(self, claim: str) -> int:
+        """Return the oldest version of the slices that the attempt for a claim may have seen."""
+        return self[claim].slices if claim in self else UNKNOWN
 
 
 def are_asked(plan: plans.Plan) -> bool:
     """Return whether the steps show more than the record: pools change, one scheduler allocates."""
-    return bool((plan.settings.get("pools") or {}).get("changes")) and are_told(plan)
+    return bool(plan_facts.part(plan, "pools").get("changes")) and are_told(plan)
 
 
 def are_told(plan: plans.Plan) -> bool:
     """Return whether the steps show the views: one scheduler of ours, and no faults."""
-    schedulers = (plan.settings.get("subject") or {}).get("schedulers") or ()
-    return len(schedulers) == 1 and SCHEDULER in plan.expected_steps and not plan.faults
+    is_alone = len(plan_facts.part(plan, "subject").get("schedulers") or ()) == 1
+    return is_alone and plan_facts.SCHEDULER in plan.expected_steps and not plan.faults
 
 
-def read(history: histories.History, process: str) -> dict[str, View]:
-    """Return the view of each claim that a scheduler has planned devices for, by the claim's uid.
+def read(history: histories.History) -> dict[str, View]:
+    """Return the views, of a claim that was planned several times the oldest one.
 
-    Of a claim that was planned several times, the oldest one. Steps of another form show nothing:
-    no claim has a view then.
+    Steps of another form show nothing: no claim has a view then.
     """
     views: dict[str, View] = {}
     try:
-        for claim, view in _planned(history.steps(process) or ()):
+        for claim, view in _planned(history.steps(plan_facts.SCHEDULER) or ()):
             views[claim] = view.older(views.get(claim, view))
     except (KeyError, TypeError, ValueError):
         return {}

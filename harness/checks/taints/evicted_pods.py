@@ -12,9 +12,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.observed import claim_versions, observations, observed_claims, pod_lives
+from harness.checks.observed import (
+    claim_versions,
+    observations,
+    observed_claims,
+    observed_slices,
+    pod_lives,
+)
 from harness.checks.taints import taint_timelines
 from harness.history import plans
 
@@ -28,24 +34,22 @@ _NS = 1_000_000_000
 _STREAMS = (*("pods", "resourceclaims"), *("resourceslices", "devicetaintrules"))
 Use = claim_versions.Span[tuple[str, str, str]]
 """A device that a claim holds for a pod, by the pod's UID, the device and the request."""
-_Stay = tuple[Use, taint_timelines.Tainting, float]
+_Stay = tuple[Use, observed_slices.Taint, float]
 """A use of a tainted device, and for how many seconds it went on after its time."""
 
 
 def applies(plan: plans.Plan) -> bool:
     """Return whether devices get NoExecute taints, and a controller evicts pods by them."""
-    controller = (plan.settings.get("subject") or {}).get("claim_controller")
+    controller = plan_facts.part(plan, "subject").get("claim_controller")
     is_known = controller in ("python", "cluster") or isinstance(controller, Mapping)
     is_observed = observations.SLICES in plan.resources and not plan.faults
-    return is_known and is_observed and _evicts(plan.settings.get("pools") or {})
-
-
-def _evicts(pools: Mapping[str, Any]) -> bool:
-    taints = [taint for kind in pools.get("more") or () for taint in kind.get("taints") or ()]
-    taints += [item for item in pools.get("changes") or () if item.get("kind") == "taint"]
-    of_files = (pools.get("imported") or {}).get("has") or ()
-    is_described = any(taint.get("effect") == taint_timelines.NO_EXECUTE for taint in taints)
-    return is_described or not {"taints", "taint-rules"}.isdisjoint(of_files)
+    effects = {taint.get("effect") for taint in plan_facts.pool_taints(plan)}
+    is_tainted = taint_timelines.NO_EXECUTE in effects
+    return (
+        is_known
+        and is_observed
+        and (is_tainted or plan_facts.files_have(plan, "taints", "taint-rules"))
+    )
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
@@ -129,32 +133,22 @@ def _long_uses(
 
 
 def tolerated_for_s(
-    tolerations: Sequence[Any], taint: taint_timelines.Tainting, *, theirs: bool = False
+    tolerations: Sequence[Any], taint: observed_slices.Taint, *, theirs: bool = False
 ) -> float:
-    """Return for how many seconds a taint is tolerated; infinite: for ever.
+    """Return for how many seconds a NoExecute taint is tolerated; infinite: for ever.
 
     `theirs`: as Kubernetes' own controller counts, without tolerations that name no effect. The
     shortest toleration counts. Seconds are those of tolerations with the effect NoExecute.
     """
     counted = [item for item in tolerations if item.get("effect") or not theirs]
-    limits = [_seconds(item) for item in counted if _matches(item, taint)]
+    limits = [_seconds(item) for item in counted if observed_slices.tolerates(item, taint)]
     return max(min(limits, default=0.0), 0.0)
 
 
 def _seconds(toleration: Any) -> float:
     seconds = toleration.get("tolerationSeconds")
-    if seconds is None or toleration.get("effect") != taint_timelines.NO_EXECUTE:
-        return math.inf
-    return float(seconds)
-
-
-def _matches(toleration: Any, taint: taint_timelines.Tainting) -> bool:
-    if (toleration.get("effect") or taint_timelines.NO_EXECUTE) != taint_timelines.NO_EXECUTE:
-        return False
-    if (toleration.get("key") or taint.key) != taint.key:
-        return False
-    is_any = toleration.get("operator") == "Exists"
-    return is_any or (toleration.get("value") or "") == taint.value
+    is_counted = toleration.get("effect") == taint_timelines.NO_EXECUTE and seconds is not None
+    return float(seconds) if is_counted else math.inf
 
 
 def _late(pod: pod_lives.PodLife, listed: Sequence[_Stay | None]) -> findings.Finding:

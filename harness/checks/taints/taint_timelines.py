@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TypeAlias
 
 from harness.checks.observed import folders, observations, observed_cluster, observed_slices
 from harness.checks.taints import attempt_views
@@ -22,14 +22,8 @@ _Changes = list[tuple[int, int]]
 """Time and version of each change of a resource, in order."""
 
 
-class Tainting(NamedTuple):
-    """A taint of a device."""
-
-    device: str
-    """`driver/pool/device`."""
-    key: str
-    value: str
-    time_added: str | None
+Tainting: TypeAlias = tuple[str, observed_slices.Taint]
+"""A device, and a taint of it."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -46,7 +40,7 @@ class Span:
 
 
 class TaintTimelines(folders.Folder):
-    """Slices and rules in all their versions, and the claims that tolerate taints."""
+    """Slices and rules in all their versions."""
 
     def __init__(self) -> None:
         self.end_ns = 0
@@ -57,7 +51,7 @@ class TaintTimelines(folders.Folder):
         """The spans of the newest version of each slice, by its uid."""
         self._blocked: set[str] = set()
         """The devices that a slice has listed with a blocking taint."""
-        self._tainted = collections.defaultdict[str, list[tuple[Tainting, Span]]](list)
+        self._tainted = collections.defaultdict[str, list[tuple[observed_slices.Taint, Span]]](list)
         """The NoExecute taints of slices, by device."""
         self._listed_taints = collections.defaultdict[str, dict[Tainting, Span]](dict)
         """Those of the newest version of each slice, by its uid."""
@@ -68,18 +62,6 @@ class TaintTimelines(folders.Folder):
         self._ruling: dict[str, tuple[observed_cluster.TaintRuleSpec, Span]] = {}
         """The newest version of each rule, by its uid."""
         self._changes: dict[str, _Changes] = {observations.SLICES: [], observations.TAINT_RULES: []}
-        self._tolerant: set[str] = set()
-        """UIDs of the claims with tolerations."""
-        self._claimed_ns: dict[str, int] = {}
-        """Uid of a claim -> when its creation was seen."""
-
-    def tolerates(self, claim: str) -> bool:
-        """Return whether a claim, by its uid, has tolerations."""
-        return claim in self._tolerant
-
-    def claimed_ns(self, claim: str) -> int:
-        """Return when the creation of a claim was seen, by its uid; 0: it was not."""
-        return self._claimed_ns.get(claim, 0)
 
     def view_at(self, ts_ns: int) -> attempt_views.View:
         """Return the versions of slices and rules that were the newest at a time."""
@@ -109,13 +91,12 @@ class TaintTimelines(folders.Folder):
             reached = max(reached, min(span.until, until))
         return reached < until
 
-    def taints_of(self, device: str) -> Iterator[tuple[Tainting, Span]]:
+    def taints_of(self, device: str) -> Iterator[tuple[observed_slices.Taint, Span]]:
         """Yield the NoExecute taints of a device."""
         yield from self._tainted.get(device, ())
         for spec, span in self._rules_of(device):
-            taint = spec.taint
-            if taint.effect == NO_EXECUTE:
-                yield Tainting(device, taint.key, taint.value, taint.time_added), span
+            if spec.taint.effect == NO_EXECUTE:
+                yield spec.taint, span
 
     def _blocking_rules(self, device: str) -> Iterator[Span]:
         return (span for spec, span in self._rules_of(device) if spec.taint.is_blocking)
@@ -132,13 +113,6 @@ class TaintTimelines(folders.Folder):
         """Note the end of the records."""
         self.end_ns = ts_ns
 
-    def see_new_claim(self, seen: observations.SeenClaim) -> None:
-        if seen.type == "ADDED":
-            self._claimed_ns[seen.object.metadata.uid] = seen.ts_ns
-        requests = seen.object.spec.devices.requests or ()
-        if any(option.tolerations for request in requests for option in request.options):
-            self._tolerant.add(seen.object.metadata.uid)
-
     def see_slice(self, seen: observations.SeenSlice) -> None:
         uid, spec = seen.object.metadata.uid, seen.object.spec
         self._changes[observations.SLICES].append((seen.ts_ns, seen.version))
@@ -154,7 +128,7 @@ class TaintTimelines(folders.Folder):
                 self._clear[device].append(opened[-1])
         self._note_generation(seen)
         evicting = {
-            Tainting(device, taint.key, taint.value, taint.time_added)
+            (device, taint)
             for device, of_device in listed.items()
             for taint in of_device
             if taint.effect == NO_EXECUTE
@@ -182,7 +156,7 @@ class TaintTimelines(folders.Folder):
             known.pop(taint).end(seen)
         for taint in listed - known.keys():
             known[taint] = Span(seen.version, seen.ts_ns)
-            self._tainted[taint.device].append((taint, known[taint]))
+            self._tainted[taint[0]].append((taint[1], known[taint]))
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note a version of a rule; a change of its status changes nothing."""

@@ -9,9 +9,9 @@ and is not examined.
 
 from collections.abc import Mapping, Sequence
 
-from harness.checks import findings, protocol, verdicts
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.observed import observations
+from harness.checks.observed import claim_versions, observations
 from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans
 
@@ -28,45 +28,30 @@ def applies(plan: plans.Plan) -> bool:
 
 def needs_views(plan: plans.Plan) -> bool:
     """Return whether the scheduler's steps add evidence: its pools are tainted, it is alone."""
-    changes = (plan.settings.get("pools") or {}).get("changes") or ()
-    taints = any(change.get("kind") == "taint" for change in changes)
-    return taints and attempt_views.are_told(plan)
+    return bool(plan_facts.added_taints(plan)) and attempt_views.are_told(plan)
 
 
-CHECK = protocol.Check(
-    name="tainted_devices",
-    guarantee="N",
-    promise="no device is allocated that the scheduler must have known as tainted",
-    applies=applies,
-    needs=(hold_history.HoldHistory, taint_timelines.TaintTimelines, attempt_views.AttemptViews),
-    judge=lambda evidence: check(
-        evidence[hold_history.HoldHistory],
-        evidence[taint_timelines.TaintTimelines],
-        evidence[attempt_views.AttemptViews] if needs_views(evidence.plan) else None,
-    ),
-)
-
-
-def check(
-    folded: hold_history.HoldHistory,
-    timelines: taint_timelines.TaintTimelines,
-    views: Mapping[str, attempt_views.View] | None,
-) -> verdicts.Answer:
+def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     """Return INVALID with the tainted devices, UNKNOWN if nothing could be examined.
 
     Allocations count as examined if it is known which version of the slices the scheduler had dealt
-    with, and the claim tolerates nothing. `views` None: the record alone shows it.
+    with, and the claim tolerates nothing. Without the steps the record alone shows it.
     """
-    if views is None and not timelines.has_taints:
+    folded, timelines = evidence[hold_history.HoldHistory], evidence[taint_timelines.TaintTimelines]
+    claims, is_told = evidence[claim_versions.ClaimVersions].by_uid, needs_views(evidence.plan)
+    if not is_told and not timelines.has_taints:
         return CHECK.not_examined("no device was tainted")
-    is_told = views is not None
-    known = _seen_views(folded.holds, timelines) if views is None else views
+    known: Mapping[str, attempt_views.View] = (
+        evidence[attempt_views.AttemptViews]
+        if is_told
+        else _seen_views(folded.holds, timelines, claims)
+    )
     examined = [
         hold
         for hold in folded.holds
         if hold.uid in known
         and known[hold.uid].slices != attempt_views.UNKNOWN
-        and not timelines.tolerates(hold.uid)
+        and not _has_tolerations(claims[hold.uid][0])
     ]
     if not is_told and not examined:
         why = "all allocations were made before the scheduler must have seen the taints"
@@ -78,23 +63,53 @@ def check(
         if (is_told or timelines.was_tainted(hold.device))
         and not _could_be_clear(hold, timelines, known[hold.uid])
     ]
+    unless = (
+        ""
+        if examined
+        else ("of no allocation is known what the scheduler had seen, so nothing was examined")
+    )
+    if gaps:
+        unless = "versions of slices or rules may be missing, so nothing was examined"
+    told = f"{findings.first(found) if found else 'no tainted device was allocated'}; "
     return findings.result(
         CHECK,
         found,
-        is_kept=bool(examined and not gaps),
+        is_kept=not unless,
         examined=len(examined),
-        reason=_reason(found, len(examined), is_complete=not gaps),
+        reason=unless or f"{told}{len(examined)} allocations examined",
     )
 
 
+CHECK = protocol.Check(
+    name="tainted_devices",
+    guarantee="N",
+    promise="no device is allocated that the scheduler must have known as tainted",
+    applies=applies,
+    needs=(
+        hold_history.HoldHistory,
+        claim_versions.ClaimVersions,
+        taint_timelines.TaintTimelines,
+        attempt_views.AttemptViews,
+    ),
+    judge=judge,
+)
+
+
+def _has_tolerations(first: claim_versions.Version) -> bool:
+    return any(option.tolerations for option in first.claim.asked.options.values())
+
+
 def _seen_views(
-    holds: Sequence[hold_history.Hold], timelines: taint_timelines.TaintTimelines
+    holds: Sequence[hold_history.Hold],
+    timelines: taint_timelines.TaintTimelines,
+    claims: Mapping[str, Sequence[claim_versions.Version]],
 ) -> dict[str, attempt_views.View]:
     """Return what any scheduler must have seen; of a claim with several allocations, the oldest."""
     views: dict[str, attempt_views.View] = {}
     for hold in holds:
-        claimed_ns, allocated_ns = timelines.claimed_ns(hold.uid), hold.from_ts_ns
-        since_ns = max(claimed_ns - int(LAG_S * 1e9), allocated_ns - int(ATTEMPT_S * 1e9))
+        first = claims[hold.uid][0]
+        claimed_ns = first.ts_ns if first.type == "ADDED" else 0
+        since_ns = max(claimed_ns - int(LAG_S * 1e9), hold.from_ts_ns - int(ATTEMPT_S * 1e9))
         view = timelines.view_at(since_ns)
         views[hold.uid] = view.older(views.get(hold.uid, view))
     return views
@@ -106,15 +121,6 @@ def _could_be_clear(
     return timelines.could_be_clear(
         hold.device, slices=view.slices, rules=view.rules, until=hold.from_rv
     )
-
-
-def _reason(found: Sequence[findings.Finding], examined: int, *, is_complete: bool) -> str:
-    if not is_complete:
-        return "versions of slices or rules may be missing, so nothing was examined"
-    if not examined:
-        return "of no allocation is known what the scheduler had seen, so nothing was examined"
-    told = findings.first(found) if found else "no tainted device was allocated"
-    return f"{told}; {examined} allocations examined"
 
 
 def _finding(hold: hold_history.Hold, view: attempt_views.View) -> findings.Finding:

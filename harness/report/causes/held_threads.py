@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from harness.checks import scripted_plans
+from harness.checks import plan_facts
 from harness.checks.certificate import script_items
 from harness.history import histories, records
 from harness.model import thread_places
@@ -26,7 +26,7 @@ class HeldThread(NamedTuple):
 
 def of_script(history: histories.History) -> Iterator[HeldThread]:
     played = {item.step: item for item in script_items.steps(history) if not item.late}
-    planned = scripted_plans.steps(history.plan)
+    planned = plan_facts.steps(history.plan)
     released = {
         step["hold"]: played[number].ended_ns
         for number, step in enumerate(planned, start=1)

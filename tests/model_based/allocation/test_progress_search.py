@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.checks import world_states
-from harness.checks.progress import device_search, device_supply, request_fits
+from harness.checks.progress import device_search
 from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs
@@ -89,9 +89,8 @@ class Problem:
         )
         state = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
         wished = [state.claims[claim["metadata"]["uid"]] for claim in claims]
-        supply = device_supply.DeviceSupply(state)
-        fits = request_fits.RequestFits(state, {"pools": {}})
-        return device_search.DeviceSearch(supply, fits).search(wished, None, beside={})
+        search = device_search.DeviceSearch(state, {"pools": {}})
+        return search.search(wished, None, beside={})
 
 
 def _identified(item: Object) -> Object:

@@ -3,7 +3,6 @@
 import pytest
 
 from harness.checks import findings, protocol, verdicts
-from tests.histories import building, claim_judging
 
 CHECK = protocol.Check(
     name="check",
@@ -87,8 +86,3 @@ def test_nothing_to_examine() -> None:
             reason="no things were observed, so nothing was examined",
         )
     )
-
-
-def test_only_a_plan_that_says_what_makes_the_load_owes_anything() -> None:
-    assert findings.owes(claim_judging.plan())
-    assert not findings.owes(building.plan())

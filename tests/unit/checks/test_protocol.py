@@ -19,7 +19,7 @@ from tests.histories import building
 REUSE = plans.Requirements(allocations_min=0, pods_running_min=0, reuse_min=1)
 SCHEDULERS = {"schedulers": [{"scheduler_name": "one"}]}
 ALL = [observations.CLAIMS, observations.PODS]
-OF_ALLOCATIONS = ["Allocations", "DeviceCatalogue", "PoolTimelines"]
+OF_ALLOCATIONS = ["ClaimVersions", "DeviceCatalogue", "PoolTimelines"]
 
 ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "nothing": ({}, []),
@@ -36,7 +36,7 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
         ],
     ),
     "preparations": ({"expected_preparations": []}, []),
-    "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedClaims"]),
+    "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedPods", "ClaimVersions"]),
     "readiness": (
         {"settings": {"pools": {"more": [{"binding_conditions": ["ready"]}]}}},
         ["DeviceReadiness", "PodLives"],
@@ -47,7 +47,7 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "taints": (
         {"settings": {"subject": SCHEDULERS, "pools": {"changes": [{"kind": "taint"}]}}},
-        ["TaintTimelines"],
+        ["TaintTimelines", "ClaimVersions"],
     ),
     "slices": ({"resources": [*ALL, observations.SLICES]}, ["TaintTimelines", *OF_ALLOCATIONS]),
     "nodes": (
@@ -56,7 +56,7 @@ ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "slices and nodes": (
         {"resources": [*ALL, observations.SLICES, observations.NODES]},
-        ["TaintTimelines", *OF_ALLOCATIONS, "PodLives", "ClaimVersions"],
+        ["TaintTimelines", *OF_ALLOCATIONS, "PodLives"],
     ),
 }
 

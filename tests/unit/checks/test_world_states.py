@@ -105,7 +105,7 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
         {},
         late_ns,
     )
-    answer = claim_progress.check(given)
+    answer = claim_progress.judge(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations == []
 

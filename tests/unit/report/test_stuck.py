@@ -24,7 +24,7 @@ def judgement(tmp_path: pathlib.Path) -> verdict_files.Judgement:
         slices=[worlds.devices_of("n", 1)],
     )
     given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    stuck = claim_progress.check(given)
+    stuck = claim_progress.judge(given)
     assert isinstance(stuck, verdicts.CheckResult)
     checks = [*found.checks, stuck]
     return msgspec.structs.replace(found, checks=checks)

@@ -14,7 +14,7 @@ from harness.checks import device_exclusivity, judging, verdicts
 from harness.checks.consumption import declared_devices, device_consumption
 from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import building, damages, shared_devices
+from tests.histories import building, claim_judging, damages, shared_devices
 from tests.histories.shared_devices import claim, device_id, gone, slices
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -22,29 +22,25 @@ NAMES = ["a", "b", "c"]
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 
 
-def read(
-    body: Iterable[records.Body],
-) -> tuple[hold_history.HoldHistory, declared_devices.DeclaredDevices]:
-    declared = declared_devices.DeclaredDevices()
-    return hold_history.fold(body, declared), declared
+def judged(body: Iterable[records.Body]) -> verdicts.CheckResult:
+    check = device_consumption.CHECK
+    plan = building.plan(settings={"pools": {"more": [{"shared": True}]}})
+    answer = check.judge(claim_judging.evidence(body, [check], of=plan))
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer
 
 
 def consumption(*body: records.Body) -> verdicts.CheckResult:
-    return device_consumption.check(*read([*slices(), *body]))
+    return judged([*slices(), *body])
 
 
 def exclusivity(*body: records.Body) -> verdicts.CheckResult:
-    folded, declared = read([*slices(), *body])
+    declared = declared_devices.DeclaredDevices()
+    folded = hold_history.fold([*slices(), *body], declared)
     return device_exclusivity.check(folded, declared.is_shareable)
 
 
 # ------------------------------------------------------------------------- capacities
-
-
-def test_shares_that_fit() -> None:
-    result = consumption(claim(2, "a", {"S": 1}), claim(3, "b", {"S": 3}))
-    assert (result.verdict, result.examined_count) == (VALID, 2)
-    assert "2 shares of devices" in result.reason
 
 
 def test_too_much_is_named_with_its_claims_and_versions() -> None:
@@ -112,18 +108,18 @@ def test_each_capacity_is_added_up_by_itself() -> None:
         '"consumedCapacity": {',
         '"consumedCapacity": {"gpu.example/cores": "1Gi", ',
     )
-    assert device_consumption.check(*read([*pool, *shares])).verdict is VALID
+    assert judged([*pool, *shares]).verdict is VALID
     more = _edited(shares, '"1Gi"', '"3Gi"')
-    [violation] = device_consumption.check(*read([*pool, *more])).violations
+    [violation] = judged([*pool, *more]).violations
     assert violation.summary.startswith(f"cores of device {device_id('S')}: ")
 
 
 def test_a_slice_may_name_a_capacity_with_its_driver() -> None:
     pool = _edited(slices(), '"memory"', '"gpu.example/memory"')
     fits = [claim(2, "a", {"S": 1}), claim(3, "b", {"S": 3})]
-    assert device_consumption.check(*read([*pool, *fits])).verdict is VALID
+    assert judged([*pool, *fits]).verdict is VALID
     over = [*fits, claim(4, "c", {"S": 1})]
-    assert device_consumption.check(*read([*pool, *over])).verdict is INVALID
+    assert judged([*pool, *over]).verdict is INVALID
 
 
 def test_a_capacity_that_grows_later_excuses_nothing() -> None:
@@ -180,8 +176,8 @@ def test_what_a_share_consumes_is_computed(
 ) -> None:
     body = [_asking(rv, f"c{rv}", asked, written) for rv in range(2, 3 + fit)]
     pool = _with_policy(policy)
-    assert device_consumption.check(*read([*pool, *body[:-1]])).verdict is VALID
-    result = device_consumption.check(*read([*pool, *body]))
+    assert judged([*pool, *body[:-1]]).verdict is VALID
+    result = judged([*pool, *body])
     assert (result.verdict, result.violation_count) == (INVALID, 1)
     assert f"from version {2 + fit}" in result.reason
 
@@ -190,11 +186,11 @@ def test_an_amount_that_follows_from_another_version_of_the_slice_is_believed() 
     """The scheduler may have seen either."""
     pool = [*slices(), *_edited(slices(2), '"4Gi"}', f'"4Gi", "requestPolicy": {DEFAULT}}}')]
     large = [_asking(3, "a", None, "4Gi"), _asking(4, "b", None, "2Gi")]
-    assert device_consumption.check(*read([*pool, *large])).verdict is INVALID
+    assert judged([*pool, *large]).verdict is INVALID
     small = [_asking(3, "a", None, None), _asking(4, "b", None, "2Gi")]
-    assert device_consumption.check(*read([*pool, *small])).verdict is VALID
+    assert judged([*pool, *small]).verdict is VALID
     later = [*slices(), *small, *_edited(slices(5), '"4Gi"}', '"4Gi", "requestPolicy": {}}')]
-    assert device_consumption.check(*read(later)).verdict is INVALID
+    assert judged(later).verdict is INVALID
 
 
 def test_what_cannot_be_computed_is_what_was_written() -> None:
@@ -208,13 +204,13 @@ def test_what_cannot_be_computed_is_what_was_written() -> None:
 
 
 def test_amounts_beyond_64_bits_are_exact() -> None:
-    def judged(second: str) -> verdicts.Verdict:
+    def verdict_of(second: str) -> verdicts.Verdict:
         pool = _edited(slices(), '"4Gi"', '"20E"')
         body = [_asking(2, "a", "10E", None), _asking(3, "b", second, None)]
-        return device_consumption.check(*read([*pool, *body])).verdict
+        return judged([*pool, *body]).verdict
 
-    assert judged("10E") is VALID
-    assert judged("10000000000000000001") is INVALID
+    assert verdict_of("10E") is VALID
+    assert verdict_of("10000000000000000001") is INVALID
 
 
 @pytest.mark.parametrize("written", [None, "-4Gi"])
@@ -252,18 +248,18 @@ def test_admin_access_consumes_nothing() -> None:
 def test_counters_below_zero_make_no_room_for_others() -> None:
     negative = _edited(slices(), '"H1", "consumesCounters": [{"counterSet": "set", "counters": {"slots": {"value": "1"', '"H1", "consumesCounters": [{"counterSet": "set", "counters": {"slots": {"value": "-1"')  # fmt: skip
     body = [claim(2, "a", {"H1": None}), claim(3, "b", {"W": None})]
-    result = device_consumption.check(*read([*negative, *body]))
+    result = judged([*negative, *body])
     assert [item.summary for item in result.violations] == [
         f"claim a consumes -1 of counter slots of counter set set of device {device_id('H1')}"
     ]
-    over = device_consumption.check(*read([*negative, *body, claim(4, "c", {"H2": None})]))
+    over = judged([*negative, *body, claim(4, "c", {"H2": None})])
     assert over.violation_count == 2
     assert "3 of 2 consumed from version 4" in over.violations[1].summary
 
 
 def test_less_than_no_counters_is_nothing() -> None:
     body = [*slices(slots=-1), claim(2, "a", {"H1": None})]
-    [violation] = device_consumption.check(*read(body)).violations
+    [violation] = judged(body).violations
     assert "1 of 0 consumed" in violation.summary
 
 
@@ -306,26 +302,18 @@ def test_a_device_that_consumes_less_than_before_may_have_been_seen_so() -> None
     """Its slice changed before it was allocated; the scheduler knew one of both versions."""
     less = _edited(slices(2), '"slots": {"value": "2"}}}]}', '"slots": {"value": "1"}}}]}')
     body = [*slices(), less[0], claim(3, "a", {"W": None}), claim(4, "b", {"H1": None})]
-    assert device_consumption.check(*read(body)).verdict is VALID
+    assert judged(body).verdict is VALID
     over = [*slices(), claim(3, "a", {"W": None}), claim(4, "b", {"H1": None})]
-    assert device_consumption.check(*read(over)).verdict is INVALID
+    assert judged(over).verdict is INVALID
     later = [*over, *_edited(slices(5), '"value": "2"', '"value": "1"')[:1], gone(6, "a")]
     later += [claim(7, "a2", {"W": None})]
-    assert device_consumption.check(*read(later)).verdict is INVALID
-
-
-def test_the_reason_counts_shares_and_allocations() -> None:
-    result = consumption(claim(2, "a", {"S": 1}), claim(3, "b", {"H1": None}))
-    assert result.reason.startswith("1 shares of devices and 1 allocations of devices with counter")
-    over = consumption(claim(2, "a", {"S": 5}), claim(3, "b", {"W": None, "H1": None}))
-    assert ", and 1 more; among 1 shares" in over.reason
-    assert "more" not in consumption(claim(2, "a", {"S": 9})).reason
+    assert judged(later).verdict is INVALID
 
 
 def test_nothing_consumed_is_unknown() -> None:
     assert consumption(claim(2, "a", {"X": None})).verdict is UNKNOWN
     assert consumption().verdict is UNKNOWN
-    without_slices = device_consumption.check(*read([claim(2, "a", {"S": 9})]))
+    without_slices = judged([claim(2, "a", {"S": 9})])
     assert without_slices.verdict is UNKNOWN
 
 
@@ -354,6 +342,11 @@ def test_a_device_is_shared_or_held_by_one_claim(
     for violation in result.violations:
         assert isinstance(violation, verdicts.DoubleAllocation)
         assert violation.holders[0].held_from_rv < violation.holders[1].held_from_rv
+
+
+def test_a_device_that_a_slice_ever_offered_for_sharing_is_shared() -> None:
+    refused = _edited(slices(2), '"allowMultipleAllocations": true', '"attributes": {}')
+    assert exclusivity(*refused, claim(3, "a", {"S": 1}), claim(4, "b", {"S": 1})).verdict is VALID
 
 
 def test_shares_before_and_after_are_no_conflict() -> None:
@@ -447,26 +440,3 @@ def test_a_slice_without_sense_makes_the_evidence_unknown(
     judgement = judging.judge(directory)
     assert judgement.verdict is UNKNOWN
     assert "expected a quantity" in judgement.reason
-
-
-# --------------------------------------------------------------------------- the plan
-
-
-@pytest.mark.parametrize(
-    ("pools", "is_owed"),
-    [
-        ({}, False),
-        ({"more": []}, False),
-        ({"more": [{"shared": False, "partitions": [], "limit": None}]}, False),
-        ({"more": [{"shared": True}]}, True),
-        ({"more": [{}, {"partitions": [1]}]}, True),
-        ({"more": [{"limit": 1}]}, True),
-    ],
-)
-def test_runs_owe_it_whose_devices_consume_something(pools: dict[str, Any], is_owed: bool) -> None:
-    plan = building.plan()
-    plan.settings["pools"] = pools
-    assert device_consumption.is_owed(plan) is is_owed
-    assert device_consumption.CHECK.applies(plan) is is_owed
-    seen = msgspec.structs.replace(plan, resources=["resourceslices"])
-    assert device_consumption.CHECK.applies(seen)

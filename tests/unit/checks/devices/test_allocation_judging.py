@@ -3,23 +3,17 @@
 import random
 
 import msgspec
-import numpy as np
 import pytest
 
-from harness.checks import verdicts
 from harness.checks.devices import allocation_judging, allocations, device_catalogue, pool_timelines
 from harness.checks.observed import observed_slices
 from tests.histories import placements
 from tests.histories.placements import claim, device, node, piece, result
 
-CHECK = allocation_judging.of_each(
-    name="n", guarantee="N", promise="p", good="all is well", ask=lambda grant, *_: None
-)
-
 
 def _asked(
     grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Answer:
+) -> allocation_judging.Wrong:
     return allocation_judging.Wrong(f"{grant.results[0].device} {version}")
 
 
@@ -33,9 +27,9 @@ def test_equal_allocations_share_an_answer_only_if_the_same_was_known(seed: int)
         for number in range(16)
     ]
     questions = placements.fold(events).questions
-    findings = questions.ask(_asked)
+    answers = questions.ask(_asked)
     for row, version in enumerate(questions.made.versions):
-        answer = findings.answers[findings.which[row]]
+        answer = answers.of(row)
         assert isinstance(answer, allocation_judging.Wrong)
         asked, at = answer.text.split()
         assert (
@@ -55,44 +49,6 @@ def test_news_of_several_watches_are_put_in_order() -> None:
     assert [catalogue.epoch(version) for version in (3, 4, 5, 6, 7)] == [0, 1, 1, 3, 3]
     catalogue.see_node(placements.observed(node("n2"), 4))
     assert catalogue.news == [3, 4, 5, 5]
-
-
-def _result(*weights: int) -> verdicts.CheckResult:
-    questions = placements.fold(claim(f"c{n}", result("D")) for n in range(len(weights))).questions
-    findings = allocation_judging.Findings(
-        [None, *(allocation_judging.Wrong(f"has {n}", n) for n in range(1, 9))],
-        np.array(weights),
-    )
-    answer = allocation_judging.result(CHECK, questions, findings, good="all is well")
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("weights", "reason"),
-    [
-        ((0,), "1 allocation examined; all is well"),
-        ((0, 0), "2 allocations examined; all is well"),
-        ((0, 1), "1 of 2 allocations wrong, the first: claim c1: has 1"),
-        ((1, 1), "2 of 2 allocations wrong, the first: claim c0: has 1; the last: claim c1: has 1"),
-        (
-            (1, 3, 2, 0),
-            "3 of 4 allocations wrong, the first: claim c0: has 1; the worst: claim c1: has 3; the last: claim c2: has 2",
-        ),
-        ((1, 3), "2 of 2 allocations wrong, the first: claim c0: has 1; the worst: claim c1: has 3"),
-    ],
-)  # fmt: skip
-def test_the_reason_names_the_first_the_worst_and_the_last(
-    weights: tuple[int, ...], reason: str
-) -> None:
-    assert _result(*weights).reason == reason
-
-
-def test_a_violation_names_the_devices() -> None:
-    [violation] = _result(0, 2).violations
-    assert violation.text == (
-        "Claim tests/c1 (uid c1) was allocated gpu.example/n1/D at resourceVersion 2: has 2."
-    )
 
 
 def test_a_slice_with_devices_on_several_nodes_is_seen_on_each_of_them() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from harness.checks import verdicts
 from harness.checks.devices import requested_results
 from harness.checks.taints import attempt_views
-from tests.histories import building, placements
+from tests.histories import placements
 from tests.histories.placements import claim, device_class, exactly, gone, listed, on, piece
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
@@ -194,12 +194,11 @@ def fits(
 
 def test_both_find_the_same() -> None:
     counts = {"asks for all": 0, "instead of": 0}
-    plan = building.plan()
     for seed in range(HISTORIES):
         drawn = Drawn(seed)
         folded = placements.fold(drawn.events)
         views = {name: attempt_views.View(version) for name, version in drawn.views.items()}
-        answer = requested_results.check(folded.questions, folded.timelines, views, plan)
+        answer = requested_results.CHECK.judge(folded.evidence(views=views))
         expected = [
             event.obj["metadata"]["name"]
             for at, event in enumerate(drawn.events)

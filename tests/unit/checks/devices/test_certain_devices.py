@@ -9,7 +9,7 @@ from harness.checks import verdicts
 from harness.checks.devices import requested_results
 from harness.checks.taints import attempt_views
 from harness.history import plans, records
-from tests.histories import building, placements
+from tests.histories import placements
 from tests.histories.placements import claim, device_class, exactly, listed, on, piece, result
 from tests.histories.words import placement_words
 from tests.support import text_tables
@@ -27,9 +27,7 @@ def judge(
     for folder in folded.folders if gap else ():
         folder.see_gap(records.Gap(resource=gap, after_resource_version=1, reason="410", ts_ns=1))
     views = {"c": attempt_views.View(seen)} if seen else {}
-    answer = requested_results.check(
-        folded.questions, folded.timelines, views, plan or building.plan()
-    )
+    answer = requested_results.CHECK.judge(folded.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -75,7 +73,7 @@ def test_of_equal_claims_each_is_judged_by_what_its_scheduler_knew() -> None:
     folded = placements.fold(events)
     for views, wrong in (({"a": 4, "b": 5}, ["b"]), ({"a": 5, "b": 4}, ["a"]), ({"b": 5}, ["b"])):
         known = {name: attempt_views.View(seen) for name, seen in views.items()}
-        answer = requested_results.check(folded.questions, folded.timelines, known, building.plan())
+        answer = requested_results.CHECK.judge(folded.evidence(views=known))
         assert isinstance(answer, verdicts.CheckResult)
         assert [item.objects[0].name for item in answer.violations] == wrong
 
@@ -88,15 +86,3 @@ def test_all_devices_are_asked_for_beside_another_request(is_reversed: bool) -> 
     event = claim("c", *results, requests=requests[:: -1 if is_reversed else 1], selector=on("n1"))
     found = judge([*BEGIN, event])
     assert "request r asks for all devices and got 1 device, but not" in found.violations[0].text
-
-
-def test_equal_claims_may_have_been_chosen_from_different_pools() -> None:
-    """The first one comes before the pool grows, the last one after the scheduler knew it."""
-    grown = [listed(device_class()), listed(piece("D1")), ONE, piece("D1", "D2")]
-    again = claim("d", *ONE.obj["status"]["allocation"]["devices"]["results"])
-    again = claim("d", result("D1"), requests=[exactly(allocationMode="All")], selector=on("n1"))
-    folded = placements.fold([*grown, again, None])
-    views = {"d": attempt_views.View(4)}
-    found = requested_results.check(folded.questions, folded.timelines, views, building.plan())
-    assert isinstance(found, verdicts.CheckResult)
-    assert [item.objects[0].name for item in found.violations] == ["d"]

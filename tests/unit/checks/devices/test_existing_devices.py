@@ -1,6 +1,6 @@
 """Devices that were allocated although no version that the scheduler could have seen had them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,6 @@ from harness.checks import verdicts
 from harness.checks.devices import existing_devices
 from harness.checks.taints import attempt_views
 from harness.history import plans, records
-from harness.scenario import loading
 from tests.histories import building, placements
 from tests.histories.placements import claim, gone, piece, result
 from tests.histories.words import placement_words
@@ -33,9 +32,9 @@ def judge(
 ) -> verdicts.CheckResult:
     """The result, with the version of the slices that the scheduler had dealt with; 0: unknown."""
     folded = placements.fold(events, second_ns=second_ns)
-    views: Mapping[str, attempt_views.View] = {"c": attempt_views.View(seen)} if seen else {}
+    views = {"c": attempt_views.View(seen)} if seen else {}
     plan = msgspec.structs.replace(building.plan(), faults=list(faults))
-    answer = existing_devices.check(folded.questions, folded.timelines, views, plan)
+    answer = existing_devices.CHECK.judge(folded.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -86,28 +85,5 @@ def test_a_gap_may_hide_the_device() -> None:
     folded = placements.fold([piece("D2"), C])
     gap = records.Gap(resource="resourceslices", after_resource_version=1, reason="410", ts_ns=1)
     folded.timelines.see_gap(gap)
-    answer = existing_devices.check(folded.questions, folded.timelines, {}, building.plan())
+    answer = existing_devices.CHECK.judge(folded.evidence())
     assert isinstance(answer, verdicts.NotExamined)
-
-
-def test_without_allocations_nothing_is_examined() -> None:
-    folded = placements.fold([piece("D1"), claim("c")])
-    answer = existing_devices.check(folded.questions, folded.timelines, {}, building.plan())
-    assert isinstance(answer, verdicts.NotExamined)
-
-
-def test_runs_whose_steps_tell_more() -> None:
-    settings = loading.load("pools-change").scenario.model_dump(mode="json")
-    plan = msgspec.structs.replace(building.plan(), settings=settings, expected_steps=["scheduler"])
-    assert attempt_views.are_asked(plan)
-    for changed in (
-        msgspec.structs.replace(plan, faults=[FAULT]),
-        msgspec.structs.replace(plan, expected_steps=["claim-controller"]),
-        msgspec.structs.replace(plan, settings={**settings, "pools": {"changes": []}}),
-        msgspec.structs.replace(plan, settings={**settings, "subject": {"schedulers": [{}, {}]}}),
-    ):
-        assert not attempt_views.are_asked(changed)
-    assert not existing_devices.CHECK.applies(building.plan())
-    assert existing_devices.CHECK.applies(
-        msgspec.structs.replace(plan, resources=["resourceclaims", "resourceslices"])
-    )

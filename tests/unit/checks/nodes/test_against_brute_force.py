@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.holds import hold_columns, hold_history
 from harness.checks.nodes import (
     container_parameters,
@@ -19,7 +19,6 @@ from harness.checks.nodes import (
     prepared_containers,
     prepared_devices,
 )
-from harness.checks.observed import folders
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
@@ -28,7 +27,28 @@ VALID, UNKNOWN, INVALID = verdicts.Verdict
 READINESS = building.plan(
     settings={"pools": {"more": [{"name": "a", "binding_conditions": ["ready"]}]}}
 )
+OF_FILES = building.plan(settings={"pools": {"imported": {"has": ["binding-conditions"]}}})
 Object = dict[str, Any]
+
+
+def _judged(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.CheckResult:
+    answer = check.judge(evidence)
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer
+
+
+def _seen(
+    body: Sequence[records.Body],
+    started: Sequence[records.Body],
+    prepared: Sequence[preparations.Preparation] = (),
+) -> protocol.Evidence:
+    """The evidence of both checks of containers."""
+    reading = preparations.Reading()
+    reading.prepared = list(prepared)
+    for item in started:
+        reading.add(item)
+    given = {preparations.Reading: reading}
+    return claim_judging.evidence(body, [container_parameters.CHECK], of=PLAN, given=given)
 
 
 def observed(
@@ -112,7 +132,11 @@ def test_prepared_devices() -> None:
         }
         prepared = [item for part in parts for item in part]
         stream.shuffle(prepared)
-        result = prepared_devices.check(prepared, hold_columns.of(_hold(*pair) for pair in held))
+        reading, folded = preparations.Reading(), hold_history.HoldHistory()
+        reading.prepared = prepared
+        folded.holds = hold_columns.of(_hold(*pair) for pair in held)
+        given = {preparations.Reading: reading, hold_history.HoldHistory: folded}
+        result = _judged(prepared_devices.CHECK, protocol.Evidence(PLAN, given))
         pairs = [pair for part, device in devices for pair in _conflicts(part, device)]
         sure = [pair for pair in pairs if {(pair[0], name) for name in pair[1:]} <= held]
         again = sum(_reuses(part, device) for part, device in devices)
@@ -183,9 +207,8 @@ def test_device_readiness() -> None:
             body.append(observed("pods", version, document))
         stream.shuffle(body)  # pods and claims come by different watches
         body.sort(key=lambda item: (item.resource, item.resource_version))  # type: ignore[union-attr]
-        check = device_readiness.CHECK
-        result = check.judge(claim_judging.evidence(body, [check], of=READINESS))
-        assert isinstance(result, verdicts.CheckResult)
+        check, plan = device_readiness.CHECK, stream.choice([READINESS, READINESS, OF_FILES])
+        result = check.judge(claim_judging.evidence(body, [check], of=plan))
         states = []
         for version, entries in pods.values():
             for entry in entries:
@@ -193,6 +216,10 @@ def test_device_readiness() -> None:
                 if before and before[-1][2] != "DELETED":
                     states.append(_is_ready(before[-1][1]["status"]))
         examined, wrong = len(states) - states.count(None), states.count(False)
+        if plan is OF_FILES and not examined:
+            assert isinstance(result, verdicts.NotExamined), seed
+            continue
+        assert isinstance(result, verdicts.CheckResult), seed
         told = result.verdict, result.examined_count, result.violation_count
         assert told == (verdict_of(examined, wrong), examined, wrong), seed
         found_in[result.verdict] += 1
@@ -229,9 +256,7 @@ def test_container_parameters() -> None:
             is_known = known >= {pod, *uses[pod]}
             told = {key: value for key, value in environment.items() if "_" in key}
             expected.append(told == _environment(uses[pod], values) if is_known else None)
-        folded = container_parameters.Expectations()
-        folders.fold(body, folded)
-        result = container_parameters.check(PLAN, started, folded)
+        result = _judged(container_parameters.CHECK, _seen(body, started))
         wrong = expected.count(False)
         verdict = INVALID if wrong else VALID if expected and None not in expected else UNKNOWN
         told_counts = result.verdict, result.violation_count, result.examined_count
@@ -258,18 +283,8 @@ def test_prepared_containers() -> None:
             for claim in uses[item.pod]
             if not any(_is_prepared(one, claim, item) for one in prepared)
         ]
-        folded = container_parameters.Expectations()
-        folders.fold(body, folded)
-        reading = preparations.Reading(
-            totals=preparations.Preparations(),
-            prepared=prepared,
-            kept=[],
-            started=started,
-            unstarted=failed,
-            rebooted=[],
-            problems=[],
-        )
-        result = prepared_containers.check(reading, folded)
+        given = _seen(body, [*started, *failed], prepared)
+        result = prepared_containers.CHECK.judge(given)
         if not started and not failed:
             assert isinstance(result, verdicts.NotExamined)
             found_in[UNKNOWN] += 1
@@ -356,12 +371,14 @@ GPU = "example.com/gpu"
 EXTENDED = {"pools": {"device_class": {"name": "gpus", "extended_resource": GPU}}}
 
 
-def _extended_claim(stream: random.Random) -> Object:
-    meta: Object = {"name": "c", "uid": "uid-c"}
+def _extended_claim(stream: random.Random, name: str) -> Object:
+    """A version of a claim of this UID; its metadata stay as they are."""
+    of_name = random.Random(name)
+    meta: Object = {"name": "c", "uid": name}
     meta["ownerReferences"] = [
-        {"kind": "Pod", "uid": stream.choice(["uid-p"] * 5 + ["uid-q"]), "controller": True}
+        {"kind": "Pod", "uid": of_name.choice(["uid-p"] * 5 + ["uid-q"]), "controller": True}
     ]
-    if stream.random() < 0.9:
+    if of_name.random() < 0.9:
         meta["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
     rows = [
         {"driver": "d", "pool": "n", "device": f"d{index}", "request": "r"}
@@ -413,7 +430,7 @@ def test_extended_claims() -> None:
         ran: tuple[int, Object] | None = None
         for version in range(1, stream.randint(3, 8)):
             if stream.random() < 0.5:
-                claim = _extended_claim(stream)
+                claim = _extended_claim(stream, f"uid-c-{seed}")
                 body.append(observed("resourceclaims", version, claim))
                 if "annotations" in claim["metadata"]:
                     claims.append((version, claim))
@@ -427,9 +444,9 @@ def test_extended_claims() -> None:
             body.append(
                 records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=1)
             )
-        seen = extended_claims.ExtendedClaims()
-        folders.fold(body, seen)
-        result = extended_claims.check(EXTENDED, seen)
+        check = extended_claims.CHECK
+        seen = claim_judging.evidence(body, [check], of=building.plan(settings=EXTENDED))
+        result = _judged(check, seen)
         asks = ran is not None and ran[1]["spec"]["containers"][0]["resources"]["requests"] != {
             GPU: "0"
         }

@@ -7,12 +7,11 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.nodes import container_parameters
-from harness.checks.observed import folders
+from harness.checks.nodes import container_parameters, preparations
 from harness.history import records
-from tests.histories import building, language
+from tests.histories import building, claim_judging, language
 
-VALID, UNKNOWN, INVALID = verdicts.Verdict
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 PLAN = building.plan(
     settings={
         "claim": {"parameters": {"who": "{claim}"}},
@@ -58,9 +57,14 @@ def started(**environment: str) -> records.ContainerStarted:
 
 
 def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
-    expected = container_parameters.Expectations()
-    folders.fold(observations, expected)
-    return container_parameters.check(PLAN, ran, expected)
+    reading = preparations.Reading()
+    for item in ran:
+        reading.add(item)
+    judge = container_parameters.CHECK
+    given = {preparations.Reading: reading}
+    answer = judge.judge(claim_judging.evidence(observations, [judge], of=PLAN, given=given))
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer
 
 
 @pytest.mark.parametrize("generated", [False, True])
@@ -69,52 +73,10 @@ def test_the_parameters_of_its_own_claim_and_class(*, generated: bool) -> None:
     assert (result.verdict, result.examined_count) == (VALID, 1)
 
 
-@pytest.mark.parametrize(
-    ("got", "words"),
-    [
-        ({**OWN, "user_who": "c-2"}, "user_who is 'c-2', not 'c-1'"),
-        ({"user_who": "c-1", "claim_c_1_gpu": "true"}, "admin_mode is None, not 'shared'"),
-        ({**OWN, "claim_c_2_gpu": "true"}, "claim_c_2_gpu is 'true', not None"),
-        ({**OWN, "user_more": "1"}, "user_more is '1', not None"),
-    ],
-)
-def test_any_other_environment_is_a_violation(got: dict[str, str], words: str) -> None:
-    result = check(claim("c-1"), claim("c-2"), pod(), ran=[started(**OWN), started(**got)])
-    assert (result.verdict, result.violation_count) == (INVALID, 1)
-    assert result.reason == f"container work of pod p: {words}"
-    assert result.violations[0].objects[0].name == "p"
-
-
-def test_nothing_examined_and_nothing_observed_are_unknown() -> None:
-    assert check(claim("c-1"), pod(), ran=[]).verdict is UNKNOWN
-    result = check(pod(), ran=[started(**OWN)])
-    assert result.verdict is UNKNOWN
-    assert result.reason == "the pod or the claim of 1 containers was never observed"
-
-
 def test_a_pod_and_its_claim_may_be_in_the_final_lists_only() -> None:
     lists = [msgspec.structs.replace(item, type="FINAL") for item in (claim("c-1"), pod())]
     assert check(*lists, ran=[started(**OWN)]).verdict is VALID
     assert check(*lists, ran=[started(**OWN, user_more="1")]).verdict is INVALID
-
-
-def test_the_reason_counts_the_other_violations() -> None:
-    result = check(claim("c-1"), pod(), ran=[started(**OWN, user_more="1")] * 2)
-    assert result.reason == "container work of pod p: user_more is '1', not None, and 1 more"
-
-
-@pytest.mark.parametrize(
-    ("settings", "applies"),
-    [
-        ({}, False),
-        (PLAN.settings, True),
-        ({"claim": PLAN.settings["claim"]}, True),
-        ({"pools": PLAN.settings["pools"]}, True),
-        ({"claim": {"parameters": {}}, "pools": {}}, False),
-    ],
-)
-def test_only_runs_with_parameters_are_judged(settings: Any, *, applies: bool) -> None:
-    assert container_parameters.applies(building.plan(settings=settings)) is applies
 
 
 def test_parameters_that_are_no_texts_are_expected_as_json() -> None:

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.nodes import extended_claims
-from harness.checks.observed import folders
+from harness.checks.nodes import extended_claims, extended_resources
+from harness.checks.observed import observed_pods
 from harness.history import records
-from tests.histories import language
+from tests.histories import building, claim_judging, language
 
-VALID, UNKNOWN, INVALID = verdicts.Verdict
+VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 GPU = "example.com/gpu"
 SETTINGS = {
     "claim": {"extended": True},
@@ -71,9 +71,10 @@ def bound(version: int, **status: Any) -> records.Observation:
 
 
 def check(*observations: records.Body) -> verdicts.CheckResult:
-    seen = extended_claims.ExtendedClaims()
-    folders.fold(observations, seen)
-    return extended_claims.check(SETTINGS, seen)
+    judge, plan = extended_claims.CHECK, building.plan(settings=SETTINGS)
+    answer = judge.judge(claim_judging.evidence(observations, [judge], of=plan))
+    assert isinstance(answer, verdicts.CheckResult)
+    return answer
 
 
 def test_a_pod_that_has_everything() -> None:
@@ -103,26 +104,6 @@ def test_what_a_pod_lacks(observations: list[records.Body], why: str) -> None:
     assert (result.verdict, result.violation_count) == (INVALID, 1)
     assert result.reason == f"pod p runs without its extended resource: {why}"
     assert result.violations[0].objects[0].name == "p"
-
-
-def test_the_reason_counts_the_other_violations() -> None:
-    first, second = pod(), pod(6)
-    second = msgspec.structs.replace(
-        second, object=msgspec.Raw(bytes(second.object).replace(b'"uid-p"', b'"uid-q"'))
-    )
-    reason = "pod p runs without its extended resource: the claim c is not there, and 1 more"
-    assert check(first, second).reason == reason
-
-
-def test_a_gap_of_the_observations_is_no_violation() -> None:
-    gap = records.Gap(resource="resourceclaims", after_resource_version=1, reason="410", ts_ns=1)
-    result = check(gap, pod())
-    assert (result.verdict, result.violations) == (UNKNOWN, [])
-    assert check(gap, claim(), pod()).verdict is VALID
-
-
-def test_without_pods_nothing_is_known() -> None:
-    assert check(claim(), pod(phase="Pending")).verdict is UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -220,3 +201,28 @@ def test_each_container_has_the_devices_that_it_asks_for(
     result = check(_claim_of(**held), _pod_of(mappings, containers))
     assert result.verdict is (INVALID if why else VALID)
     assert why in result.reason
+
+
+@pytest.mark.parametrize(
+    ("requests", "amount"),
+    [
+        ({GPU: "2"}, 2),
+        ({"deviceclass.resource.kubernetes.io/gpus": "2"}, 2),
+        ({GPU: "2", "deviceclass.resource.kubernetes.io/gpus": "3"}, 5),
+        ({GPU: "2k"}, 0),
+        ({"example.com/other": "2"}, 0),
+    ],
+)
+def test_the_amount_of_a_container(requests: dict[str, str], amount: int) -> None:
+    container = msgspec.convert({"resources": {"requests": requests}}, observed_pods.Container)
+    assert extended_resources.ExtendedResource(SETTINGS).amount(container) == amount
+
+
+def test_classes_of_files_have_the_names_that_a_shared_cluster_gives_them() -> None:
+    files = {"imported": {"classes": {"gpu": "vendor.com/gpu", "nic": ""}}}
+    alone = extended_resources.ExtendedResource({"pools": files}).names
+    shared = extended_resources.ExtendedResource({"pools": {**files, "owner": "ab12"}}).names
+    prefix = "deviceclass.resource.kubernetes.io"
+    assert alone["gpu"] == {"vendor.com/gpu", f"{prefix}/gpu"}
+    assert shared["gpu-ab12"] == {"ab12.vendor.com/gpu", f"{prefix}/gpu-ab12"}
+    assert shared["nic-ab12"] == {f"{prefix}/nic-ab12"}

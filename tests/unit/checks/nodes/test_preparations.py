@@ -3,9 +3,9 @@
 import pathlib
 from typing import Any
 
-from harness.checks import judging, verdict_files, verdicts
+from harness.checks import judging, protocol, verdict_files, verdicts
 from harness.checks.nodes import preparations
-from harness.history import histories, records
+from harness.history import directories, histories, records
 from harness.report import rendering
 from tests.histories import building, damages, language
 
@@ -113,8 +113,12 @@ def _of(name: str, at: int) -> dict[str, Any]:
 
 def _kept(tmp_path: pathlib.Path, *body: records.Body) -> list[str]:
     directory = building.build(tmp_path / "run", TEXT, preparations=list(body))
-    reading = preparations.read(histories.load(directory.path))
-    return [item.name for item in reading.kept]
+    return [item.name for item in _read(directory).kept]
+
+
+def _read(directory: directories.RunDirectory) -> preparations.Reading:
+    history = histories.load(directory.path)
+    return preparations.Reading.from_evidence(protocol.Evidence(history.plan, history=history))
 
 
 def test_a_claim_that_only_the_driver_knows_of_is_kept(tmp_path: pathlib.Path) -> None:
@@ -134,7 +138,7 @@ def test_a_driver_that_refuses_most_calls_is_a_reason(tmp_path: pathlib.Path) ->
         ]
     ):
         directory = building.build(tmp_path / str(number), TEXT, preparations=body)
-        found = preparations.read(histories.load(directory.path)).why_not_prepared
+        found = _read(directory).why_not_prepared
         assert reason in found
         assert bool(reason) == bool(found)
 

@@ -33,12 +33,13 @@ def test_requests_of_one_kind_have_the_same_class_and_selectors() -> None:
 
 
 def test_the_options_of_a_request_are_its_alternatives() -> None:
-    one = msgspec.convert({"exactly": {"count": 3}}, observed_claims.Request)
-    assert [option.count for option in one.options] == [3]
-    several = {"firstAvailable": [{"name": "a", "count": 2}, {"name": "b"}]}
-    found = msgspec.convert(several, observed_claims.Request).options
-    assert [option.count for option in found] == [2, 1]
-    assert observed_claims.Request().options == []
+    one = msgspec.convert({"name": "r", "exactly": {"count": 3}}, observed_claims.Request)
+    assert {name: option.number for name, option in one.options.items()} == {"r": 3}
+    either = [{"name": "a", "count": 2}, {"name": "b", "allocationMode": "All"}]
+    several = msgspec.convert({"name": "r", "firstAvailable": either}, observed_claims.Request)
+    found = {name: option.number for name, option in several.options.items()}
+    assert found == {"r/a": 2, "r/b": None}
+    assert observed_claims.Request().options == {}
 
 
 def test_a_claim_without_an_allocation_has_no_devices_and_no_manager() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.checks import protocol, verdicts, world_states
-from harness.checks.progress import claim_progress, resource_leaks, stuck_objects
+from harness.checks.progress import claim_progress, leaked_claims, resource_leaks, stuck_pods
 from tests.histories import worlds
 
 NODES = {"m": 1, "n": 3}
@@ -203,11 +203,12 @@ def _fits(
 
 def _compare(world: worlds.World, given: protocol.Evidence) -> tuple[bool, bool]:
     """Compare what is stuck, and return whether there are such pods and such claims."""
-    found = stuck_objects.find(given[world_states.WorldState], given.plan.settings)
-    brute = Brute(world)
-    about = [item.summary.split(maxsplit=2) for item in found.stuck]
+    state, brute = given[world_states.WorldState], Brute(world)
+    found = stuck_pods.find(state, given.plan.settings)
+    every = [*found.stuck, *leaked_claims.find(state).stuck]
+    about = [item.summary.split(maxsplit=2) for item in every]
     served = {name for kind, name, told in about if kind == "pod" and told.startswith("waits")}
-    assert found.doubts == []
+    assert found.doubts == {}
     assert {name for kind, name, _ in about if kind == "pod"} - served == brute.stuck_pods()
     assert {name for kind, name, _ in about if kind == "claim"} == brute.stuck_claims()
     claims_served = {brute.waiting()[name] for name in served}
@@ -228,7 +229,7 @@ def test_both_find_the_same() -> None:
         plan = msgspec.structs.replace(worlds.plan(), defects=["of-the-kubelet"])
         given = worlds.judged(world, plan=plan, phases=phases)
         for check, is_wrong in zip(CHECKS, _compare(world, given), strict=True):
-            result = check.check(given)
+            result = check.judge(given)
             if isinstance(result, verdicts.NotExamined):
                 assert not world.claims, seed
                 continue

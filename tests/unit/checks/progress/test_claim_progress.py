@@ -8,7 +8,7 @@ import pytest
 
 from harness.checks import verdicts, world_states
 from harness.checks.observed import folders
-from harness.checks.progress import claim_progress, stuck_objects
+from harness.checks.progress import claim_progress, stuck_pods
 from harness.history import records
 from harness.model.objects import Object
 from tests.histories import language, worlds
@@ -23,7 +23,7 @@ TWO_DEVICES = [worlds.devices_of("n", 2)]
 
 def judge(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
     given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=seconds))
-    return _result(claim_progress.check(given))
+    return _result(claim_progress.judge(given))
 
 
 def _result(answer: verdicts.Answer) -> verdicts.CheckResult:
@@ -88,7 +88,7 @@ def test_what_our_own_kubelet_has_left_undone_is_not_the_subjects(
 def test_a_kubelet_or_driver_that_is_tried_is_judged(world: World, changes: dict[str, Any]) -> None:
     plan = msgspec.structs.replace(worlds.plan(), **changes)
     given = worlds.judged(world, plan=plan, phases=worlds.phases(seconds=60))
-    assert _result(claim_progress.check(given)).verdict is INVALID
+    assert _result(claim_progress.judge(given)).verdict is INVALID
 
 
 def test_beside_what_the_kubelet_has_left_the_others_are_judged() -> None:
@@ -167,7 +167,7 @@ def test_a_selector_is_known_to_be_satisfied_by_what_it_was_given() -> None:
         item for item in body if isinstance(item, records.Observation) and item.type == "ADDED"
     ]
     given = worlds.judged([*seen, *changed], plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    result = _result(claim_progress.check(given))
+    result = _result(claim_progress.judge(given))
     assert result.reason.startswith(f"STUCK: pod p waits while {D1} is idle")
 
 
@@ -187,7 +187,7 @@ def _check(
     phases: Sequence[records.Phase], *, faults: bool = False, world: World = WAITS
 ) -> verdicts.CheckResult:
     given = worlds.judged(world, plan=worlds.plan(faults=faults), phases=phases)
-    return _result(claim_progress.check(given))
+    return _result(claim_progress.judge(given))
 
 
 @pytest.mark.parametrize(("healed", "verdict"), [(40.0, INVALID), (55.0, UNKNOWN)])
@@ -215,7 +215,7 @@ def test_a_pod_that_starts_gives_the_others_time() -> None:
     body[3:3] = [_starts("q", at_s=55)]
     body += [_final("q")]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    result = _result(claim_progress.check(given))
+    result = _result(claim_progress.judge(given))
     assert (result.verdict, "6.0 s after the last progress" in result.reason) == (UNKNOWN, True)
 
 
@@ -329,7 +329,7 @@ def test_an_unknown_final_state_is_unknown() -> None:
         if not (isinstance(item, records.Listed) and item.purpose == "final")
     ]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    result = _result(claim_progress.check(given))
+    result = _result(claim_progress.judge(given))
     assert (result.verdict, result.reason) == (
         UNKNOWN,
         "the final state of the pods is not known",
@@ -382,7 +382,7 @@ def _waiting(slices: Sequence[Object], *held: str, count: int = 1) -> verdicts.A
         slices=slices,
     )
     given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    return claim_progress.check(given)
+    return claim_progress.judge(given)
 
 
 def _undeclared() -> list[Object]:
@@ -577,7 +577,7 @@ def test_nothing_goes_on_where_a_node_was_deleted(pod: Object, is_gone: bool) ->
     steps = [_node("n", "ADDED", 1), _node("m", "ADDED", 2)]
     steps += [_node("n", "DELETED", 3)] if is_gone else []
     folders.fold(steps, state)
-    found = stuck_objects.find(state, worlds.SETTINGS).stuck
+    found = stuck_pods.find(state, worlds.SETTINGS).stuck
     assert len(found) == (0 if is_gone else 1)
 
 
@@ -596,7 +596,7 @@ def test_a_pod_whose_claim_was_removed_in_spite_of_its_finalizer_is_not_stuck(
     lost = worlds.claim("a", D0, users=["p"], owner=owner, finalizer=finalizer, deleting=deleting)
     body = [*world.observations(), worlds.removed(lost)]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
-    found = _result(claim_progress.check(given))
+    found = _result(claim_progress.judge(given))
     assert found.verdict is verdict
     told = "1 not examined: the API server removed claims in spite of their finalizers"
     assert (told in found.reason) is (verdict is VALID)
@@ -628,4 +628,4 @@ def test_a_pod_with_an_allocated_claim_must_be_bound_where_it_may_run(
     body = world.observations()
     body.insert(4, node)
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    assert _result(claim_progress.check(given)).verdict is verdict
+    assert _result(claim_progress.judge(given)).verdict is verdict

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.checks import world_states
-from harness.checks.progress import device_search, device_supply, request_fits
+from harness.checks.progress import device_search
 from tests.histories import worlds
 from tests.support import text_tables
 
@@ -97,11 +97,9 @@ def search(world: worlds.World, claims: Sequence[Object], settings: Object | Non
     """The devices for the claims of one pod, with their node; or DOUBT or NONE."""
     state = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
     wished = worlds.judged(worlds.World(claims=claims), plan=worlds.plan())[world_states.WorldState]
-    supply = device_supply.DeviceSupply(state)
-    fits = request_fits.RequestFits(state, worlds.SETTINGS if settings is None else settings)
-    found = device_search.DeviceSearch(supply, fits).search(
-        list(wished.claims.values()), None, beside={}
-    )
+    given = worlds.SETTINGS if settings is None else settings
+    tried = device_search.DeviceSearch(state, given)
+    found = tried.search(list(wished.claims.values()), None, beside={})
     if found.where is None:
         return DOUBT if found.is_doubtful else NONE
     node, devices = found.where

@@ -41,7 +41,7 @@ def claim(name: str, owner: str, *held: str, **more: Any) -> Object:
 
 def judge(world: World) -> verdicts.CheckResult:
     given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    answer = claim_progress.check(given)
+    answer = claim_progress.judge(given)
     assert isinstance(answer, verdicts.CheckResult)
     return answer
 
@@ -135,12 +135,11 @@ def test_classes_from_files_back_resources_too() -> None:
     made = {"metadata": {"name": "p", "uid": "p", "resourceVersion": "1"}, "spec": spec}
     pod = msgspec.convert(made, observed_pods.Pod)
     assert resource.kinds_for(pod) == {("nic",): 1, ("gpu",): 2}
-    assert {"e.example/nic", implicit} <= resource.names
 
 
 def test_a_claim_for_extended_resources_does_not_outlive_its_pod() -> None:
     world = World(claims=[claim("a", "gone", D0)], slices=TWO_DEVICES)
     phases = worlds.phases(seconds=60)
-    answer = resource_leaks.check(worlds.judged(world, plan=worlds.plan(), phases=phases))
+    answer = resource_leaks.judge(worlds.judged(world, plan=worlds.plan(), phases=phases))
     assert isinstance(answer, verdicts.CheckResult)
     assert [item.summary for item in answer.violations] == ["claim a outlives its pod"]

@@ -22,7 +22,7 @@ def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True)
     given = worlds.judged(
         world, plan=worlds.plan(), phases=phases, collects_garbage=collects_garbage
     )
-    return resource_leaks.check(given)
+    return resource_leaks.judge(given)
 
 
 def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
@@ -108,7 +108,7 @@ def test_without_a_claim_nothing_was_examined() -> None:
 def test_a_run_that_ended_in_the_midst_of_its_load_is_not_examined() -> None:
     world = World(claims=[worlds.claim("a", D0)])
     phases = worlds.phases(seconds=60)[:2]
-    answer = resource_leaks.check(worlds.judged(world, plan=worlds.plan(), phases=phases))
+    answer = resource_leaks.judge(worlds.judged(world, plan=worlds.plan(), phases=phases))
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason == "the load did not end"
 
@@ -129,6 +129,6 @@ def test_the_other_claim_of_a_pod_is_not_leaked_if_the_api_server_removed_one(
     lost = worlds.claim("a", D0, users=["p"], finalizer=True, deleting=deleting)
     body = [*world.observations(), worlds.removed(lost)]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
-    answer = resource_leaks.check(given)
+    answer = resource_leaks.judge(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is verdict

@@ -5,7 +5,7 @@ import os
 import random
 from collections.abc import Sequence
 
-from harness.checks import device_exclusivity, verdicts
+from harness.checks import device_exclusivity, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
 from tests.histories import building, language
@@ -67,6 +67,16 @@ def _had(
     return {MANAGERS[writers.by_allocation[hold.uid, hold.from_rv].manager] for hold in before}
 
 
+def _evidence(
+    folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
+) -> protocol.Evidence:
+    given = {
+        hold_history.HoldHistory: folded,
+        scheduler_identities.SchedulersOfHolds: schedulers,
+    }
+    return protocol.Evidence(building.plan(), given)
+
+
 def test_both_checks() -> None:
     found_in = dict.fromkeys([(name, verdict) for name in "xs" for verdict in (VALID, INVALID)], 0)
     unclear_count = 0
@@ -97,7 +107,7 @@ def test_both_checks() -> None:
         every = device_exclusivity.check(folded, lambda _: False)
         expected = INVALID if pairs else VALID if examined else UNKNOWN
         assert (every.verdict, every.violation_count) == (expected, len(pairs)), seed
-        alone = scheduler_exclusivity.check(folded, schedulers)
+        alone = scheduler_exclusivity.judge(_evidence(folded, schedulers))
         expected = INVALID if own else VALID if examined and not unclear else UNKNOWN
         told = alone.verdict, alone.violation_count, alone.examined_count
         assert told == (expected, own, examined), seed

@@ -10,7 +10,6 @@ from harness.checks import device_exclusivity, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import (
     scheduler_attribution,
-    scheduler_exclusivity,
     scheduler_identities,
 )
 from harness.history import plans, records
@@ -25,73 +24,17 @@ def _plan(*names: str) -> plans.Plan:
 
 
 def _schedulers(
-    folded: hold_history.HoldHistory,
-    managers: Mapping[str, str],
-    created: Mapping[str, int],
+    folded: hold_history.HoldHistory, managers: Mapping[str, str]
 ) -> scheduler_identities.SchedulersOfHolds:
-    """The schedulers of the claims by their names; a claim is created when it gets its device,
-    or when `created` says so.
-    """
+    """The schedulers of the claims by their names."""
     writers = scheduler_identities.AllocationWriters()
     for hold in folded.holds:
-        writers.first_seen[hold.uid] = created.get(hold.name, hold.from_rv - 1)
         writers.by_allocation[hold.uid, hold.from_rv] = scheduler_identities.AllocationWriter(
-            manager=managers.get(hold.name, ""), pods=()
+            manager=managers[hold.name], pods=()
         )
     return scheduler_identities.SchedulersOfHolds(
         scheduler_identities.planned(_plan("one", "two")), writers
     )
-
-
-def _judge(
-    text: str, managers: Mapping[str, str], created: Mapping[str, int] | None = None
-) -> verdicts.CheckResult:
-    folded = hold_history.fold(language.observe(text))
-    return scheduler_exclusivity.check(folded, _schedulers(folded, managers, created or {}))
-
-
-def test_two_schedulers_that_do_it_to_each_other_are_no_race_of_one() -> None:
-    result = _judge("a+D1 b+D1 a-D1 b-D1", {"a": A, "b": B})
-    assert (result.verdict, result.violation_count) == (verdicts.Verdict.VALID, 0)
-    assert result.reason == "none of 1 double allocations is of one scheduler by itself"
-
-
-def test_one_scheduler_that_does_it_alone_is_found_and_named() -> None:
-    result = _judge("c+D2 a+D1 b+D1 a-D1 b-D1", {"a": B, "b": B, "c": A})
-    assert result.verdict is verdicts.Verdict.INVALID
-    (violation,) = result.violations
-    assert "scheduler-2 (two) gave it to a and b from version 3" in violation.summary
-    assert [item.name for item in violation.objects] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a+D1 b+D1 b-D1 c+D1",  # the release of b made it look free, while a held it
-        "b+D1 a+D1 b-D1 c+D1",
-        "b+D1 b-D1 a+D1 c+D1",  # the same, but the release is seen after the allocation of a
-    ],
-)
-def test_what_follows_from_the_release_of_another_scheduler_is_no_race_of_one(text: str) -> None:
-    result = _judge(text, {"a": A, "b": B, "c": A}, created={"a": 0, "c": 0})
-    assert result.verdict is verdicts.Verdict.VALID
-
-
-def test_a_release_that_was_seen_before_the_claim_is_no_excuse() -> None:
-    result = _judge("b+D1 b-D1 . a+D1 c+D1", {"a": A, "b": B, "c": A}, created={"a": 3})
-    assert result.verdict is verdicts.Verdict.INVALID
-
-
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("a+D1 b+D1", verdicts.Verdict.UNKNOWN),  # no one knows who allocated b
-        ("a+D1 a-D1", verdicts.Verdict.VALID),
-        ("a^p", verdicts.Verdict.UNKNOWN),
-    ],
-)
-def test_without_evidence_it_is_unknown(text: str, verdict: verdicts.Verdict) -> None:
-    assert _judge(text, {"a": A}).verdict is verdict
 
 
 # ------------------------------------------------------------------- the finding names both
@@ -99,7 +42,7 @@ def test_without_evidence_it_is_unknown(text: str, verdict: verdicts.Verdict) ->
 
 def test_a_double_allocation_names_both_schedulers() -> None:
     folded = hold_history.fold(language.observe("a+D1 b+D1"))
-    schedulers = _schedulers(folded, {"a": A, "b": B}, {})
+    schedulers = _schedulers(folded, {"a": A, "b": B})
     attributor = scheduler_attribution.Attributor(folded, schedulers)
     found = device_exclusivity.check(folded, lambda _: None)
     result = attributor.review(device_exclusivity.CHECK, found)

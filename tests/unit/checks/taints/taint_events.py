@@ -6,13 +6,19 @@ from typing import Any
 import msgspec
 
 from harness.checks import verdicts
-from harness.checks.holds import hold_history
-from harness.checks.taints import attempt_views, taint_timelines, tainted_devices
+from harness.checks.taints import attempt_views, tainted_devices
 from harness.history import records
-from tests.histories import language
+from tests.histories import building, claim_judging, language
 
 Object = dict[str, Any]
 DRIVER, POOL = "gpu.example", "p"
+TOLD = building.plan(
+    settings={
+        "pools": {"changes": [{"kind": "taint"}]},
+        "subject": {"schedulers": [{"scheduler_name": ""}]},
+    },
+)
+"""A plan of which the steps of the only scheduler show what it has seen."""
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
 
@@ -70,19 +76,22 @@ def claim(
 
 
 def judge(body: Iterable[records.Body], view: attempt_views.View | None) -> Any:
-    timelines = taint_timelines.TaintTimelines()
-    folded = hold_history.fold(body, timelines)
-    return tainted_devices.check(folded, timelines, {"c": view} if view else {})
+    """The result where the scheduler's steps show this view; None: they show none."""
+    views = attempt_views.AttemptViews({"c": view} if view else {})
+    given = {attempt_views.AttemptViews: views}
+    check = tainted_devices.CHECK
+    return check.judge(claim_judging.evidence(body, [check], of=TOLD, given=given))
 
 
 def judge_record(body: Iterable[records.Observation]) -> verdicts.Answer:
     """The result without steps; each record was made at the second that its version says."""
-    timelines = taint_timelines.TaintTimelines()
     timed = (
         msgspec.structs.replace(item, ts_ns=item.resource_version * 1_000_000_000) for item in body
     )
-    folded = hold_history.fold(timed, timelines)
-    return tainted_devices.check(folded, timelines, None)
+    check, given = tainted_devices.CHECK, {attempt_views.AttemptViews: attempt_views.AttemptViews()}
+    answer = check.judge(claim_judging.evidence(timed, [check], given=given))
+    assert isinstance(answer, verdicts.Answer)
+    return answer
 
 
 def view(slices: int, rules: int = 0) -> attempt_views.View:

@@ -13,7 +13,7 @@ from harness.checks import verdicts
 from harness.checks.observed import pod_lives
 from harness.checks.taints import evicted_pods, taint_timelines
 from harness.history import records
-from tests.histories import building, claim_judging
+from tests.histories import claim_judging
 from tests.support import text_tables
 from tests.unit.checks.taints import taint_events
 
@@ -123,26 +123,6 @@ def test_a_gap_leaves_it_open() -> None:
     found = check.judge(claim_judging.evidence([gap], [check]))
     assert isinstance(found, verdicts.CheckResult)
     assert found.verdict is UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("settings", "applies"),
-    [
-        ({"pools": {"changes": [{"kind": "taint", "effect": "NoExecute"}]}}, True),
-        ({"pools": {"more": [{"taints": [{"key": "k", "effect": "NoExecute"}]}]}}, True),
-        ({"pools": {"changes": [{"kind": "taint", "effect": "NoSchedule"}]}}, False),
-        ({"pools": {"changes": [{"kind": "flap"}]}}, False),
-        ({"pools": {"imported": {"has": ["shares", "taints"]}}}, True),
-        ({"pools": {"imported": {"has": ["shares"]}}}, False),
-    ],
-)
-def test_it_is_owed_where_devices_get_the_taint(settings: Object, applies: bool) -> None:
-    for controller, is_known in (("python", True), ("cluster", True), ("external", False)):
-        subject = {"subject": {"claim_controller": controller}}
-        plan = msgspec.structs.replace(
-            building.plan(settings=settings | subject), resources=["resourceslices"]
-        )
-        assert evicted_pods.applies(plan) is (applies and is_known)
 
 
 def test_drawn_histories_are_judged_as_second_by_second() -> None:

@@ -4,13 +4,11 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.taints import attempt_views, tainted_devices
+from harness.checks.taints import attempt_views
 from harness.history import histories, journal_writer, records
-from harness.scenario import loading
 from tests.histories import building, language
 from tests.support import text_tables
 from tests.unit.checks.taints import taint_events
@@ -103,14 +101,6 @@ def test_without_steps_it_may_not_be_examined(text: str, why: str) -> None:
     assert result.reason == why
 
 
-def test_the_record_is_asked_where_slices_are_observed_and_no_fault_disturbs() -> None:
-    observed = msgspec.structs.replace(building.plan(), resources=["resourceslices"])
-    assert tainted_devices.applies(observed)
-    assert not tainted_devices.needs_views(observed)
-    faulty = msgspec.structs.replace(observed, faults=[object()])  # type: ignore[list-item]
-    assert not tainted_devices.applies(faulty)
-
-
 # ------------------------------------------------------------------- views
 
 HANDLED = "slice-tracker.handled"
@@ -118,14 +108,15 @@ HANDLED = "slice-tracker.handled"
 
 def views(folder: pathlib.Path, *steps: tuple[str, Object]) -> dict[str, attempt_views.View]:
     directory = building.build(folder, "a+D1")
-    path = directory.steps("views")
+    path = directory.steps("scheduler")
+    path.unlink()
     plan = histories.load(directory.path).plan
-    writer = journal_writer.Writer(path, process="views", run_id=plan.run_id)
+    writer = journal_writer.Writer(path, process="scheduler", run_id=plan.run_id)
     for number, (name, fields) in enumerate(steps):
         at = language.at(number)
         writer.write(records.Step(seq=number, name=name, fields=fields, thread="t", ts_ns=at))
     writer.close()
-    return attempt_views.read(histories.load(directory.path), "views")
+    return attempt_views.read(histories.load(directory.path))
 
 
 STARTED: tuple[str, Object] = ("scheduling.started", {"pod": "p"})
@@ -192,36 +183,6 @@ def test_steps_of_another_form_tell_nothing(
 ) -> None:
     """Without a view nothing is judged: an unknown one would excuse everything."""
     assert views(tmp_path / "run", STARTED, PLANNED, strange) == {}
-
-
-# ------------------------------------------------------------------- plans
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, True),
-        ({"faults": True}, False),
-        ({"expected_steps": ["claim-controller"]}, False),
-    ],
-)
-def test_runs_that_owe_it(changes: Object, expected: bool) -> None:
-    settings = loading.load("taints-come-and-go").scenario.model_dump(mode="json")
-    plan = msgspec.structs.replace(building.plan(), settings=settings, expected_steps=["scheduler"])
-    assert tainted_devices.applies(plan)
-    if changes.pop("faults", False):
-        changes["faults"] = [object()]
-    assert tainted_devices.applies(msgspec.structs.replace(plan, **changes)) is expected
-    assert not tainted_devices.applies(building.plan())
-    settings["pools"]["changes"] = [{"kind": "publish"}]
-    others = msgspec.structs.replace(
-        building.plan(), settings=settings, expected_steps=["scheduler"]
-    )
-    assert not tainted_devices.applies(others)
-
-
-def test_of_two_views_the_older_versions_count() -> None:
-    assert view(3, 5).older(view(4, 2)) == view(4, 2).older(view(3, 5)) == view(3, 2)
 
 
 def test_a_claim_of_which_one_request_tolerates_taints_is_not_examined() -> None:
