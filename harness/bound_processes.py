@@ -36,7 +36,8 @@ def popen(argv: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
             os.close(tell)
         failure = failures.read()
     if failure:
-        begun.wait()
+        with begun:  # closes its pipes
+            pass
         raise OSError(int(failure), os.strerror(int(failure)), argv[0])
     return begun
 

@@ -5,14 +5,13 @@ process as properties of the test, which fails only if the harness does.
 """
 
 import contextlib
-import itertools
 import math
 import os
 import pathlib
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -100,23 +99,9 @@ class CampaignFile(pytest.File):
         plan = campaign_plan.read(self.path)
         budget = budgets.Budget(plan, self.path.parent)
         _limit(self.config, budget)
-        for run in _handed_out(
-            [run for run in plan.runs if run.number not in plan.done], plan.jobs
-        ):
-            yield RunItem.from_parent(self, name=run.id, plan=plan, run=run, budget=budget)
-
-
-def _handed_out(
-    runs: Sequence[campaign_plan.PlannedRun], jobs: int
-) -> Sequence[campaign_plan.PlannedRun]:
-    """Return runs in an order in which each worker begins one before any has its next.
-
-    pytest-xdist first hands two tests to each, one after the other.
-    """
-    if len(runs) < 2 * jobs:
-        return runs  # it hands out one to each
-    pairs = zip(runs[:jobs], runs[jobs : 2 * jobs], strict=True)
-    return [*itertools.chain.from_iterable(pairs), *runs[2 * jobs :]]
+        for run in plan.runs:
+            if run.number not in plan.done:
+                yield RunItem.from_parent(self, name=run.id, plan=plan, run=run, budget=budget)
 
 
 class RunItem(pytest.Item):

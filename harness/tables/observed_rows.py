@@ -42,7 +42,6 @@ class ObservedRows(folders.Folder):
         self._holds = hold_history.HoldHistory()
         self._results: dict[tuple[str, int], _Results] = {}
         """Claim and version -> what it has allocated from that version on."""
-        self._is_rewound = False
 
     def tables(self) -> Iterator[tuple[str, Iterable[Row]]]:
         """Yield the tables with their rows."""
@@ -61,24 +60,7 @@ class ObservedRows(folders.Folder):
         self._holds.see_gap(gap)
 
     def see_list(self, listed: records.Listed) -> None:
-        is_of_claims = listed.resource == CLAIMS and listed.purpose == "relist"
-        if is_of_claims and listed.resource_version < self._last_rv:
-            self._rewind(listed.ts_ns)
-        elif not self._is_rewound:
-            self._holds.see_list(listed)
-
-    @property
-    def _last_rv(self) -> int:
-        return self._holds.stream(CLAIMS).last_rv
-
-    def _rewind(self, ts_ns: int) -> None:
-        """End all holds where the revisions go back: the next ones are in another order."""
-        if not self._is_rewound:
-            self._is_rewound, rv = True, self._last_rv
-            relist = records.Listed(
-                resource=CLAIMS, purpose="relist", resource_version=rv, count=0, ts_ns=ts_ns
-            )
-            self._holds.see_list(relist)
+        self._holds.see_list(listed)
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         claim, uid = seen.object, seen.object.metadata.uid
@@ -88,18 +70,7 @@ class ObservedRows(folders.Folder):
         if life.results != claim.results:
             life.results = self._results[uid, seen.version] = claim.results
         self._end_if_gone(seen)
-        stream = self._holds.stream(CLAIMS)
-        if seen.type == "LISTED":
-            gaps = stream.gaps
-            certain_rv = gaps[-1].after_resource_version if gaps else -1
-            is_new = bool(claim.results) and stream.live.get(uid) != seen.version
-            is_older = is_new and seen.version <= certain_rv
-        else:
-            is_older = seen.version < stream.last_rv
-        if is_older:
-            self._rewind(seen.ts_ns)
-        elif not self._is_rewound:
-            self._holds.see_any(seen)
+        self._holds.see_any(seen)
 
     def _hold(self, hold: hold_columns.Hold) -> Row:
         results = self._results.get((hold.uid, hold.from_rv), ())

@@ -1,6 +1,7 @@
 """Asks another program for its version: in little time, and away from any cluster of the user."""
 
 import contextlib
+import errno
 import functools
 import os
 import re
@@ -69,8 +70,12 @@ def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[by
             start_new_session=True,
         )
     except OSError as error:
+        is_none = error.errno == errno.ENOEXEC
+        what = "it is for another machine or system, or a text without #!" if is_none else ""
         raise errors.UsageError(
-            f"expected a program that starts, but {command[0]} does not ({error.strerror})"
+            f"expected a program that starts, but {command[0]} does not ({what or error.strerror}): "
+            "build it for this machine, or name the program that runs it, as in 'python scheduler.py "
+            "{kubeconfig} {scheduler_name}'"
         ) from error
     try:
         yield process

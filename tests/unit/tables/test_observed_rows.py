@@ -8,7 +8,7 @@ import pytest
 
 from harness.history import directories, records
 from harness.tables import database, reading
-from tests.histories import building, dense_histories, rewound, shared_devices
+from tests.histories import building, dense_histories, shared_devices
 from tests.support import second_judge
 
 pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
@@ -69,16 +69,6 @@ def _by_sql(runs: list[pathlib.Path]) -> list[list[object]]:
     asked = "SELECT * EXCLUDE until_ts_ns FROM holds ORDER BY ALL"
     with second_judge.judging(list(map(directories.existing, runs))) as connection:
         return list(map(list, connection.execute(asked).fetchall()))
-
-
-def test_two_histories_are_not_put_in_one_order(tmp_path: pathlib.Path) -> None:
-    runs = [
-        building.build(tmp_path / str(number), "", observations=rewound.whole(body)).path
-        for number, body in enumerate(rewound.REWOUND.values())
-    ]
-    folded = database.query(runs, HOLDS).rows
-    assert folded == _by_sql(runs)
-    assert [row[2] for row in folded] == ["uid-a"] * len(runs)
 
 
 def test_random_histories(runs: list[pathlib.Path], monkeypatch: pytest.MonkeyPatch) -> None:

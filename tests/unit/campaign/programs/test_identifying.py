@@ -115,24 +115,17 @@ ELF = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, AARCH64) + bytes
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (ELF, r"linux/arm64: build it for this one \(GOOS=linux"),
-        (b"\xcf\xfa\xed\xfe" + bytes(60), "which is for macOS"),
-        (b"MZ" + bytes(60), "which is for Windows"),
-        ("apiVersion: v1\n", "neither a binary of Linux nor a script"),
-        ("", "neither a binary of Linux nor a script"),
-    ],
-    ids=["arm64", "macOS", "Windows", "text", "empty"],
+    "content",
+    [ELF, b"MZ" + bytes(60), "apiVersion: v1\n", ""],
+    ids=["arm64", "MZ", "text", "empty"],
 )
-def test_a_file_that_is_no_program_here(
-    tmp_path: pathlib.Path, content: bytes | str, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+def test_a_file_that_is_no_program_here(tmp_path: pathlib.Path, content: bytes | str) -> None:
     program = written(tmp_path / "given", content)
-    for text in (str(program), f"kube-scheduler={program}", f"{program} {MINE}"):
-        with pytest.raises(errors.UsageError, match=told):
+    for text in (str(program), f"{program} {MINE}"):
+        with pytest.raises(errors.UsageError, match="another machine or system, or a text without"):
             identified(text)
+    with pytest.raises(errors.UsageError, match="Exec format error"):
+        identified(f"kube-scheduler={program}")
 
 
 def test_a_folder_and_what_is_not_there_and_what_cannot_be_started(tmp_path: pathlib.Path) -> None:
