@@ -19,7 +19,12 @@ Signature: TypeAlias = tuple[object, ...]
 _OF_RUN = ("", "verdict.json")
 """Files that change with a run: its folder does when a file is created or replaced in it, and a
 verdict may be written again."""
-_OF_CAMPAIGN = (campaign_folders.PLAN, campaign_folders.RESULTS, campaign_folders.DOCUMENT)
+_OF_CAMPAIGN = (
+    campaign_folders.PLAN,
+    campaign_folders.RESULTS,
+    campaign_folders.DOCUMENT,
+    campaign_folders.INDEX,
+)
 
 
 class Listed(NamedTuple):
@@ -87,14 +92,13 @@ def _signature(folder: pathlib.Path, names: Sequence[str]) -> Iterator[object]:
 
 def _row(reports: pathlib.Path, place: str) -> RunRow | CampaignRow | None:
     """Return a row; None: it is no run, was removed meanwhile, or has a link in place of a file."""
-    path, (folder, _, name) = reports / place, place.partition("/")
-    if folder == campaign_folders.FOLDER:
+    path = reports / place
+    if path.parent.name == campaign_folders.FOLDER:
         return _campaign(path) if campaign_folders.is_one(path) else None
     try:
         if any((path / file).is_symlink() for file in ("plan.json", "verdict.json")):
             return None
-        link = served_folders.address("runs", folder, name)
-        return reports_index.run_row(run_folders.read(path), link=link)
+        return reports_index.run_row(run_folders.read(path), link=_link(path / "report.html"))
     except (errors.RunDirectoryError, OSError):
         return None
 
@@ -104,5 +108,10 @@ def _campaign(path: pathlib.Path) -> CampaignRow:
         found = campaign_folders.CampaignFolder(path=path, problem="a file of it is a link")
     else:
         found = campaign_folders.read(path)
-    link = served_folders.address("campaigns", path.name)
-    return reports_index.campaign_row(found, link=link)
+    return reports_index.campaign_row(found, link=_link(path / campaign_folders.INDEX))
+
+
+def _link(page: pathlib.Path) -> str:
+    """Return the address of a page of a run or campaign; empty if it has none yet."""
+    is_own = page.is_file() and not page.is_symlink()
+    return served_folders.address("files", *page.parts[-3:]) if is_own else ""

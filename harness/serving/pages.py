@@ -1,19 +1,15 @@
-"""The pages of a folder: lists of runs and campaigns, one run, and one campaign."""
+"""The lists of runs and campaigns; each links to the report of what it names."""
 
-import asyncio
 import collections
 import math
-import os
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from aiohttp import web
 
-from harness.history import campaign_folders, directories, run_folders
-from harness.report import escaping, reports_index
+from harness.report import escaping
 from harness.report.reports_index import RunRow
-from harness.serving import files_of, listings, served_folders, sites
+from harness.serving import listings, sites
 
 T = TypeVar("T")
 PAGE_ROWS = 100
@@ -103,52 +99,3 @@ async def answer_campaigns(request: web.Request) -> web.Response:
     listed = await sites.of(request).listed()
     shown = page(listed.campaigns, request.query.get("page", ""))
     return sites.page("campaigns.html.j2", page=shown)
-
-
-async def answer_campaign(request: web.Request) -> web.Response:
-    site, name = sites.of(request), served_folders.names(request)[1]
-    path = await asyncio.to_thread(site.folder.campaign, name)
-    listed = await site.listed()
-    filters = Filters(campaign=name)
-    files = await asyncio.to_thread(lambda: list(files_of.folder(site.folder, path)))
-    return sites.page(
-        "campaign_page.html.j2",
-        name=name,
-        row=next((item for item in listed.campaigns if item.name == name), None),
-        report=next((file for file in files if file.name == campaign_folders.INDEX), None),
-        files=files,
-        page=page(filters.chosen(listed.runs), request.query.get("page", "")),
-        filters=filters,
-    )
-
-
-async def answer_run(request: web.Request) -> web.Response:
-    _, scenario, name = served_folders.names(request)
-    folder = sites.of(request).folder
-    return await asyncio.to_thread(lambda: _run_page(folder, folder.run(scenario, name)))
-
-
-def _run_page(folder: served_folders.ServedFolder, run: directories.RunDirectory) -> web.Response:
-    found = run_folders.read(run.path)
-    files = {file.name: file for file in files_of.run(folder, run)}
-    return sites.page(
-        "run.html.j2",
-        run=found,
-        row=reports_index.run_row(found, link=""),
-        files=files,
-        trace=files.get("trace.json") or files.get("trace.json.gz"),
-        commands=_commands(found),
-    )
-
-
-def _commands(found: run_folders.RunFolder) -> dict[str, str]:
-    folder = os.fsencode(os.path.relpath(found.path)).decode(errors="backslashreplace")
-    again = found.plan.again if found.plan else []
-    offered = {"repeat it": shlex.join(["flake-hunt", *again])} if again else {}
-    commands = {
-        "judge it again": "check",
-        "write its report again": "report",
-        "pack it into one file": "pack",
-    }
-    named = {text: shlex.join(["flake-hunt", name, folder]) for text, name in commands.items()}
-    return offered | named

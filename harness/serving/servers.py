@@ -16,7 +16,6 @@ from aiohttp import hdrs, web
 
 from harness import errors
 from harness.serving import (
-    files_of,
     listings,
     live_pages,
     pages,
@@ -44,7 +43,7 @@ _PAGE_POLICY = (
     "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _FILE_POLICY = (
-    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; "
+    "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
@@ -66,11 +65,9 @@ def application(reports: pathlib.Path) -> web.Application:
         [
             web.get("/", pages.answer_runs),
             web.get("/campaigns", pages.answer_campaigns),
-            web.get("/campaigns/{name}", pages.answer_campaign),
-            web.get("/runs/{scenario}/{name}", pages.answer_run),
             web.get("/running", live_pages.answer_running),
             web.get("/running/events", live_pages.answer_events),
-            web.get(r"/files/{path:[\s\S]+}", files_of.answer_file),
+            web.get(r"/files/{path:[\s\S]+}", sites.answer_file),
             web.get("/static/{name}", sites.answer_static),
         ]
     )

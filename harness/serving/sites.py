@@ -1,8 +1,10 @@
-"""The folder and rows that all handlers share, and the answers with pages."""
+"""The folder and rows that all handlers share, and the answers with pages and files."""
 
 import asyncio
 import dataclasses
 import functools
+import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,3 +80,47 @@ async def answer_static(request: web.Request) -> web.Response:
         return problem("there is no such file", status=404)
     template, kind = _STATIC[name]
     return web.Response(text=render(template), content_type=kind, charset="utf-8")
+
+
+_PIECE = 256 * 2**10
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".xml": "text/plain; charset=utf-8",
+    ".jsonl": "text/plain; charset=utf-8",
+    ".log": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+    ".toml": "text/plain; charset=utf-8",
+}
+"""Files that a browser shows; others are downloaded. XML as text: it could have a script."""
+_DOWNLOADED = ("trace.json", "junit.xml")
+
+
+async def answer_file(request: web.Request) -> web.StreamResponse:
+    parts = served_folders.names(request)[1:]
+    descriptor = await asyncio.to_thread(of(request).folder.open, parts)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        answer = web.StreamResponse(headers=_headers(parts))
+        answer.content_length = os.fstat(descriptor).st_size
+        left = answer.content_length
+        await answer.prepare(request)
+        while left and request.method != "HEAD":
+            piece = await asyncio.to_thread(file.read, min(left, _PIECE))
+            if not piece:  # it became shorter: the connection is cut, so that this is noticed
+                request.protocol.force_close()
+                break
+            left -= len(piece)
+            await answer.write(piece)
+        return answer
+
+
+def _headers(parts: list[str]) -> dict[str, str]:
+    name = parts[-1]
+    kind = _TYPES.get(pathlib.PurePath(name).suffix)
+    headers = {"Content-Type": kind or "application/octet-stream"}
+    if kind is None or name in _DOWNLOADED:
+        plain = "".join(
+            char if char.isascii() and char.isalnum() else "-._"["-._".find(char)] for char in name
+        )
+        headers["Content-Disposition"] = f'attachment; filename="{plain}"'
+    return headers

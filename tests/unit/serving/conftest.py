@@ -40,6 +40,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     damaged.plan.write_text("{")
     torn = archives.run(folder, "20260109T000000Z-torn", scenario="pods")
     torn.observations.write_text('{"torn\n{}\n')
+    for plan in folder.glob("[!c]*/*/plan.json"):
+        (plan.parent / "report.html").touch()
     linked = folder / "pods" / "20260110T000000Z-linked"
     linked.symlink_to(caught.path)
     inside = archives.run(folder, "20260111T000000Z-link-inside", scenario="pods")

@@ -73,7 +73,7 @@ def test_files_are_in_a_sandbox(client: served_reports.Client) -> None:
     answer = client.ask(REPORT)
     assert answer.status == 200
     policy = answer.headers["Content-Security-Policy"]
-    assert policy.startswith("sandbox allow-scripts; default-src 'none'")
+    assert policy.startswith("sandbox allow-scripts allow-downloads; default-src 'none'")
     assert "allow-same-origin" not in policy
     assert "connect-src" not in policy  # as default-src: a script can ask for nothing
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -13,13 +13,13 @@ from tests.unit.serving import conftest
 
 
 def links(text: str) -> list[str]:
-    return re.findall(r'<td class="verdict [^"]*"><a href="([^"]*)"', text)
+    return re.findall(r'<td class="verdict [^"]*"><a href="([^"]*)/report.html"', text)
 
 
 def test_all_runs_are_listed_newest_first(client: served_reports.Client) -> None:
     found = [urllib.parse.unquote(link).rpartition("/")[2] for link in links(client.ask("/").text)]
     assert [name[15:].lstrip("-") or name for name in found if "good" in name] == ["Z-good"]
-    assert len(found) == 8
+    assert len(found) == 7
     assert "20260110T000000Z-linked" not in found
     assert found.index("20260107T000000Z-unfinished") < found.index("20260103T000000Z-caught")
 
@@ -69,10 +69,7 @@ def test_campaigns(client: served_reports.Client) -> None:
     assert "it is under way, or was interrupted" in page.texts
     assert "1 of 9" in page.texts
     assert conftest.EVIL.partition("\n")[0] in page.text
-    one = client.ask("/campaigns/20260104T000000Z-7")
-    assert one.status == 200
-    assert client.ask("/campaigns/nothing").status == 404
-    assert client.ask("/campaigns/..").status == 404
+    assert "/?campaign=20260104T000000Z-7" in client.ask("/campaigns").text
 
 
 def test_pages_of_a_list() -> None:

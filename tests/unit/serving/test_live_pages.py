@@ -46,7 +46,6 @@ def test_a_run_is_followed_until_it_ends(tmp_path: pathlib.Path) -> None:
     run = going_on(tmp_path)
     end = unfinished(run)
     with served_reports.serving(tmp_path) as client:
-        assert 'href="/running"' in client.ask(f"/runs/{run.path.parent.name}/run").text
         assert 'data-events="/running/events"' in client.ask("/running").text
         stream = events(client)
         content = next(stream)
@@ -85,8 +84,6 @@ def test_campaigns_that_name_other_folders_are_not_followed(tmp_path: pathlib.Pa
         plan = {"schema": 2, "seed": 1, "runs": [planned]}
         (folder / "campaign.json").write_text(json.dumps(plan))
         with served_reports.serving(tmp_path) as client:
-            page = client.ask("/campaigns/20260101T000000Z-1")
-            assert page.status == 200
             assert "Nothing runs now" in client.ask("/running").text
 
 

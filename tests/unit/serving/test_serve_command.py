@@ -52,7 +52,7 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing(
         said = [process.stdout.readline() for _ in range(3)]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\n", said[1])
         client = served_reports.Client(said[1].strip())
-        for path in ("/", "/runs/written-by-hand/run"):
+        for path in ("/", "/files/written-by-hand/run/plan.json"):
             assert client.ask(path).status == 200
         process.send_signal(number)
         assert process.wait(60) == 0
