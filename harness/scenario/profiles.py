@@ -129,10 +129,6 @@ class KindProfile(KubernetesProfile):
     """Concurrent reads without priority and fairness; further ones get 429."""
     mutating_requests_in_flight_max: fields.PositiveCount = 1000
     """Concurrent writes without priority and fairness; further ones get 429."""
-    memory_mib_min: fields.PositiveCount = 2048
-    """Memory that the container engine needs for one cluster, in MiB; an estimate."""
-    disk_gib_min: fields.PositiveCount = 8
-    """Free disk space that the engine needs for the image and one cluster, in GiB; an estimate."""
     wait_s: Annotated[int, pydantic.Field(ge=1, le=3600)] = 180
     """Time limit of kind for the control plane to become ready, in seconds."""
 
@@ -236,7 +232,7 @@ def _switched_on(
 
 
 def restore(document: dict[str, Any]) -> Profile:
-    return _validate(document, "the plan's cluster")
+    return _validate(documents.without(document), "the plan's cluster")
 
 
 def _validate(document: dict[str, Any], where: pathlib.Path | str) -> Profile:

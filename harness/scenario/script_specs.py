@@ -17,6 +17,8 @@ from harness.scenario.fields import CheckName, Count, Name, Seconds, Spec
 
 JOURNAL = naming.SCRIPT
 STEPS_MAX, OBJECTS_MAX = 200, 100
+TRY_S = 2.5
+"""Time for a try of an order, in seconds."""
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 """The verbs that a step matches unless it names one."""
 Deadline = Annotated[float, pydantic.Field(gt=0, le=600)]
@@ -378,8 +380,8 @@ class TryOrders(Step):
     """All objects of the script are created and deleted many times, each time in another order of
     the program's threads.
 
-    A try ends when all pods are bound, or after `try_s`. Threads are held at visits of places until
-    nothing else happens.
+    A try ends when all pods are bound, or after some seconds. Threads are held at visits of places
+    until nothing else happens.
     """
 
     do: Literal["try-orders"]
@@ -392,8 +394,6 @@ class TryOrders(Step):
     """Most orders that are tried."""
     seconds: Annotated[float, pydantic.Field(gt=0, le=86_400)] = 60.0
     """Time for all tries."""
-    try_s: Deadline = 2.5
-    """Time for one try."""
     depth: Annotated[int, pydantic.Field(ge=0, le=20)] = 3
     """Most threads that are held in a try; 0: none is."""
     chosen: list[list[HeldVisit]] = []

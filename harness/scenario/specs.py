@@ -188,9 +188,8 @@ class Scenario(Spec):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _require_consistent_lists(self) -> Self:
+    def _require_consistent_faults(self) -> Self:
         fault_kinds.require_consistent(self.faults)
-        threshold_specs.require_consistent(self.thresholds)
         return self
 
     @pydantic.model_validator(mode="after")

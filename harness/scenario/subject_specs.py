@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 import pydantic
 
-from harness.scenario.fields import PositiveCount, Probability, Seconds, Spec
+from harness.scenario.fields import Probability, Seconds, Spec
 
 
 class PausesSpec(Spec):
@@ -42,11 +42,6 @@ class KubernetesBinary(Spec):
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] = 2
     """--v; the claim controller logs every step with 5, a scheduler every decision and call with
     6."""
-    qps: Annotated[float, pydantic.Field(gt=0, le=1_000_000)] = 5000.0
-    """Requests per second; 5000 as in upstream's tests, not 50, so that the client does not
-    throttle."""
-    burst: PositiveCount = 5000
-    """Burst above qps, in requests; 5000 as in upstream's tests."""
     feature_gates: dict[str, bool] = pydantic.Field(default_factory=dict)
     """--feature-gates."""
 
@@ -189,9 +184,6 @@ class SubjectSpec(Spec):
     parallelism: Annotated[int, pydantic.Field(ge=1, le=64)] = 1
     """Threads of our scheduler that filter nodes. One is fastest in Python; kube-scheduler has
     16."""
-    rotates_nodes: bool = False
-    """Our scheduler begins its search for a node where the search before ended, as kube-scheduler
-    does; by default at the first node, so that all pods compete for the same devices."""
     weighs_nodes: bool = False
     """Our scheduler prefers the nodes on which least CPU and memory is requested and rules out full
     ones, as kube-scheduler does; by default every pod goes to the first node with devices."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import pydantic
@@ -61,38 +61,15 @@ class ThresholdSpec(Spec):
         return self
 
 
-def require_consistent(found: Iterable[ThresholdSpec]) -> None:
-    """Raise ValueError for two bounds of one kind, and for bounds that nothing can meet."""
-    bounds: dict[tuple[str, str], dict[str, float]] = {}
-    for item in found:
-        name = "min" if item.max is None else "max"
-        mine = bounds.setdefault((item.metric, item.per), {})
-        if name in mine:
-            raise ValueError(
-                f"thresholds: expected one {name} of {item.metric}, got two: remove one"
-            )
-        mine[name] = item.max if item.max is not None else item.min or 0.0
-        if mine.get("min", mine[name]) > mine.get("max", mine[name]):
-            raise ValueError(
-                f"thresholds: expected a min of {item.metric} that is at most its max, got "
-                f"{mine['min']:g} and {mine['max']:g}"
-            )
-
-
 def with_options(own: Sequence[ThresholdSpec], expressions: Sequence[str]) -> list[ThresholdSpec]:
     """Return the thresholds of a scenario, with those of options in place of its own on a figure.
 
     An option is `pod_to_running.p99_ms<=2000`, or `campaign:claims>=900`. Raises UsageError if it
-    is neither, or if two contradict each other.
+    is neither.
     """
     given = [_parsed(expression) for expression in expressions]
     replaced = {(item.metric, item.per) for item in given}
-    found = [*(item for item in own if (item.metric, item.per) not in replaced), *given]
-    try:
-        require_consistent(found)
-    except ValueError as error:
-        raise errors.UsageError(f"{OPTION}: {error}") from error
-    return found
+    return [*(item for item in own if (item.metric, item.per) not in replaced), *given]
 
 
 def _parsed(expression: str) -> ThresholdSpec:

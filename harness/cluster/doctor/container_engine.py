@@ -11,6 +11,8 @@ from harness.scenario import profiles
 
 NETWORKS_MAX = 30
 """Subnets in the engine's default address pools: 15 of 172.16.0.0/12, 16 of 192.168.0.0/16."""
+MEMORY_MIB_MIN, DISK_GIB_MIN = 2048, 8
+"""What the engine needs for one cluster, with its image; estimates."""
 _MIB, _GIB = 1 << 20, 1 << 30
 _Finding, _State = diagnosis.Finding, diagnosis.State
 
@@ -40,8 +42,8 @@ def _examine(
 ) -> Iterator[diagnosis.Finding]:
     description = engine.describe()
     yield diagnosis.attempted("kind", "container engine", lambda: _usable(description))
-    yield _memory(description, profile)
-    yield from _disk(description, profile)
+    yield _memory(description)
+    yield from _disk(description)
     yield _cgroups(description, profile)
     yield _network(engine)
     yield _image(engine, profile)
@@ -54,22 +56,20 @@ def _usable(engine: docker_engine.Description) -> str:
     return f"Docker {engine.version}, API {api}, {engine.cpus} CPUs, {engine.platform}"
 
 
-def _memory(engine: docker_engine.Description, profile: profiles.KindProfile) -> diagnosis.Finding:
+def _memory(engine: docker_engine.Description) -> diagnosis.Finding:
     mib = engine.memory_bytes // _MIB
     return diagnosis.judged(
         "kind",
         "engine's memory",
-        good=mib >= profile.memory_mib_min,
+        good=mib >= MEMORY_MIB_MIN,
         seen=f"{mib} MiB",
-        remedy=f"one cluster needs {profile.memory_mib_min} MiB: give the engine more memory "
+        remedy=f"one cluster needs {MEMORY_MIB_MIN} MiB: give the engine more memory "
         "(Docker Desktop: Settings, Resources)",
         otherwise=_State.WARNING,
     )
 
 
-def _disk(
-    engine: docker_engine.Description, profile: profiles.KindProfile
-) -> Iterator[diagnosis.Finding]:
+def _disk(engine: docker_engine.Description) -> Iterator[diagnosis.Finding]:
     try:
         free = shutil.disk_usage(engine.root_folder).free / _GIB
     except OSError:
@@ -77,9 +77,9 @@ def _disk(
     yield diagnosis.judged(
         "kind",
         "engine's disk",
-        good=free >= profile.disk_gib_min,
+        good=free >= DISK_GIB_MIN,
         seen=f"{free:.1f} GiB free for {engine.root_folder}",
-        remedy=f"image and cluster need {profile.disk_gib_min} GiB: docker system df, docker system prune",
+        remedy=f"image and cluster need {DISK_GIB_MIN} GiB: docker system df, docker system prune",
         otherwise=_State.WARNING,
     )
 

@@ -1,6 +1,5 @@
 """Other writers of the run's objects: one makes updates conflict, one moves claims."""
 
-import fnmatch
 from collections.abc import Iterator
 
 from harness import clocks, errors
@@ -49,13 +48,8 @@ class _Toucher(_Writer):
         return apis.BY_PLURAL[self._it.parameters["resource"]]
 
     def objects(self) -> Iterator[Object | None]:
-        pattern = self._it.parameters["object_name"]
         while True:
-            found: list[Object | None] = [
-                obj
-                for obj in self._listed()
-                if fnmatch.fnmatchcase(obj["metadata"]["name"], pattern)
-            ]
+            found: list[Object | None] = [*self._listed()]
             yield from found or [None]
 
     def _listed(self) -> list[Object]:

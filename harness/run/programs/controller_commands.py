@@ -103,8 +103,8 @@ def command(
         "use-service-account-credentials": "false",
         "secure-port": 0,
         "kube-api-content-type": scheduler_commands.content_type(protobuf=protobuf),
-        "kube-api-qps": f"{manager.qps:g}",
-        "kube-api-burst": manager.burst,
+        "kube-api-qps": scheduler_commands.REQUESTS,
+        "kube-api-burst": scheduler_commands.REQUESTS,
         "v": manager.verbosity,
     }
     if manager.feature_gates:

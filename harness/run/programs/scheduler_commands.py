@@ -13,6 +13,8 @@ API_VERSION = "kubescheduler.config.k8s.io/v1"
 """Version of the KubeSchedulerConfiguration."""
 JSON = "application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
+REQUESTS = 5000
+"""Requests a second, and the burst above; as in upstream's tests, so that clients wait for none."""
 STREAMED_LISTS = "WatchListClient"
 """Feature gate with which client-go begins by a watch that has what is there, instead of a list."""
 PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id", "seed")
@@ -71,8 +73,8 @@ def configuration(
             "kubeconfig": str(kubeconfig),
             "contentType": content_type(protobuf=protobuf),
             "acceptContentTypes": f"{PROTOBUF},{JSON}" if protobuf else JSON,
-            "qps": scheduler.qps,
-            "burst": scheduler.burst,
+            "qps": REQUESTS,
+            "burst": REQUESTS,
         },
         "podInitialBackoffSeconds": initial,
         "podMaxBackoffSeconds": max(initial, math.ceil(subject.backoff_max_s)),

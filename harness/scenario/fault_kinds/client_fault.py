@@ -127,17 +127,12 @@ class TouchObjects(fault.Fault):
     kind: Literal["touch-objects"]
     resource: Literal["resourceclaims", "pods", "nodes", "resourceslices"]
     """Plural name of the resource."""
-    object_name: str = "*"
-    """Shell pattern for the names of the objects."""
     rate_per_s: Annotated[float, pydantic.Field(gt=0, le=10_000)] = 50.0
     """Changes per second, of all objects in turn."""
     duration_s: fault.Delay | None = None
     """Seconds until the fault is healed; left out: until the load has ended."""
 
-    says = (
-        "another client changes an annotation of {resource} named {object_name}, "
-        "{rate_per_s:g} times a second"
-    )
+    says = "another client changes an annotation of {resource}, {rate_per_s:g} times a second"
     effect = fault.Effect.CONFLICT
     clause = "another client changed {name}"
     drawn = {

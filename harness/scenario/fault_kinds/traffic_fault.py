@@ -14,7 +14,6 @@ from harness.scenario.fault_kinds import fault
 from harness.scenario.fields import PositiveCount, Probability, Spec
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
-EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 _ALL = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _POSSIBLE: Mapping[injection.Point, tuple[str, ...]] = {
     "request": _ALL,
@@ -81,11 +80,6 @@ class TrafficFault(fault.Fault):
         return tuple(self.on.verbs) or self.possible_verbs
 
     @property
-    def events(self) -> Sequence[EventType | Literal["BOOKMARK"]]:
-        """The types of watch events that it applies to; empty: all but bookmarks."""
-        return ("BOOKMARK",) if self.is_of_bookmarks else getattr(self, "event_types", ())
-
-    @property
     def action(self) -> injection.Action:
         """The action of the carrier; what the kind has no key for is as by default."""
         keys = [name for name in self.acts.__struct_fields__ if hasattr(self, name)]
@@ -104,7 +98,7 @@ class TrafficFault(fault.Fault):
                 resource=self.on.resource,
                 subresource=self.on.subresource,
                 name=self.on.name,
-                event_types=tuple(self.events),
+                event_types=("BOOKMARK",) if self.is_of_bookmarks else (),
             ),
             skip=self.skip,
             every=self.every,
@@ -159,9 +153,7 @@ class TrafficFault(fault.Fault):
         if on.name:
             resource += f" named {on.name}"
         if self.point == "event":
-            types = f"event {' or '.join(self.events)}"
-            noun = "bookmark" if self.is_of_bookmarks else types if self.events else "watch event"
-            return f"{noun} of {resource}"
+            return f"{'bookmark' if self.is_of_bookmarks else 'watch event'} of {resource}"
         named = "call" if self.verbs == self.possible_verbs else " or ".join(self.verbs)
         return f"{named} of {resource}"
 

@@ -8,7 +8,7 @@ import pydantic
 
 from harness.faults import injection
 from harness.scenario.fault_kinds import fault
-from harness.scenario.fault_kinds.traffic_fault import EventType, TrafficFault
+from harness.scenario.fault_kinds.traffic_fault import TrafficFault
 
 _WRITES: Mapping[str, fault.Draw] = {
     "on": fault.one_of(
@@ -200,8 +200,6 @@ class DelayEvents(TrafficFault):
     kind: Literal["delay-events"]
     seconds: fault.Delay
     """Lag in seconds."""
-    event_types: list[EventType] = []
-    """Types of events that are delayed, with all later ones of the watch; empty: all."""
 
     at = "event"
     acts = injection.Delay

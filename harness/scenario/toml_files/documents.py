@@ -13,20 +13,31 @@ import pydantic
 from harness import errors, regular_files, suggestions
 from harness.extensions import discovery, entry_points, loading
 
-REMOVED_KEYS = {
-    f"traffic.{key}": "Remove it: all workers of a load run on one machine, traffic.processes of them"
-    for key in ("workers", "bind", "bind_is_open", "workers_wait_s")
+_REMOVED = {
+    "all workers of a load run on one machine, traffic.processes of them": (
+        *("traffic.workers", "traffic.bind", "traffic.bind_is_open", "traffic.workers_wait_s"),
+    ),
+    "it is always as it was by default": (
+        *("subject.schedulers.qps", "subject.schedulers.burst", "subject.rotates_nodes"),
+        *("subject.claim_controller.qps", "subject.claim_controller.burst", "traffic.steps.try_s"),
+        *("faults.object_name", "faults.event_types", "memory_mib_min", "disk_gib_min"),
+    ),
 }
-"""Former dotted key -> what to do instead."""
+REMOVED_KEYS = {key: f"Remove it: {why}" for why, keys in _REMOVED.items() for key in keys}
+"""Former dotted key of a scenario or cluster -> what to do instead."""
 
 
-def without(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a recorded run without these keys."""
+def without(settings: Any, at: str = "") -> Any:
+    """Return the settings of a recorded run, or a table of them at a key, without these keys."""
+    if isinstance(settings, list):
+        return [without(item, at) for item in settings]
+    if not isinstance(settings, dict):
+        return settings
+    below = {key: f"{at}.{key}".lstrip(".") for key in settings}
     return {
-        name: {key: item for key, item in value.items() if f"{name}.{key}" not in REMOVED_KEYS}
-        if isinstance(value, dict)
-        else value
-        for name, value in settings.items()
+        key: without(item, below[key])
+        for key, item in settings.items()
+        if below[key] not in REMOVED_KEYS
     }
 
 
@@ -46,8 +57,8 @@ def mistake(root: Any, document: Any, details: Mapping[str, Any]) -> str:
     is_missing = details["type"] == "missing"
     where = ".".join(_keys_of(document, details["loc"], is_missing=is_missing))
     match details["type"]:
-        case "extra_forbidden" if where in REMOVED_KEYS:
-            return f"  {where}: no key any more. {REMOVED_KEYS[where]}"
+        case "extra_forbidden" if advice := REMOVED_KEYS.get(_without_numbers(where)):
+            return f"  {where}: no key any more. {advice}"
         case "extra_forbidden":
             advice = _other_key(root, where) or " Remove it or correct its spelling"
             return f"  {where}: unknown key (value {_short(details['input'])}).{advice}"
@@ -96,12 +107,16 @@ def _other_key(root: Any, where: str) -> str:
 
     Empty if there is none.
     """
-    wanted = ".".join(part for part in where.split(".") if not part.isdigit())
+    wanted = _without_numbers(where)
     table, _, last = wanted.rpartition(".")
     known = [key for key in _every_key(root) if key != wanted]
     beside = [key for key in known if key.rpartition(".")[0] == table]
     elsewhere = [f" Did you mean {key!r}?" for key in known if key.endswith(f".{last}")]
     return suggestions.did_you_mean(wanted, beside) or next(iter(elsewhere), "")
+
+
+def _without_numbers(where: str) -> str:
+    return ".".join(part for part in where.split(".") if not part.isdigit())
 
 
 def _every_key(kind: Any, before: str = "") -> Iterator[str]:

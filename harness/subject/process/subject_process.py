@@ -52,7 +52,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     filter_timeout_s: _Seconds = allocators.FILTER_TIMEOUT_S
     """Time limit for the search for devices on one node, in seconds; 0: none."""
     parallelism: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
-    rotates_nodes: bool = False
     weighs_nodes: bool = True
     """Prefer the nodes on which least is requested; runs leave it to the scenario."""
     lists_cached: bool = False
@@ -141,7 +140,6 @@ def run_scheduler(options: SubjectOptions) -> int:
                 backoff_max_s=settings.backoff_max_s,
                 search=node_search.SearchOptions(
                     parallelism=settings.parallelism,
-                    rotates=settings.rotates_nodes,
                     weighs_nodes=settings.weighs_nodes,
                 ),
                 filter_timeout_s=(

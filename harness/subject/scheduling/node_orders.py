@@ -84,28 +84,18 @@ class NodeOrder(Protocol):
 class NaturalOrder:
     """The nodes by their names, whatever is requested of them."""
 
-    def __init__(self, *, rotates: bool = False) -> None:
-        """`rotates`: begin where the search before ended, not with the first node."""
-        self._rotates = rotates
-        self._start = 0
-        """Index of the node to begin with."""
-
     def candidates(
         self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
     ) -> Candidates:
-        """Return the nodes from the first one on, or from the one to begin with."""
-        start = self._start % len(known) if known else 0
-        ordered = [*known[start:], *known[:start]] if start else known
+        """Return the nodes from the first one on."""
         return Candidates(
-            without_refused(ordered, attempt.refused),
+            without_refused(known, attempt.refused),
             lambda node: nodes.refusal(node, attempt.pod),
             lambda _: 0,
         )
 
     def note_end(self, known: Sequence[Object], last: Object) -> None:
-        """Begin the next search after this node, if searches rotate."""
-        if self._rotates:
-            self._start = known.index(last) + 1
+        """Begin the next search with the first node again."""
 
 
 class BestFirst:

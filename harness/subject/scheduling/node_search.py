@@ -37,7 +37,6 @@ class SearchOptions:
 
     parallelism: int = 1
     """Number of threads that filter nodes; kube-scheduler has 16."""
-    rotates: bool = False
     """Begin where the search before ended, as kube-scheduler does."""
     weighs_nodes: bool = False
     """Prefer the nodes on which least is requested, as kube-scheduler does, and rule out those that
@@ -59,7 +58,7 @@ class NodeSearch:
     ) -> None:
         """`order` None: natural order."""
         self._plugin, self._parallelism = plugin, options.parallelism
-        self._order = order or node_orders.NaturalOrder(rotates=options.rotates)
+        self._order = order or node_orders.NaturalOrder()
 
     def find(
         self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]

@@ -40,12 +40,12 @@ def test_binaries_and_programs_are_named_without_their_folders() -> None:
             "command": ["/home/me/sched", "--config=/etc/me/c.yaml", "{kubeconfig}"],
         },
     ]
-    controller = {"kind": "kube-controller-manager", "binary": "/home/me/bin/kcm", "burst": 7}
+    controller = {"kind": "kube-controller-manager", "binary": "/home/me/bin/kcm", "verbosity": 7}
     subject = {"schedulers": schedulers, "claim_controller": controller}
     text = scenario_files.text(scenarios.scenario(subject=subject))
     loaded = specs.Scenario.model_validate(tomllib.loads(text)).subject
     assert loaded.claim_controller == subject_specs.KubeControllerManager(
-        kind="kube-controller-manager", burst=7
+        kind="kube-controller-manager", verbosity=7
     )
     found = loaded.schedulers
     assert found[0] == subject_specs.KubeScheduler(kind="kube-scheduler")

@@ -160,7 +160,7 @@ EVERY_TRAFFIC_KIND = [
     ({"kind": "truncate-response"}, "response"),
     ({"kind": "truncate-response", "on": {"verbs": ["watch"]}}, "event"),
     ({"kind": "stale-list", "seconds": 2}, "request"),
-    ({"kind": "delay-events", "seconds": 1, "event_types": ["ADDED"]}, "event"),
+    ({"kind": "delay-events", "seconds": 1}, "event"),
     ({"kind": "drop-watch"}, "event"),
     ({"kind": "expire-watch"}, "event"),
     ({"kind": "starve-bookmarks"}, "event"),

@@ -1,7 +1,6 @@
-"""Faults in scenario files: names, mistakes, overrides, and their documentation."""
+"""Faults in scenario files: names, mistakes, overrides."""
 
 import pathlib
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,6 @@ from harness.run.faulting import injector
 from harness.scenario import fault_kinds, loading
 from harness.scenario.fault_kinds import client_fault, fault, traffic_fault, traffic_kinds
 
-DOCUMENT = pathlib.Path(__file__).parents[3] / "docs/how-to/write-a-scenario.md"
 TEXT = """
 schema_version = 1
 name = "mine"
@@ -120,21 +118,3 @@ def test_every_kind_of_traffic_has_an_action_of_the_carrier(kind: type[fault.Fau
 
 def test_a_kind_of_another_version_has_no_effect_that_checks_know() -> None:
     assert fault_kinds.of("of-tomorrow").effect is fault.Effect.OTHER
-
-
-# ---------------------------------------------------------------------------- documentation
-
-
-def common(kind: type[Any]) -> set[str]:
-    is_traffic = issubclass(kind, traffic_fault.TrafficFault)
-    of_traffic = {"on", "skip", "every", "times", "probability", "duration_s"}
-    return {"kind", "name", "start_s", "start_after", "required"} | (
-        of_traffic if is_traffic else set()
-    )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_documents_name_the_common_keys(kind: str) -> None:
-    _, _, section = DOCUMENT.read_text().partition("## Faults")
-    for key in common(KINDS[kind]):
-        assert f"`{key}`" in section or f"{key} =" in section

@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import tomllib
 
 import msgspec
 import pytest
@@ -118,37 +117,6 @@ def test_steps_of_every_page_can_be_read_and_end_with_the_effect(name: str) -> N
     ]
     sent = [step.number for step in steps if step.how.isdigit() and step.sender]
     assert sorted(sent) == sorted(step.number for step in steps if not step.sender)
-
-
-def traits(hazard: hazards.Hazard) -> set[str]:
-    """The actors in the picture of a page, and whether messages are lost or late."""
-    steps = list(hazards.parsed(hazard.steps))
-    found = {name for step in steps for name in (step.sender, step.receiver)}
-    return found | {"late" if step.how.isdigit() else "lost" for step in steps if step.how}
-
-
-CLIENTS = {
-    "claim-controller": "claim controller",
-    "scheduler.2": "next scheduler",
-    "scheduler-2": "second scheduler",
-}
-"""Clients of scripts, by other names in pictures."""
-FATES = {"lose-request": "lost", "lose-answer": "lost", "deliver": "late", "arrive": "late"}
-
-
-def traits_of_script(name: str) -> set[str]:
-    traffic = tomllib.loads(loading.SHELF.find(name).read_text())["traffic"]
-    found = {FATES[step["do"]] for step in traffic["steps"] if step["do"] in FATES}
-    found |= {"lost" for step in traffic["steps"] if step.get("answer") == "lost"}
-    clients = {step["client"] for step in traffic["steps"] if "client" in step}
-    return found | {CLIENTS.get(client, client) for client in clients}
-
-
-@pytest.mark.parametrize("name", [name for name in PAGES if hazards.scripts(PAGES[name].hazard)])
-def test_a_script_of_a_page_commands_what_its_picture_shows(name: str) -> None:
-    shown = traits(PAGES[name].hazard)
-    lacking = [traits_of_script(script) - shown for script in hazards.scripts(PAGES[name].hazard)]
-    assert set() in lacking, "the steps of the page and those of its scripts are not of one kind"
 
 
 def test_steps_as_sentences() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.scenario import fields, loading, possibility, schemas, traffic_specs
+from harness.scenario import loading, possibility, traffic_specs
 
 TEXT = """
 schema_version = 1
@@ -67,32 +67,6 @@ def test_every_shipped_scenario_loads_and_is_named_as_its_file(name: str) -> Non
     assert loaded.scenario.description.strip()
 
 
-def every_spec() -> list[type[fields.Spec]]:
-    found: list[type[fields.Spec]] = []
-    waiting: list[type[fields.Spec]] = [fields.Spec]
-    while waiting:
-        spec = waiting.pop()
-        waiting += spec.__subclasses__()
-        found.append(spec)
-    return found
-
-
-@pytest.fixture(scope="module")
-def documentation() -> dict[str, dict[str, str]]:
-    """Made once: tests that ran before may have left hundreds of tables."""
-    return schemas.by_table()
-
-
-@pytest.mark.parametrize("spec", every_spec(), ids=lambda spec: spec.__name__)
-def test_every_field_says_what_it_means(
-    spec: type[fields.Spec], documentation: dict[str, dict[str, str]]
-) -> None:
-    assert spec.__doc__
-    keys = {field.alias or name for name, field in spec.model_fields.items()}
-    undocumented = keys - {*documentation[spec.__name__]}
-    assert undocumented <= {"profile", "provider", "kind", "do"}
-
-
 # ---------------------------------------------------------------- finding
 
 
@@ -135,15 +109,14 @@ def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) ->
         (("users = 4", "usres = 4"), "traffic.usres: unknown key (value 4)"),
         (("[load]", "[load]\nextra = true"), "load.extra: unknown key (value True)"),
         (("users = 4", 'workers = "remote"'), "traffic.workers: no key any more. Remove it: all"),
+        (("[load]", "[[subject.schedulers]]\nkind = 'kube-scheduler'\nqps = 9\n[load]"), "subject.schedulers.0.qps: no key any more. Remove it: it is always"),
         (("controls = []", "control = []"), "control: unknown key (value [])"),
         (("users = 4", 'users = "many"'), "traffic.users: expected a valid integer, got 'many'"),
-        (("users = 4", "users = [4]"), "traffic.users: expected a valid integer, got [4]"),
+        (("users = 4", 'users = "4"'), "traffic.users: expected a valid integer, got '4'"),
         (("users = 4", "users = 0"), "traffic.users: expected at least 1, got 0"),
         (("users = 4", "users = 1000000000000"), "traffic.users: expected at most 20000, got"),
         (("users = 4", "processes = 100000"), "traffic.processes: expected at most 1024, got"),
-        (("users = 4", 'hold_s = "long"'), "traffic.hold_s: expected a valid number, got 'long'"),
         (("users = 4", "hold_s = nan"), "traffic.hold_s: expected at most 86400, got nan"),
-        (("users = 4", "users = 1.5"), "traffic.users: expected a valid integer, got 1.5"),
         (("users = 4", "duration_s = -1"), "traffic.duration_s: "),
         (("allocations_min = 1", ""), "load.allocations_min: expected a value, got none"),
         (('name = "mine"', ""), "name: expected a value, got none"),
@@ -157,13 +130,8 @@ def test_what_is_no_toml(write: Callable[[str], str], tmp_path: pathlib.Path) ->
         (("[load]", "[pools]\nattributes = 3\n[load]"), "pools.attributes: expected a valid dictionary, got 3"),
         (("[load]", "[subject]\nstart = 'before-trafic'\n[load]"), "Did you mean 'before-traffic'?"),
         (("[load]", "[claim]\nadmin_access = 'si'\n[load]"), "claim.admin_access: expected a valid boolean, got 'si'"),
-        (("[load]", "[[subject.schedulers]]\nkind = 'kube-scheduler'\nqps = 'x'\n[load]"), "subject.schedulers.0.qps: expected a valid number"),
+        (("[load]", "[[subject.schedulers]]\nkind = 'kube-scheduler'\nverbosity = 'x'\n[load]"), "subject.schedulers.0.verbosity: expected a valid integer"),
         (("[load]", "[claim]\nselectors = 'x'\n[load]"), "claim.selectors: expected a valid list, got 'x'"),
-        (("[load]", "[pools]\nnodes = 0\n[load]"), "pools.nodes: "),
-        (("[load]", "[pools]\ndevices_per_node = 1281\n[load]"), "pools.devices_per_node: "),
-        (("[load]", "[claim]\ndevices = 33\n[load]"), "claim.devices: "),
-        (("[load]", "[subject]\npauses = {probability = 1.1}\n[load]"), "subject.pauses.probability: "),
-        (("[load]", "[limits]\ntimeout_s = 0\n[load]"), "limits.timeout_s: "),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(
@@ -196,13 +164,9 @@ def test_a_time_limit_that_would_end_the_load_first(
     assert enough.scenario.timeout_s == float(least)
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, "mine"])
-def test_the_time_limit_grows_with_the_traffic(write: Callable[[str], str], name: str) -> None:
+def test_the_time_limit_grows_with_the_traffic(write: Callable[[str], str]) -> None:
     """The advice for a small machine is one option, and works by itself."""
-    scenario = write(TEXT) if name == "mine" else name
-    if not isinstance(loading.load(scenario).scenario.traffic, traffic_specs.TimedTraffic):
-        return
-    longer = loading.load(scenario, overrides=["traffic.duration_max_s=1200"]).scenario
+    longer = loading.load(write(TEXT), overrides=["traffic.duration_max_s=1200"]).scenario
     assert longer.timeout_s > 1200 + longer.traffic.wait_s
 
 
@@ -286,14 +250,6 @@ def test_what_no_cluster_can_satisfy_is_refused(
 )  # fmt: skip
 def test_what_may_work_is_loaded(write: Callable[[str], str], overrides: list[str]) -> None:
     assert loading.load(write(ALL_AT_ONCE), overrides=overrides).scenario.name == "mine"
-
-
-@pytest.mark.parametrize(
-    "change", ["{kind='vanish'}", "{kind='flap', times=0}", "{kind='grow', by='rule'}"]
-)
-def test_changes_that_there_are_not(write: Callable[[str], str], change: str) -> None:
-    with pytest.raises(errors.ScenarioError, match=r"pools\.changes\.0"):
-        loading.load(write(TEXT), overrides=[f"pools.changes=[{change}]"])
 
 
 # ---------------------------------------------------------------- overriding

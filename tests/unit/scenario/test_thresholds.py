@@ -91,18 +91,6 @@ def test_mistakes(tmp_path: pathlib.Path, table: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_bounds_that_nothing_can_meet(tmp_path: pathlib.Path) -> None:
-    bounds = 'metric = "claims"\nmin = 5', 'metric = "claims"\nmax = 4'
-    with pytest.raises(
-        errors.ScenarioError, match="a min of claims that is at most its max, got 5"
-    ):
-        load(tmp_path, *bounds)
-    load(tmp_path, bounds[0], 'metric = "claims"\nmax = 5')
-    load(tmp_path, bounds[0], bounds[1] + '\nper = "campaign"')
-    with pytest.raises(errors.ScenarioError, match="expected one min of claims, got two"):
-        load(tmp_path, bounds[0], bounds[0])
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -122,13 +110,6 @@ def test_options_that_are_none(tmp_path: pathlib.Path, option: str, message: str
     with pytest.raises(errors.UsageError) as caught:
         load(tmp_path, given=[option])
     assert message in str(caught.value)
-
-
-def test_options_that_contradict_each_other(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(
-        errors.UsageError, match="a min of claims that is at most its max, got 5 and 4"
-    ):
-        load(tmp_path, given=["claims>=5", "claims<=4"])
 
 
 def test_the_schema_knows_the_figures() -> None:

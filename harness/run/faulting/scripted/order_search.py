@@ -151,7 +151,7 @@ class OrderSearch:
     # ------------------------------------------------------------------------------ one try
 
     def _outcome(self) -> tuple[bool, str]:
-        until_ns = clocks.monotonic_ns() + self._step.try_s * 1e9
+        until_ns = clocks.monotonic_ns() + script_specs.TRY_S * 1e9
         while True:
             found = _given_twice(self._objects.all(apis.CLAIMS))
             pods = self._objects.all(apis.PODS)

@@ -105,7 +105,7 @@ def touch(folder: pathlib.Path, *, drawn_by: str) -> str:
         text="Objects are changed.",
         duration_s=0.1,
         drawn_by=drawn_by,
-        parameters={"resource": "pods", "object_name": "*", "rate_per_s": 50.0},
+        parameters={"resource": "pods", "rate_per_s": 50.0},
     )
     stage = fake_parts.stage(folder, api=apis.Api(DeadTransport()))
     return fake_parts.injected(stage, fault)[1].error

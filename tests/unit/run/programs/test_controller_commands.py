@@ -131,7 +131,7 @@ def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[s
 
 @pytest.mark.parametrize(("protobuf", "kind"), [(False, "json"), (True, "vnd.kubernetes.protobuf")])
 def test_the_command_line(protobuf: bool, kind: str) -> None:
-    chosen = manager(binary="/opt/kcm", qps=50.5, burst=7, verbosity=5, feature_gates={"A": False})
+    chosen = manager(binary="/opt/kcm", verbosity=5, feature_gates={"A": False})
     argv = controller_commands.command(chosen, kubeconfig=pathlib.Path("/k"), protobuf=protobuf)
     assert argv[0] == "/opt/kcm"
     assert set(argv[1:]) == {
@@ -141,8 +141,8 @@ def test_the_command_line(protobuf: bool, kind: str) -> None:
         "--use-service-account-credentials=false",
         "--secure-port=0",
         f"--kube-api-content-type=application/{kind}",
-        "--kube-api-qps=50.5",
-        "--kube-api-burst=7",
+        "--kube-api-qps=5000",
+        "--kube-api-burst=5000",
         "--v=5",
         "--feature-gates=A=false",
     }

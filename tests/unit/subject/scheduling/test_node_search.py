@@ -70,17 +70,6 @@ def test_the_first_node_that_fits_is_taken() -> None:
     assert asked.refusals == {"no": 3}
 
 
-def test_a_search_may_begin_where_the_one_before_ended() -> None:
-    plugin = Plugin(lambda _: [])
-    rotating = search(plugin, rotates=True)
-    assert [name_of(rotating.find(attempt(), nodes(3))) for _ in range(4)] == [
-        "worker-0",
-        "worker-1",
-        "worker-2",
-        "worker-0",
-    ]
-
-
 def test_without_nodes_there_is_none() -> None:
     assert search(Plugin(lambda _: [])).find(attempt(), []) is None
 
