@@ -70,7 +70,7 @@ class ObservedRows(folders.Folder):
         if life.results != claim.results:
             life.results = self._results[uid, seen.version] = claim.results
         self._end_if_gone(seen)
-        self._holds.see_any(seen)
+        self._holds.see_batch(folders.Batch([seen]))
 
     def _hold(self, hold: hold_columns.Hold) -> Row:
         results = self._results.get((hold.uid, hold.from_rv), ())

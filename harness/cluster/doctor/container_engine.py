@@ -12,7 +12,7 @@ from harness.scenario import profiles
 NETWORKS_MAX = 30
 """Subnets in the engine's default address pools: 15 of 172.16.0.0/12, 16 of 192.168.0.0/16."""
 MEMORY_MIB_MIN, DISK_GIB_MIN = 2048, 8
-"""What the engine needs for one cluster, with its image; estimates."""
+"""Needs of the engine for one cluster, with its image; estimates."""
 _MIB, _GIB = 1 << 20, 1 << 30
 _Finding, _State = diagnosis.Finding, diagnosis.State
 

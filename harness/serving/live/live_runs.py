@@ -14,7 +14,7 @@ from typing import Any
 from harness import clocks, errors
 from harness.checks import run_figures
 from harness.checks.holds import hold_history
-from harness.checks.observed import observations
+from harness.checks.observed import folders, observations
 from harness.history import directories, journal_tails, records, run_folders
 from harness.serving.live import snapshots
 
@@ -193,7 +193,7 @@ class LiveRun:
             case records.Listed():
                 self._folded.see_list(record)
             case observations.Seen() if record.type != "FINAL":
-                self._folded.see_any(record)
+                self._folded.see_batch(folders.Batch([record]))
 
     def snapshot(self) -> snapshots.Run:
         """Return how far the run is."""
