@@ -5,7 +5,7 @@ so that a later version, which no longer has it, starts as well.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from harness import errors
 from harness.scenario import pool_changes, pool_specs, script_specs, specs
@@ -19,6 +19,7 @@ COUNTERS_SINCE: Version = (1, 35)
 """First version whose counter sets are in slices of their own."""
 LISTS = "DRAListTypeAttributes"
 """The gate of attributes with lists of values."""
+RULES = "DRADeviceTaintRules"
 GROUP_GATES = ("GenericWorkload", "DRAWorkloadResourceClaims")
 EMBEDDED_GATES = (LISTS, *GROUP_GATES)
 """Gates that the embedded API server has; other features are always on there."""
@@ -38,85 +39,51 @@ class Feature:
     """First version with the gate."""
     on_since: Version
     """First version in which it is on by default."""
-    is_needed: Callable[[specs.Scenario], bool]
     api: str = ""
     """API version to serve in addition; empty: none."""
 
 
+_GROUPS = "PodGroups (traffic.objects)"
+_ALPHA: Version = (1, 99)
+_TAINTS = "taints of devices (pools.more.taints, pools.changes, claims.requests.tolerations)"
+_PARTS = "partitions and limits of devices (pools.more.partitions, pools.more.limit)"
+_BINDING = "binding conditions (pools.more.binding_conditions)"
 FEATURES = (
+    Feature(_TAINTS, "DRADeviceTaints", (1, 33), (1, 36)),
+    # older versions have a gate and rules, but not of this API version
     Feature(
-        "taints of devices (pools.more.taints, pools.changes, claims.requests.tolerations)",
-        "DRADeviceTaints",
-        (1, 33),
-        (1, 36),
-        lambda scenario: (
-            scenario.pools.has("taints")
-            or any(isinstance(item, pool_changes.Taint) for item in scenario.pools.changes)
-            or _tolerates(scenario)
-        ),
+        'DeviceTaintRules (pools.changes with by = "rule")', RULES, (1, 36), (1, 37), RULES_API
     ),
-    Feature(
-        'DeviceTaintRules (pools.changes with by = "rule")',
-        "DRADeviceTaintRules",
-        (1, 36),  # older versions have a gate and rules, but not of this API version
-        (1, 37),
-        lambda scenario: needs_rules(scenario.pools),
-        api=RULES_API,
-    ),
-    Feature(
-        "partitions and limits of devices (pools.more.partitions, pools.more.limit)",
-        "DRAPartitionableDevices",
-        (1, 33),
-        (1, 36),
-        lambda scenario: scenario.pools.has("counters"),
-    ),
-    Feature(
-        "shares of devices (pools.more.shared)",
-        "DRAConsumableCapacity",
-        (1, 34),
-        (1, 36),
-        lambda scenario: (
-            scenario.pools.has("shares") or any(one.asks_for_shares for one in scenario.object_sets)
-        ),
-    ),
-    Feature(
-        "binding conditions (pools.more.binding_conditions)",
-        "DRADeviceBindingConditions",
-        (1, 34),
-        (1, 36),
-        lambda scenario: scenario.pools.has("binding-conditions"),
-    ),
-    Feature(
-        "attributes with lists of values (pools.from)",
-        LISTS,
-        (1, 36),
-        (1, 99),  # alpha
-        lambda scenario: scenario.pools.has("lists"),
-    ),
+    Feature(_PARTS, "DRAPartitionableDevices", (1, 33), (1, 36)),
+    Feature("shares of devices (pools.more.shared)", "DRAConsumableCapacity", (1, 34), (1, 36)),
+    Feature(_BINDING, "DRADeviceBindingConditions", (1, 34), (1, 36)),
+    Feature("attributes with lists of values (pools.from)", LISTS, (1, 36), _ALPHA),
     Feature(
         "extended resources (claim.extended, traffic.objects)",
         "DRAExtendedResource",
         (1, 34),
         (1, 36),
-        lambda scenario: _extends(scenario),  # noqa: PLW0108 - it is defined below
     ),
-    *(
-        Feature(
-            "PodGroups (traffic.objects)",
-            gate,
-            (1, 36),  # 1.35 has another version of them, without claims
-            (1, 38),
-            lambda scenario: has_pod_groups(scenario),  # noqa: PLW0108 - likewise
-            api=GROUPS_API,
-        )
-        for gate in GROUP_GATES
-    ),
+    # 1.35 has another version of them, without claims
+    *(Feature(_GROUPS, gate, (1, 36), (1, 38), GROUPS_API) for gate in GROUP_GATES),
 )
 """Features that are on by default in every supported version are left out."""
 
 
 def needed(scenario: specs.Scenario) -> list[Feature]:
-    return [feature for feature in FEATURES if feature.is_needed(scenario)]
+    pools, sets = scenario.pools, scenario.object_sets
+    are_tainted = any(isinstance(item, pool_changes.Taint) for item in pools.changes)
+    is_needed = {
+        "DRADeviceTaints": pools.has("taints") or are_tainted or _tolerates(scenario),
+        RULES: needs_rules(pools),
+        "DRAPartitionableDevices": pools.has("counters"),
+        "DRAConsumableCapacity": pools.has("shares") or any(one.asks_for_shares for one in sets),
+        "DRADeviceBindingConditions": pools.has("binding-conditions"),
+        LISTS: pools.has("lists"),
+        "DRAExtendedResource": _extends(scenario),
+        **dict.fromkeys(GROUP_GATES, has_pod_groups(scenario)),
+    }
+    return [feature for feature in FEATURES if is_needed[feature.gate]]
 
 
 def switches(
@@ -167,9 +134,11 @@ def _text(version: Version) -> str:
 def _extends(scenario: specs.Scenario) -> bool:
     played = scenario.traffic
     objects = played.objects if isinstance(played, script_specs.ScriptTraffic) else []
-    is_loaded = any(claim.extended for claim in scenario.claim_kinds)
-    is_in_files = any(one.asks_for_extended for one in scenario.object_sets)
-    return is_loaded or is_in_files or any(item.extended for item in objects)
+    return (
+        any(claim.extended for claim in scenario.claim_kinds)
+        or any(item.extended for item in objects)
+        or any(one.asks_for_extended for one in scenario.object_sets)
+    )
 
 
 def has_pod_groups(scenario: specs.Scenario) -> bool:
@@ -178,10 +147,11 @@ def has_pod_groups(scenario: specs.Scenario) -> bool:
 
 def _tolerates(scenario: specs.Scenario) -> bool:
     """Return whether requests have tolerations: without the gate, results get no copy of them."""
-    requests = [request for claim in scenario.claim_kinds for request in claim.asked]
-    is_in_files = any(one.tolerates for one in scenario.object_sets)
-    return is_in_files or any(
-        item.tolerations for request in requests for item in request.alternatives
+    return any(one.tolerates for one in scenario.object_sets) or any(
+        item.tolerations
+        for claim in scenario.claim_kinds
+        for request in claim.asked
+        for item in request.alternatives
     )
 
 

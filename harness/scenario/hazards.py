@@ -64,7 +64,9 @@ def parsed(lines: Sequence[str]) -> Iterator[Step]:
     number, under_way = 0, dict[str, int]()
     for line in lines:
         if found := _ARRIVAL.fullmatch(line):
-            yield Step(_sent(line, found["number"], under_way), how=found["number"])
+            if (sent := under_way.pop(found["number"], None)) is None:
+                raise errors.ScenarioError(f"expected a step that sends it before {line!r}")
+            yield Step(sent, how=found["number"])
             continue
         number += 1
         step = _step(number, line)
@@ -77,12 +79,6 @@ def numbered(lines: Sequence[str]) -> Iterator[str]:
     for step in parsed(lines):
         number = f"{step.number}." if step.sender else ""
         yield f"{number:<3} {step.sentence()}"
-
-
-def _sent(line: str, digit: str, under_way: dict[str, int]) -> int:
-    if digit not in under_way:
-        raise errors.ScenarioError(f"expected a step that sends it before {line!r}")
-    return under_way.pop(digit)
 
 
 def _step(number: int, line: str) -> Step:
@@ -215,19 +211,14 @@ def scenarios(hazard: Hazard) -> list[str]:
     """
     from harness.scenario import loading  # pydantic's models: the judge and its report need none
 
-    return _showing(hazard, loading.every_name())
+    return [name for name in loading.every_name() if _shows(name, hazard)]
 
 
 def scripts(hazard: Hazard) -> list[str]:
     """Return the shipped scripts that show a hazard step by step, as `scenarios` does."""
     from harness.scenario import loading
 
-    return _showing(hazard, loading.SHELF.names(loading.CONFIRM))
-
-
-def _showing(hazard: Hazard, names: Sequence[str]) -> list[str]:
-    causes = ((name, _cause(name)) for name in names)
-    return [name for name, cause in causes if (page := find(cause)) and page.hazard == hazard]
+    return [name for name in loading.SHELF.names(loading.CONFIRM) if _shows(name, hazard)]
 
 
 @functools.cache
@@ -237,18 +228,18 @@ def _cause(shipped: str) -> str:
     return loading.load(shipped).scenario.known_to_fail
 
 
+def _shows(shipped: str, hazard: Hazard) -> bool:
+    page = find(_cause(shipped))
+    return page is not None and page.hazard == hazard
+
+
 def seen(hazard: Hazard) -> str:
     """Return the real programs that did it, each with its releases; empty: none did."""
+    shown = {tuple(trial.program.rsplit(" ", 1)) for trial in hazard.programs if trial.shown}
     releases: dict[str, list[str]] = {}
-    for name in {trial.program for trial in hazard.programs if trial.shown}:
-        program, release = name.rsplit(" ", 1)
+    for program, release in sorted(shown, key=lambda one: [int(x) for x in one[1].split(".")]):
         releases.setdefault(program, []).append(release)
-    found = ((name, ", ".join(sorted(of, key=_numbers))) for name, of in sorted(releases.items()))
-    return "; ".join(" ".join(item) for item in found)
-
-
-def _numbers(release: str) -> list[int]:
-    return [int(part) for part in release.split(".")]
+    return "; ".join(f"{program} {', '.join(of)}" for program, of in sorted(releases.items()))
 
 
 def _read(path: pathlib.Path) -> Page | None:

@@ -1,6 +1,5 @@
 """Cluster profiles: one file in clusters/ for each; the `provider` key selects its class."""
 
-import pathlib
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -173,7 +172,13 @@ def load(name: str, *, overrides: Sequence[str] = ()) -> Profile:
             f"{path}: expected no key `chosen`, which is reserved: remove it"
         )
     chosen = Chosen(name=name, overrides=tuple(overrides))
-    return _validate(document, path).model_copy(update={"chosen": chosen})
+    profile: Profile = SHELF.validate(document, path)
+    return profile.model_copy(update={"chosen": chosen})
+
+
+def restore(document: dict[str, Any]) -> Profile:
+    profile: Profile = SHELF.validate(documents.without(document), "the plan's cluster")
+    return profile
 
 
 def suited(
@@ -195,7 +200,7 @@ def suited(
             if profile.watch_cache == "auto":
                 changed["watch_cache"] = "off" if restarts else "on"
             is_whole = isinstance(profile, LocalProfile) and profile.controller_manager is True
-            if is_whole and _brings_controller(scenario):
+            if is_whole and scenario.subject.claim_controller not in ("auto", "cluster"):
                 changed["claim_controller"] = False
         case KubeconfigProfile():
             return profile
@@ -204,37 +209,18 @@ def suited(
     return profile.model_copy(update=changed)
 
 
-def _brings_controller(scenario: specs.Scenario) -> bool:
-    return scenario.subject.claim_controller not in ("auto", "cluster")
-
-
 def _switched_on(
     profile: EmbeddedProfile | LocalProfile | KindProfile,
     scenario: specs.Scenario,
     version: cluster_features.Version,
 ) -> dict[str, Any]:
-    chosen = profile.feature_gates
-    switched, served = cluster_features.switches(
-        scenario, version, chosen, where=profile.name, program="a Kubernetes"
+    own, served = profile.feature_gates, profile.runtime_config
+    gates, apis = cluster_features.switches(
+        scenario, version, own, where=profile.name, program="a Kubernetes"
     )
-    if isinstance(profile, EmbeddedProfile):
-        wanted = [f"{api}=true" for api in served]
-        missing = [item for item in wanted if item not in profile.runtime_config]
-        gates = {gate: True for gate in switched if gate in cluster_features.EMBEDDED_GATES}
-        return {
-            "runtime_config": [*profile.runtime_config, *missing],
-            "feature_gates": {**gates, **profile.feature_gates},
-        }
-    return {
-        "feature_gates": {**switched, **profile.feature_gates},
-        "runtime_config": {**dict.fromkeys(served, "true"), **profile.runtime_config},
-    }
-
-
-def restore(document: dict[str, Any]) -> Profile:
-    return _validate(documents.without(document), "the plan's cluster")
-
-
-def _validate(document: dict[str, Any], where: pathlib.Path | str) -> Profile:
-    profile: Profile = SHELF.validate(document, where)
-    return profile
+    if isinstance(served, dict):
+        more: Any = {**dict.fromkeys(apis, "true"), **served}
+    else:
+        more = list(dict.fromkeys([*served, *(f"{api}=true" for api in apis)]))
+        gates = {gate: True for gate in gates if gate in cluster_features.EMBEDDED_GATES}
+    return {"feature_gates": {**gates, **own}, "runtime_config": more}

@@ -6,7 +6,7 @@ any program. Threads of a program in Go are held at its functions, too.
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import pydantic
@@ -562,40 +562,34 @@ class ScriptTraffic(Spec):
             raise ValueError(f"objects: expected different names, got {doubled[0]!r} twice")
         earlier: dict[str, AnyStep] = {}
         for number, step in enumerate(self.steps, start=1):
-            problems = (*_of_names(step, names, earlier), *self._of_process(step, number))
-            for problem in problems:
+            for problem in self._problems(number, step, earlier):
                 raise ValueError(f"steps: expected step {number} ({step.do}) to {problem}")
             if step.name:
                 earlier[step.name] = step
         return self
 
-    def _of_process(self, step: AnyStep, number: int) -> Iterator[str]:
-        """Yield a problem if a step names an incarnation that the script has not started by then.
-
-        A client may be one that a later step starts: its calls are held from the beginning.
-        """
-        named = getattr(step, "client", "") or getattr(step, "process", "")
+    def _problems(
+        self, number: int, step: AnyStep, earlier: Mapping[str, AnyStep]
+    ) -> Iterator[str]:
+        wanted, objects = getattr(step, "object", ""), [item.name for item in self.objects]
+        if wanted and wanted not in objects and "/" not in wanted:
+            near = suggestions.did_you_mean(wanted, objects)
+            yield f"name an object of the script, got {wanted!r}.{near}"
+        if step.name in earlier:
+            yield f"have a name of its own, got {step.name!r}"
+        for key in ("since", "request", "hold"):
+            name = getattr(step, key, None)
+            if name and name not in earlier:
+                yield f"refer to the name of an earlier step, got {name!r}"
+            elif name:
+                yield from _of_reference(step, earlier[name])
+        # A client may be one that a later step starts: its calls are held from the beginning.
+        process = getattr(step, "client", "") or getattr(step, "process", "")
         until = len(self.steps) if isinstance(step, OfClient | OfThread) else number
         starts = sum(isinstance(one, Start) for one in self.steps[:until])
-        if naming.first_incarnation(named) != named and named not in self.started[:starts]:
-            yield f"name a process that runs, got {named!r}, which no earlier step starts"
-
-
-def _of_names(
-    step: AnyStep, objects: Sequence[str], earlier: Mapping[str, AnyStep]
-) -> Iterator[str]:
-    wanted = getattr(step, "object", "")
-    if wanted and wanted not in objects and "/" not in wanted:
-        near = suggestions.did_you_mean(wanted, objects)
-        yield f"name an object of the script, got {wanted!r}.{near}"
-    if step.name in earlier:
-        yield f"have a name of its own, got {step.name!r}"
-    for key in ("since", "request", "hold"):
-        name = getattr(step, key, None)
-        if name and name not in earlier:
-            yield f"refer to the name of an earlier step, got {name!r}"
-        elif name:
-            yield from _of_reference(step, earlier[name])
+        is_later = naming.first_incarnation(process) != process
+        if is_later and process not in self.started[:starts]:
+            yield f"name a process that runs, got {process!r}, which no earlier step starts"
 
 
 def _of_reference(step: AnyStep, before: AnyStep) -> Iterator[str]:
