@@ -10,21 +10,25 @@ import logging
 import os
 import pathlib
 import signal
+from collections.abc import Callable
 from typing import Any
 
 import gevent
+import locust
 import psutil
 from locust import env, events, runners
 
 from harness import bound_processes
 from harness.extensions import loading
 from harness.history import directories, plans
-from harness.traffic import launching, load_shapes, plugged_users, profiles, users, workers
+from harness.traffic import launching, plugged_users, profiles, users, workers
 
 DONE = "flake-hunt-done"
 """Type of the message with which a worker reports that all its users are done."""
 FAILED = "flake-hunt-failed"
 """Type of the message with which a worker reports that a user of a plug-in has failed."""
+TIME_IS_UP = "flake-hunt-time-is-up"
+"""Type of the message by which the master lets the users begin nothing new."""
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks for lost workers."""
 EXPECT_INTERVAL_S = 0.02
@@ -68,8 +72,13 @@ class _Master:
         runner.register_message(DONE, self._on_done)
         runner.register_message(FAILED, self._on_failed)
         environment.events.quit.add_listener(self._wait_for_workers)
-        load_shapes.lead(environment, runner, self._fail)
-        if environment.shape_class is not None:  # Locust handles it only after the shape's end
+        if environment.shape_class is not None:
+            environment.shape_class = EndingShape(
+                environment.shape_class,
+                on_end=lambda: runner.send_message(TIME_IS_UP),
+                on_failure=self._fail,
+            )
+            # Locust handles it only after the shape's end.
             gevent.signal_handler(signal.SIGTERM, self._end)
         gevent.spawn(self._look_for_lost_workers)
 
@@ -114,6 +123,54 @@ class _Master:
                 gevent.sleep(QUIT_INTERVAL_S)
 
 
+class EndingShape(locust.LoadTestShape):
+    """The shape of a locustfile, at whose end users end their work; then it stays as it is.
+
+    Locust would stop its users in the middle of what they do; here they end it first, as users do
+    when the time is up, so that no pod is left.
+    """
+
+    abstract = True
+
+    def __init__(
+        self,
+        shape: locust.LoadTestShape,
+        *,
+        on_end: Callable[[], None],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """`on_end` is called again and again from its end on; `on_failure` gets a reason."""
+        super().__init__()
+        self.use_common_options = shape.use_common_options
+        self._shape, self._on_end, self._on_failure = shape, on_end, on_failure
+        self._last: Any = (0, 1.0)
+        self._has_ended = self._has_failed = False
+
+    def reset_time(self) -> None:
+        self._shape.runner = self.runner
+        self._shape.reset_time()
+
+    def tick(self) -> Any:
+        if not self._has_ended and not self._has_failed:
+            self._ask()
+        if self._has_ended:
+            self._on_end()
+        return self._last
+
+    def _ask(self) -> None:
+        try:
+            wanted = self._shape.tick()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the load is not what was asked for
+            self._has_failed = True
+            self._on_failure(f"{type(self._shape).__name__}: {loading.told(error)}")
+            return
+        if wanted is None:
+            self._has_ended = True
+            logging.info("the shape has ended: users end what they do")
+        else:
+            self._last = wanted
+
+
 def _is_running(worker: psutil.Process) -> bool:
     try:
         return worker.status() != psutil.STATUS_ZOMBIE
@@ -125,7 +182,11 @@ def _prepare_worker(environment: env.Environment, runner: runners.WorkerRunner) 
     worker = workers.Worker()
     users.ClaimUser.worker = worker
     worker.on_done = lambda: runner.send_message(DONE, {"worker": worker.index})
-    load_shapes.follow(worker, environment, runner)
+    if environment.shape_class is None:
+        environment.events.spawning_complete.add_listener(lambda **_: worker.release())
+    else:
+        environment.events.test_start.add_listener(lambda **_: worker.release(is_shaped=True))
+        runner.register_message(TIME_IS_UP, lambda **_: worker.end_time())
     if _traffic.get("locustfile"):
         environment.events.user_error.add_listener(
             lambda exception, **_: runner.send_message(FAILED, loading.told(exception))

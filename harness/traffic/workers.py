@@ -44,13 +44,15 @@ class Worker:
         """Called when all users of this process are done; set before `release`."""
         self.patience_s: float = getattr(self.scenario.traffic, "surge_after_s", 0.0)
         """Seconds after which a user begins something beside what it waits for; 0: never."""
-        self._users_at_work: int | None = None
-        """None: it is not known before their work, as a shape says how many there are."""
+        self._are_all_there = False
+        """False: they are not released yet, or come and go."""
         self._working = 0
         self._is_done = False
         self._least_ns, self._most_ns = 0, 0
         self._user_numbers = itertools.count()
-        self._items = self._my_share()
+        traffic = self.scenario.traffic
+        self._items = iter(range(self.index, getattr(traffic, "pods", 0), traffic.processes))
+        """The numbers of this process' share of all pods."""
 
     def prepare(self) -> None:
         self.watch.start()
@@ -79,36 +81,14 @@ class Worker:
             return error
         return None
 
-    def release(self, *, users: int) -> None:
-        """Let all users begin at the same time; `users` is their number in this process."""
-        self._users_at_work = users
-        self._begin()
-        if not users:  # fewer users than workers
-            self._finish()
-
-    def release_shaped(self) -> None:
-        """Let users begin as soon as they are there; a shape says when they come and go.
+    def release(self, *, is_shaped: bool = False) -> None:
+        """Let all users begin at the same time; with a shape they come and go until its end.
 
         All calls but the first have no effect.
         """
-        if not self.released.is_set():
-            self._begin()
-            self.when_time_is_up(self._end_shaped)
-
-    def _end_shaped(self) -> None:
-        if not self._working:
-            self._finish()
-
-    def _finish(self) -> None:
-        """Report once that all users are done."""
-        if not self._is_done:
-            self._is_done = True
-            self.on_done()
-
-    def end_time(self) -> None:
-        self._most_ns = clocks.monotonic_ns()
-
-    def _begin(self) -> None:
+        if self.released.is_set():
+            return
+        self._are_all_there = not is_shaped
         least_s = getattr(self.scenario.traffic, "duration_s", 0)
         longest_s = getattr(self.scenario.traffic, "load_max_s", 0)
         most_s = longest_s * traffic_specs.LONGER_FOR_FAULTS
@@ -116,19 +96,25 @@ class Worker:
         self._least_ns, self._most_ns = now_ns + int(least_s * 1e9), now_ns + int(most_s * 1e9)
         gevent.spawn(self._await_end)
         self.released.set()
+        self.when_time_is_up(self._finish)
+        self._finish()  # there may be fewer users than workers
+
+    def _finish(self) -> None:
+        """Report once that all users are done, if they are."""
+        may_end = self._are_all_there or self._time_is_up.is_set()
+        if may_end and not self._working and not self._is_done:
+            self._is_done = True
+            self.on_done()
+
+    def end_time(self) -> None:
+        self._most_ns = clocks.monotonic_ns()
 
     def user_begins(self) -> None:
         self._working += 1
 
     def user_done(self) -> None:
         self._working -= 1
-        if self._users_at_work is None:
-            is_last = self._time_is_up.is_set() and not self._working
-        else:
-            self._users_at_work -= 1
-            is_last = not self._users_at_work
-        if is_last:
-            self._finish()
+        self._finish()
 
     def stop(self) -> None:
         self.stopped.set()
@@ -162,11 +148,6 @@ class Worker:
 
     def api(self, user: str) -> apis.Api:
         return apis.Api(journaling.JournalingTransport(self.transport, self.journal, user=user))
-
-    def _my_share(self) -> Iterator[int]:
-        traffic = self.scenario.traffic
-        total = getattr(traffic, "pods", 0)
-        return iter(range(self.index, total, traffic.processes))
 
 
 def _claim_journal(
