@@ -1,5 +1,6 @@
 """Reads the objects of an import from an API server. Nothing is written there."""
 
+import dataclasses
 import pathlib
 import urllib.parse
 from collections.abc import Iterator, Sequence
@@ -54,62 +55,49 @@ class Reader:
 
     def read(self, namespace: str) -> materials.Materials:
         """Return the materials; see `read` of the module."""
-        found, version = materials.Materials(), self._version()
-        for resource in (apis.SLICES, apis.DEVICE_CLASSES, apis.NODES):
-            found.add(self._objects(_in(resource, version), found.notes))
-        found.add(self._rules(found.notes))
-        found.add(self._objects(_in(apis.CLAIM_TEMPLATES, version), found.notes, namespace))
+        slices = self._newest(apis.SLICES, _VERSIONS)
+        if slices is None:
+            raise errors.UnusableClusterError(
+                f"context {self._context!r}: expected an API server with {_GROUP} in {' or '.join(_VERSIONS)} "
+                "(Kubernetes 1.32 or newer), got one without"
+            )
+        classes, templates, claims = (
+            dataclasses.replace(one, version=slices.version)
+            for one in (apis.DEVICE_CLASSES, apis.CLAIM_TEMPLATES, apis.CLAIMS)
+        )
+        rules = self._newest(apis.TAINT_RULES, _RULE_VERSIONS)
+        wanted = [slices, classes, apis.NODES, *filter(None, [rules]), templates]
         if namespace:
-            self._read_namespace(found, version, namespace)
+            self._ask(apis.NAMESPACES.path(None, namespace), f"namespace {namespace}")
+            workloads = (*materials.WORKLOADS.values(), apis.POD_GROUPS, *_OF_OTHERS)
+            wanted += [claims, *(one for one in workloads if self._is_served(one))]
+        found = materials.Materials()
+        for resource in wanted:
+            found.add(checking.checked(self._manifests(resource, namespace), found.notes))
         return found
 
-    def _read_namespace(self, found: materials.Materials, version: str, namespace: str) -> None:
-        self._ask(apis.NAMESPACES.path(None, namespace), f"namespace {namespace}")
-        found.add(self._objects(_in(apis.CLAIMS, version), found.notes, namespace))
-        for resource in (*materials.WORKLOADS.values(), apis.POD_GROUPS, *_OF_OTHERS):
-            if resource is apis.PODS or self._is_served(resource):
-                found.add(self._objects(resource, found.notes, namespace))
-
-    def _rules(self, notes: materials.Notes) -> Iterator[Object]:
-        """Yield the DeviceTaintRules, of the newest version that has any."""
-        for version in _RULE_VERSIONS:
-            if self._is_served(resource := _in(apis.TAINT_RULES, version)):
-                yield from self._objects(resource, notes)
-                return
+    def _newest(self, resource: apis.Resource, versions: Sequence[str]) -> apis.Resource | None:
+        known = (dataclasses.replace(resource, version=version) for version in versions)
+        return next(filter(self._is_served, known), None)
 
     def _is_served(self, resource: apis.Resource) -> bool:
+        if not resource.group:
+            return True
         path = resource.path().rpartition("/")[0]
         listed = self._ask(path, path, if_there=True)
         return any(item["name"] == resource.plural for item in listed.get("resources") or [])
 
-    def _version(self) -> str:
-        for version in _VERSIONS:
-            if self._is_served(_in(apis.SLICES, version)):
-                return version
-        raise errors.UnusableClusterError(
-            f"context {self._context!r}: expected an API server with {_GROUP} in {' or '.join(_VERSIONS)} "
-            "(Kubernetes 1.32 or newer), got one without"
-        )
-
-    def _objects(
-        self, resource: apis.Resource, notes: materials.Notes, namespace: str = ""
-    ) -> Iterator[Object]:
-        items = self._items(resource, namespace)
-        yield from checking.checked((self._manifest(item, resource) for item in items), notes)
-
-    def _items(self, resource: apis.Resource, namespace: str) -> Iterator[Object]:
+    def _manifests(self, resource: apis.Resource, namespace: str) -> Iterator[sources.Manifest]:
         where, query = resource.path(namespace), {"limit": str(PAGE)}
+        source = sources.Source(path=f"context {self._context}")
+        typed = {"apiVersion": resource.api_version, "kind": resource.kind}
         while True:
             listed = self._ask(f"{where}?{urllib.parse.urlencode(query)}", resource.plural)
-            yield from listed.get("items") or []
+            for item in listed.get("items") or []:
+                yield reading.made({**item, **typed}, source, keeps_owners=True)
             if not (rest := listed["metadata"].get("continue")):
                 return
             query["continue"] = rest
-
-    def _manifest(self, item: Object, resource: apis.Resource) -> sources.Manifest:
-        typed = {**item, "apiVersion": resource.api_version, "kind": resource.kind}
-        source = sources.Source(path=f"context {self._context}")
-        return reading.made(typed, source, keeps_owners=True)
 
     def _ask(self, path: str, what: str, *, if_there: bool = False) -> Object:
         """Return the answer to a GET; `if_there`: an empty one for 404. Raises as `read` does."""
@@ -132,9 +120,3 @@ class Reader:
                 f"context {self._context!r}: expected JSON as {what}, got something else: is this an API server?"
             ) from error
         return answer
-
-
-def _in(resource: apis.Resource, version: str) -> apis.Resource:
-    return apis.Resource(
-        resource.group, version, resource.plural, resource.kind, namespaced=resource.namespaced
-    )

@@ -45,20 +45,16 @@ def write(found: materials.Materials, folder: pathlib.Path, *, redacted: bool = 
     Raises UsageError if there are no slices or the folder exists, ScenarioError if a run could not
     use what was found; then nothing is written.
     """
-    _require_slices(found)
-    with folders.drafted(folder) as draft:
-        files = _files(found, _name(folder), redacted=redacted)
-        folders.write(draft, files)
-        _require_usable(draft, folder)
-    return Imported(files=[folder / file for file in files], notes=found.notes.lines)
-
-
-def _require_slices(found: materials.Materials) -> None:
     if not any(obj["spec"].get("devices") for obj in found.slices):
         raise errors.UsageError(
             "expected ResourceSlices with devices, got none: name files that have some (`kubectl get resourceslices "
             "-o yaml`), or a cluster whose drivers publish some"
         )
+    with folders.drafted(folder) as draft:
+        files = _files(found, _name(folder), redacted=redacted)
+        folders.write(draft, files)
+        _require_usable(draft, folder)
+    return Imported(files=[folder / file for file in files], notes=found.notes.lines)
 
 
 def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.Files:
@@ -75,7 +71,7 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
     pools |= folders.manifests("classes", [*found.classes, *found.rules])
     objects: folders.Files = {}
     for one in sets:
-        objects |= folders.manifests(file_stem(one.name), one.objects)
+        objects |= folders.manifests(one.name.replace("/", "-"), one.objects)
     text = folders.text(name, found, sets, list(pools), list(objects))
     return {SCENARIO: text.encode(), **pools, **objects}
 
@@ -87,10 +83,6 @@ def _require_usable(draft: pathlib.Path, folder: pathlib.Path) -> None:
     except errors.UsageError as error:
         said = str(error).replace(str(draft), str(folder))
         raise errors.ScenarioError(f"what was found makes no scenario that runs: {said}") from error
-
-
-def file_stem(name: str) -> str:
-    return name.replace("/", "-")
 
 
 def _name(folder: pathlib.Path) -> str:

@@ -21,9 +21,6 @@ _READS_TEXTS = re.compile(r"\bdevice\b(?!\s*\.\s*(?:driver|capacity|allowMultipl
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-# ----------------------------------------------------------------------- secrets alone
-
-
 class _Secrets(documents.Documents):
     """Takes the values of opaque parameters away whose keys say that they are secret."""
 
@@ -77,12 +74,8 @@ def redacted(
         if more <= kept:
             break
         kept |= more
-    has_kept = {
-        name
-        for _, device in _devices(found.slices)
-        for name, value in (device.get("attributes") or {}).items()
-        if kept.intersection(_texts_of(value))
-    }
+    attributes = [(device.get("attributes") or {}) for _, device in _devices(found.slices)]
+    has_kept = {name for one in attributes for name in one if kept & {*_texts_of(one[name])}}
     for name in sorted(has_kept):
         found.notes.add(f"not redacted: {name}, by whose text selectors choose, and what they name")
     return made, made_sets
@@ -134,8 +127,6 @@ class _Redaction(documents.Documents):
         made.nodes = [self._node(obj) for obj in found.nodes]
         return made, made_sets
 
-    # ------------------------------------------------------------------------- values
-
     def _value(self, value: str, name: str = "") -> str:
         """Return a text, or what stands for it; `name`: that of the attribute or label."""
         if value in self._kept:
@@ -177,8 +168,6 @@ class _Redaction(documents.Documents):
             kept["value"] = self._numbers.of("taint", taint["value"])
         return kept
 
-    # ------------------------------------------------------------------ labels of nodes
-
     def _label(self, key: str, value: str) -> str:
         if key == _NODE_NAME:
             return self._numbers.of("node", value)
@@ -204,8 +193,6 @@ class _Redaction(documents.Documents):
         found = {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": terms}}} if terms else {}
         return self.within(found)
 
-    # ----------------------------------------------------------------- parts of objects
-
     def _items(self, kind: str, items: list[Object]) -> list[Object]:
         return [
             {**self.within(item), "name": self._numbers.of(kind, str(item.get("name")))}
@@ -219,8 +206,6 @@ class _Redaction(documents.Documents):
         if class_name == name:
             return name
         return workload_sets.IMPLICIT + self._numbers.of("class", class_name)
-
-    # ------------------------------------------------------------------------- objects
 
     def _set(self, one: workload_sets.WorkloadSet) -> workload_sets.WorkloadSet:
         objects = [self._object(obj) for obj in one.objects]

@@ -123,7 +123,9 @@ class OldServer(Answers):
             answer["items"] = [self._item]
         elif path == f"{GROUP}/{self._version}":
             answer = {"resources": [{"name": "resourceslices"}]}
-        elif path.startswith(GROUP) and not path.startswith(f"{GROUP}/{self._version}/"):
+        elif path.startswith(("/api", GROUP)) and not path.startswith(
+            ("/api/v1/", f"{GROUP}/{self._version}/")
+        ):
             return transports.Response(404, b"{}")
         return transports.Response(200, json.dumps(answer).encode())
 

@@ -1,17 +1,22 @@
-"""Locustfiles and traffic plug-ins: which have users, and what is said of those that have none."""
+"""How the load is started; locustfiles and traffic plug-ins, and what is said of others."""
 
+import contextlib
+import itertools
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 
 import pytest
+import zmq
 
 from harness import errors
+from harness.cluster import loopback_ports
 from harness.run import run_plan
 from harness.scenario import loading
-from harness.traffic import launching
+from harness.traffic import launching, locust_process
 from tests.support import plugin_packages
 
 USERS = "from locust import *\nfrom harness.traffic import profiles, users\n"
@@ -192,3 +197,38 @@ def test_task_sets_run_as_locust_runs_them_until_the_time_is_up() -> None:
     following = ["Inner.on_start", "Inner.on_stop", "Flow.last", "KeyError('its reason')"]
     assert steps[at : at + 4] == following
     assert "Flow.first" in steps[at + 4 :]
+
+
+# -------------------------------------------------------------------------------- starting
+
+
+def test_starting_the_traffic_imports_neither_locust_nor_gevent() -> None:
+    code = (
+        "import sys, harness.traffic.launching, harness.traffic.objects\n"
+        "sys.exit(bool({'locust', 'gevent'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_line_says_everything_that_a_config_file_might() -> None:
+    traffic = loading.load("pod-churn").scenario.traffic
+    command = launching.command(traffic)
+    options = dict(itertools.pairwise(command))
+    assert options["--processes"] == "2"
+    assert options["--users"] == options["--spawn-rate"] == "48"
+    assert options["--master-bind-host"] == "127.0.0.1"
+    assert int(options["--stop-timeout"]) > 0
+
+
+def test_the_port_of_local_workers_is_kept_until_the_master_listens() -> None:
+    """Another program that is given a port, or asks for this one, does not get it."""
+    with locust_process.local_port() as added, contextlib.ExitStack() as others:
+        options = dict(itertools.pairwise(added))
+        port = options["--master-bind-port"]
+        assert options["--master-port"] == port
+        given = [others.enter_context(loopback_ports.keeper()) for _ in range(500)]
+        assert int(port) not in [other.getsockname()[1] for other in given]
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", int(port)))
+        with zmq.Context() as context, context.socket(zmq.ROUTER) as master:
+            master.bind(f"tcp://127.0.0.1:{port}")  # as Locust's master does

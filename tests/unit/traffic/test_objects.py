@@ -1,10 +1,13 @@
-"""The objects of a run: schedulers get pods in turn, and with own devices also the claims."""
+"""The objects of a run: whose they are, and every key of a scenario in the API's words."""
 
 from typing import Any
 
-from harness.scenario import loading
+import pytest
+
+from harness.scenario import loading, specs
 from harness.traffic import objects
 from tests.histories import building
+from tests.support import accepted_objects
 
 SELECTOR = 'device.attributes["gpu.flake-hunt.example"].index % 2 == '
 
@@ -84,3 +87,119 @@ def test_a_pod_can_end_by_itself() -> None:
     assert container["command"] == ["sleep", "0.250"]
     (other,) = _objects().pod("p")["spec"]["containers"]
     assert "command" not in other
+
+
+def test_pods_with_an_extended_resource_name_no_claim() -> None:
+    """Both amounts, as the API demands that they are equal."""
+    use = objects.uses_extended("example.com/gpu", 2)
+    spec = objects.pod("p", use, run_id="r", scheduler="s")["spec"]
+    amounts = {"example.com/gpu": "2"}
+    assert spec["containers"][0]["resources"] == {"requests": amounts, "limits": amounts}
+    assert "resourceClaims" not in spec
+
+
+# ------------------------------------------------------------------------ specs of claims
+
+POOLS: dict[str, Any] = {
+    "nodes": 2,
+    "devices_per_node": 2,
+    "more": [
+        {
+            "name": "gpu",
+            "devices": 4,
+            "shared": True,
+            "capacity": {"memory": "8Gi"},
+            "policies": {"memory": {"default": "1Gi", "least": "1Gi"}},
+            "attributes_in_turn": {"numa": [0, 1]},
+        }
+    ],
+}
+
+
+def scenario(claim: dict[str, Any], pools: dict[str, Any] = POOLS) -> specs.Scenario:
+    plain = loading.load("pod-churn").scenario.model_dump(mode="json")
+    return specs.Scenario.model_validate(plain | {"pools": pools, "claim": claim})
+
+
+FULL: dict[str, Any] = {
+    "parameters": {"a": "b of {claim}"},
+    "constraints": [
+        {"match_attribute": "numa", "requests": ["gpu", "any/small"]},
+        {"distinct_attribute": "other.example/x"},
+    ],
+    "requests": [
+        {
+            "name": "gpu",
+            "pool": "gpu",
+            "devices": 2,
+            "selectors": ["true"],
+            "capacity": {"memory": "2Gi"},
+            "tolerations": [{"key": "old", "effect": "NoExecute"}, {}],
+        },
+        {"name": "any", "first_available": [{"name": "big", "pool": "gpu"}, {"name": "small"}]},
+        {"name": "look", "admin_access": True, "all": True},
+    ],
+}
+
+
+def test_every_key_arrives() -> None:
+    made = scenario(FULL)
+    driver = made.pools.driver
+    devices = objects.claim_spec(made.claim, made.pools, of="c")["devices"]
+    assert devices["requests"] == [
+        {
+            "name": "gpu",
+            "exactly": {
+                "deviceClassName": "flake-hunt-gpu",
+                "allocationMode": "ExactCount",
+                "count": 2,
+                "selectors": [{"cel": {"expression": "true"}}],
+                "capacity": {"requests": {"memory": "2Gi"}},
+                "tolerations": [
+                    {"key": "old", "operator": "Exists", "effect": "NoExecute"},
+                    {"operator": "Exists"},
+                ],
+            },
+        },
+        {
+            "name": "any",
+            "firstAvailable": [
+                {
+                    "name": "big",
+                    "deviceClassName": "flake-hunt-gpu",
+                    "allocationMode": "ExactCount",
+                    "count": 1,
+                },
+                {
+                    "name": "small",
+                    "deviceClassName": "flake-hunt",
+                    "allocationMode": "ExactCount",
+                    "count": 1,
+                },
+            ],
+        },
+        {
+            "name": "look",
+            "exactly": {
+                "deviceClassName": "flake-hunt",
+                "allocationMode": "All",
+                "adminAccess": True,
+            },
+        },
+    ]
+    assert devices["constraints"] == [
+        {"matchAttribute": f"{driver}/numa", "requests": ["gpu", "any/small"]},
+        {"distinctAttribute": "other.example/x"},
+    ]
+    assert devices["config"] == [
+        {"opaque": {"driver": driver, "parameters": {"a": "b of c"}}},
+    ]
+
+
+def test_the_api_server_accepts_it() -> None:
+    assert accepted_objects.problems(scenario(FULL)) == []
+
+
+@pytest.mark.parametrize("name", loading.SHELF.names())
+def test_the_api_server_accepts_the_objects_of_every_scenario(name: str) -> None:
+    assert accepted_objects.problems(loading.load(name).scenario) == []
