@@ -31,11 +31,6 @@ _PROCESS = "harness.traffic.plugged_users"
 _LOCUSTFILE = pathlib.Path(__file__).with_name("locustfile.py")
 
 
-def require_locust() -> None:
-    if importlib.util.find_spec("locust") is None:
-        raise errors.MissingExtraError("Locust", "traffic")
-
-
 def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedPlugin]]:
     """Return the scenario with the absolute path of its locustfile, and what its plan says of it.
 
@@ -45,7 +40,8 @@ def resolved(scenario: specs.Scenario) -> tuple[specs.Scenario, list[plans.UsedP
     traffic = scenario.traffic
     if isinstance(traffic, script_specs.ScriptTraffic):
         return scenario, []
-    require_locust()
+    if importlib.util.find_spec("locust") is None:
+        raise errors.MissingExtraError("Locust", "traffic")
     if not isinstance(traffic, traffic_specs.ChurnTraffic) or not traffic.locustfile:
         return scenario, []
     path = pathlib.Path(traffic.locustfile).resolve()

@@ -70,19 +70,18 @@ class ObjectRounds:
 
     def tried(self) -> Iterator[tuple[str, apis.Resource, Object]]:
         """Yield an object of each kind that users create, with its place in sentences."""
+        templates = self.templates()
         for index, one in enumerate(self._sets):
             made = self.of(index, "tried", runs_s=iter(lambda: 1.0, None))
-            claims = one.of_kind(set_specs.CLAIM)
-            for item, claim in zip(claims, made.claims, strict=True):
-                yield one.where(item), apis.CLAIMS, claim
-            named = one.of_kind(set_specs.POD_GROUP)
-            for item, pod_group in zip(named, made.pod_groups, strict=True):
-                yield one.where(item), apis.POD_GROUPS, pod_group
-            for (item, _), group in zip(one.workloads, made.groups, strict=True):
-                yield one.where(item), apis.PODS, group.pods[0]
-        items = [(one, item) for one in self._sets for item in one.of_kind(set_specs.TEMPLATE)]
-        for (one, item), template in zip(items, self.templates(), strict=True):
-            yield one.where(item), apis.CLAIM_TEMPLATES, template
+            pods = [group.pods[0] for group in made.groups]
+            for resource, items, made_of in (
+                (apis.CLAIMS, one.of_kind(set_specs.CLAIM), made.claims),
+                (apis.POD_GROUPS, one.of_kind(set_specs.POD_GROUP), made.pod_groups),
+                (apis.PODS, [item for item, _ in one.workloads], pods),
+                (apis.CLAIM_TEMPLATES, one.of_kind(set_specs.TEMPLATE), templates),
+            ):
+                for item, obj in zip(items, made_of, strict=False):
+                    yield one.where(item), resource, obj
 
     def of(self, index: int, prefix: str, *, runs_s: Iterator[float]) -> Round:
         """Return a round with the objects of a set; `prefix` is its name.

@@ -58,13 +58,6 @@ def shape(reference: str) -> dict[str, type[locust.LoadTestShape]]:
     return found
 
 
-def _given(reference: str) -> dict[str, Any]:
-    found = _found(reference)
-    if isinstance(found, ModuleType):
-        return vars(found)
-    return {getattr(found, "__name__", ""): found}
-
-
 def _require_ours(reference: str, name: str, item: type[Any]) -> None:
     if not issubclass(item, users.ClaimUser):
         raise errors.PluginError(
@@ -80,10 +73,13 @@ def _require_ours(reference: str, name: str, item: type[Any]) -> None:
 
 
 @functools.cache
-def _found(reference: str) -> Any:
+def _given(reference: str) -> dict[str, Any]:
+    """Return the names of a module, or the one name of a plug-in that is a class."""
     path = pathlib.Path(reference)
     if not path.is_file():
-        return loading.load(discovery.require("traffic", reference))
+        found = loading.load(discovery.require("traffic", reference))
+        is_module = isinstance(found, ModuleType)
+        return vars(found) if is_module else {getattr(found, "__name__", ""): found}
     spec = importlib.util.spec_from_file_location("flake_hunt_locustfile", path)
     if spec is None or spec.loader is None:
         raise errors.PluginError(f"expected a locustfile, whose name ends in .py, got {reference}")
@@ -95,12 +91,12 @@ def _found(reference: str) -> Any:
         raise errors.PluginError(
             f"expected a locustfile, got {reference}, which failed: {loading.told(error)}"
         ) from error
-    return module
-
-
-def _tried(reference: str) -> list[str]:
-    return sorted([*classes(reference), *shape(reference)])
+    return vars(module)
 
 
 if __name__ == "__main__":
-    isolation.answer(lambda message: json.dumps(_tried(message.decode())).encode())
+    isolation.answer(
+        lambda message: json.dumps(
+            sorted([*classes(message.decode()), *shape(message.decode())])
+        ).encode()
+    )
