@@ -3,8 +3,10 @@
 import dataclasses
 import io
 import pathlib
+import shlex
+import textwrap
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 
 import msgspec
@@ -12,7 +14,7 @@ import msgspec
 from harness import errors
 from harness.checks import verdicts
 from harness.history import campaign_folders, results
-from harness.packing import contents, packs, readme, run_redaction
+from harness.packing import contents, packs, run_redaction
 from harness.report.redaction import texts
 
 _PURPOSES = ("subject", "asked", "hazard", "remedy", "control")
@@ -158,7 +160,10 @@ def _pack(chosen: _Chosen) -> Pack:
         left_out=chosen.left_out,
     )
     listed = msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
-    first = {packs.NAME: listed, packs.README: readme.text(index, name).encode()}
+    first = {
+        packs.NAME: listed,
+        packs.README: "".join(f"{line}\n" for line in _readme(index, name)).encode(),
+    }
     entries = {f"{name}/{file}": data for file, data in {**first, **files}.items()}
     return Pack(name=name, content=zipped(entries), index=index)
 
@@ -224,3 +229,65 @@ def _too_large(chosen: _Chosen, size: int, limit: int) -> str:
 
 def _mb(size: int) -> str:
     return f"{size / packs.MEGABYTE:.1f} MB"
+
+
+# ------------------------------------------------------------------------------- README.txt
+
+_WIDTH = 100
+_RUNS_MAX = 50
+"""Runs that are listed."""
+
+
+def _readme(index: packs.Index, name: str) -> Iterator[str]:
+    """Yield the lines of README.txt, for readers who have never heard of Flake Hunt."""
+    yield from _wrapped(
+        f"This is a pack of Flake Hunt {index.flake_hunt}, which asks: did a Kubernetes scheduler ever give one "
+        f"device to two claims? It has the record of {verdicts.counted(len(index.runs), 'run')}, the verdict on "
+        "each, and the report for people."
+    )
+    yield ""
+    for run in index.runs[:_RUNS_MAX]:
+        yield from _wrapped(f"{run.verdict} {run.scenario}, {run.subject}: {run.reason}", "  ")
+    if len(index.runs) > _RUNS_MAX:
+        yield f"  and {len(index.runs) - _RUNS_MAX} more"
+    yield from _how(index, name)
+    if index.redacted:
+        yield ""
+        yield from _wrapped(
+            "It is redacted: names and values of the cluster were replaced, the same by the same everywhere, and "
+            "manifest.json is that of the redacted files. It was judged after that: the verdict and the "
+            "number of violations are those of the run itself."
+        )
+    if index.left_out:
+        yield ""
+        yield "Not in this pack:"
+        for what in index.left_out:
+            yield from _wrapped(what, "  ")
+
+
+def _how(index: packs.Index, name: str) -> Iterator[str]:
+    first = index.runs[0]
+    page = f"{index.campaigns[0]}/index.html" if index.campaigns else f"{first.path}/report.html"
+    yield ""
+    yield f"Read it    unpack it and open {page} in a browser"
+    yield "Judge it   flake-hunt check FILE.zip, as it is; or unpack it, and"
+    yield f"           flake-hunt check {name}"
+    yield f"Install    pip install flake-hunt=={index.flake_hunt}"
+    if len(index.runs) == 1 and first.again:
+        yield f"Repeat it  {shlex.join(['flake-hunt', *first.again])}"
+    yield ""
+    yield from _wrapped(
+        "The verdict comes from the record alone and can be repeated years later. Exit code 0: VALID, 10: INVALID, "
+        "20: UNKNOWN, also if the pack is damaged."
+    )
+
+
+def _wrapped(paragraph: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        paragraph,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -6,7 +6,6 @@ They are read from the observations in one pass for all violations of a page.
 import array
 import bisect
 import functools
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -36,32 +35,32 @@ class Line(NamedTuple):
 
 def differences(before: Any, after: Any) -> list[Line]:
     """Return the removed and the added values, by path; at most LINES_MAX, then a line with `…`."""
-    lines: list[Line] = []
     try:
-        for line in _compared("", before, after):
-            if len(lines) == LINES_MAX:
-                return [*lines, Line("…", "more lines")]
-            lines.append(line)
+        old, new = dict(_values(before)), dict(_values(after))
     except RecursionError:
-        lines.append(Line("…", "values that are nested too deeply"))
-    return lines
+        return [Line("…", "values that are nested too deeply")]
+    lines = [
+        Line(sign, f"{path}: {values[path]}")
+        for path in {**old, **new}
+        if old.get(path) != new.get(path)
+        for sign, values in (("-", old), ("+", new))
+        if path in values
+    ]
+    return lines if len(lines) <= LINES_MAX else [*lines[:LINES_MAX], Line("…", "more lines")]
 
 
-def _compared(path: str, before: Any, after: Any) -> Iterator[Line]:
-    if path in _IGNORED or before == after:
+def _values(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path of each value that has no others in it, and the value as JSON."""
+    if path in _IGNORED:
         return
-    if isinstance(before, dict | None) and isinstance(after, dict | None) and (before or after):
-        old, new = before or {}, after or {}
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _compared(f"{path}.{key}".lstrip("."), old.get(key), new.get(key))
-    elif isinstance(before, list | None) and isinstance(after, list | None) and (before or after):
-        for index, pair in enumerate(itertools.zip_longest(before or [], after or [])):
-            yield from _compared(f"{path}[{index}]", *pair)
-    else:
-        if before is not None:
-            yield Line("-", f"{path}: {_shown(before)}")
-        if after is not None:
-            yield Line("+", f"{path}: {_shown(after)}")
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _values(item, f"{path}.{key}".lstrip("."))
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(value):
+            yield from _values(item, f"{path}[{index}]")
+    elif path:
+        yield path, _shown(value)
 
 
 def _shown(value: Any) -> str:

@@ -144,10 +144,10 @@ DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {
     "changed": ({"a": 1}, {"a": 2}, ["- a: 1", "+ a: 2"]),
     "added": ({}, {"a": {"b": [1]}}, ["+ a.b[0]: 1"]),
     "removed": ({"a": {"b": 1}, "c": 2}, {"c": 2}, ["- a.b: 1"]),
-    "another type": ({"a": {"b": 1}}, {"a": 3}, ['- a: {"b":1}', "+ a: 3"]),
+    "another type": ({"a": {"b": 1}}, {"a": 3}, ["- a.b: 1", "+ a: 3"]),
     "a list": ({"a": [1, 2]}, {"a": [1, 3, 4]}, ["- a[1]: 2", "+ a[1]: 3", "+ a[2]: 4"]),
     "empty": ({}, {"a": {}, "b": []}, ["+ a: {}", "+ b: []"]),
-    "managed fields": ({"metadata": {}}, {"metadata": {"managedFields": [1]}}, []),
+    "managed fields": ({"metadata": {"a": 1}}, {"metadata": {"a": 1, "managedFields": [1]}}, []),
 }
 
 

@@ -164,17 +164,6 @@ def test_a_run_without_faults_shows_none(tmp_path: pathlib.Path) -> None:
     assert b"faults" not in directory.trace.read_bytes()
 
 
-def test_hostile_names_of_faults_are_escaped(tmp_path: pathlib.Path) -> None:
-    hostile = "<script>alert(1)</script>"
-    fault = building.fault("reject", name=hostile, text=hostile, required=False)
-    directory = _published(tmp_path, "a+D1", faults=[fault])
-    page = _page(directory)
-    assert page_markup.has_only_own_script(page)
-    plots = len(_plots(directory))
-    assert page.texts.count(hostile) == 2, "twice in the table"
-    assert plots == 2
-
-
 # ------------------------------------------------------------------------------------- the trace
 
 

@@ -254,19 +254,6 @@ def _is_within(tag: str, name: str, value: str, text: str) -> bool:
     return not value.startswith(("/", "..")) and ":" not in value
 
 
-def test_guarantees_have_a_table_of_their_own(tmp_path: pathlib.Path) -> None:
-    text = _render(tmp_path, races.TEXT).report.read_text(encoding="utf-8")
-    before, guarantees = text.split('<h2 id="guarantees">Guarantees</h2>')
-    violations, certificate = before.split('<h2 id="certificate">')
-    promise = "<td>no device is held by two claims at once "
-    assert promise in guarantees
-    assert promise not in certificate
-    verdict = '<td class="verdict INVALID"><a href="#device_exclusivity">INVALID</a></td>'
-    assert verdict in guarantees
-    assert '<h2 id="device_exclusivity">Violations of device_exclusivity</h2>' in violations
-    assert guarantees.index("Not examined: ") > guarantees.index(verdict)
-
-
 def test_every_picture_has_a_name(tmp_path: pathlib.Path) -> None:
     for text in _every_page(tmp_path):
         for attributes in re.findall(r"<svg ([^>]*)>", text):
@@ -352,18 +339,6 @@ def test_the_trace_shows_holds_and_steps(tmp_path: pathlib.Path) -> None:
     ]
     assert [event["name"] for event in steps] == [name for _, name, _ in races.NOT_ATOMIC]
     assert all(event["ts"] >= 0 and event["s"] == "t" for event in steps)
-
-
-def test_every_lane_of_the_trace_has_one_name(tmp_path: pathlib.Path) -> None:
-    directory = _render(tmp_path, "a+D1 b+D2 c=D1,D3", lines=races.NOT_ATOMIC)
-    named = [
-        (event["pid"], event.get("tid"))
-        for event in _events(directory, "M")
-        if event["name"] == "thread_name"
-    ]
-    assert len(named) == len(set(named)) == 6, "c overlaps with a"
-    used = {(event["pid"], event["tid"]) for kind in "Xi" for event in _events(directory, kind)}
-    assert used == set(named)
 
 
 def test_the_first_violation_is_told_once_and_links_name_devices(tmp_path: pathlib.Path) -> None:

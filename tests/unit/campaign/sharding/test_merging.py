@@ -145,39 +145,6 @@ def test_of_a_run_that_one_folder_has_twice_the_worse_result_counts_and_it_is_a_
     assert problem == f"{SUBJECT.id}: expected each of its attempts once, in order"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"number": 99},
-        {"number": SUBJECT.number},
-        {"scenario": "other"},
-        {"subject": "other"},
-        {"purpose": Purpose.REMEDY},
-        {"hypothesis": "H1"},
-    ],
-    ids=str,
-)
-def test_a_result_of_no_planned_run_is_none(change: dict[str, Any]) -> None:
-    """Otherwise a shard of another plan, or an edited one, could stand for a missing run."""
-    strange = shards.result(CONTROL, **change)
-    others = [shards.result(run) for run in PLAN.runs if run != CONTROL]
-    made = shard(None, results.encode([*others, strange]))
-    (problem,) = made.found.problems
-    assert "expected a whole result of a run of this plan" in problem
-    assert [item.number for item in merged(made)[1].missing] == [CONTROL.number]
-
-
-@pytest.mark.parametrize(
-    "line", [b"{}\n", b"\n", b"[" * 5000 + b"\n", b"\xff\n", b'{"number": 1}\n']
-)
-def test_a_damaged_line_is_a_problem_and_the_others_count(line: bytes) -> None:
-    content = results.encode(shards.result(run) for run in PLAN.runs)
-    made = shard(None, line + content)
-    (problem,) = made.found.problems
-    assert problem.startswith("results.jsonl:1: ")
-    assert code(merged(made)) == 0
-
-
 # ------------------------------------------------------------------------------------ folders
 
 
