@@ -38,11 +38,6 @@ def test_seeds_differ_between_runs_and_not_between_campaigns(tmp_path: pathlib.P
     assert seeds != [run.seed for run in planned(tmp_path, seed=2).runs]
 
 
-def test_runs_are_numbered_from_one(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path)
-    assert [run.number for run in plan.runs] == list(range(1, len(plan.runs) + 1))
-
-
 def test_it_survives_its_file(tmp_path: pathlib.Path) -> None:
     plan = planned(tmp_path)
     campaign_plan.write(tmp_path / "campaign.json", plan)
@@ -74,21 +69,20 @@ def test_what_cannot_be_run(
         planned(tmp_path, **changes)
 
 
-def test_remedies_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path, remedies=["fence-predecessor"])
+@pytest.mark.parametrize(
+    ("changes", "subject"),
+    [
+        ({"remedies": ["fence-predecessor"]}, "python + fence-predecessor"),
+        ({"release": "1.34.2"}, "python as 1.34.2"),
+    ],
+)
+def test_remedies_and_releases_are_not_for_the_controls(
+    tmp_path: pathlib.Path, changes: dict[str, object], subject: str
+) -> None:
+    plan = planned(tmp_path, **changes)
     controls = [run for run in plan.runs if run.purpose is Purpose.CONTROL]
-    remedied = {run.subject for run in plan.runs if run not in controls}
-    assert remedied == {"python + fence-predecessor"}
-    assert all(run.remedies == [] for run in controls)
-
-
-def test_a_release_is_not_for_the_controls(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path, release="1.34.2")
-    controls = [run for run in plan.runs if run.purpose is Purpose.CONTROL]
-    others = {(run.subject, run.release) for run in plan.runs if run not in controls}
-    assert others == {("python as 1.34.2", "1.34.2")}
-    assert controls
-    assert all(run.release == "" for run in controls)
+    assert {run.subject for run in plan.runs if run not in controls} == {subject}
+    assert {(*run.remedies, run.release) for run in controls} == {("",)}
 
 
 def test_a_known_hazard_must_show_and_is_tried_with_its_remedies(tmp_path: pathlib.Path) -> None:
@@ -194,10 +188,8 @@ def test_controls_have_our_claim_controller_unless_one_works_already(
     assert found == of_controls
     possible = campaign_plan.controls(scenario, interfaces.Capabilities(), found)
     assert possible == (both[:1] if of_controls == "external" else both)
-
-
-def test_the_cluster_is_in_the_plan(tmp_path: pathlib.Path) -> None:
-    assert planned(tmp_path).cluster["provider"] == "embedded"
+    theirs = interfaces.Capabilities(claim_controller=True)
+    assert campaign_plan.controls(scenario, theirs, found) == both[:1]
 
 
 @pytest.mark.parametrize("subject", ["volcano", "cluster"])
@@ -232,17 +224,3 @@ def test_a_hazard_without_double_allocations_shows_in_other_ways(
 ) -> None:
     run = campaign_plan.PlannedRun(scenario="s", title="s", hypothesis=hazard, repetition=0, seed=1)
     assert run.shows_otherwise is otherwise
-
-
-@pytest.mark.parametrize(
-    ("has_controller", "expected"),
-    [
-        (False, ["gather-not-atomic", "controller-claims-not-enqueued"]),
-        (True, ["gather-not-atomic"]),
-    ],
-)
-def test_defects_of_our_claim_controller_need_it(has_controller: bool, expected: list[str]) -> None:
-    both = ["gather-not-atomic", "controller-claims-not-enqueued"]
-    scenario = loading.load("controller-down").scenario.model_copy(update={"controls": both})
-    on = interfaces.Capabilities(claim_controller=has_controller)
-    assert campaign_plan.controls(scenario, on) == expected
