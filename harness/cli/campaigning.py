@@ -48,7 +48,6 @@ class MakingOptions(outputs.OutputOptions):
     def perform(
         self, plan: "campaign_plan.CampaignPlan", *, minutes: float | None, begun_ns: int, jobs: int
     ) -> int:
-        """Make a campaign in this time, or only show it; return the exit code."""
         from harness.campaign import budgets
 
         plan = msgspec.structs.replace(plan, exit_first=self.exit_first)
@@ -164,7 +163,6 @@ def make_shard(
     reports: pathlib.Path,
     out: outputs.Output,
 ) -> CampaignOutcome:
-    """Make the runs of a shard that have no result yet, in its folder."""
     from harness.campaign.sharding import shard_folders
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
@@ -204,7 +202,6 @@ def _lines(runs: "Sequence[campaign_plan.PlannedRun]") -> Iterator[str]:
 
 
 def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
-    """Return the arguments of `flake-hunt` that repeat a campaign with its seed."""
     if is_given:
         return [*arguments]
     end = arguments.index("--") if "--" in arguments else len(arguments)
@@ -212,7 +209,6 @@ def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]
 
 
 def summarize(path: pathlib.Path | None, document: "campaign_documents.CampaignDocument") -> None:
-    """Append the summary of a campaign in Markdown to a file; do nothing if `path` is None."""
     from harness.campaign import campaign_pages
 
     if path is not None:

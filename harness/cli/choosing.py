@@ -39,7 +39,6 @@ def scenario_names() -> list[str]:
 
 
 def profile_names() -> list[str]:
-    """Return the names of the cluster profiles, for shell completion."""
     from harness.scenario import profiles
 
     return [*profiles.SHELF.names(), *_plugins("clusters", profiles.SHELF.names())]
@@ -52,7 +51,6 @@ def _defect_names() -> list[str]:
 
 
 def _plugins(kind: "entry_points.Kind", shipped: "Collection[str]") -> list[str]:
-    """Return the names of plug-ins; none if they cannot be found, in silence."""
     from harness.extensions import discovery
 
     try:
@@ -68,7 +66,6 @@ def remedy_names() -> list[str]:
 
 
 def release_names() -> list[str]:
-    """Return the releases that the Python subject can be like, for shell completion."""
     from harness.subject import releases
 
     return list(releases.names())
@@ -86,7 +83,6 @@ _TIME = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(s|m|h|)")
 
 
 def seconds(text: str | float) -> float:
-    """Parse a time: a number of seconds, or one with the unit s, m or h."""
     found = _TIME.fullmatch(str(text))
     if found is None:
         raise errors.UsageError(
@@ -234,7 +230,6 @@ class RunOptions(ClusterOptions):
     release: Release = ""
 
     def planned(self, loaded: "loading.Loaded", seed: int, **others: Any) -> "plans.Plan":
-        """Return the plan of a run. Raises UsageError or ScenarioError if it cannot work."""
         from harness.run import run_plan
 
         return run_plan.plan(

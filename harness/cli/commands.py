@@ -156,7 +156,6 @@ def _print_on_any_terminal() -> None:
 
 
 def _complain_of_writing(error: OSError) -> int:
-    """Report that a file or the output cannot be written; raise any other OSError again."""
     if not writing.is_of_writing(error):
         raise error
     if error.filename is None:

@@ -60,7 +60,6 @@ def of_command(command: str) -> dict[str, Any]:
 
 
 def tell(context: Any) -> None:
-    """Say on standard error which defaults of the file a command uses."""
     used = [
         f"{parameter.name}={_shown(context.params[parameter.name])}"
         for parameter in context.command.params
@@ -77,7 +76,6 @@ def _shown(value: Any) -> str:
 
 
 def _nearest() -> tuple[pathlib.Path, Mapping[str, Any]] | None:
-    """Return the file with defaults in this folder, or in the nearest one above, and its table."""
     here = pathlib.Path.cwd()
     for folder in (here, *here.parents):
         for name, keys in (("flake-hunt.toml", ()), ("pyproject.toml", ("tool", "flake-hunt"))):
@@ -141,7 +139,6 @@ def _from_here(text: str, path: pathlib.Path) -> str:
 
 
 def _subject(text: str) -> list[str]:
-    """Return the program as `--subject` takes it."""
     from harness.campaign.programs import identifying
 
     return [identifying.subject(text, ())]

@@ -41,7 +41,6 @@ class Command(core.TyperCommand):
         return _both(super().get_help_option(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help, after which the process ends, and how to see the rest of it."""
         parameters: list[Any] = self.params
         more = [item for item in parameters if getattr(item, "rich_help_panel", None)]
         for parameter in parameters:
@@ -66,7 +65,6 @@ class Group(core.TyperGroup):
         return _both(super().get_help_option(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help, after which the process ends, and how to see the rest of it."""
         for parameter in self.params:
             parameter.metavar = ""
         if ctx.parent is None and not self.shows_all:
@@ -102,7 +100,6 @@ def _joined(*texts: str | None) -> str:
 
 
 def _noun(hint: Any) -> str:
-    """Return a word for the values of an option whose annotation is `hint`."""
     kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)] or [hint]
     if typing.get_origin(hint) is typing.Literal:
         return "|".join(map(str, kinds))

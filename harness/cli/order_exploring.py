@@ -32,7 +32,6 @@ class Wanted:
 
 
 def explore(wanted: Wanted, out: outputs.Output) -> int:
-    """Search, shrink, repeat and write; return the exit code."""
     from harness.cli.terminal import displaying, indexing
     from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import order_hunts, order_scenarios
@@ -62,7 +61,6 @@ def explore(wanted: Wanted, out: outputs.Output) -> int:
 
 
 def _subject(program: str) -> str:
-    """Return the program as `--subject` takes it."""
     from harness import placeholders
     from harness.cluster.local import binaries
     from harness.run import subjects

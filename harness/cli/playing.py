@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def made(
     loaded: "loading.Loaded", plan: "plans.Plan", reports: pathlib.Path, out: outputs.Output
 ) -> "tuple[directories.RunDirectory, verdict_files.Judgement]":
-    """Make a run and judge it, with its progress on the terminal."""
     from harness.cli.terminal import displaying
     from harness.run import runs
 

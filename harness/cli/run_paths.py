@@ -69,7 +69,6 @@ def _of(path: pathlib.Path, *, is_only: bool) -> list[pathlib.Path]:
 
 
 def _matching(pattern: str) -> list[str]:
-    """Return what a pattern matches; `latest` is a link to a run that has another name."""
     found = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may be absolute
     return [name for name in found if not pathlib.Path(name).is_symlink()]
 
@@ -97,7 +96,6 @@ def readable(message: str) -> str:
 
 
 def is_pack(path: pathlib.Path) -> bool:
-    """Return whether a path is a file that is a pack, or another zip."""
     if not path.is_file():
         return False
     from harness.packing import packs
@@ -123,12 +121,10 @@ def pack_of(path: pathlib.Path) -> "packs.Unpacked | None":
 
 
 def packed_verdict(path: pathlib.Path, pack: "packs.Unpacked") -> str:
-    """Return the verdict that a run of a pack had when it was packed."""
     return dict(zip(pack.runs, (run.verdict for run in pack.index.runs), strict=True)).get(path, "")
 
 
 def place_in_pack(path: pathlib.Path) -> str:
-    """Return the place of a run in a pack; empty for any other run."""
     pack = pack_of(path)
     return f"{path.parent.name}/{path.name} of {pack.pack}" if pack else ""
 

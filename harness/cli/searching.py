@@ -22,7 +22,6 @@ _UNTOLD = 10**12
 
 
 def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
-    """Search one world, and print what was found; return the exit code."""
     from harness.explore.search import search_campaign, search_progress
 
     progress = _watched(search_campaign.explore(hunt), search_progress.SearchProgress(), _what, out)
@@ -74,7 +73,6 @@ def _covered(progress: "search_progress.SearchProgress") -> str:
 
 
 def search_random_worlds(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
-    """Search one world after the other, and print what was found; return the exit code."""
     from harness.explore.search import random_worlds
 
     progress = _watched(
@@ -120,7 +118,6 @@ def _watched(
     what: Callable[[Progress], str],
     out: outputs.Output,
 ) -> Progress:
-    """Search with a progress line; on Ctrl-C print the progress."""
     from harness.cli.terminal import displaying
 
     started = shown = time.monotonic()

@@ -140,7 +140,6 @@ def _become(request: dict[str, Any], output: int) -> list[str]:
 
 
 def _show(argv: Sequence[str]) -> None:
-    """Write a command line over that of this process, for `ps`."""
     fields = pathlib.Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[_ARG_START]), int(fields[_ARG_END])
     text = b"".join(os.fsencode(word) + b"\0" for word in argv)[: end - start - 1]

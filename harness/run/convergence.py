@@ -67,13 +67,11 @@ class ConvergenceWatch:
         return (clocks.monotonic_ns() - max(since_ns, self._state.moved_ns)) / 1e9
 
     def is_at_rest(self) -> bool:
-        """Return whether nothing could go on and no claim has changed for QUIET_S."""
         quiet_ns = clocks.monotonic_ns() - self._state.claims_changed_ns
         return quiet_ns >= QUIET_S * 1e9 and self.pending == 0
 
     @property
     def pending(self) -> int:
-        """The number of objects that could go on, or may."""
         with self._guard:
             if self._known[0] != self._changes:
                 pods = stuck_pods.find(self._state, self._settings)

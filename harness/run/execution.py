@@ -153,7 +153,6 @@ class Execution:
         return is_in_files or any(kind.has_admin_access for kind in self._scenario.claim_kinds)
 
     def _require_accepted_objects(self) -> None:
-        """Raise ScenarioError if the API server would reject an object that users create."""
         for where, resource, obj in self._tried_objects():
             with _refusing(where):
                 self._api.require_accepted(resource, obj, namespace=self._plan.namespace)
@@ -254,7 +253,6 @@ class Execution:
         return self._processes.traffic_has_ended()
 
     def _has_done_enough(self) -> bool:
-        """Return whether the load need not go on: for its own goals, or until faults happened."""
         if self._faults is not None and self._faults.is_awaited():
             return False
         if self._pods.ran >= self._enough and self._changes.is_reached():
@@ -282,7 +280,6 @@ class Execution:
         self._wait(f"{count} pods to run", all_running)
 
     def _wait_for_progress(self) -> None:
-        """Wait until everything that can go on has gone on, or has had the time for it."""
         if self._plan.progress_s is None:
             return
         self._phase("progress")
@@ -355,10 +352,6 @@ class Execution:
     # ---------------------------------------------------------------------- ending
 
     def _note_early_end(self, error: errors.HarnessError) -> None:
-        """Journal that the run ends early, so that its verdict says it is incomplete.
-
-        All processes are stopped in order afterwards.
-        """
         self._supervisor.phase("ended early", detail=str(error))
 
     def _end(self, world: fake_world.FakeWorld) -> None:
@@ -391,10 +384,6 @@ class Execution:
                 cluster_logs.fetch(self._transport, into, since_wall_ns=since)
 
     def _save_audit_log(self, after: int) -> errors.HarnessError | None:
-        """Copy the run's part of the audit log, once the API server has answered everything.
-
-        Returns the error if it could not be written.
-        """
         try:
             if self._plan.audit_log:
                 self._cluster.save_audit_log(self._directory.audit, after=after)

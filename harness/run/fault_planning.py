@@ -26,7 +26,6 @@ _KUBELET = "kubelet"
 
 
 def _run_of(scenario: specs.Scenario, on: interfaces.Capabilities, provider: str) -> fault.Run:
-    """Return the run of a scenario whose subject is resolved, as faults see it."""
     subject = scenario.subject
     controllers = subjects.owned_controllers(subject)
     places = driver_commands.of_run(scenario)
@@ -65,10 +64,6 @@ def _run_of(scenario: specs.Scenario, on: interfaces.Capabilities, provider: str
 
 
 def _script(traffic: script_specs.ScriptTraffic, run: fault.Run) -> plans.PlannedFault:
-    """Return the script as a fault of the plan, with the clients that it holds.
-
-    Raises UsageError for a process that the run does not start.
-    """
     subject = [*run.processes["scheduler"], *run.processes["claim-controller"]]
     processes = [naming.first_incarnation(name) for name in (*subject, _KUBELET)]
     for name in traffic.named_processes:
@@ -171,10 +166,6 @@ def plan(
     provider: str,
     choice: CarrierChoice = "auto",
 ) -> PlannedFaults:
-    """Return the faults of a scenario, whose subject is resolved, on a cluster of this provider.
-
-    Raises UsageError for a fault that cannot work in the run.
-    """
     run = _run_of(scenario, on, provider)
     random = seeds.Seeds(seed)
     resolved = list(_resolved(scenario, run, random))
@@ -279,7 +270,6 @@ def _carrier(
 def _server_objection(
     scenario: specs.Scenario, run: fault.Run, faults: Sequence[traffic_fault.TrafficFault]
 ) -> str:
-    """Return why the API server cannot carry the faults itself; empty if it can."""
     if run.provider != "embedded":
         return (
             f"on a cluster of provider {run.provider!r}, got server: only the embedded API server "
@@ -318,7 +308,6 @@ def _at_once(faults: Sequence[fault.Fault], run: fault.Run) -> Iterator[str]:
 
 
 def _overlap(first: fault.Fault, second: fault.Fault) -> bool:
-    """Return whether both faults are under way at one time; False if that is not known."""
     if first.start_after or second.start_after:
         return False
     if first.lasts_until_end or second.lasts_until_end:

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from harness import errors
 
 
-class Progress(Protocol):
-    """A display of progress; called from the run's own thread."""
+class Progress:
+    """A display of progress, called from the run's own thread; this one displays nothing."""
 
     def phase(self, name: str) -> None:
         """Show that the run has entered a phase."""
@@ -21,22 +20,6 @@ class Progress(Protocol):
 
     def faults(self, active: Sequence[str]) -> None:
         """Show which faults are on; called often."""
-
-
-class Silent:
-    """Displays nothing."""
-
-    def phase(self, name: str) -> None:
-        """Ignore the phase."""
-
-    def advance(self, done: int, total: int, unit: str) -> None:
-        """Ignore the progress."""
-
-    def note(self, text: str) -> None:
-        """Ignore the line."""
-
-    def faults(self, active: Sequence[str]) -> None:
-        """Ignore the faults."""
 
 
 class Deadline:

@@ -240,7 +240,6 @@ def _plugins(
 
 
 def _require_examinable(plan: plans.Plan) -> None:
-    """Raise ScenarioError for an unknown check among the demanded, or one that examines nothing."""
     checks = {check.name: check for check in check_registry.CHECKS}
     others = [used.name for used in plan.plugins if used.kind == "checks"]
     known = [*checks, *others]
@@ -271,7 +270,6 @@ def _options(chosen: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def cluster_options(profile: profiles.Profile) -> list[str]:
-    """Return the options that choose the cluster; none for an unchanged embedded cluster."""
     name, overrides = profile.chosen.name or profile.name, profile.chosen.overrides
     if name == "embedded" and not overrides:
         return []

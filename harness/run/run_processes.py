@@ -107,7 +107,6 @@ class RunProcesses:
             self._start(name)
 
     def start_next(self, name: str) -> str:
-        """Start the next incarnation of a process, without waiting for it."""
         new = naming.incarnation(name, len(self._supervisor.incarnations(name)) + 1)
         self._start(new)
         return new
@@ -378,7 +377,6 @@ class RunProcesses:
         return self._led_of(name) or self._user_kubeconfig
 
     def _led_of(self, name: str) -> pathlib.Path | None:
-        """Return the kubeconfig of an incarnation, or else of its first one; None: it has none."""
         return self._led.get(name) or self._led.get(naming.first_incarnation(name))
 
 

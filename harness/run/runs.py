@@ -38,7 +38,7 @@ def run(
     Raises HarnessError if the run could not be executed; its evidence so far stays in the
     directory.
     """
-    progress, deadline = progress or progressing.Silent(), deadline or progressing.Deadline()
+    progress, deadline = progress or progressing.Progress(), deadline or progressing.Deadline()
     writing.replace(directory.scenario, loaded.text.encode())
     if loaded.pool_objects is not None:
         imported_pools.save(loaded.pool_objects.compressed, directory.pool_objects)
@@ -71,10 +71,6 @@ def _seal(directory: directories.RunDirectory, plan: plans.Plan) -> errors.Harne
 def _judge(
     directory: directories.RunDirectory, failure: errors.HarnessError | None
 ) -> verdict_files.Judgement:
-    """Judge the run directory and publish the report.
-
-    Raises `failure`, or the error of publishing, with the verdict on the evidence that was written.
-    """
     examination = judging.examine(directory)
     judgement = examination.judgement
     try:

@@ -55,10 +55,6 @@ _OURS: Mapping[str, str] = {
 
 
 def parse(text: str) -> subject_specs.AnyScheduler:
-    """Return the scheduler that `--subject` describes.
-
-    Raises UsageError for a text that has none of the forms, PluginError for a plug-in of no use.
-    """
     kind, _, value = text.partition("=")
     match kind, value:
         case "python", "":
@@ -237,7 +233,6 @@ def needs_lists(scenario: specs.Scenario) -> bool:
 
 
 def environment(scenario: specs.Scenario) -> dict[str, str]:
-    """Return the environment of programs of client-go; kube-scheduler has a gate instead."""
     gate = f"KUBE_FEATURE_{scheduler_commands.STREAMED_LISTS}"
     return {gate: "false"} if needs_lists(scenario) else {}
 
@@ -278,7 +273,6 @@ def _version(
 
 
 def title(subject: subject_specs.SubjectSpec, release: str = "") -> str:
-    """Return the kinds of the schedulers for tables, such as `python + external`."""
     kinds = " + ".join(item.kind for item in subject.schedulers)
     return f"{kinds} as {release}" if release else kinds
 

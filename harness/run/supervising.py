@@ -83,7 +83,6 @@ class Supervisor:
         self.note(records.Phase(name=name, detail=detail, ts_ns=clocks.monotonic_ns()))
 
     def note(self, record: records.Body) -> None:
-        """Journal something, unless the journal could not be written before."""
         self._try(lambda: self._writer.write(record))
 
     def close(self) -> None:
@@ -252,7 +251,6 @@ class Supervisor:
         self._ended(child, exit_code, expected=is_expected)
 
     def stop_all(self, order: Sequence[str]) -> None:
-        """Stop all remaining processes and their incarnations in this order, unnamed ones last."""
         rank = {name: index for index, name in enumerate(order)}
         for name in sorted(
             self._children, key=lambda name: rank.get(naming.first_incarnation(name), len(rank))
@@ -268,12 +266,10 @@ class Supervisor:
     # ---------------------------------------------------------------------- faults
 
     def incarnations(self, name: str) -> list[str]:
-        """Return the names of a process and of those that took its place, oldest first."""
         with self._guard:
             return [child for child in self._children if naming.first_incarnation(child) == name]
 
     def living(self, name: str) -> str | None:
-        """Return the newest incarnation of a process that still runs; None if none does."""
         with self._guard:
             running = [item for item in self.incarnations(name) if self.is_living(item)]
         return running[-1] if running else None
@@ -318,7 +314,6 @@ class Supervisor:
         return True
 
     def pause(self, name: str, *, fault: str) -> bool:
-        """Stop a process and its children with SIGSTOP; return False if it has ended."""
         with self._guard:
             child = self._children[name]
             if not self.is_living(name) or not child.process.pause():
@@ -329,7 +324,6 @@ class Supervisor:
         return True
 
     def resume(self, name: str) -> None:
-        """Continue a paused process; does nothing if it is not paused or has ended."""
         with self._guard:
             child = self._children[name]
             if child.ended or not child.paused:

@@ -19,7 +19,6 @@ VISITS_A_SECOND = 5
 
 
 def traced(scenario: specs.Scenario) -> list[str]:
-    """Return the processes whose threads are held: by the script of a scenario, or at random."""
     script = scenario.traffic
     if not isinstance(script, script_specs.ScriptTraffic):
         return subjects.owned_schedulers(scenario.subject) if _share(scenario) else []

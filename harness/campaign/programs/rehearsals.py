@@ -65,7 +65,7 @@ def rehearsed(
     return msgspec.structs.replace(program, only_lists=deaf)
 
 
-class _Clock(progressing.Silent):
+class _Clock(progressing.Progress):
     """The time for the pod, which begins with the load."""
 
     end_ns = math.inf

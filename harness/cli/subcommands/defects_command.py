@@ -57,7 +57,6 @@ def defects(
 def _chosen(
     listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]", names: list[str]
 ) -> "tuple[list[defect_records.KnownDefect], list[hazards.Page]]":
-    """Return the defects and hazards of these names; all without a name."""
     if not names:
         return listed, pages
     defects = {row.name: row for row in listed}

@@ -194,7 +194,6 @@ def _options(
     log: pathlib.Path | None,
     settings: Settings,
 ) -> "suite.Options":
-    """Return the options of a run. Raises UsageError unless there is one driver that can start."""
     from harness.cluster.local import binaries
     from harness.conformance.drivers import driver_commands, suite
 
@@ -243,7 +242,6 @@ def _attached(
 
 
 def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
-    """Return the document of --claim. Raises UsageError if it is no ResourceClaim."""
     import yaml
 
     if path is None:

@@ -149,7 +149,6 @@ def _world(defects: Sequence[str], *, is_exhaustive: bool) -> str:
 
 
 def _best(defect: str) -> str | None:
-    """Return the world in which a defect was found most surely; None if there is none."""
     from harness.run.defects import defect_records
 
     measured = defect_records.recorded().detections.get(defect, [])

@@ -83,10 +83,6 @@ class CampaignOptions(choosing.ClusterOptions):
     def planned(
         self, seed: int, *, reports: pathlib.Path, again: list[str]
     ) -> "campaign_plan.CampaignPlan":
-        """Return the plan of the campaign that the options describe.
-
-        Raises UsageError or ScenarioError for a campaign that cannot work.
-        """
         from harness.campaign import campaign_plan
         from harness.scenario import loading
 
@@ -113,7 +109,6 @@ class CampaignOptions(choosing.ClusterOptions):
         )
 
     def _names(self) -> list[str]:
-        """Return the names of the scenarios; raise UsageError for names and --all together."""
         from harness.scenario import loading
 
         if self.scenario and self.is_whole:

@@ -34,7 +34,6 @@ _DRIVER = "gpu.flake-hunt.example"
 
 
 def note(text: str) -> None:
-    """Print a line about what the part does."""
     typer.echo(f"flake-hunt: {text}", err=True)
 
 
@@ -66,7 +65,6 @@ class SubjectOptions:
     more: key_values.Words = None
 
     def of_part(self, part_: "known_defects.Part", **given: Any) -> Any:
-        """Return the options; raise UsageError for a defect or a remedy of another part."""
         from harness.subject import remedies
         from harness.subject.process import subject_process
 

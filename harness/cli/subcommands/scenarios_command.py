@@ -113,7 +113,6 @@ def _described(loaded: "loading.Loaded") -> str:
 
 
 def _list_worlds(output: str) -> int:
-    """Print the worlds that `explore` searches; return the exit code."""
     from harness.explore.worlds import world_catalogue
 
     with outputs.chosen(output) as out:

@@ -75,7 +75,6 @@ def plan(
 
 
 def _campaign(words: Sequence[str]) -> "campaign_plan.CampaignPlan":
-    """Return the campaign that a command line of `hunt` or `test` describes."""
     name, *arguments = words
     if name not in _COMMANDS:
         raise errors.UsageError(

@@ -85,7 +85,6 @@ class ProgramOptions(choosing.PlaceOptions):
     must_survive: MustSurvive = None
 
     def identified(self) -> "tested_programs.TestedProgram":
-        """Return what the program is. Raises UsageError for one that cannot be tested."""
         from harness.campaign.programs import identifying, program_plans
 
         must_survive = program_plans.require_hazards(self.must_survive or ())
@@ -106,10 +105,6 @@ class ProgramOptions(choosing.PlaceOptions):
         reports: "pathlib.Path",
         again: list[str],
     ) -> "campaign_plan.CampaignPlan":
-        """Return the plan of a test.
-
-        Raises UsageError or ScenarioError for one that cannot work.
-        """
         from harness.campaign.programs import program_plans
         from harness.scenario import loading
 
@@ -125,7 +120,6 @@ class ProgramOptions(choosing.PlaceOptions):
         )
 
     def _divided(self) -> tuple[list[str], list[str]]:
-        """Return the scenarios, and the flags: all words from the first that begins with -."""
         words = self.words or []
         first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
         return words[:first], words[first:]

@@ -60,10 +60,6 @@ def watch(
 
 
 def _live(path: pathlib.Path) -> "Live":
-    """Return what the folder is.
-
-    Raises RunDirectoryError or HistoryError if it is neither a run nor a campaign.
-    """
     from harness.serving.live import live_campaigns, live_runs
 
     if campaign_folders.is_one(path):

@@ -19,7 +19,6 @@ def error(title: str, message: str) -> None:
 
 
 def of_judgement(judgement: "verdict_files.Judgement") -> None:
-    """Annotate a run: INVALID is an error, UNKNOWN a warning."""
     _of_verdict(judgement.verdict, judgement.scenario, judgement.reason)
 
 

@@ -44,7 +44,6 @@ class Console(rich.console.Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console; without a terminal it does not wrap lines."""
     shown = Console(stderr=stderr, highlight=False)
     return shown if shown.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
 
@@ -89,7 +88,7 @@ def progress(
     return rich.progress.Progress(*columns, console=on, transient=True, disable=is_disabled)
 
 
-class RunProgress:
+class RunProgress(progressing.Progress):
     """Shows the phases of a run on stderr.
 
     One changing line on a terminal; one line for each phase without a terminal or if verbose.
@@ -110,7 +109,6 @@ class RunProgress:
         self._show_faults()
 
     def advance(self, done: int, total: int, unit: str) -> None:
-        """Show the progress of the phase: `done` of `total`."""
         if self._task is not None:
             amount = f"{done}/{total} {unit}"
             self._bars.update(self._task, completed=done, total=total, amount=amount)
@@ -142,7 +140,7 @@ def run_progress(
     out: outputs.Output, shown_on: rich.console.Console | None = None
 ) -> Iterator[progressing.Progress]:
     if out.is_quiet:
-        yield progressing.Silent()
+        yield progressing.Progress()
         return
     columns = (
         rich.progress.SpinnerColumn(),
@@ -180,7 +178,6 @@ def keeping_evidence(path: pathlib.Path) -> Iterator[None]:
 def document(
     judgement: verdict_files.Judgement, directory: directories.RunDirectory, pack: str = ""
 ) -> dict[str, Any]:
-    """Return the JSON document of a run: verdict.json and the run directory, or where in a pack."""
     where = pack or str(directory.path.resolve())
     return {**msgspec.to_builtins(judgement), "directory": where}
 
@@ -259,7 +256,6 @@ _RANKS = (10, 1, 2, 20, 0)
 
 
 def worst(codes: Sequence[int]) -> int:
-    """Return the exit code of several run directories: INVALID, error, UNKNOWN, VALID."""
     return min(codes, key=_RANKS.index)
 
 

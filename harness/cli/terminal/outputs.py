@@ -39,7 +39,6 @@ class OutputOptions:
     verbose: Verbose = None
 
     def chosen(self) -> "contextlib.AbstractContextManager[Output]":
-        """Return the output that the options select, as `chosen` does."""
         return chosen(self.output, quiet=self.verbose is False, verbose=self.verbose is True)
 
 
@@ -67,10 +66,6 @@ class Output:
 
 @contextlib.contextmanager
 def chosen(form: str = "text", *, quiet: bool = False, verbose: bool = False) -> Iterator[Output]:
-    """Yield the output that the options select.
-
-    With JSON, everything else that is printed goes to standard error.
-    """
     if form == "text":
         yield Output(is_quiet=quiet, is_verbose=verbose)
         return
@@ -88,7 +83,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return `1 run`, `2 runs`, …"""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -108,7 +102,6 @@ class LenientStream(io.TextIOWrapper):
 
     @contextlib.contextmanager
     def _discarding(self) -> Iterator[None]:
-        """Turn the file into /dev/null when the pipe has no reader."""
         try:
             yield
         except BrokenPipeError:

@@ -59,7 +59,6 @@ def campaign_progress(
 
 
 def line(result: results.RunResult) -> tuple[str, str, str]:
-    """Return (word, style, text) for the line of a run: how it ended, and its details."""
     about = ", ".join(filter(None, (result.scenario, result.hypothesis, result.subject)))
     took = f"({result.seconds:.1f} s)"
     if result.cut:
@@ -86,7 +85,6 @@ def show(
     folder: pathlib.Path,
     out: outputs.Output,
 ) -> None:
-    """Print the closing table, the verdict, and where the campaign's page is; or the document."""
     if out.is_json:
         out.document(document)
         return

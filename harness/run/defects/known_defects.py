@@ -31,7 +31,6 @@ def _find(name: str) -> replacements.Replacement | None:
 
 
 def named(name: str) -> replacements.Replacement:
-    """Return the defect of this name. Raises UsageError for an unknown name."""
     found = _find(name)
     if found is None:
         shipped = names()
@@ -60,13 +59,11 @@ def require_known(chosen: Iterable[str]) -> None:
 
 
 def of_part(chosen: Iterable[str], part: Part) -> list[str]:
-    """Return those of the chosen defects that belong to a part; an unknown one belongs to none."""
     found = ((name, _find(name)) for name in chosen)
     return [name for name, item in found if item and item.process == part]
 
 
 def of_actor(chosen: Iterable[str], wanted: str) -> list[str]:
-    """Return those of the chosen defects that an actor has; an unknown one has none."""
     return [name for name in chosen if _find(name) is not None and actor(name) == wanted]
 
 

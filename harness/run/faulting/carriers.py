@@ -56,11 +56,9 @@ class AdminCarrier:
         self._call("POST", "faults", json.dumps(rule).encode())
 
     def remove(self, name: str) -> None:
-        """Switch a fault off; a carrier that does not know it has been started again."""
         self._call("DELETE", f"faults/{urllib.parse.quote(name, safe='')}", missing_ok=True)
 
     def applied(self, after: int) -> Sequence[injection.Applied]:
-        """Return the applications after this sequence number, oldest first."""
         page = _decoded(self._pages, self._call("GET", f"applied?after={after}"))
         if page.boot_id != clocks.boot_id():
             raise errors.FaultError(
@@ -152,10 +150,6 @@ class CarrierSession:
             self._carrier.remove(name)
 
     def applied(self) -> Sequence[injection.Applied]:
-        """Return everything that rules have hit in this run, oldest first.
-
-        Raises FaultError if the carrier does not answer.
-        """
         return self._carrier.applied(self._before)
 
     def read(self, *, is_last: bool = False) -> None:

@@ -14,16 +14,11 @@ _Line = fault_process.Effect | fault_process.End
 
 
 def plugin_of(fault: plans.PlannedFault) -> entry_points.Plugin | None:
-    """Return the plug-in that injects a fault; None: another one does.
-
-    Raises PluginError if it is missing.
-    """
     chosen = fault.parameters.get("plugin", "")
     return discovery.require("faults", chosen) if chosen else None
 
 
 def act(it: injecting.Injection) -> None:
-    """Let a kind or a plug-in inject its fault and undo it (see `contracts.Fault`)."""
     client = _Client(it)
     it.undo.callback(client.end)
     client.start()

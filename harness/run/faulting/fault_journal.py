@@ -53,7 +53,6 @@ class FaultJournal:
             return [window.fault for window in self._windows if window.ended_ns is None]
 
     def begun(self) -> set[str]:
-        """Return the names of the faults that are or were switched on, or could not be."""
         with self._guard:
             return {window.fault for window in self._windows if window.has_begun}
 

@@ -121,7 +121,6 @@ class _Requests:
 
 
 def _apply(output: TextIO, told: dict[str, object]) -> None:
-    """Write an effect. Raises ValueError or TypeError in the plug-in for what is none."""
     unknown = told.keys() - {"type", *Effect.__struct_fields__}
     if unknown:
         raise TypeError(f"applied() has no {', '.join(sorted(unknown))}")

@@ -89,17 +89,14 @@ class Injection:
         window.ended_ns = clocks.monotonic_ns()
 
     def begun(self) -> None:
-        """Tell that the fault is switched on."""
         self._window.has_begun = True
 
     def connected(self) -> apis.Api:
-        """Return a client of the API server, whose connection is closed in the end."""
         api = self.stage.connected()
         self.undo.callback(api.transport.close)
         return api
 
     def wait(self, seconds: float) -> bool:
-        """Wait; return whether the fault has to end."""
         return self.ending.over.wait(seconds)
 
     def wait_for_end(self, is_done: Callable[[], bool] = lambda: False) -> None:
@@ -135,7 +132,6 @@ class Injection:
         subresource: str = "",
         client: str = CLIENT,
     ) -> None:
-        """Record that an object was changed."""
         self.stage.journal.took_effect(self.fault.name)
         self.stage.journal.write(
             records.FaultApplied(
@@ -161,6 +157,5 @@ Act = Callable[[Injection], None]
 
 
 def _told(error: Exception) -> str:
-    """Return an error as text; those that are not ours need their type to be understood."""
     is_ours = isinstance(error, errors.HarnessError)
     return str(error) if is_ours else f"{type(error).__name__}: {error}"

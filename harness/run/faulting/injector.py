@@ -83,7 +83,6 @@ class Injector:
         )
 
     def has_ended(self, name: str) -> bool:
-        """Return whether a fault was on, and is no more."""
         return name in self._journal.begun() and name not in self.active()
 
     def require_journal(self) -> None:

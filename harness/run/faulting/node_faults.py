@@ -29,7 +29,6 @@ _READY = {"status": "True", "reason": "KubeletReady", "message": "a fake kubelet
 
 
 def lose(it: injecting.Injection) -> None:
-    """Lose a node, which comes back or does not."""
     on, node = process_faults.ProcessFault(it), _Node(it)
     comes_back, down_s = it.parameters["comes_back"], it.parameters["down_s"]
 

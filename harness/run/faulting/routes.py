@@ -38,10 +38,6 @@ def _clients(plan: plans.Plan) -> list[str]:
 
 
 def _server(stage: injecting.Stage) -> carriers.AdminCarrier:
-    """Lead the clients to the embedded API server, which applies the faults itself.
-
-    Programs in Go need TLS.
-    """
     plain, user = stage.cluster.kubeconfig.resolve(), stage.cluster.user_kubeconfig.resolve()
     foreign = stage.processes.foreign_clients()
     stage.processes.lead_through(

@@ -26,7 +26,6 @@ _LEFT_OUT = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 
 
 def of_command(command: Sequence[str]) -> str:
-    """Return what the program of a command line calls its version; empty if it does not say."""
     words = subject_names.words_of_program(command)
     try:
         program = str(binaries.program(words[0]))

@@ -33,7 +33,6 @@ def binary(name: str, chosen: str, folder: str) -> pathlib.Path:
 
 
 def filled(command: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Return a command with the path of its program, and its placeholders replaced."""
     program, *rest = command
     return [str(binaries.program(program)), *(word.format_map(values) for word in rest)]
 
@@ -43,7 +42,6 @@ def content_type(*, protobuf: bool) -> str:
 
 
 def check_placeholders(word: str) -> None:
-    """Raise UsageError for unbalanced braces or an unknown placeholder in a word of a command."""
     placeholders.require_known(word, PLACEHOLDERS, of="the subject's")
 
 
@@ -127,11 +125,6 @@ def gates(chosen: Mapping[str, bool]) -> str:
 def kube_scheduler_command(
     scheduler: subject_specs.KubeScheduler, file: pathlib.Path, verbosity: int | None
 ) -> list[str]:
-    """Return kube-scheduler's command line with this configuration.
-
-    `verbosity` None: the scheduler's own. The secure port is off: metrics are not used, and several
-    schedulers would need the same port.
-    """
     level = scheduler.verbosity if verbosity is None else verbosity
     arguments = [scheduler.binary, f"--config={file}", "--secure-port=0", f"--v={level}"]
     if scheduler.feature_gates:

@@ -140,7 +140,6 @@ class Holds:
         self._remove(_rule_name(number, what))
 
     def clear(self) -> None:
-        """Remove all rules. Raises FaultError if the carrier does not answer."""
         for name in list(self._on):
             self._remove(name)
 
@@ -208,7 +207,6 @@ def _action(step: script_specs.Calls) -> injection.Action:
 
 
 def _rule_name(number: int, what: str = "") -> str:
-    """Return the name of a rule: the fault of the plan, the step's number, and what it is for."""
     return carriers.rule_name(script_specs.JOURNAL, str(number), what)
 
 

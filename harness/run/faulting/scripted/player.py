@@ -289,7 +289,6 @@ class ScriptPlayer:
         self._await_carried_out(number, step)
 
     def _await_carried_out(self, number: int, step: script_specs.Calls) -> None:
-        """Wait for the answer of the API server, which a client that has gone does not get."""
         if not self._processes.is_living(step.client):
             clocks.sleep(_ORPHANED_S)
             return

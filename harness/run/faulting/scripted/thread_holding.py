@@ -103,7 +103,6 @@ def _until(
 
 
 def told(came: messages.Happened) -> str:
-    """Return where a thread has come, with the functions that it is in."""
     stack = " < ".join(map(thread_places.short, came.stack))
     return (
         f"goroutine {came.goroutine} at the {thread_places.shortened(came.place)}"
