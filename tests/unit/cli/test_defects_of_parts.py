@@ -16,21 +16,6 @@ from tests.support import api_objects
 TIMEOUT_S = 60
 
 
-@pytest.mark.parametrize(
-    ("part", "chosen", "message"),
-    [
-        ("kubelet", "nope", r"expected a known defect, got 'nope'. Known defects: admin-access"),
-        ("kubelet", "kubelet-forget-claims", r"Did you mean 'kubelet-forgets-claims'\?"),
-        ("kubelet", "gather-not-atomic", "of the kubelet: cached-claim-not-prepared, cdi-files-e"),
-        ("scheduler", "kubelet-forgets-claims", "which is one of the kubelet. Known defects of"),
-        ("claim-controller", "gather-not-atomic", "which is one of the scheduler. Known defects"),
-    ],
-)
-def test_a_defect_of_another_part(part: known_defects.Part, chosen: str, message: str) -> None:
-    with pytest.raises(errors.UsageError, match=message):
-        known_defects.require_part([chosen], part)
-
-
 def test_defects_of_the_kubelet_can_be_combined() -> None:
     known_defects.require_combinable(["driver-released-first", "driver-stale-parameters"])
     known_defects.require_combinable(["kubelet-forgets-claims", "driver-stale-parameters"])

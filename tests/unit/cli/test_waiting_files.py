@@ -49,11 +49,10 @@ most of the time would go into copies of what they share.
 """
 NAMED = """
 run FIFO | run pod-churn --set traffic.locustfile=FIFO | check FIFO | query FIFO x | compare RUN FIFO | shards merge FIFO
-explain FIFO | reproduce FIFO --into new | replay FIFO | scheduler --kubeconfig FIFO
-fault-proxy --settings FIFO
-explore two-claims-one-device --strategy dpor --resume FIFO
-kubelet --kubeconfig NONE --settings FIFO | kubelet --kubeconfig NONE --changes FIFO
-claim-controller --kubeconfig NONE --settings FIFO
+explain FIFO | reproduce FIFO --into new | replay FIFO | part scheduler --kubeconfig FIFO
+part fault-proxy FIFO
+part kubelet --kubeconfig NONE --set settings=FIFO | part kubelet --kubeconfig NONE --set changes=FIFO
+part claim-controller --kubeconfig NONE --set settings=FIFO
 """
 FOUND = """
 check RUN | report RUN | query RUN VIEWS

@@ -100,12 +100,6 @@ def test_a_range_of_releases(
     assert outside is None or not span.include(outside)
 
 
-def test_the_parts_come_one_after_the_other() -> None:
-    parts = [row.part for row in LISTED.values()]
-    assert list(dict.fromkeys(parts)) == ["scheduler", "claim-controller", "kubelet", "driver"]
-    assert sorted(parts, key=list(dict.fromkeys(parts)).index) == parts
-
-
 def test_every_defect_was_found_where_it_is_said_to_show() -> None:
     for row in LISTED.values():
         measured = {item.place: item for item in row.detections if item.kind != "random"}
@@ -169,12 +163,6 @@ def test_one_defect_is_told_with_the_command_that_shows_it(flake_hunt: FlakeHunt
     assert "kubernetes#141104" in told
     assert f"flake-hunt {LISTED['gather-not-atomic'].command}\n" in told
     assert LISTED["template-annotated"].worlds[0] in told
-
-
-def test_an_unknown_defect_is_refused_with_the_nearest_name(flake_hunt: FlakeHunt) -> None:
-    code, out, err = flake_hunt("defects", "gather-not-atomi")
-    assert (code, out) == (2, "")
-    assert "Did you mean 'gather-not-atomic'?" in err
 
 
 def test_the_command_prints_every_defect_as_a_table_and_as_json(flake_hunt: FlakeHunt) -> None:

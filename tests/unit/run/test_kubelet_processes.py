@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from harness import errors
 from harness.history import directories
 from harness.run import run_plan, run_processes
 from harness.scenario import loading
@@ -155,12 +154,6 @@ def test_a_program_of_others_is_started_for_each_node(tmp_path: pathlib.Path) ->
     made.close()
 
 
-def test_a_fault_of_a_driver_that_is_no_process_is_refused(tmp_path: pathlib.Path) -> None:
-    faults = '[[faults]]\nkind = "kill-process"\nrole = "driver"\n'
-    with pytest.raises(errors.UsageError, match="expected a driver that is a process of this"):
-        start(tmp_path, faults=faults)
-
-
 @pytest.mark.parametrize(
     ("driver", "names"), [("socket", ["driver", "driver-2"]), ("in-process", [])]
 )
@@ -174,9 +167,3 @@ def test_the_driver_of_a_node_that_is_rebooted_is_a_process_of_its_own(
     assert [options(started[name], "--node") for name in names[1:]] == [["worker-2"]] * bool(names)
     assert (made.cdi_of_lost_node is not None) is bool(names)
     made.close()
-
-
-def test_the_driver_of_others_cannot_be_rebooted(tmp_path: pathlib.Path) -> None:
-    faults = '[[faults]]\nkind = "reboot-node"\n'
-    with pytest.raises(errors.UsageError, match="expected a driver that ends with its node"):
-        start(tmp_path, driver="command=true {kubeconfig}", faults=faults)

@@ -72,18 +72,11 @@ def test_nothing_is_drawn_that_the_run_does_not_allow() -> None:
     assert {client for fault in found for client in fault.clients} == {"kubelet"}
 
 
-def test_an_unknown_kind() -> None:
-    with pytest.raises(errors.UsageError, match=r"got 'drop-wach'\. Did you mean 'drop-watch'\?"):
-        drawn(1, kinds=["drop-wach"])
-
-
-def test_kinds_of_which_the_run_allows_none() -> None:
-    with pytest.raises(
-        errors.UsageError, match="kinds that this run allows, got restart-api-server"
-    ):
-        drawn(1, on=interfaces.Capabilities(), kinds=["restart-api-server"])
-
-
 @pytest.mark.parametrize("required", [True, False])
 def test_drawn_faults_are_required_as_their_nemesis_is(required: bool) -> None:
     assert {fault.required for fault in drawn(1, required=required)} == {required}
+
+
+def test_kinds_of_which_the_run_allows_none() -> None:
+    with pytest.raises(errors.UsageError, match="this run allows, got restart-api-server"):
+        drawn(1, on=interfaces.Capabilities(), kinds=["restart-api-server"])

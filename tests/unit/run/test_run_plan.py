@@ -4,7 +4,6 @@ import pathlib
 
 import pytest
 
-from harness import errors
 from harness.run import run_plan
 from harness.scenario import loading, specs, traffic_specs
 
@@ -34,33 +33,9 @@ def test_every_process_is_in_the_plan() -> None:
     assert plan.expected_writes == subject
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"defects": ["nope"]}, "expected a known defect, got 'nope'. Known defects: admin-access"),
-        ({"remedies": ["fence-predecesor"]}, "Did you mean 'fence-predecessor'"),
-        ({"release": "1.35.0"}, r"got '1\.35\.0'\. Known releases: 1\.34\.2, 1\.34\.9"),
-        ({"release": "1.36.2", "chosen_subjects": ["external=volcano"]}, "for --as 1"),
-        (
-            {"release": "1.34.2", "defects": ["assume-cache-shared-drain"]},
-            "override different methods",
-        ),
-    ],
-)
-def test_what_cannot_be_run(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(errors.UsageError, match=message):
-        run_plan.plan(loading.load("pod-churn"), seed=1, **changes)  # type: ignore[arg-type]
-
-
 def test_the_release_is_in_the_plan_and_in_titles() -> None:
     plan = run_plan.plan(loading.load("pod-churn"), seed=7, release="1.34.2")
     assert (plan.release, plan.subject) == ("1.34.2", "python as 1.34.2")
-
-
-def test_the_scenario_s_remedies_must_be_known() -> None:
-    loaded = loading.load("pod-churn", overrides=['remedies=["nope"]'])
-    with pytest.raises(errors.UsageError, match="expected a known remedy, got 'nope'"):
-        run_plan.plan(loaded, seed=7)
 
 
 def test_what_was_decided_can_be_read_back_from_the_plan() -> None:
@@ -83,22 +58,6 @@ def test_progress_is_judged_if_the_scenario_asks_for_it_or_has_faults(
     faulty = tmp_path / "pod-churn.toml"
     faulty.write_text(asked.text + '\n[[faults]]\nkind = "drop-watch"\n')
     assert run_plan.plan(loading.load(str(faulty)), seed=1).progress_s == specs.PROGRESS_S
-
-
-def _demanding(*names: str) -> loading.Loaded:
-    return loading.load("pod-churn", overrides=[f"load.examined={list(names)!r}".replace("'", '"')])
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("device_exclusivty", "Did you mean 'device_exclusivity'"),
-        ("extended_claims", "extended_claims examines nothing in a run of pod-churn"),
-    ],
-)
-def test_a_scenario_cannot_demand_what_its_runs_cannot_examine(name: str, message: str) -> None:
-    with pytest.raises(errors.ScenarioError, match=message):
-        run_plan.plan(_demanding(name), seed=7)
 
 
 def test_only_a_race_is_given_more_time() -> None:

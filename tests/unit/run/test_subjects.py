@@ -53,15 +53,6 @@ def test_forms(text: str, expected: dict[str, Any]) -> None:
     assert {key: getattr(parsed, key) for key in expected} == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["", "pyhton", "external", "external=", "command=", "python=3", "command= "]
-)
-def test_what_is_no_subject(text: str) -> None:
-    with pytest.raises(errors.UsageError, match="expected a subject") as caught:
-        subjects.parse(text)
-    assert subjects.FORMS in str(caught.value)
-
-
 # ------------------------------------------------------------------------------ resolving
 
 
@@ -118,49 +109,6 @@ def test_the_clusters_own_claim_controller_is_taken_where_there_is_one() -> None
     assert subjects.python_parts(resolve(on=WHOLE)) == ["scheduler"]
     wanted = subject_specs.SubjectSpec(claim_controller="python")
     assert resolve(subject=wanted).claim_controller == "python"
-
-
-@pytest.mark.parametrize(
-    ("wanted", "on", "message"),
-    [
-        ("python", WHOLE, "two controllers would create every claim twice"),
-        (
-            "cluster",
-            BARE,
-            "this one does not: leave the setting out to start the Python controller",
-        ),
-    ],
-)
-def test_claim_controllers_that_cannot_be(
-    wanted: Any, on: interfaces.Capabilities, message: str
-) -> None:
-    with pytest.raises(errors.UsageError, match=message):
-        resolve(on=on, subject=subject_specs.SubjectSpec(claim_controller=wanted))
-
-
-@pytest.mark.parametrize(
-    ("chosen", "changes", "message"),
-    [
-        ("cluster", {}, "use --subject kube-scheduler, or --cluster kind"),
-        ("external=x", {"defects": ["gather-not-atomic"]}, "expected our own scheduler for --defect"),
-        ("external=x", {"remedies": ["fence-predecessor"]}, "expected our own scheduler for --remedy"),
-        ("command=no-such-program", {}, "no-such-program is neither a file nor on PATH"),
-        ("command=sh {kubconfig}", {}, r"got {kubconfig} in '{kubconfig}'. Known: {kubeconfig}"),
-        ("command=sh {}", {}, "got {} in"),
-        ("command=sh {kubeconfig", {}, "expected braces around a placeholder"),
-        ("kube-scheduler", {"folder": "/nowhere"}, "expected the binary kube-scheduler in /nowhere"),
-        (
-            "kube-scheduler=1.36.3",
-            {"folder": "/nowhere"},
-            "expected the binary kube-scheduler-1.36.3 in /nowhere, but found none",
-        ),
-        ("kube-scheduler=/nowhere/ks", {}, "/nowhere/ks is neither a file nor on PATH"),
-    ],
-)  # fmt: skip
-def test_what_cannot_work_is_refused(chosen: str, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(errors.UsageError) as caught:
-        resolve(chosen, **changes)
-    assert message in str(caught.value)
 
 
 def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path) -> None:

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import pydantic
 import pytest
 
-from harness import errors
-from harness.run import run_plan
 from harness.run.programs import driver_commands
 from harness.scenario import loading, pool_specs, subject_specs
 
@@ -28,26 +25,6 @@ def test_the_forms_are_told_apart() -> None:
     assert chosen("socket:/r/{node}").registry == "/r/{node}"
     assert chosen("socket:/r,/c").cdi == "/c"
     assert chosen("command=a 'b c'").command == ("a", "b c")
-
-
-@pytest.mark.parametrize("text", ["", "sockets", "socket:", "command=", "command"])
-def test_another_form_is_refused(text: str) -> None:
-    with pytest.raises(pydantic.ValidationError):
-        chosen(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("command='", "expected a command line in shell syntax"),
-        ("command= ", "expected a program after command="),
-        ("command=a {nodes}", r"expected a placeholder of the driver's command, got \{nodes\}"),
-        ("command=a {", "expected braces around a placeholder"),
-    ],
-)
-def test_a_command_that_cannot_work_is_refused(text: str, words: str) -> None:
-    with pytest.raises(errors.UsageError, match=words):
-        chosen(text)
 
 
 @pytest.mark.parametrize(
@@ -76,25 +53,3 @@ def test_a_process_serves_what_its_command_does_not_name(text: str, served: list
     subject = subject_specs.SubjectSpec(driver=text)
     found = driver_commands.of_run(scenario.model_copy(update={"pools": own, "subject": subject}))
     assert [(place.process, place.nodes, place.drivers) for place in found] == served
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("command=/missing/program", "/missing/program"),
-        ("socket:/missing/folder", "expected a folder in which drivers register"),
-    ],
-)
-def test_what_cannot_be_used_is_refused(text: str, words: str) -> None:
-    with pytest.raises(errors.UsageError, match=words):
-        driver_commands.require_usable(chosen(text))
-
-
-def test_our_own_driver_has_its_defects() -> None:
-    for text in ("in-process", "socket", "command=true"):
-        loaded = loading.load("pod-churn", overrides=[f"subject.driver={text!r}"])
-        if text != "command=true":
-            run_plan.plan(loaded, seed=1, defects=["held-device-prepared"])
-            continue
-        with pytest.raises(errors.UsageError, match="our own driver for --defect held-d"):
-            run_plan.plan(loaded, seed=1, defects=["held-device-prepared"])

@@ -113,30 +113,6 @@ def test_timeouts_of_the_plugin_are_given_if_they_are_not_the_defaults(
     assert profile.get("pluginConfig") == wanted
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"apiVersion": "kubescheduler.config.k8s.io/v1beta3"},
-        {"podInitialBackoffSeconds": 0.02},
-        {"podInitialBackoffSeconds": 0},
-        {"clientConnection": {"kubeConfig": "x"}},
-        {"profiles": []},
-        {"profiles": [{"name": "x"}]},
-        {"unknown": 1},
-    ],
-)
-def test_the_schema_refuses_what_kube_scheduler_refuses(change: dict[str, Any]) -> None:
-    made = scheduler_commands.configuration(
-        subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        subject_specs.SubjectSpec(),
-        kubeconfig=pathlib.Path("k"),
-        namespace="space",
-        protobuf=True,
-    )
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(SCHEMA).validate(made | change)
-
-
 def test_a_commands_placeholders_are_filled_in() -> None:
     words = ["sh", "--to={kubeconfig}", "{run_id}-{seed}", "{{}}"]
     values = {"kubeconfig": "/k", "run_id": "abc", "seed": "7"}
