@@ -25,8 +25,8 @@ EPILOG = (
 PANELS = {
     "Begin here": "test",
     "Run": "run hunt explore/replay confirm reproduce watch",
-    "Judge and compare": "check/report explain compare query serve/pack",
-    "Set up": "init/import scenarios defects doctor/cluster driver-test shards part",
+    "Judge and compare": "check/report explain compare/query serve/pack",
+    "Set up": "init/import/scenarios defects doctor/cluster driver-test shards part",
 }
 """Panel of the help -> its commands; those that are joined by / are in the module of the first."""
 MODULES = [(panel, names.split("/")) for panel, all_ in PANELS.items() for names in all_.split()]

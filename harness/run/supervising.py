@@ -292,25 +292,24 @@ class Supervisor:
 
         Returns False if it had ended before.
         """
-        with self._guard:
-            if not self.is_living(name):
-                return False
-            child = self._children[name]
-            child.fault, exit_code = fault, child.process.kill()
-            self._ended(child, exit_code, expected=exit_code == -signal.SIGKILL)
-        return True
+        return self._end(name, fault, is_killed=True)
 
-    def terminate(self, name: str, *, fault: str, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+    def terminate(self, name: str, *, fault: str) -> bool:
         """End a process with SIGTERM, because of the fault of this name; kill it after the timeout.
 
         Returns False if it had ended before. An end that is not orderly is journaled as unexpected.
         """
+        return self._end(name, fault, is_killed=False)
+
+    def _end(self, name: str, fault: str, *, is_killed: bool) -> bool:
         with self._guard:
             if not self.is_living(name):
                 return False
             child = self._children[name]
-            child.fault, exit_code = fault, child.process.stop(timeout_s=timeout_s)
-            self._ended(child, exit_code, expected=child.ends_in_order(exit_code))
+            child.fault, process = fault, child.process
+            exit_code = process.kill() if is_killed else process.stop(timeout_s=STOP_TIMEOUT_S)
+            in_order = exit_code == -signal.SIGKILL if is_killed else child.ends_in_order(exit_code)
+            self._ended(child, exit_code, expected=in_order)
         return True
 
     def pause(self, name: str, *, fault: str) -> bool:

@@ -215,22 +215,15 @@ class CarrierSession:
 
 
 def _record(item: injection.Applied, kind: str) -> records.FaultApplied:
-    facts = item.facts
+    known = records.FaultApplied.__struct_fields__
+    facts = msgspec.structs.asdict(item.facts).items()
     return records.FaultApplied(
         fault=_fault_of(item.fault),
         kind=kind,
-        client=facts.client,
-        verb=facts.verb,
-        resource=facts.resource,
-        subresource=facts.subresource,
-        namespace=facts.namespace,
-        name=facts.name,
-        uid=facts.uid,
-        event_type=facts.event_type,
-        resource_version=facts.resource_version,
         begun_ns=item.begun.monotonic_ns,
         ended_ns=item.ended.monotonic_ns if item.ended else None,
         detail=_effect(item),
+        **{key: value for key, value in facts if key in known},
     )
 
 

@@ -71,15 +71,15 @@ class Holds:
     def arm(self, number: int, step: script_specs.Step) -> None:
         match step:
             case script_specs.Calls():
-                self._add(_rule_name(number), "request", _action(step), self._of_calls(step))
+                self._add(_rule_name(number), "request", _action(step), self._match(step))
             case script_specs.Deliver():
                 action = injection.Block()
-                self._add(_rule_name(number), "event", action, self._of_events(step), count=None)
+                self._add(_rule_name(number), "event", action, self._match(step), count=None)
             case script_specs.EndWatch():
                 is_held = step.since is not None
                 kind = injection.Gone if step.how == "gone" else injection.Drop
                 ends = kind(held=is_held)
-                self._add(_rule_name(number), "event", ends, self._of_events(step))
+                self._add(_rule_name(number), "event", ends, self._match(step))
 
     def overlook(self, number: int, resource: str, name: str) -> None:
         match = matching.Match(
@@ -94,7 +94,7 @@ class Holds:
             "cut": injection.Truncate(),
             "held": injection.Block(),
         }
-        self._add(_rule_name(number, "answer"), "response", actions[answer], self._of_calls(step))
+        self._add(_rule_name(number, "answer"), "response", actions[answer], self._match(step))
 
     def watch_start(self, client: str) -> None:
         match = matching.Match(clients=(client,), verbs=("watch", "list"))
@@ -145,25 +145,17 @@ class Holds:
 
     # ---------------------------------------------------------------------- rules
 
-    def _of_calls(self, step: script_specs.Calls) -> matching.Match:
-        target = step.target
-        return matching.Match(
+    def _match(self, step: script_specs.Calls | script_specs.Events) -> matching.Match:
+        match = matching.Match(
             clients=(step.client,),
-            verbs=step.verbs,
-            resource=target.resource,
-            subresource=target.subresource,
-            name=target.name,
-            namespace=self._namespace_of(target),
+            resource=step.target.resource,
+            name=step.target.name,
+            namespace=self._namespace_of(step.target),
         )
-
-    def _of_events(self, step: script_specs.Events) -> matching.Match:
-        target = step.target
-        return matching.Match(
-            clients=(step.client,),
-            resource=target.resource,
-            name=target.name,
-            namespace=self._namespace_of(target),
-        )
+        if isinstance(step, script_specs.Events):
+            return match
+        subresource = step.target.subresource
+        return msgspec.structs.replace(match, verbs=step.verbs, subresource=subresource)
 
     def _namespace_of(self, target: script_specs.Target) -> str:
         """Return the run's namespace for objects with a name; lists may be of all namespaces."""
