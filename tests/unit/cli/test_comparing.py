@@ -88,22 +88,6 @@ def test_a_comment_for_a_pull_request(
     assert "[Pictures and reports](https://example.com/1)" in file.read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--comment", "comment.txt", "--link", "javascript:1"], "expected --link with https://"),
-        (["--link", "https://example.com/1"], "expected --comment FILE with --link"),
-        (["--comment", "comment.txt"], "expected two runs or campaigns to compare, got 3"),
-    ],
-)
-def test_a_comment_that_cannot_be_made(
-    flake_hunt: Any, reports: pathlib.Path, options: list[str], said: str
-) -> None:
-    paths = [str(reports / name) for name in ("one", "bad", "two")]
-    code, _, err = flake_hunt("compare", *paths, *options)
-    assert (code, said in err) == (2, True)
-
-
 def test_hostile_names_are_shown_and_not_obeyed(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     evil = "\x1b]0;x\x07<script>alert(1)</script>&[/red]"
     made = [

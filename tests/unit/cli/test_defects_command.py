@@ -6,7 +6,6 @@ import pytest
 import rich.console
 
 from harness.cli.terminal import displaying
-from harness.scenario import hazards
 
 
 @pytest.mark.parametrize(("width", "is_whole"), [(80, False), (200, True)])
@@ -29,12 +28,6 @@ def test_the_table_fits_the_terminal(
     assert max(map(len, out.splitlines())) <= width
 
 
-def test_figures_of_one_defect_have_names(flake_hunt: Any) -> None:
-    _, out, _ = flake_hunt("defects", "gather-not-atomic")
-    assert "  explore --random-worlds                    found in 1 of 1, median " in out
-    assert "  world pod-arrives-during-binding           found in 20 of 20, median " in out
-
-
 def test_hazards_are_listed_and_one_is_shown_with_its_page(flake_hunt: Any) -> None:
     _, out, _ = flake_hunt("defects")
     assert "H12 " in out
@@ -44,13 +37,3 @@ def test_hazards_are_listed_and_one_is_shown_with_its_page(flake_hunt: Any) -> N
     assert "\n  2.  scheduler to API server, under way: UpdateStatus claim-1: dev-1\n" in out
     assert "\n# H3: a scheduler takes over" in out
     assert "written by" not in out
-
-
-def test_the_table_of_hazards_has_programs_on_a_wide_terminal(
-    flake_hunt: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = rich.console.Console
-    monkeypatch.setattr(displaying, "console", lambda: made(width=400))
-    _, out, _ = flake_hunt("defects")
-    (row,) = [line for line in out.splitlines() if line.startswith("H2 ")]
-    assert hazards.seen(hazards.pages()["H2"].hazard) in row

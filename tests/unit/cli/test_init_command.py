@@ -73,10 +73,3 @@ def test_the_scenario_can_be_loaded(flake_hunt: Any, tmp_path: pathlib.Path) -> 
     flake_hunt("init", str(tmp_path))
     loaded = loading.load(str(tmp_path / "my-scenario.toml"))
     assert [fault.kind for fault in loaded.scenario.faults] == ["lose-response", "reject"]
-
-
-def test_a_folder_that_cannot_be_made(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "file").write_text("")
-    code, _, err = flake_hunt("init", str(tmp_path / "file" / "below"))
-    assert code == 2
-    assert "cannot write" in err

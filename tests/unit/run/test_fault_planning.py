@@ -153,23 +153,7 @@ def test_the_rule_is_one_that_carriers_accept_and_matches_the_right_calls() -> N
         assert not matching.matches(rule.match, msgspec.structs.replace(call, **other))
 
 
-EVERY_TRAFFIC_KIND = [
-    ({"kind": "lose-request"}, "request"),
-    ({"kind": "lose-response"}, "response"),
-    ({"kind": "delay-request", "seconds": 1}, "request"),
-    ({"kind": "delay-response", "seconds": 1}, "response"),
-    ({"kind": "reject", "code": 429, "retry_after_s": 2}, "request"),
-    ({"kind": "truncate-response"}, "response"),
-    ({"kind": "truncate-response", "on": {"verbs": ["watch"]}}, "event"),
-    ({"kind": "stale-list", "seconds": 2}, "request"),
-    ({"kind": "delay-events", "seconds": 1}, "event"),
-    ({"kind": "drop-watch"}, "event"),
-    ({"kind": "expire-watch"}, "event"),
-    ({"kind": "starve-bookmarks"}, "event"),
-]
-
-
-@pytest.mark.parametrize(("fault", "point"), EVERY_TRAFFIC_KIND)
+@pytest.mark.parametrize(("fault", "point"), cases.read(__file__, "points"))
 def test_every_kind_of_traffic_has_a_rule_and_a_sentence(fault: dict[str, Any], point: str) -> None:
     found = one(fault)
     assert msgspec.convert(found.rule, injection.FaultSpec).point == point
@@ -214,17 +198,7 @@ def test_what_cannot_work(
         assert word in text
 
 
-@pytest.mark.parametrize(
-    ("second", "is_possible"),
-    [
-        ({"kind": "kill-process", "start_s": 2}, False),
-        ({"kind": "kill-process", "start_s": 10}, True),
-        ({"kind": "kill-process", "role": "kubelet", "start_s": 2}, True),
-        ({"kind": "take-over", "start_s": 3}, False),
-        ({"kind": "take-over", "start_s": 20, "ends": "pause"}, False),
-        ({"kind": "kill-process", "start_after": {"fault": "pause"}}, True),
-    ],
-)
+@pytest.mark.parametrize(("second", "is_possible"), cases.read(__file__, "seconds"))
 def test_two_faults_of_one_process_at_one_time(second: dict[str, Any], is_possible: bool) -> None:
     first = {"kind": "pause-process", "name": "pause", "seconds": 4, "start_s": 1}
     if is_possible:

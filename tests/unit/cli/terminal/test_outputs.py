@@ -18,7 +18,6 @@ import rich.console
 from harness.campaign import campaign_documents, campaign_plan
 from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
-from harness.cluster.lifecycle import held_clusters
 from harness.history import results
 from harness.scenario import profiles
 from tests.support import schemas
@@ -126,17 +125,6 @@ def test_clusters_as_json(flake_hunt: FlakeHunt) -> None:
     assert set(document) == documented("cluster list")
     assert [item["name"] for item in document["clusters"]] == ["a", "longer-name"]
     assert document["clusters"][0]["kubeconfig"] == KUBECONFIG
-
-
-def test_the_folder_of_logs_is_named(
-    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cluster_records, "find", entry)
-    monkeypatch.setattr(held_clusters, "collect_logs", lambda entry, to: [to / "apiserver.log"])
-    code, out, _ = flake_hunt("cluster", "logs", "a")
-    assert code == 0
-    assert out == f"Logs of cluster 'a', written to {tmp_path}/a-logs:\n  a-logs/apiserver.log\n"
 
 
 # ---------------------------------------------------------------- doctor

@@ -42,38 +42,34 @@ def test_the_command_line_and_configuration_of_kube_scheduler(tmp_path: pathlib.
     assert made["leaderElection"] == {"leaderElect": False}
 
 
-@pytest.mark.parametrize("protobuf", [True, False])
-@pytest.mark.parametrize("backoffs", [(0.0, 0.0), (0.02, 0.1), (1.0, 10.0), (30.0, 5.0)])
-def test_the_configuration_is_one_of_the_published_types(
-    tmp_path: pathlib.Path, protobuf: bool, backoffs: tuple[float, float]
-) -> None:
+def configuration(*, protobuf: bool = False, **chosen: Any) -> Any:
+    """A configuration that kube-scheduler's published types allow."""
     made = scheduler_commands.configuration(
         subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        subject_specs.SubjectSpec(backoff_initial_s=backoffs[0], backoff_max_s=backoffs[1]),
-        kubeconfig=tmp_path,
+        subject_specs.SubjectSpec(**chosen),
+        kubeconfig=pathlib.Path("k"),
         namespace="space",
         protobuf=protobuf,
     )
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
+    return made
+
+
+@pytest.mark.parametrize("protobuf", [True, False])
+@pytest.mark.parametrize("backoffs", [(0.0, 0.0), (0.02, 0.1), (1.0, 10.0), (30.0, 5.0)])
+def test_the_configuration_is_one_of_the_published_types(
+    protobuf: bool, backoffs: tuple[float, float]
+) -> None:
+    initial, most = backoffs
+    made = configuration(protobuf=protobuf, backoff_initial_s=initial, backoff_max_s=most)
     assert made["podMaxBackoffSeconds"] >= made["podInitialBackoffSeconds"]  # else it is refused
     assert ("protobuf" in made["clientConnection"]["contentType"]) is protobuf
 
 
-def test_leader_election_is_off_unless_the_scenario_asks_for_it(tmp_path: pathlib.Path) -> None:
-    def election(**chosen: Any) -> Any:
-        made = scheduler_commands.configuration(
-            subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-            subject_specs.SubjectSpec(**chosen),
-            kubeconfig=tmp_path,
-            namespace="space",
-            protobuf=False,
-        )
-        jsonschema.Draft202012Validator(SCHEMA).validate(made)
-        return made["leaderElection"]
-
-    assert election() == {"leaderElect": False}
+def test_leader_election_is_off_unless_the_scenario_asks_for_it() -> None:
+    assert configuration()["leaderElection"] == {"leaderElect": False}
     times = {"lease_duration_s": 2, "renew_deadline_s": 1.5, "retry_period_s": 0.25}
-    assert election(leader_election=times) == {
+    assert configuration(leader_election=times)["leaderElection"] == {
         "leaderElect": True,
         "leaseDuration": "2s",
         "renewDeadline": "1.5s",
@@ -99,14 +95,7 @@ def test_leader_election_is_off_unless_the_scenario_asks_for_it(tmp_path: pathli
 def test_timeouts_of_the_plugin_are_given_if_they_are_not_the_defaults(
     chosen: dict[str, float], expected: dict[str, str] | None
 ) -> None:
-    made = scheduler_commands.configuration(
-        subject_specs.KubeScheduler(kind="kube-scheduler", scheduler_name="mine"),
-        subject_specs.SubjectSpec(**chosen),  # type: ignore[arg-type]
-        kubeconfig=pathlib.Path("k"),
-        namespace="space",
-        protobuf=False,
-    )
-    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+    made = configuration(**chosen)
     (profile,) = made["profiles"]
     named = {"apiVersion": made["apiVersion"], "kind": "DynamicResourcesArgs"}
     wanted = expected and [{"name": "DynamicResources", "args": {**named, **expected}}]
