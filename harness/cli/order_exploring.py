@@ -20,43 +20,41 @@ the largest numbers of both."""
 _STACK_SHOWN = 6
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A search as it was asked for."""
+def explore(
+    program: str, *, seed: int, time_s: float, settings: Sequence[str], out: outputs.Output
+) -> int:
+    """Search, shrink, repeat and write; return the exit code.
 
-    program: str
-    seed: int
-    time_s: float
-    settings: Sequence[str]
-    """`claims=N`, `depth=N`, `reports=FOLDER`, and as often as wanted `functions=PATTERN`."""
-
-
-def explore(wanted: Wanted, out: outputs.Output) -> int:
+    `settings` are `claims=N`, `depth=N`, `reports=FOLDER`, and any number of `functions=PATTERN`.
+    """
     from harness.cli.terminal import displaying, indexing
     from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import order_hunts, order_scenarios
 
-    subject, (world, reports) = _subject(wanted.program), _chosen(wanted.settings)
+    subject, (world, reports) = _subject(program), _chosen(settings)
     held_clusters.prepare()
-    out.note(f"seed {wanted.seed}")
+    out.note(f"seed {seed}")
     on = choosing.RunOptions(subject=[subject])
-    plays = playing.Plays(on, itertools.count(wanted.seed), reports, out)
-    name = order_scenarios.fresh_name(wanted.seed)
+    plays = playing.Plays(on, itertools.count(seed), reports, out)
+    name = order_scenarios.fresh_name(seed)
     hunt = order_hunts.OrderHunt(world, plays.play, folder=reports / "orders", name=name)
+    shrunk = written = None
     with indexing.refreshed(reports):
-        with displaying.status(f"trying orders of threads, {wanted.time_s:g} s at most", out):
-            searched = hunt.search(wanted.time_s)
+        with displaying.status(f"trying orders of threads, {time_s:g} s at most", out):
+            searched = hunt.search(time_s)
         out.note(_searched(searched))
-        if searched.found is None:
-            return _nothing(searched, out)
-        out.note(f"found: {searched.found.found}  {searched.played.page}")
-        with displaying.status("shrinking", out):
-            shrunk = hunt.shrink(searched.found)
-        for line in _told(shrunk):
-            out.note(line)
-        with displaying.status("playing scripts of it", out):
-            written = hunt.write(shrunk)
-        _show(searched, shrunk, written, out)
+        if searched.found is not None:
+            out.note(f"found: {searched.found.found}  {searched.played.page}")
+            with displaying.status("shrinking", out):
+                shrunk = hunt.shrink(searched.found)
+            for line in _told(shrunk):
+                out.note(line)
+            with displaying.status("playing scripts of it", out):
+                written = hunt.write(shrunk)
+        if out.is_json:
+            out.document(_document(searched, shrunk, written))
+        else:
+            print(_answer(searched, written))
     return searched.played.answer.exit_code
 
 
@@ -102,14 +100,6 @@ def _searched(searched: "order_hunts.Searched") -> str:
     )
 
 
-def _nothing(searched: "order_hunts.Searched", out: outputs.Output) -> int:
-    if out.is_json:
-        out.document(_document(searched))
-    else:
-        print(f"nothing found: {searched.played.sentence}  {searched.played.page}")
-    return searched.played.answer.exit_code
-
-
 def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
     from harness.model import thread_places
 
@@ -127,17 +117,12 @@ def _told(shrunk: "order_hunts.Shrunk") -> Iterator[str]:
             yield f"     meanwhile others pass, last: {'; '.join(map(thread_places.shortened, passed))}"
 
 
-def _show(
-    searched: "order_hunts.Searched",
-    shrunk: "order_hunts.Shrunk",
-    written: "order_hunts.Written",
-    out: outputs.Output,
-) -> None:
-    if out.is_json:
-        out.document(_document(searched, shrunk, written))
-        return
-    print(
-        f"{searched.played.sentence}\n"
+def _answer(searched: "order_hunts.Searched", written: "order_hunts.Written | None") -> str:
+    played = searched.played
+    if written is None:
+        return f"nothing found: {played.sentence}  {played.page}"
+    return (
+        f"{played.sentence}\n"
         f"script: {written.file}, {str(written.rate).replace('failed', 'confirmed', 1)}\n"
         f"Play it: flake-hunt confirm {written.file} --subject PROGRAM --repeat 10"
     )
@@ -145,8 +130,8 @@ def _show(
 
 def _document(
     searched: "order_hunts.Searched",
-    shrunk: "order_hunts.Shrunk | None" = None,
-    written: "order_hunts.Written | None" = None,
+    shrunk: "order_hunts.Shrunk | None",
+    written: "order_hunts.Written | None",
 ) -> dict[str, object]:
     played = searched.played
     return {

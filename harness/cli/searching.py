@@ -146,19 +146,15 @@ def _conclude(
 ) -> int:
     """Shrink and print a finding, or that there is none, with `code`; return the exit code."""
     from harness.cli.terminal import displaying
-    from harness.explore.search import shrink_world
+    from harness.explore.output import stories
+    from harness.explore.search import search_campaign, shrink_world
 
     if finding is None:
-        if out.is_json:
-            none: dict[str, object] = {
-                "exit_code": code,
-                "finding": None,
-                "token": None,
-                "story": [],
-            }
-            out.document({**about, **none})
-        else:
+        if not out.is_json:
             print(nothing)
+            return code
+        none: dict[str, object] = {"finding": None, "token": None, "story": []}
+        out.document({**about, "exit_code": code, **none})
         return code
     if not out.is_json:
         print(f"{found}: {finding[0]}", flush=True)
@@ -166,21 +162,16 @@ def _conclude(
         token = shrink_world.smallest(finding[1])
     if not out.is_json:
         return tell(token)
-    code = verdicts.Verdict.INVALID.exit_code
+    run, code = search_campaign.replay(token, record=True), verdicts.Verdict.INVALID.exit_code
     place = {"scenario": token.scenario, "sizes": dict(token.sizes)}
-    known = {key: place.get(key, value) for key, value in about.items()}
-    out.document(known | {"exit_code": code} | _reproduced(token))
+    told = {
+        "exit_code": code,
+        "finding": run.finding or "",
+        "token": str(token),
+        "story": stories.step_lines(run.steps, run.names, run.finding or ""),
+    }
+    out.document({key: place.get(key, value) for key, value in about.items()} | told)
     return code
-
-
-def _reproduced(token: "tokens.Token") -> dict[str, object]:
-    from harness.explore.output import stories
-    from harness.explore.search import search_campaign
-
-    run = search_campaign.replay(token, record=True)
-    finding = run.finding or ""
-    story = stories.step_lines(run.steps, run.names, finding)
-    return {"finding": finding, "token": str(token), "story": story}
 
 
 def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:

@@ -101,14 +101,14 @@ def explore(
     defects, remedies = tuple(defect or ()), tuple(remedy or ())
     if program is not None:
         _require_alone(scenario, strategy, defect, remedy, schedules, what="--program")
-        wanted = order_exploring.Wanted(
-            program=program,
-            seed=first_seed,
-            time_s=order_exploring.TIME_S if time_s is None else time_s,
-            settings=override or (),
-        )
         with outputs.chosen(output) as out:
-            return order_exploring.explore(wanted, out)
+            return order_exploring.explore(
+                program,
+                seed=first_seed,
+                time_s=order_exploring.TIME_S if time_s is None else time_s,
+                settings=override or (),
+                out=out,
+            )
     if random_worlds:
         _require_alone(scenario, strategy, override, what="--random-worlds")
         random_hunt = random_search.RandomHunt(
