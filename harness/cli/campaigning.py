@@ -22,25 +22,24 @@ if TYPE_CHECKING:
 
 RUNS_SHOWN = 200
 """Runs that --dry-run prints; its JSON has all."""
-ExitFirst = Annotated[
-    bool,
-    options.of(
-        "End at the first run that is not as expected. Others under way are cut, and all pages are written.",
-        "--exit-first",
-        "-x",
-    ),
-]
-DryRun = Annotated[
-    bool, options.of("Print the runs in their order; make none, and write nothing.", "--dry-run")
-]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class MakingOptions(outputs.OutputOptions):
     """The options about how the runs of a campaign are made, and what is written about them."""
 
-    exit_first: ExitFirst = False
-    dry_run: DryRun = False
+    exit_first: Annotated[
+        bool,
+        options.of(
+            "End at the first run that is not as expected. Others under way are cut, and all pages are written.",
+            "--exit-first",
+            "-x",
+        ),
+    ] = False
+    dry_run: Annotated[
+        bool,
+        options.of("Print the runs in their order; make none, and write nothing.", "--dry-run"),
+    ] = False
     jobs: choosing.Jobs = None
     summary: choosing.Summary = None
     reports: choosing.Reports = choosing.REPORTS

@@ -91,36 +91,6 @@ def seconds(text: str | float) -> float:
     return float(found[1]) * _UNITS_S[found[2]]
 
 
-Cluster = Annotated[
-    list[str] | None,
-    options.of(
-        "embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
-        "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
-        "--cluster",
-        metavar="PROFILE",
-        autocompletion=profile_names,
-    ),
-]
-Subject = Annotated[
-    list[str] | None,
-    options.of(
-        "Test this scheduler instead of the scenario's (may be repeated): python, "
-        "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, "
-        "command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
-        "--subject",
-        metavar="SUBJECT",
-    ),
-]
-ClaimController = Annotated[
-    str,
-    options.more(
-        "Use this ResourceClaim controller instead of the scenario's: python, "
-        "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), "
-        "cluster, or external (one that is already running).",
-        "--claim-controller",
-        metavar="CONTROLLER",
-    ),
-]
 Defects = Annotated[
     list[str] | None,
     options.of(
@@ -177,7 +147,15 @@ Summary = Annotated[
 class ProfileOptions:
     """The options that choose a cluster profile."""
 
-    cluster: Cluster = None
+    cluster: Annotated[
+        list[str] | None,
+        options.of(
+            "embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
+            "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
+            metavar="PROFILE",
+            autocompletion=profile_names,
+        ),
+    ] = None
 
     def profile(self) -> "profiles.Profile":
         """Load the profile that the options select.
@@ -211,14 +189,30 @@ _PATHS = ("kubeconfig", "binaries")
 class PlaceOptions(ProfileOptions):
     """The options about the cluster of runs, and what works on it beside the subject."""
 
-    claim_controller: ClaimController = ""
+    claim_controller: Annotated[
+        str,
+        options.more(
+            "Use this ResourceClaim controller instead of the scenario's: python, "
+            "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), "
+            "cluster, or external (one that is already running).",
+            metavar="CONTROLLER",
+        ),
+    ] = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions(PlaceOptions):
     """The options about the cluster of runs, and the subject on it."""
 
-    subject: Subject = None
+    subject: Annotated[
+        list[str] | None,
+        options.of(
+            "Test this scheduler instead of the scenario's (may be repeated): python, "
+            "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, "
+            "command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
+            metavar="SUBJECT",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

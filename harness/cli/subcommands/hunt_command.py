@@ -13,52 +13,6 @@ from harness.cli import campaigning, choosing, options
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
-Scenarios = Annotated[
-    list[str] | None,
-    options.argument(
-        "Scenario files, names of shipped scenarios, or `regress` for those that each show "
-        "one known defect, or `confirm` for the scripts of findings (default: the three about races and two known hazards, about two minutes).",
-        autocompletion=choosing.scenario_names,
-    ),
-]
-Whole = Annotated[bool, options.of("Run every shipped scenario.", "--all")]
-Repeat = Annotated[
-    int,
-    options.of(
-        "Number of runs of each scenario with the correct scheduler and with its remedies.",
-        min=0,
-        max=choosing.REPEAT_MAX,
-    ),
-]
-RepeatControls = Annotated[
-    int,
-    options.more(
-        "Number of runs of each scenario with each of its known defects.",
-        min=0,
-        max=choosing.REPEAT_MAX,
-    ),
-]
-Controls = Annotated[
-    list[str] | None,
-    options.of("Use only this known defect as positive control (may be repeated).", "--defect"),
-]
-Remedies = Annotated[
-    list[str] | None,
-    options.of(
-        "Give the Python subject this remedy in all runs except the controls (may be repeated).",
-        "--remedy",
-        autocompletion=choosing.remedy_names,
-    ),
-]
-LastFailed = Annotated[
-    bool,
-    options.of(
-        "Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
-        "nothing failed.",
-        "--last-failed",
-        "--lf",
-    ),
-]
 _MAKING = frozenset({"exit_first", "dry_run", "jobs", "summary", "reports", "output", "verbose"})
 _WITH_LAST_FAILED = _MAKING | {"last_failed", "minutes"}
 """Parameters that an earlier campaign has not decided."""
@@ -70,12 +24,42 @@ _WITH_PLAN = _MAKING - {"exit_first", "dry_run"} | {"plan", "shard"}
 class CampaignOptions(choosing.ClusterOptions):
     """The options that decide the runs."""
 
-    scenario: Scenarios = None
-    is_whole: Whole = False
-    repeat: Repeat = 2
-    repeat_controls: RepeatControls = 1
-    defect: Controls = None
-    remedy: Remedies = None
+    scenario: Annotated[
+        list[str] | None,
+        options.argument(
+            "Scenario files, names of shipped scenarios, or `regress` for those that each show "
+            "one known defect, or `confirm` for the scripts of findings (default: the three about races and two known hazards, about two minutes).",
+            autocompletion=choosing.scenario_names,
+        ),
+    ] = None
+    is_whole: Annotated[bool, options.of("Run every shipped scenario.", "--all")] = False
+    repeat: Annotated[
+        int,
+        options.of(
+            "Number of runs of each scenario with the correct scheduler and with its remedies.",
+            min=0,
+            max=choosing.REPEAT_MAX,
+        ),
+    ] = 2
+    repeat_controls: Annotated[
+        int,
+        options.more(
+            "Number of runs of each scenario with each of its known defects.",
+            min=0,
+            max=choosing.REPEAT_MAX,
+        ),
+    ] = 1
+    defect: Annotated[
+        list[str] | None,
+        options.of("Use only this known defect as positive control (may be repeated)."),
+    ] = None
+    remedy: Annotated[
+        list[str] | None,
+        options.of(
+            "Give the Python subject this remedy in all runs except the controls (may be repeated).",
+            autocompletion=choosing.remedy_names,
+        ),
+    ] = None
     release: choosing.Release = ""
     threshold: choosing.Thresholds = None
     seed: choosing.Seed = None
@@ -125,7 +109,15 @@ def hunt(
     context: typer.Context,
     options: CampaignOptions,
     *,
-    last_failed: LastFailed = False,
+    last_failed: Annotated[
+        bool,
+        options.of(
+            "Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
+            "nothing failed.",
+            "--last-failed",
+            "--lf",
+        ),
+    ] = False,
     minutes: Annotated[
         float | None,
         options.of(

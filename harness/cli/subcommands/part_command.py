@@ -25,9 +25,6 @@ Defects = Annotated[
     list[str] | None,
     options.of("Switch on a known defect (may be repeated).", "--defect", metavar="NAME"),
 ]
-Verbosity = Annotated[
-    int, options.of("Log on stderr with klog's verbosity; 0: nothing.", "-v", min=0, max=10)
-]
 _CDI_FOLDER = "/var/run/cdi"
 """Where drivers on real nodes write their CDI files."""
 _DRIVER = "gpu.flake-hunt.example"
@@ -61,7 +58,9 @@ class SubjectOptions:
     """The options of the parts of the subject."""
 
     defect: Defects = None
-    verbosity: Verbosity = 0
+    verbosity: Annotated[
+        int, options.of("Log on stderr with klog's verbosity; 0: nothing.", "-v", min=0, max=10)
+    ] = 0
     more: key_values.Words = None
 
     def of_part(self, part_: "known_defects.Part", **given: Any) -> Any:

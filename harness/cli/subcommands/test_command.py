@@ -21,36 +21,6 @@ MINUTES = {"quick": 2.0, "default": 10.0}
 """Time budgets of the choices; the other ones make every run once or as often as --repeat says."""
 REPEAT, REPEAT_IN_BISECTION = 2, 15
 """Runs of each scenario without a time budget."""
-Bisect = Annotated[
-    bool | None,
-    options.of(
-        f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
-        "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
-        "defect; 0 and 1 the other way round.",
-        "--bisect/--bisect-fix",
-        rich_help_panel="Bisection",
-    ),
-]
-
-
-Extent = Annotated[
-    bool | None,
-    options.of(
-        "About two minutes, with fewer scenarios and one known bug as control; or every "
-        "scenario that says something about the program.",
-        "--quick/--all",
-        show_default=False,
-    ),
-]
-MustSurvive = Annotated[
-    list[str] | None,
-    options.of(
-        "Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
-        "repeated; `all`: every one).",
-        "--must-survive",
-        metavar="HAZARD",
-    ),
-]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +51,23 @@ class ProgramOptions(choosing.PlaceOptions):
             max=choosing.REPEAT_MAX,
         ),
     ] = None
-    is_quick: Extent = None
-    must_survive: MustSurvive = None
+    is_quick: Annotated[
+        bool | None,
+        options.of(
+            "About two minutes, with fewer scenarios and one known bug as control; or every "
+            "scenario that says something about the program.",
+            "--quick/--all",
+            show_default=False,
+        ),
+    ] = None
+    must_survive: Annotated[
+        list[str] | None,
+        options.of(
+            "Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
+            "repeated; `all`: every one).",
+            metavar="HAZARD",
+        ),
+    ] = None
 
     def identified(self) -> "tested_programs.TestedProgram":
         from harness.campaign.programs import identifying, program_plans
@@ -137,7 +122,16 @@ def test(
             callback=choosing.require_number,
         ),
     ] = None,
-    bisect: Bisect = None,
+    bisect: Annotated[
+        bool | None,
+        options.of(
+            f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
+            "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
+            "defect; 0 and 1 the other way round.",
+            "--bisect/--bisect-fix",
+            rich_help_panel="Bisection",
+        ),
+    ] = None,
     seed: choosing.Seed = None,
     making: campaigning.MakingOptions,
 ) -> int:

@@ -19,16 +19,6 @@ Form = Annotated[
         "json: one JSON document on standard output, everything else on standard error.", "--output"
     ),
 ]
-Verbose = Annotated[
-    bool | None,
-    options.more(
-        "Also print the phases with their times, every item of the certificate, and the logs; "
-        "or only the verdict.",
-        "--verbose/--quiet",
-        "-v/-q",
-        show_default=False,
-    ),
-]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +26,16 @@ class OutputOptions:
     """The options about a command's output."""
 
     output: Form = "text"
-    verbose: Verbose = None
+    verbose: Annotated[
+        bool | None,
+        options.more(
+            "Also print the phases with their times, every item of the certificate, and the logs; "
+            "or only the verdict.",
+            "--verbose/--quiet",
+            "-v/-q",
+            show_default=False,
+        ),
+    ] = None
 
     def chosen(self) -> "contextlib.AbstractContextManager[Output]":
         return chosen(self.output, quiet=self.verbose is False, verbose=self.verbose is True)
