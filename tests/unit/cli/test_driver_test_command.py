@@ -43,3 +43,9 @@ def test_a_test_that_ends_early_tells_what_was_checked(
     found, output, _ = flake_hunt("driver-test", sys.executable, *wanted)
     assert found == code
     assert output.splitlines()[-1].startswith(verdict)
+
+
+def test_a_program_that_is_not_there_is_a_mistake_of_the_user(flake_hunt: FlakeHunt) -> None:
+    code, output, complaint = flake_hunt("driver-test", "no-such-driver {node}")
+    assert (code, output) == (2, "")
+    assert "no-such-driver is neither a file nor on PATH" in complaint
