@@ -1,6 +1,6 @@
 """Judges a history of the language by the checks of the lives of claims alone."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.checks import check_registry, plain_answers, protocol, verdicts
@@ -68,13 +68,9 @@ def result(check: str, body: Iterable[records.Body], **options: Any) -> verdicts
     return found
 
 
-def judge_by(check: str) -> Callable[[str], list[str]]:
-    """A function that returns the summaries of what the check finds in a history."""
-
-    def judge_text(text: str) -> list[str]:
-        found = answers(language.observe(text))[check]
-        if isinstance(found, verdicts.NotExamined):
-            return ["not examined"]
-        return [item.summary for item in found.violations]
-
-    return judge_text
+def summaries(check: str, text: str) -> list[str]:
+    """The summaries of what a check finds in a history; `none`: it has examined nothing."""
+    found = answers(language.observe(text))[check]
+    if isinstance(found, verdicts.NotExamined):
+        return ["none"]
+    return [item.summary for item in found.violations]

@@ -42,7 +42,7 @@ import collections
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -363,6 +363,28 @@ def observation(
         ts_ns=at(rv) if ts_ns is None else ts_ns,
         object=msgspec.Raw(json.dumps(value).encode()),
     )
+
+
+def edited(item: records.Body, change: Callable[[Any], object]) -> records.Observation:
+    """The record of an object that was changed."""
+    assert isinstance(item, records.Observation)
+    value = json.loads(bytes(item.object))
+    change(value)
+    return msgspec.structs.replace(item, object=msgspec.Raw(json.dumps(value).encode()))
+
+
+def replaced(
+    body: Iterable[records.Body], old: str, new: str, *, resource: str = ""
+) -> list[records.Body]:
+    """The records with another text in the objects, or only in those of a resource."""
+    return [
+        msgspec.structs.replace(
+            item, object=msgspec.Raw(bytes(item.object).replace(old.encode(), new.encode()))
+        )
+        if isinstance(item, records.Observation) and resource in ("", item.resource)
+        else item
+        for item in body
+    ]
 
 
 def created(text: str, *, names: Names | None = None) -> list[tuple[str, str, str, int]]:

@@ -1,75 +1,48 @@
 """A generated claim is a copy of its template, whatever the API server fills in."""
 
-from collections.abc import Mapping
+import copy
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import verdicts
-from harness.checks.claims import generated_claims
+from harness.checks import check_registry, verdicts
 from harness.history import records
 from tests.histories import claim_judging, recording, worlds
 
+[CHECK] = [check for check in check_registry.CHECKS if check.name == "generated_claims"]
 Object = dict[str, Any]
 ENTRY = "resource.kubernetes.io/pod-claim-name"
-SPEC: Object = {
-    "devices": {
-        "requests": [
-            {
-                "name": "r",
-                "exactly": {"deviceClassName": "gpu", "tolerations": [{"key": "k", "value": "v"}]},
-            },
-            {
-                "name": "q",
-                "firstAvailable": [
-                    {"name": "x", "deviceClassName": "gpu", "count": 2},
-                    {"name": "y", "deviceClassName": "gpu", "allocationMode": "All"},
-                ],
-            },
-        ],
-        "config": [{"opaque": {"driver": "d", "parameters": {"empty": "", "list": []}}}],
-    }
-}
-FILLED: Object = {
-    "devices": {
-        "requests": [
-            {
-                "name": "r",
-                "exactly": {
-                    "deviceClassName": "gpu",
-                    "allocationMode": "ExactCount",
-                    "count": 1,
-                    "adminAccess": False,
-                    "selectors": [],
-                    "tolerations": [{"key": "k", "operator": "Equal", "value": "v", "effect": ""}],
-                },
-            },
-            {
-                "name": "q",
-                "firstAvailable": [
-                    {
-                        "name": "x",
-                        "deviceClassName": "gpu",
-                        "allocationMode": "ExactCount",
-                        "count": 2,
-                    },
-                    {"name": "y", "deviceClassName": "gpu", "allocationMode": "All"},
-                ],
-            },
-        ],
-        "constraints": None,
-        "config": [{"opaque": {"driver": "d", "parameters": {"empty": "", "list": []}}}],
-    }
-}
+TEMPLATES = "resourceclaimtemplates"
+TOLERATION = {"key": "k", "value": "v"}
+CONFIG = [{"opaque": {"driver": "d", "parameters": {"empty": "", "list": []}}}]
+OPTIONS = [
+    {"name": "x", "deviceClassName": "gpu", "count": 2},
+    {"name": "y", "deviceClassName": "gpu", "allocationMode": "All"},
+]
+EXACTLY = {"deviceClassName": "gpu", "tolerations": [TOLERATION]}
+
+
+def spec(exactly: Object, options: list[Object], **more: Any) -> Object:
+    requests = [{"name": "r", "exactly": exactly}, {"name": "q", "firstAvailable": options}]
+    return {"devices": {"requests": requests, "config": CONFIG, **more}}
+
+
+SPEC = spec(EXACTLY, OPTIONS)
+ONE = {"allocationMode": "ExactCount", "count": 1, "adminAccess": False, "selectors": []}
+TOLERATIONS = [{**TOLERATION, "operator": "Equal", "effect": ""}]
+FILLED = spec(
+    {**EXACTLY, **ONE, "tolerations": TOLERATIONS},
+    [{**OPTIONS[0], "allocationMode": "ExactCount"}, OPTIONS[1]],
+    constraints=None,
+)
 LABELS, NOTES = {"app": "a"}, {"note": "n"}
 
 
-def template(spec: Object = SPEC, name: str = "t", **more: Any) -> recording.Commit:
-    metadata = {"labels": LABELS, "annotations": NOTES} | more
+def template(content: Object = SPEC, name: str = "t") -> recording.Commit:
     meta = {"name": name, "namespace": worlds.NAMESPACE, "uid": f"uid-of-{name}"}
-    content = {"metadata": metadata, "spec": spec}
-    return recording.Commit("resourceclaimtemplates", {"metadata": meta, "spec": content})
+    made = {"metadata": {"labels": LABELS, "annotations": NOTES}, "spec": content}
+    return recording.Commit(TEMPLATES, {"metadata": meta, "spec": made})
 
 
 def pod(**entries: str) -> recording.Commit:
@@ -81,18 +54,11 @@ def pod(**entries: str) -> recording.Commit:
 
 
 def claim(
-    spec: Object = SPEC,
-    *,
-    entry: str = "e",
-    labels: Mapping[str, str] | None = None,
-    notes: Mapping[str, str] | None = None,
+    content: Object = SPEC, *, entry: str = "e", labels: Object = LABELS, notes: Object = NOTES
 ) -> recording.Commit:
     made = worlds.claim("c", owner="p")
-    made["metadata"] |= {
-        "labels": LABELS if labels is None else labels,
-        "annotations": {ENTRY: entry, **(NOTES if notes is None else notes)},
-    }
-    return recording.claim(made | {"spec": spec})
+    made["metadata"] |= {"labels": labels, "annotations": {ENTRY: entry, **notes}}
+    return recording.claim(made | {"spec": content})
 
 
 def found(*commits: recording.Commit, gap: str = "", cluster: str = "embedded") -> list[str]:
@@ -100,47 +66,41 @@ def found(*commits: recording.Commit, gap: str = "", cluster: str = "embedded") 
     if gap:
         body.insert(-1, records.Gap(resource=gap, after_resource_version=9, reason="410", ts_ns=9))
     plan = msgspec.structs.replace(claim_judging.plan(), cluster=cluster)
-    check = generated_claims.CHECK
-    answer = check.judge(claim_judging.evidence(body, [check], of=plan))
+    answer = CHECK.judge(claim_judging.evidence(body, [CHECK], of=plan))
     assert isinstance(answer, verdicts.CheckResult)
     return [item.summary for item in answer.violations]
 
 
-ALL = pod(e="t")
-OTHER = "claim c of pod p has another spec than template t"
-
-
-def test_a_copy() -> None:
-    assert found(template(), ALL, claim()) == []
-
-
-@pytest.mark.parametrize(("of_template", "of_claim"), [(SPEC, FILLED), (FILLED, SPEC)])
-def test_defaults_and_empty_fields_make_no_difference(
-    of_template: Object, of_claim: Object
-) -> None:
-    assert found(template(of_template), ALL, claim(of_claim)) == []
-
-
 def _changed(*path: str | int, to: Any) -> Object:
-    made: Any = msgspec.json.decode(msgspec.json.encode(SPEC))
-    at = made["devices"]
+    made = copy.deepcopy(SPEC)
+    at: Any = made["devices"]
     for step in path[:-1]:
         at = at[step]
     at[path[-1]] = to
-    return dict(made)
+    return made
+
+
+EXACT = ("requests", 0, "exactly")
+POD, TWICE = pod(e="t"), _changed(*EXACT, "count", to=2)
+OTHER = ["claim c of pod p has another spec than template t"]
+
+
+@pytest.mark.parametrize(("one", "two"), [(SPEC, SPEC), (SPEC, FILLED), (FILLED, SPEC)])
+def test_defaults_and_empty_fields_make_no_difference(one: Object, two: Object) -> None:
+    assert found(template(one), POD, claim(two)) == []
 
 
 @pytest.mark.parametrize(
-    "spec",
+    "content",
     [
-        _changed("requests", 0, "exactly", "count", to=2),
-        _changed("requests", 0, "exactly", "allocationMode", to="All"),
-        _changed("requests", 0, "exactly", "adminAccess", to=True),
-        _changed("requests", 0, "exactly", "tolerations", to=[]),
-        _changed("requests", 0, "exactly", "tolerations", 0, "operator", to="Exists"),
-        _changed("requests", 0, "exactly", "tolerations", 0, "tolerationSeconds", to=0),
-        _changed("requests", 0, "exactly", "capacity", to={"requests": {"memory": "1Gi"}}),
-        _changed("requests", 0, "exactly", "unheardOf", to="new"),
+        TWICE,
+        _changed(*EXACT, "allocationMode", to="All"),
+        _changed(*EXACT, "adminAccess", to=True),
+        _changed(*EXACT, "tolerations", to=[]),
+        _changed(*EXACT, "tolerations", 0, "operator", to="Exists"),
+        _changed(*EXACT, "tolerations", 0, "tolerationSeconds", to=0),
+        _changed(*EXACT, "capacity", to={"requests": {"memory": "1Gi"}}),
+        _changed(*EXACT, "unheardOf", to="new"),
         _changed("requests", 1, "firstAvailable", 0, "count", to=1),
         _changed("requests", 1, "firstAvailable", 1, "allocationMode", to="ExactCount"),
         _changed("requests", to=list(reversed(SPEC["devices"]["requests"]))),
@@ -151,64 +111,52 @@ def _changed(*path: str | int, to: Any) -> Object:
         {},
     ],
 )
-def test_any_other_spec_is_found(spec: Object) -> None:
-    assert found(template(), ALL, claim(spec)) == [OTHER]
+def test_any_other_spec_is_found(content: Object) -> None:
+    assert found(template(), POD, claim(content)) == OTHER
 
 
 @pytest.mark.parametrize(
-    ("labels", "notes", "what", "on_existing"),
+    ("changes", "on_existing"),
     [
-        ({}, None, "labels", True),
-        ({"app": "b"}, None, "labels", True),
-        ({"app": "a", "more": "m"}, None, "labels", False),
-        (None, {}, "annotations", True),
-        (None, {"note": "m"}, "annotations", True),
-        (None, {"note": "n", "more": "m"}, "annotations", False),
+        ({"labels": {}}, True),
+        ({"labels": {"app": "b"}}, True),
+        ({"labels": {"app": "a", "more": "m"}}, False),
+        ({"notes": {}}, True),
+        ({"notes": {"note": "m"}}, True),
+        ({"notes": {"note": "n", "more": "m"}}, False),
     ],
 )
-def test_other_metadata_is_found(
-    labels: Object | None, notes: Object | None, what: str, *, on_existing: bool
-) -> None:
-    made = [template(), ALL, claim(labels=labels, notes=notes)]
+def test_other_metadata_is_found(changes: Any, *, on_existing: bool) -> None:
+    made = [template(), POD, claim(**changes)]
+    what = "labels" if "labels" in changes else "annotations"
     expected = [f"claim c of pod p has other {what} than template t"]
     assert found(*made) == expected
     assert found(*made, cluster="kubeconfig") == (expected if on_existing else [])
 
 
-def test_any_version_of_the_template_before_the_claim_may_have_been_read() -> None:
-    other = _changed("requests", 0, "exactly", "count", to=2)
-    assert found(template(), template(other), ALL, claim()) == []
-    assert found(template(), template(other), ALL, claim(other)) == []
-    assert found(template(other), ALL, claim(), template()) == [OTHER]
+GONE = recording.Commit(TEMPLATES, template().object, gone=True)
+TWO = [template(), template(TWICE, "u"), pod(e="t", f="u")]
 
 
-def test_a_template_that_came_back_is_another_version() -> None:
-    other = _changed("requests", 0, "exactly", "count", to=2)
-    gone = recording.Commit("resourceclaimtemplates", template().object, gone=True)
-    assert found(template(), gone, template(other), ALL, claim()) == []
-
-
-def test_only_the_template_of_the_entry_counts() -> None:
-    other = _changed("requests", 0, "exactly", "count", to=2)
-    both = pod(e="t", f="u")
-    assert found(template(), template(other, "u"), both, claim(other)) == [OTHER]
-    assert found(template(), template(other, "u"), both, claim(other, entry="f")) == []
-
-
-def test_a_claim_for_an_entry_that_the_pod_lacks_is_found() -> None:
-    [summary] = found(template(), ALL, claim(entry="z"))
-    assert summary == "claim c of pod p is for entry z, which the pod lacks"
-
-
-def test_a_template_that_was_never_observed_explains_everything() -> None:
-    assert found(ALL, claim({})) == []
+@pytest.mark.parametrize(
+    ("commits", "expected"),
+    [
+        ([template(), template(TWICE), POD, claim()], []),
+        ([template(), template(TWICE), POD, claim(TWICE)], []),
+        ([template(TWICE), POD, claim(), template()], OTHER),  # it came too late
+        ([template(), GONE, template(TWICE), POD, claim()], []),
+        ([*TWO, claim(TWICE)], OTHER),
+        ([*TWO, claim(TWICE, entry="f")], []),
+        ([template(), POD, claim(entry="z")], ["claim c of pod p is for entry z, which the pod lacks"]),
+        ([POD, claim({})], []),  # a template that was never observed
+        ([template(), POD, claim(), claim(labels={})], []),  # users may label it
+    ],
+)  # fmt: skip
+def test_a_version_of_the_template_of_the_entry_explains_the_claim(
+    commits: list[recording.Commit], expected: list[str]
+) -> None:
+    assert found(*commits) == expected
 
 
 def test_a_gap_in_the_templates_may_hide_the_version_that_explains_it() -> None:
-    assert found(template(), ALL, claim({})) == [OTHER]
-    assert found(template(), ALL, claim({}), gap="resourceclaimtemplates") == []
-
-
-def test_later_versions_of_a_claim_are_not_compared() -> None:
-    """Users may label it."""
-    assert found(template(), ALL, claim(), claim(labels={})) == []
+    assert found(template(), POD, claim({}), gap=TEMPLATES) == []

@@ -1,0 +1,332 @@
+"""The lives of claims and of the pods that use them: what breaks each guarantee."""
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import judging, verdicts
+from harness.checks.claims import claims_in_use, reservations
+from harness.history import plans, records
+from tests.histories import building, claim_judging, language
+from tests.support import text_tables
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+Body = list[records.Body]
+BOUND = "p:a a+D1 a^p p>n p*"
+REMOVED = (
+    "the API server removed claim a although its finalizer was stored "
+    "(H20, a finalizer that a deletion does not see)"
+)
+CASES = [
+    pytest.param(check, history, " ".join(findings), id=f"{check}: {title}")
+    for check, (title, history, *findings) in text_tables.rows(__file__, "claim_cases.txt")
+    if check in claim_judging.NAMES
+]
+
+
+@pytest.mark.parametrize(("check", "history", "findings"), CASES)
+def test_a_history_breaks_a_guarantee_or_not(check: str, history: str, findings: str) -> None:
+    found = claim_judging.summaries(check, history.replace("BOUND", BOUND))
+    expected = findings.split(" ; ") if findings else []
+    assert found == [item.replace("REMOVED", REMOVED) for item in expected]
+
+
+@pytest.mark.parametrize(
+    ("check", "history", "said"), text_tables.cases(__file__, "claim_cases.txt", "texts")
+)
+def test_a_finding_says_what_happened_when(check: str, history: str, said: str) -> None:
+    answer = claim_judging.judge(check, history.replace("BOUND", BOUND))
+    assert answer.reason.endswith(said) or any(said in item.text for item in answer.violations)
+
+
+# ------------------------------------------------------------------------------ what is unseen
+
+
+def _with_gap(after: int) -> Callable[[Body], Body]:
+    gap = records.Gap(resource="pods", after_resource_version=after, reason="410", ts_ns=0)
+    return lambda body: [*body[: after + 2], gap, *body[after + 2 :]]
+
+
+def _unlisted(resource: str) -> Callable[[Body], Body]:
+    """The history without the first list of a resource."""
+    listed = (resource, "first")
+    return lambda body: [
+        item
+        for item in body
+        if not (isinstance(item, records.Listed) and (item.resource, item.purpose) == listed)
+    ]
+
+
+def _swapped(body: Body) -> Body:
+    """The history in which the last two versions of the pod come in the wrong order."""
+    return [*body[:5], body[6], body[5], *body[7:]]
+
+
+def _again(body: Body) -> Body:
+    """The history in which the last version of the pod comes twice."""
+    return [*body[:7], body[6], *body[7:]]
+
+
+@pytest.mark.parametrize(
+    ("check", "history", "change"),
+    [
+        *(("claims_in_use", f"{BOUND} a/p", _with_gap(after)) for after in (0, 4, 5)),
+        ("claims_in_use", f"{BOUND} a/p", _swapped),
+        ("claims_in_use", f"{BOUND} a/p", _again),
+        ("claim_reservations", "a+D1 a^p", _unlisted("pods")),
+        ("claim_reservations", "a+D1 a^p", _with_gap(1)),
+        ("generated_claims", "p:? a<p p>n", _with_gap(2)),
+        ("generated_claims", "p:? a<p b+D1 p?b c+D1", _unlisted("resourceclaims")),
+    ],
+)
+def test_what_may_be_unseen_is_no_violation(
+    check: str, history: str, change: Callable[[Body], Body]
+) -> None:
+    body = language.observe(history)
+    assert claim_judging.result(check, body).violation_count == 1
+    assert claim_judging.result(check, change(body)).verdict is VALID
+
+
+def test_the_first_list_of_the_claims_tells_nothing_of_pods() -> None:
+    body = _unlisted("resourceclaims")(language.observe("a+D1 a^p"))
+    assert claim_judging.result("claim_reservations", body).violation_count == 1
+
+
+# ------------------------------------------------------------------------------ other objects
+
+
+def test_the_node_selector_is_part_of_the_allocation() -> None:
+    def on_node(record: records.Body, node: str) -> records.Body:
+        selector = {"nodeSelectorTerms": [{"node": node}]}
+        return language.edited(
+            record, lambda value: value["status"]["allocation"].update(nodeSelector=selector)
+        )
+
+    body = language.observe("a+D1 a^p")
+    changed = [*body[:2], on_node(body[2], "n"), on_node(body[3], "m")]
+    answer = claim_judging.result("allocation_stability", changed)
+    assert "the same devices with other details" in answer.violations[0].text
+
+
+@pytest.mark.parametrize(
+    ("history", "count"),
+    [
+        ("a= a|D1", 1),
+        ("a= a+D1 a|D1 a~", 0),  # its scheduler gives it up
+        ("a= a+D1 [ a|D1 ] a~", 0),  # its allocation was not seen to be new
+        ("a= a+D1 a= a|D1 a~", 1),
+    ],
+)
+def test_of_a_schedulers_own_claim_only_the_allocation_is_examined(
+    history: str, count: int
+) -> None:
+    note = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    body = [
+        language.edited(item, lambda value: value["metadata"].update(annotations=note))
+        if isinstance(item, records.Observation)
+        else item
+        for item in language.observe(history)
+    ]
+    assert claim_judging.result("allocation_finalizers", body).violation_count == count
+
+
+def test_a_deallocation_in_one_write_is_told_so() -> None:
+    body = [
+        language.edited(item, lambda value: value["status"].pop("reservedFor"))
+        if getattr(item, "resource_version", 0) == 6 and isinstance(item, records.Observation)
+        else item
+        for item in language.observe(f"{BOUND} a= . . p$")
+    ]
+    [violation] = claim_judging.result("claims_in_use", body).violations
+    assert violation.summary == "claim a was deallocated while pod p used it"
+
+
+@pytest.mark.parametrize(
+    ("history", "old", "new", "resource", "said"),
+    [
+        ("a+D1 a^p", '"resource": "pods"', '"resource": "x"', "", ""),
+        ("p:a a+D1 a^p", '"namespace": "tests"', '"namespace": "o"', "pods", "is in namespace o"),
+        ("p:a a+D1 a^p", '"resource": "pods"', '"resource": "jobs"', "", "was named as jobs"),
+        (
+            "p:a a+D1 a^p",
+            '"resource": "pods"',
+            '"apiGroup": "batch", "resource": "pods"',
+            "",
+            "was named as pods.batch",
+        ),
+    ],
+    ids=["not a pod", "another namespace", "another resource", "another group"],
+)
+def test_a_reservation_is_for_a_pod_of_the_namespace(
+    history: str, old: str, new: str, resource: str, said: str
+) -> None:
+    body = language.replaced(language.observe(history), old, new, resource=resource)
+    answer = claim_judging.result("claim_reservations", body)
+    assert answer.verdict is (INVALID if said else VALID)
+    assert all(said in violation.text for violation in answer.violations)
+
+
+def test_a_user_may_bind_a_pod_before_its_claim_is_there() -> None:
+    """The first version of the pod that is seen has a node."""
+    body = [
+        item
+        for item in language.observe("p:? p>n a<p")
+        if getattr(item, "resource_version", 0) != 1
+    ]
+    assert claim_judging.result("generated_claims", body).verdict is VALID
+
+
+# ------------------------------------------------------------------------------ the worst
+
+
+@pytest.mark.parametrize("worst", ["a=D1,D2,D3 a=D4", "a=D1 a=D2,D3,D4", "a=D1,D2 a=D3,D4"])
+def test_the_more_results_of_an_allocation_differ_the_worse(worst: str) -> None:
+    moves = " ".join(f"a=D{5 + number % 2}" for number in range(22))
+    answer = claim_judging.judge("allocation_stability", f"{moves} a= {worst} a= a=D5 a=D6")
+    assert len(answer.violations) == 22
+    assert answer.violations[-2].resource_versions == [25]
+
+
+@pytest.mark.parametrize(
+    ("text", "worst"),
+    [
+        ("p:a a^p p>n a/p . . . . p~ r:a a^r r>n a/r r$", "p"),
+        ("p:a a^p p>n a/p . . p*", "p"),  # to its last version
+        ("p:a a^p p>n a/p p*", "s"),  # no longer than the others
+    ],
+)
+def test_the_pod_that_went_on_longest_is_the_worst(text: str, worst: str) -> None:
+    pods = " ".join(f"p{n}:a a^p{n} p{n}>n a/p{n} . p{n}~" for n in range(21))
+    answer = claim_judging.judge("claims_in_use", f"a+D1 {pods} {text} s:a a^s s>n a/s s$")
+    names = [item.objects[1].name for item in answer.violations]
+    assert (len(names), names[20], names[-1]) == (21 + (worst != "s"), worst, "s")
+
+
+def _full(pods: int) -> str:
+    """A claim that is reserved for so many pods, and then for one less."""
+    names = [f"p{number}" for number in range(pods)]
+    made = " ".join(f"{name}:a" for name in names)
+    return f"{made} a+D1 {' '.join(f'a^{name}' for name in names)} a/{names[-1]} a~ c+D1"
+
+
+def test_a_claim_has_at_most_256_reservations() -> None:
+    most = reservations.RESERVATIONS_MAX
+    full = claim_judging.judge("claim_reservations", _full(most))
+    assert full.verdict is VALID
+    (violation,) = claim_judging.judge("claim_reservations", _full(most + 1)).violations
+    assert violation.summary == "claim a was reserved for 257 pods at once"
+    assert violation.resource_versions == [515]
+    (violation,) = claim_judging.judge("claim_reservations", _full(most + 2)).violations
+    assert "258 pods at once" in violation.summary
+    assert "in 3 versions from resourceVersion 516 to 518" in violation.text
+
+
+# ------------------------------------------------------------------------------ plans and faults
+
+
+def test_a_scenario_that_asks_for_shared_claims_owes_reservations(tmp_path: pathlib.Path) -> None:
+    wanted = plans.Requirements(allocations_min=1, pods_running_min=0, reservations_min=2)
+    for least, owes in ((0, False), (1, True)):
+        asked = msgspec.structs.replace(wanted, reservations_min=least)
+        assert reservations.applies(building.plan(requirements=asked)) is owes
+    judgement = judging.judge(
+        building.build(tmp_path / "run", "p:a a+D1 a^p a/p a-D1 c+D1", requirements=wanted)
+    )
+    assert judgement.verdict is UNKNOWN
+    assert "1 reservations of one claim, expected at least 2" in judgement.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "clients", "confuses"),
+    [
+        ("lose-response", ["scheduler"], True),
+        ("kill-process", ["scheduler-2"], True),
+        ("restart-api-server", ["api-server"], True),
+        ("reallocate-claims", ["run"], True),
+        ("lose-response", [], True),
+        ("lose-response", ["claim-controller", "scheduler"], True),
+        ("lose-response", ["claim-controller"], False),
+        ("pause-process", ["kubelet"], False),
+        ("delay-events", ["scheduler"], False),
+    ],
+)
+def test_only_a_nemesis_that_confuses_schedulers_excuses_them(
+    kind: str, clients: list[str], confuses: bool
+) -> None:
+    fault = building.fault(kind, clients=clients)
+    assert claims_in_use.applies(claim_judging.plan([fault]))
+    drawn = msgspec.structs.replace(fault, drawn_by="chaos")
+    assert claims_in_use.applies(claim_judging.plan([drawn])) is not confuses
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        {"schedulers": [{"scheduler_name": "a"}, {"scheduler_name": "b"}]},
+        {"schedulers": [{"scheduler_name": "a"}], "leader_election": {"lease_s": 1}},
+    ],
+)
+def test_several_schedulers_owe_claims_in_use(subject: dict[str, Any]) -> None:
+    assert claims_in_use.applies(claim_judging.plan(settings={"subject": subject}))
+    assert not claims_in_use.applies(building.plan())
+
+
+def _hit(kind: str, resource: str, name: str, **changes: Any) -> records.FaultApplied:
+    fields = {"fault": kind, "kind": kind, "client": "scheduler", "namespace": "tests"}
+    times = {"begun_ns": 1, "ended_ns": 2}
+    return records.FaultApplied(**fields | times | changes, resource=resource, name=name)
+
+
+@pytest.mark.parametrize(
+    ("hit", "hazard"),
+    [
+        (_hit("lose-response", "pods", "p"), "H11, a binding without an answer"),
+        (_hit("delay-response", "pods", "p"), "H11, a binding without an answer"),
+        (_hit("delay-request", "pods", "p"), "H19, a binding that comes late"),
+        (_hit("truncate-response", "resourceclaims", "a"), "H10, a reservation that was taken"),
+        (_hit("delay-request", "resourceclaims", "a"), "H18, a reservation that is taken back"),
+        (_hit("lose-response", "pods", "q"), ""),
+        (_hit("lose-response", "pods", "p", client="kubelet"), ""),
+        (_hit("delay-events", "pods", "p", event_type="MODIFIED"), ""),
+    ],
+)
+def test_a_violation_names_the_hazard_that_faults_show(
+    hit: records.FaultApplied, hazard: str
+) -> None:
+    answer = claim_judging.judge("claims_in_use", f"{BOUND} a/p", applied=[hit])
+    [violation] = answer.violations
+    assert hazard in violation.summary
+    assert ("(H" in violation.summary) is bool(hazard)
+
+
+def test_a_claim_that_a_fault_moves_is_not_examined() -> None:
+    moved = _hit("reallocate-claims", "resourceclaims", "a")
+    found = claim_judging.answers(language.observe(f"{BOUND} a/p"), applied=[moved])
+    assert isinstance(found["claims_in_use"], verdicts.NotExamined)
+
+
+@pytest.mark.parametrize(
+    ("uid", "kind", "count"),
+    [
+        ("uid-a", "lose-response", 0),
+        ("", "lose-response", 0),  # it may have been any of them
+        ("uid-b", "lose-response", 1),
+        ("uid-a", "delay-events", 1),
+    ],
+)
+def test_a_creation_without_an_answer_may_be_repeated(uid: str, kind: str, count: int) -> None:
+    lost = _hit(kind, "resourceclaims", "", verb="create", uid=uid)
+    answer = claim_judging.judge("generated_claims", "p:? a<p b<p p?b", applied=[lost])
+    assert answer.violation_count == count
+
+
+@pytest.mark.parametrize(
+    "kind", ["kill-process", "restart-process", "restart-api-server", "stale-list"]
+)
+def test_a_controller_that_forgot_what_it_created_is_not_blamed(kind: str) -> None:
+    faults = [building.fault(kind)]
+    answer = claim_judging.judge("generated_claims", "p:? a<p b<p p?b", faults=faults)
+    assert answer.verdict is VALID
