@@ -1,19 +1,16 @@
 """Run directories with compressed observations: the same verdicts, and one form only."""
 
-import json
 import pathlib
 import shutil
 
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.history import directories, histories, journal_reader, manifests, plans
-from harness.report import publishing
+from harness.history import directories, histories, manifests, plans
 from tests.histories import building, damages, specimens
 
 VALID, INVALID = "a+D1 p* a~ b+D1", "a+D1 p* b+D1"
 COMPRESSED = {"compression": "zstd"}
-OBSERVATIONS = "observations.jsonl.zst"
 
 
 def _build(path: pathlib.Path, text: str) -> directories.RunDirectory:
@@ -54,26 +51,6 @@ def test_a_golden_run_has_the_same_verdict_in_both_forms(tmp_path: pathlib.Path,
     assert "observations.jsonl" not in found.evidence
 
 
-@pytest.mark.parametrize("text", [VALID, INVALID])
-def test_it_is_judged_and_rendered(tmp_path: pathlib.Path, text: str) -> None:
-    directory = _build(tmp_path, text)
-    assert directory.observations.name == "observations.jsonl.zst"
-    publishing.publish(judging.examine(directory))
-    expected = verdicts.Verdict.VALID if text == VALID else verdicts.Verdict.INVALID
-    assert judging.judge(directory).verdict is expected
-    assert expected.name in directory.report.read_text()
-
-
-def test_the_manifest_lists_it_with_its_records(tmp_path: pathlib.Path) -> None:
-    directory = _build(tmp_path, VALID)
-    entry = json.loads(directory.manifest.read_bytes())["files"]["observations.jsonl.zst"]
-    records = journal_reader.read(directory.observations).records
-    assert (entry["records"], entry["bytes"]) == (
-        len(records),
-        directory.observations.stat().st_size,
-    )
-
-
 def test_a_change_is_named(tmp_path: pathlib.Path) -> None:
     directory = _build(tmp_path, VALID)
     damages.changed(damages.observations, lambda body: body[:-1])(directory)
@@ -111,12 +88,3 @@ def test_both_forms_are_two_writers(tmp_path: pathlib.Path, text: str) -> None:
     assert histories.load(directory.path).damages() == both
     assert both[0] in judgement.reason
     assert {"observations.jsonl", "observations.jsonl.zst"} <= judgement.evidence.keys()
-
-
-def test_a_form_that_was_added_later_is_named(tmp_path: pathlib.Path) -> None:
-    directory = _build(tmp_path, VALID)
-    (directory.path / "observations.jsonl").touch()
-    judgement = judging.judge(directory)
-    assert judgement.verdict is verdicts.Verdict.UNKNOWN
-    [item] = [item for item in judgement.certificate if item.name == "manifest"]
-    assert "observations.jsonl was added: the run did not write it" in item.reason

@@ -1,6 +1,5 @@
 """The conclusion from the checks: guarantees about which a run says nothing take no part."""
 
-import json
 import pathlib
 from collections.abc import Sequence
 
@@ -19,7 +18,6 @@ from harness.checks import (
 from harness.checks.certificate import certificate_items
 from harness.checks.evidence import used_features
 from harness.history import directories, plans, records
-from harness.report import publishing
 from tests.histories import building
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -96,18 +94,6 @@ def test_what_a_plan_asks_for_is_owed(progress_s: float | None, owed: set[str]) 
     wanted = msgspec.structs.replace(plan.requirements, examined=["other"])
     asked = msgspec.structs.replace(plan, requirements=wanted)
     assert conclusions.owed(asked, ["silent"]) == {"other", *owed}
-
-
-def test_a_script_owes_what_it_is_about(tmp_path: pathlib.Path) -> None:
-    """It is short: that nothing was allocated says nothing, unless allocations are asked about."""
-    for expects, verdict in (("generated_claims", VALID), ("device_exclusivity", UNKNOWN)):
-        traffic = {"profile": "script", "expects": [expects]}
-        changes = {"settings": {"traffic": traffic}}
-        folder = tmp_path / expects
-        directory = building.build(folder, "p:? a<p p?a", changes=changes)
-        building.write(directory.script, [], process="script")
-        judged = judging.judge(directory)
-        assert judged.verdict is verdict, judged.reason
 
 
 @pytest.mark.parametrize("name", [check.name for check in check_registry.CHECKS] + ["of_a_plug_in"])
@@ -216,25 +202,6 @@ def test_a_check_that_does_not_apply_is_named(tmp_path: pathlib.Path) -> None:
     reasons = {item.check: item.reason for item in judgement.not_examined}
     assert reasons["claim_progress"] == "the plan does not ask for it"
     assert "device_exclusivity" not in reasons
-
-
-def test_every_outlet_shows_what_was_not_examined(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def silent(given: protocol.Evidence) -> verdicts.Answer:
-        del given
-        return SILENT
-
-    check = protocol.Check(name="silent", guarantee="", promise="it rains", judge=silent)
-    monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS[:1], check))
-    directory = building.build(tmp_path / "run", "a+D1")
-    publishing.publish(judging.examine(directory))
-    document = json.loads(directory.verdict.read_bytes())
-    assert document["not_examined"] == [
-        {"check": "silent", "promise": "it rains", "reason": "no cloud was observed"}
-    ]
-    assert "no cloud was observed" in directory.report.read_text(encoding="utf-8")
-    assert "not examined: no cloud was observed" in directory.junit.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

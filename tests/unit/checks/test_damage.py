@@ -6,8 +6,6 @@ import os
 import pathlib
 import re
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness import errors
 from harness.checks import judging, verdicts
-from harness.history import directories, histories, journal_reader, records
+from harness.history import directories, histories, journal_reader
 from harness.report import publishing
 from tests.histories import building, damages, language, specimens
 
@@ -150,13 +148,6 @@ def test_a_release_that_was_cut_out_is_no_double_allocation(tmp_path: pathlib.Pa
     assert "the trailer counts" in judgement.reason
 
 
-def test_damage_elsewhere_hides_no_violation(tmp_path: pathlib.Path) -> None:
-    directory = _build(tmp_path)
-    for file in (damages.operations, damages.steps, damages.processes):
-        damages.garbled(file)(directory)
-    assert judging.judge(directory).verdict is verdicts.Verdict.INVALID
-
-
 def test_a_line_without_an_end_is_not_read_whole(tmp_path: pathlib.Path) -> None:
     """64 GiB, of which the file system stores nothing: the first LINE_MAX bytes are enough to see
     that it is no record.
@@ -203,30 +194,6 @@ def test_a_recorded_run_has_its_verdict_whatever_the_clock_says(
         assert examination.judgement.verdict is verdicts.Verdict.INVALID
 
 
-@pytest.mark.parametrize("back_ns", [10**9, 10**18])
-def test_a_clock_that_goes_back_breaks_nothing(tmp_path: pathlib.Path, back_ns: int) -> None:
-    directory = _build(tmp_path, "a+D1 a^p p* a~ b+D1 b^q q*")
-
-    def set_back(body: damages.Body) -> damages.Body:
-        return [
-            records.Observation(
-                resource=item.resource,
-                type=item.type,
-                resource_version=item.resource_version,
-                ts_ns=item.ts_ns - back_ns if index % 2 else item.ts_ns,
-                object=item.object,
-            )
-            if isinstance(item, records.Observation)
-            else item
-            for index, item in enumerate(body)
-        ]
-
-    damages.changed(damages.observations, set_back)(directory)
-    examination = judging.examine(directory)
-    publishing.publish(examination)
-    assert examination.judgement.verdict is verdicts.Verdict.VALID
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -247,13 +214,6 @@ def test_a_plan_that_is_none_makes_no_run_directory(
         judging.judge(directory)
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
-
-
-def test_a_file_is_not_a_missing_folder(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "passwd"
-    path.touch()
-    with pytest.raises(errors.RunDirectoryError, match="passwd is a file: name the folder"):
-        directories.existing(path)
 
 
 VALUES = [b"null", b"-1", b"9" * 20, b'""', b"{}", b"[]", b"1e400", b"\xff", b"true", b"\n", b"4611686018427387904"]  # fmt: skip
@@ -280,12 +240,3 @@ def test_whatever_was_done_to_a_file_there_is_a_verdict_or_no_run_directory(
         assert path == directory.plan
     else:
         assert directory.report.is_file()
-
-
-def test_the_same_from_the_command_line(tmp_path: pathlib.Path) -> None:
-    directory = _build(tmp_path)
-    _in_object(b'"metadata": {"name": "', b'"metadata": {"name": "\xff')(directory)
-    argv = [sys.executable, "-m", "harness.cli.main", "check", str(directory.path)]
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert (ended.returncode, ended.stderr) == (20, "")
-    assert "observations.jsonl, line " in ended.stdout

@@ -1,12 +1,13 @@
 """Histories of one line and what the check has to say about each: one row, one rule."""
 
-import msgspec
+from typing import Any
+
 import pytest
 
 from harness.checks import device_exclusivity, findings, verdicts
-from harness.checks.holds import double_allocations, hold_columns, hold_history
-from harness.history import records
+from harness.checks.holds import hold_history
 from tests.histories import language
+from tests.support import text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
@@ -15,97 +16,39 @@ def _check(text: str) -> verdicts.CheckResult:
     return device_exclusivity.check(hold_history.fold(language.observe(text)), lambda _: None)
 
 
-def _overlaps(result: verdicts.CheckResult) -> list[tuple[str, int, int | None]]:
-    return [
-        (
-            "".join(holder.name for holder in item.holders),
-            item.overlap_from_rv,
-            item.overlap_until_rv,
-        )
+def _overlaps(result: verdicts.CheckResult) -> str:
+    """The double allocations as the table has them: their claims, from when, and until when."""
+    return " ; ".join(
+        f"{''.join(holder.name for holder in item.holders)} {item.overlap_from_rv}"
+        + ("" if item.overlap_until_rv is None else f" {item.overlap_until_rv}")
         for item in verdicts.double_allocations([result])
-    ]
+    )
 
 
-DOUBLES = {
-    "at the end": ("a+D1 b+D1", [("ab", 2, None)]),
-    "transient, gone at the end": ("a+D1 b+D1 a-D1 b-D1", [("ab", 2, 3)]),
-    "transient, the second one goes first": ("a+D1 b+D1 b-D1 a-D1", [("ab", 2, 3)]),
-    "for one commit only": ("a+D1 . b+D1 a~ b~", [("ab", 3, 4)]),
-    "ended by deletion": ("a+D1 b+D1 a~", [("ab", 2, 3)]),
-    "claim was there before it took the device": ("a= b= b+D1 a+D1", [("ba", 3 + 1, None)]),
-    "one device of several": ("a=D1,D2 b=D2,D3", [("ab", 2, None)]),
-    "device changed in place": ("a+D1 b+D2 a=D2", [("ba", 3, None)]),
-    "device changed in place, away from it": ("a+D1 b+D1 a=D2", [("ab", 2, 3)]),
-    "admin access changed to exclusive in place": ("a+D1! b+D1 a=D1", [("ba", 3, None)]),
-    "exclusive changed to admin access in place": ("a+D1 b+D1 a=D1!", [("ab", 2, 3)]),
-    "the same two claims twice": ("a+D1 b+D1 b-D1 b+D1", [("ab", 2, 3), ("ab", 4, None)]),
-    "three at once": ("a+D1 b+D1 c+D1", [("ab", 2, None), ("ac", 3, None), ("bc", 3, None)]),
-    "a reborn claim beside one that stays": ("a+D1 a~ b+D1 a+D1", [("ba", 4, None)]),
-    "an admin between two": ("a+D1 b+D1! c+D1", [("ac", 3, None)]),
-    "seen to begin before a gap": ("a+D1 b+D1 [ . ]", [("ab", 2, None)]),
-    "still there after a gap": ("a+D1 [ b+D1 ]", [("ab", 2, None)]),
-    "begun after a gap": ("[ a+D1 ] b+D1", [("ab", 2, None)]),
-    "in two separate devices": ("a+D1 b+D2 c+D1 d+D2", [("ac", 3, None), ("bd", 4, None)]),
-}
+def _cases(part: str) -> list[Any]:
+    return text_tables.cases(__file__, "exclusivity_cases.txt", part)
 
 
-@pytest.mark.parametrize(("text", "expected"), DOUBLES.values(), ids=DOUBLES)
-def test_double_allocations_are_found(
-    text: str, expected: list[tuple[str, int, int | None]]
-) -> None:
+@pytest.mark.parametrize(("text", "expected"), _cases("double"))
+def test_double_allocations_are_found(text: str, expected: str) -> None:
     result = _check(text)
     assert _overlaps(result) == expected
     assert result.verdict is INVALID
-    assert result.violation_count == len(expected)
+    assert result.violation_count == expected.count(";") + 1
 
 
-FINE = {
-    "one after the other": "a+D1 a-D1 b+D1",
-    "in the commit after": "a+D1 a=D2 b+D1",
-    "swapped by way of nothing": "a+D1 b+D2 a= b=D1 a+D2",
-    "the same claim twice": "a+D1 a-D1 a+D1",
-    "the same claim, reserved meanwhile": "a+D1 a^p a^q",
-    "claim deleted": "a+D1 a~ b+D1",
-    "claim reborn with the device": "a+D1 a~ a+D1",
-    "admin access beside an exclusive hold": "a+D1 b+D1!",
-    "exclusive hold beside admin access": "a+D1! b+D1 c+D1!",
-    "shares": "a+D1% b+D1% c+D2",
-    "other devices": "a+D1 b+D2 c+D3",
-    "released in a gap": "a+D1 [ a-D1 b+D1 ] b-D1",
-    "deleted in a gap": "a+D1 [ a~ b+D1 ] b-D1",
-    "deleted in a gap, reborn with the device": "a+D1 [ a~ a+D1 ]",
-    "taken and released in a gap": "a+D1 [ a-D1 b+D1 b-D1 a+D1 ]",
-    "handed around in several gaps": "a+D1 [ a~ b+D1 ] [ b~ c+D1 ] c-D1 a+D1",
-    "a gap with nobody left": "a+D1 [ a~ ] b+D1",
-    "a gap after which nobody looked": "a+D1 [ a-D1 b+D1",
-}
-
-
-@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+@pytest.mark.parametrize("text", _cases("fine"))
 def test_there_is_no_false_alarm(text: str) -> None:
     result = _check(text)
-    assert result.violations == []
-    assert result.verdict is VALID
+    assert (result.verdict, result.violations) == (VALID, [])
     assert result.examined_count > 0
 
 
-NOTHING = {
-    "nothing": "",
-    "no allocation": "a= p* a~",
-    "admin only": "a+D1!",
-    "shares": "a+D1% b+D1%",
-}
-
-
-@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+@pytest.mark.parametrize("text", _cases("nothing"))
 def test_nothing_examined_is_unknown(text: str) -> None:
     result = _check(text)
-    assert result.verdict is UNKNOWN
-    assert result.examined_count == 0
-    assert (
-        result.reason
-        == "no exclusive allocation of any device was observed, so nothing was examined"
-    )
+    assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
+    assert result.reason.startswith("no exclusive allocation of any device was observed")
 
 
 def test_a_violation_says_everything_in_words() -> None:
@@ -162,19 +105,6 @@ def test_reasons_count(text: str, reason: str) -> None:
     assert _check(text).reason == reason
 
 
-def test_a_claim_is_never_in_conflict_with_itself() -> None:
-    twice = [
-        hold_history.Hold(
-            device="d", exclusive=True, uid=uid, namespace="n", name=uid, from_rv=rv, from_ts_ns=0
-        )
-        for rv, uid in enumerate(["a", "a", "b"], start=1)
-    ]
-    frame = hold_columns.of(twice).frame(end_rv=9)
-    found = double_allocations.find(double_allocations.examined(frame, lambda _: None))
-    assert found.total == 2
-    assert found.listed[["first", "second"]].to_numpy().tolist() == [[0, 2], [1, 2]]
-
-
 def _many(pairs: int) -> str:
     """As many transient double allocations, one after the other; the middle one is the longest."""
     words = []
@@ -222,14 +152,7 @@ def test_shares_overlap_with_shares_of_offered_devices_only(
     ],
 )
 def test_a_violation_tells_shares_from_whole_devices(text: str, device: str, again: str) -> None:
-    body = [
-        msgspec.structs.replace(
-            item, object=msgspec.Raw(bytes(item.object).replace(b'"D2"', b'"D1"'))
-        )
-        if isinstance(item, records.Observation)
-        else item
-        for item in language.observe(text)
-    ]
+    body = language.replaced(language.observe(text), '"D2"', '"D1"')
     folded = hold_history.fold(body)
     [violation] = verdicts.double_allocations([device_exclusivity.check(folded, lambda _: True)])
     assert violation.text.startswith(f"{device} gpu.example/pool/D1 was allocated to claim tests/a")

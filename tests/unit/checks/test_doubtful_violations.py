@@ -128,7 +128,3 @@ def test_a_gap_leaves_a_violation_of_holds_certain(
     assert bool(result.violations) is (verdict is verdicts.Verdict.INVALID)
     if disturb is with_gap:
         assert verdict is verdicts.Verdict.INVALID
-
-
-def test_only_checks_of_holds_need_nothing_but_holds() -> None:
-    assert BY_HOLDS == ["device_exclusivity", "scheduler_exclusivity"]

@@ -3,7 +3,6 @@ same.
 """
 
 import dataclasses
-import itertools
 import os
 import pathlib
 import subprocess
@@ -32,25 +31,6 @@ def _result(verdict: verdicts.Verdict, name: str = "made-up") -> verdicts.CheckR
         others=[],
         reason=f"it is {verdict}",
     )
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(verdicts.Verdict)))
-def test_the_worst_of_several_verdicts_wins(order: tuple[verdicts.Verdict, ...]) -> None:
-    assert verdicts.worst(order) is INVALID
-    assert verdicts.worst(item for item in order if item is not INVALID) is UNKNOWN
-
-
-def test_of_nothing_the_verdict_is_unknown() -> None:
-    assert verdicts.worst([]) is UNKNOWN
-    assert verdicts.worst([VALID]) is VALID
-
-
-def test_exit_codes() -> None:
-    assert {item.value: item.exit_code for item in verdicts.Verdict} == {
-        "VALID": 0,
-        "UNKNOWN": 20,
-        "INVALID": 10,
-    }
 
 
 def test_a_valid_run(tmp_path: pathlib.Path) -> None:
@@ -162,13 +142,6 @@ def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
     assert judging.judge(directory).verdict is INVALID
 
 
-def test_no_checks_at_all_are_unknown(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(check_registry, "CHECKS", ())
-    assert judging.judge(building.build(tmp_path / "run", "a+D1")).verdict is UNKNOWN
-
-
 @pytest.mark.parametrize("until_found", [True, False])
 def test_only_a_run_that_a_violation_ended_as_planned_needs_no_load(
     tmp_path: pathlib.Path, until_found: bool
@@ -196,16 +169,6 @@ def test_the_verdict_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(directory)
     verdict_files.write(directory, judgement)
     assert verdict_files.read(directory) == msgspec.to_builtins(judgement)
-
-
-def test_judging_twice_gives_the_same_bytes(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", BUSY)
-    damages.unfinished_call()(directory)
-    seen = set()
-    for _ in range(2):
-        verdict_files.write(directory, judging.judge(directory))
-        seen.add(directory.verdict.read_bytes())
-    assert len(seen) == 1
 
 
 def test_so_does_judging_in_another_process_with_other_hashes(tmp_path: pathlib.Path) -> None:

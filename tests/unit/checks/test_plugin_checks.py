@@ -5,7 +5,6 @@ import pathlib
 import re
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness import errors
@@ -188,25 +187,6 @@ ANSWER = {"promise": "p", "examined": 1, "reason": "", "violations": [FOUND] * 3
 def test_nonsense_is_no_answer(wrong: object) -> None:
     with pytest.raises(errors.PluginError, match="expected the check"):
         plain_answers.decode(json.dumps(wrong).encode(), "the check")
-
-
-def test_an_answer_with_violations_is_one() -> None:
-    answer = plain_answers.decode(json.dumps(ANSWER).encode(), "the check")
-    plan = msgspec.structs.replace(building.plan(), plugins=[USED])
-    [check] = planned_checks.of_plan(plan)
-    found = plain_answers.result(check, answer, "of acme")
-    assert isinstance(found, verdicts.CheckResult)
-    assert (found.verdict, found.violation_count) == (INVALID, 3)
-    assert found.reason == "3 violations in 1 examined (of acme)"
-
-
-def test_holds_are_a_table(tmp_path: pathlib.Path) -> None:
-    hold = run_views.Hold("d/p/a", "ns", "c", "u", ["p-1"], True, False, 3, None)
-    view = run_views.RunView(plan={}, holds=[hold], journal=lambda name: iter(()))
-    frame = view.frame()
-    assert list(frame.columns) == list(run_views.Hold.__struct_fields__)
-    assert frame.isna().sum().sum() == 1
-    assert frame.from_rv.tolist() == [3]
 
 
 def test_the_documented_check_does_what_it_promises() -> None:

@@ -3,74 +3,15 @@
 import pathlib
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks import check_registry, judging, protocol, verdicts
-from harness.checks.certificate import certification
-from harness.checks.claim_control import controller_records
 from harness.checks.holds import hold_history
-from harness.checks.observed import folders, observations
 from harness.checks.progress import garbage_collection
 from harness.checks.taints import attempt_views
-from harness.history import plans
 from tests.histories import building
 
-REUSE = plans.Requirements(allocations_min=0, pods_running_min=0, reuse_min=1)
 SCHEDULERS = {"schedulers": [{"scheduler_name": "one"}]}
-ALL = [observations.CLAIMS, observations.PODS]
-OF_ALLOCATIONS = ["ClaimVersions", "DeviceCatalogue", "PoolTimelines"]
-
-ASKED: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "nothing": ({}, []),
-    "competition": ({"requirements": REUSE}, ["Contention"]),
-    "progress": ({"progress_s": 5.0}, ["WorldState"]),
-    "controller": (
-        {"progress_s": 5.0, "expected_steps": [controller_records.CONTROLLER]},
-        ["WorldState", "ClaimVersions", "PodLives"],
-    ),
-    "reservations": (
-        {"settings": {"traffic": {"clients": 1}}},
-        [
-            *("ClaimVersions", "PodLives", "TemplateCopies", "DeviceStatuses"),
-        ],
-    ),
-    "preparations": ({"expected_preparations": []}, []),
-    "extended": ({"settings": {"claim": {"extended": "gpu"}}}, ["ExtendedPods", "ClaimVersions"]),
-    "readiness": (
-        {"settings": {"pools": {"more": [{"binding_conditions": ["ready"]}]}}},
-        ["DeviceReadiness", "PodLives"],
-    ),
-    "schedulers": (
-        {"settings": {"subject": {"schedulers": [*SCHEDULERS["schedulers"]] * 2}}},
-        ["AllocationWriters"],
-    ),
-    "taints": (
-        {"settings": {"subject": SCHEDULERS, "pools": {"changes": [{"kind": "taint"}]}}},
-        ["TaintTimelines", "ClaimVersions"],
-    ),
-    "slices": ({"resources": [*ALL, observations.SLICES]}, ["TaintTimelines", *OF_ALLOCATIONS]),
-    "nodes": (
-        {"resources": [*ALL, observations.NODES]},
-        ["DeviceCatalogue", "PodLives", "ClaimVersions"],
-    ),
-    "slices and nodes": (
-        {"resources": [*ALL, observations.SLICES, observations.NODES]},
-        ["TaintTimelines", *OF_ALLOCATIONS, "PodLives"],
-    ),
-}
-
-
-@pytest.mark.parametrize(("changes", "more"), ASKED.values(), ids=ASKED)
-def test_only_what_a_plan_asks_for_sees_the_records(
-    changes: dict[str, Any], more: list[str]
-) -> None:
-    plan = msgspec.structs.replace(building.plan(), **changes)
-    kinds = [*certification.needs(plan), *protocol.needs(check_registry.CHECKS, plan)]
-    asked = [kind.__name__ for kind in protocol.closure(kinds) if issubclass(kind, folders.Folder)]
-    of_nodes = ["Expectations"] if plan.expected_preparations else []
-    always = ["Wholeness", "HoldHistory", "DeclaredDevices"]
-    assert sorted(asked) == sorted([*always, *of_nodes, *more])
 
 
 def test_a_check_gets_nothing_but_what_it_needs() -> None:

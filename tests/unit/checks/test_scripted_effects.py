@@ -19,8 +19,6 @@ from tests.histories.golden_cases import claims as words
 from tests.histories.golden_cases.words import NODE, Object, claim, gone, pod
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
-IMPLICIT = f"deviceclass.resource.kubernetes.io/{worlds.CLASS}"
-D0 = worlds.device("n", 0)
 History = Sequence[recording.Commit]
 
 
@@ -33,24 +31,10 @@ class Effect:
     """Begin of the summary of its violation."""
     broken: History
     kept: Sequence[History]
-    cluster: str = "embedded"
 
 
 def node(name: str) -> recording.Commit:
     return words.changed(words.node(name), "metadata", "labels", to={"node": name})
-
-
-def extended(name: str, *, claim: str = "", node: str = "", phase: str = "") -> recording.Commit:
-    """A version of a pod with an extended resource; its status names this claim."""
-    value = worlds.pod(name, node=node, phase=phase or ("Running" if node else "Pending"))
-    del value["spec"]["resourceClaims"]
-    requests = {"requests": {IMPLICIT: "1"}}
-    value["spec"]["containers"] = [{"name": "work", "resources": requests}]
-    if claim:
-        mapping = {"containerName": "work", "resourceName": IMPLICIT, "requestName": "device"}
-        named = {"resourceClaimName": claim, "requestMappings": [mapping]}
-        value["status"]["extendedResourceClaimStatus"] = named
-    return recording.pod(value)
 
 
 def on_n(commit: recording.Commit) -> recording.Commit:
@@ -58,13 +42,6 @@ def on_n(commit: recording.Commit) -> recording.Commit:
     if "allocation" not in commit.object["status"]:
         return commit
     return words.changed(commit, "status", "allocation", "nodeSelector", to=words.only("n"))
-
-
-def made(name: str, *devices: str, owner: str = "p", **options: Any) -> recording.Commit:
-    """A version of a claim that a scheduler made for the extended resource of a pod."""
-    commit = on_n(claim(name, *devices, owner=owner, finalizer=bool(devices), **options))
-    note = {"resource.kubernetes.io/extended-resource-claim": "true"}
-    return words.changed(commit, "metadata", "annotations", to=note)
 
 
 def generated(
@@ -89,29 +66,11 @@ def naming(*names: str, node: str = "", phase: str = "Pending") -> recording.Com
     return recording.pod(value)
 
 
-def told(*, node: str = "", phase: str = "Pending", **names: str) -> recording.Commit:
-    """A version of pod p with two templates; its status names these claims by their entries."""
-    value = worlds.pod("p", generated="x", node=node, phase=phase)
-    value["spec"]["resourceClaims"] = [
-        {"name": entry, "resourceClaimTemplateName": "template"} for entry in "xy"
-    ]
-    value["status"]["resourceClaimStatuses"] = [
-        {"name": entry, "resourceClaimName": name} for entry, name in names.items()
-    ]
-    return recording.pod(value)
-
-
 def selecting(where: str, *, node: str = "", phase: str = "Pending") -> recording.Commit:
     """A version of pod p, which names claim a and runs on one node only."""
     return words.changed(
         pod("p", claim="a", node=node, phase=phase), "spec", "nodeSelector", to={"node": where}
     )
-
-
-def preferring(where: str) -> recording.Commit:
-    term = {"matchExpressions": [{"key": "node", "operator": "In", "values": [where]}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    return words.changed(pod("p", claim="a"), "spec", "affinity", to={"nodeAffinity": required})
 
 
 def ended(name: str, **options: Any) -> recording.Commit:
@@ -144,137 +103,14 @@ M_TOO = [*CLUSTER, recording.piece(worlds.devices_of("m", 1))]
 BOUND = pod("p", claim="a", node="n", phase="Running")
 ASKED = [*CLUSTER, claim("a"), pod("p", claim="a")]
 RUNS = [*ASKED, taken("a", "0", users=["p"]), BOUND]
-ENDS = [ended("p", claim="a"), claim("a"), gone(claim("a"))]
-BOTH = [*CLUSTER, claim("a"), claim("b"), naming("a", "b")]
-RESERVED = [*BOTH, taken("a", "0", users=["p"])]
-B_RESERVED = taken("b", "1", users=["p"])
-BOTH_BOUND = naming("a", "b", node="n", phase="Running")
-OWN = [*CLUSTER, extended("p"), made("c"), made("c", "0", users=["p"]), extended("p", claim="c")]
-OWN_RUNS = [*OWN, extended("p", claim="c", node="n")]
-AGAIN = [*OWN, made("c"), gone(made("c")), made("d"), made("d", "1", users=["p"])]
-AGAIN_RUNS = [*AGAIN, extended("p", claim="d"), extended("p", claim="d", node="n")]
-FROM_TEMPLATE = [*CLUSTER, pod("p"), generated("a")]
-LOST = [*FROM_TEMPLATE, pod("p", generated="a"), gone(generated("a"))]
-MADE_AGAIN = [generated("b"), pod("p", generated="b"), generated("b", "0", users=["p"])]
-TWO = [
-    *CLUSTER,
-    told(),
-    generated("a", entry="x"),
-    told(x="a"),
-    generated("b", entry="y"),
-    told(x="a", y="b"),
-]
-TWO_RUN = [
-    generated("a", "0", entry="x", users=["p"]),
-    generated("b", "1", entry="y", users=["p"]),
-    told(x="a", y="b", node="n", phase="Running"),
-]
 ELSEWHERE = [*M_TOO, claim("a"), taken("a", "0")]
-REMOVED = gone(taken("a", "0", users=["p"]))
 
 EFFECTS: dict[str, Effect] = {
-    "double allocation (H1, H2, H3, H7)": Effect(
-        check="device_exclusivity",
-        summary=f"{D0}: a and b from version",
-        broken=[*RUNS, claim("b"), taken("b", "0")],
-        kept=[RUNS, [*RUNS, *ENDS, claim("b"), taken("b", "0"), claim("b"), gone(claim("b"))]],
-    ),
-    "second claim for an entry (H8, H17)": Effect(
-        check="generated_claims",
-        summary="pod p has a second claim for device",
-        broken=[*FROM_TEMPLATE, *MADE_AGAIN, pod("p", generated="b", node="n", phase="Running")],
-        kept=[[*LOST, *MADE_AGAIN, pod("p", generated="b", node="n", phase="Running")]],
-    ),
-    "reservation for a pod that is gone (H9)": Effect(
-        check="resource_leaks",
-        summary="claim a is leaked",
-        broken=[*RUNS, gone(BOUND)],
-        kept=[[*RUNS, gone(BOUND), claim("a")], RUNS],
-    ),
-    "claim that its pod does not name (H13)": Effect(
-        check="resource_leaks",
-        summary="claim c outlives its pod",
-        broken=[*AGAIN_RUNS[:8], made("d"), *AGAIN_RUNS[-3:], gone(AGAIN_RUNS[-1]), made("d"), gone(made("d"))],
-        kept=[[*OWN_RUNS, gone(OWN_RUNS[-1]), made("c"), gone(made("c"))]],
-    ),
-    "claim of a pod that has ended (H13, H16)": Effect(
-        check="resource_leaks",
-        summary="claim c outlives its pod",
-        broken=[*OWN_RUNS, extended("p", claim="c", node="n", phase="Succeeded")],
-        kept=[
-            [
-                *OWN_RUNS,
-                extended("p", claim="c", node="n", phase="Succeeded"),
-                made("c"),
-                gone(made("c")),
-            ]
-        ],
-    ),
     "claims for pods that have ended (kubernetes#141274)": Effect(
         check="claim_controller",
         summary="pod p got a claim after its end",
         broken=[*CLUSTER, *finished("p"), *finished("q")],
         kept=[[*CLUSTER, *finished("p")[:-1], *finished("q")[:-1]]],
-    ),
-    "bound after its reservation was taken back (H10)": Effect(
-        check="bound_pods",
-        summary="pod p: claim a was not allocated and reserved for it",
-        broken=[*RESERVED, taken("a", "0"), B_RESERVED, BOTH_BOUND, taken("a", "0", users=["p"])],
-        kept=[
-            [*RESERVED, B_RESERVED, BOTH_BOUND],
-            [*RESERVED, taken("a", "0"), taken("a", "0", users=["p"]), B_RESERVED, BOTH_BOUND],
-        ],
-    ),
-    "reservation taken back from a bound pod (H11, H18, H19)": Effect(
-        check="claims_in_use",
-        summary="claim a lost its reservation while pod p used it",
-        broken=[*RUNS, taken("a", "0"), taken("a", "0", users=["p"])],
-        kept=[RUNS, [*RUNS, ended("p", claim="a"), taken("a", "0"), *ENDS[1:]]],
-    ),
-    "runs without its extended resource, whose claim went (H19)": Effect(
-        check="claims_in_use",
-        summary="claim c was deallocated while pod p used it",
-        broken=[*OWN_RUNS, made("c"), gone(made("c")), claim("b"), taken("b", "0")],
-        kept=[OWN_RUNS],
-    ),
-    "begins to run when its claim is gone (H19)": Effect(
-        check="extended_claims",
-        summary="pod p runs without its extended resource: the claim c is not there",
-        broken=[
-            *OWN,
-            extended("p", claim="c", node="n", phase="Pending"),
-            made("c"),
-            gone(made("c")),
-            extended("p", claim="c", node="n"),
-        ],
-        kept=[OWN_RUNS],
-    ),
-    "waits without a claim for its extended resource (H12)": Effect(
-        check="claim_progress",
-        summary=f"STUCK: pod p waits while {D0} is idle",
-        broken=[*CLUSTER, extended("p"), made("c"), gone(made("c"))],
-        kept=[
-            [*OWN[:5], made("b"), gone(made("b")), *OWN_RUNS[5:]],
-            [
-                *CLUSTER,
-                extended("p"),
-                *(item for name, device in zip("qrst", "0123", strict=True) for item in (
-                    claim(name),
-                    pod(f"of-{name}", claim=name),
-                    taken(name, device, users=[f"of-{name}"]),
-                    pod(f"of-{name}", claim=name, node="n", phase="Running"),
-                )),
-            ],
-        ],
-    ),
-    "its generated claim is not made again (H14)": Effect(
-        check="claim_progress",
-        summary="STUCK: pod p has no claim",
-        broken=LOST,
-        kept=[
-            [*LOST, *MADE_AGAIN, pod("p", generated="b", node="n", phase="Running")],
-            [*LOST, gone(pod("p", generated="a"))],
-        ],
     ),
     "its claim is not freed for the only node of the pod (H15)": Effect(
         check="claim_progress",
@@ -293,12 +129,6 @@ EFFECTS: dict[str, Effect] = {
             [*CLUSTER, claim("a"), selecting("nowhere")],
             [*CLUSTER, claim("a"), selecting("m")],  # node m has no device
         ],
-    ),
-    "the same by an affinity (H15)": Effect(
-        check="claim_progress",
-        summary=f"STUCK: pod p waits while {worlds.device('m', 0)} is idle",
-        broken=[*ELSEWHERE, preferring("m")],
-        kept=[[*CLUSTER, claim("a"), preferring("m")]],
     ),
     "its claim is allocated where it may run (H15)": Effect(
         check="claim_progress",
@@ -326,52 +156,6 @@ EFFECTS: dict[str, Effect] = {
         broken=[*CLUSTER, claim("a"), naming("a", "a"), taken("a", "0")],
         kept=[RUNS],
     ),
-    "the status names a claim that is gone (H16)": Effect(
-        check="extended_claims",
-        summary="pod p names the claim c in its status, which is gone",
-        broken=[*AGAIN_RUNS, extended("p", claim="c", node="n")],
-        kept=[
-            AGAIN_RUNS,
-            # before it is bound, the status may name the claim of an attempt that has failed
-            [*AGAIN, extended("p", claim="d"), extended("p", claim="c"), *AGAIN_RUNS[-2:]],
-        ],
-    ),
-    "the status names the claim of another pod": Effect(
-        check="extended_claims",
-        summary="pod p names the claim e in its status, which is not its own",
-        broken=[
-            *OWN_RUNS,
-            extended("q"),
-            made("e", "1", owner="q", users=["q"]),
-            extended("q", claim="e"),
-            extended("q", claim="e", node="n"),
-            extended("p", claim="e", node="n"),
-        ],
-        kept=[OWN_RUNS],
-    ),
-    "a claim is removed in spite of its finalizer (H20)": Effect(
-        check="allocation_finalizers",
-        summary="the API server removed claim a although its finalizer was stored",
-        broken=[*RUNS, REMOVED],
-        kept=[RUNS, [*RUNS, *ENDS]],
-        cluster="local",
-    ),
-    "statuses that are written alternately (kubernetes#138407)": Effect(
-        check="claim_controller",
-        summary="pod p lost the record of x",
-        broken=[*TWO, *[told(y="b"), told(x="a")] * 3, told(x="a", y="b"), *TWO_RUN],
-        kept=[[*TWO, *TWO_RUN]],
-    ),
-    "names that are written alternately (kubernetes#138407)": Effect(
-        check="claim_controller",
-        summary="pod p has alternating records of device",
-        broken=[
-            *FROM_TEMPLATE,
-            generated("b"),
-            *[pod("p", generated="a"), pod("p", generated="b")] * 3,
-        ],
-        kept=[[*LOST, *MADE_AGAIN, pod("p", generated="b", node="n", phase="Running")]],
-    ),
 }  # fmt: skip
 
 STEP: Object = {"do": "wait", "seconds": 1}
@@ -385,13 +169,8 @@ LOST_ANSWER = building.fault(
 )
 
 
-def settings(effect: Effect, history: History) -> Object:
-    asks = [
-        {"kind": "Pod", "name": item.object["metadata"]["name"], "extended": True}
-        for item in history
-        if "containers" in item.object.get("spec", {})
-    ]
-    traffic = {"profile": "script", "expects": [effect.check], "objects": asks, "steps": [STEP]}
+def settings(effect: Effect) -> Object:
+    traffic = {"profile": "script", "expects": [effect.check], "steps": [STEP]}
     return copy.deepcopy(SETTINGS) | {"traffic": traffic}
 
 
@@ -405,7 +184,6 @@ def judged(
     history: History,
     made: Object,
     *,
-    cluster: str = "embedded",
     faults: Sequence[plans.PlannedFault] = (),
 ) -> verdict_files.Judgement:
     body = recording.record(history, RESOURCES)
@@ -420,8 +198,8 @@ def judged(
         "expected_preparations": [],
         "progress_s": 10.0,
         "resources": RESOURCES,
-        "cluster": cluster,
-        "cluster_profile": {"provider": cluster},
+        "cluster": "embedded",
+        "cluster_profile": {"provider": "embedded"},
         "collects_garbage": True,
     }
     directory = building.build(
@@ -437,8 +215,8 @@ def test_an_effect_is_found_in_the_record(
     name: str, faults: list[plans.PlannedFault], tmp_path: pathlib.Path
 ) -> None:
     effect = EFFECTS[name]
-    made = settings(effect, effect.broken)
-    found = judged(tmp_path, effect.broken, made, cluster=effect.cluster, faults=faults)
+    made = settings(effect)
+    found = judged(tmp_path, effect.broken, made, faults=faults)
     assert found.verdict is INVALID, found.reason
     [result] = [item for item in found.checks if item.check == effect.check]
     assert result.verdict is INVALID, found.reason
@@ -455,8 +233,8 @@ KEPT = {
 @pytest.mark.parametrize("name", KEPT)
 def test_a_correct_program_leaves_nothing_of_the_kind(name: str, tmp_path: pathlib.Path) -> None:
     effect, history = KEPT[name]
-    made = settings(effect, history)
-    found = judged(tmp_path, history, made, cluster=effect.cluster)
+    made = settings(effect)
+    found = judged(tmp_path, history, made)
     assert found.verdict is VALID, found.reason
     answered = {item.check for item in found.checks} | {item.check for item in found.not_examined}
     assert effect.check in answered
@@ -513,15 +291,10 @@ def test_what_a_script_has_patched_is_not_the_subjects(
         assert result.verdict is INVALID, name
 
 
-def test_a_device_that_a_script_has_moved_is_not_free(tmp_path: pathlib.Path) -> None:
-    """The scheduler gives it away all the same (H2)."""
-    assert patched(tmp_path, "a+D1 a-D1 a+D2 b+D2", 3).verdict is INVALID
-
-
 def test_a_pod_is_stuck_although_the_script_has_written_last(tmp_path: pathlib.Path) -> None:
     """As when another client annotates the claim that PostFilter wants to free (H15)."""
     effect = EFFECTS["its claim is allocated where it may run (H15)"]
-    made = settings(effect, effect.broken)
+    made = settings(effect)
     folder = tmp_path / "run"
     assert judged(tmp_path, effect.broken, made).verdict is INVALID
     directory = directories.existing(folder)
@@ -548,7 +321,7 @@ def test_a_controller_that_the_script_holds_may_not_know_the_end_of_a_pod(
     step: Object, verdict: verdicts.Verdict, tmp_path: pathlib.Path
 ) -> None:
     effect = EFFECTS["claims for pods that have ended (kubernetes#141274)"]
-    made = settings(effect, effect.broken)
+    made = settings(effect)
     made["traffic"]["steps"] = [step]
     found = judged(tmp_path, effect.broken, made)
     [result] = [item for item in found.checks if item.check == effect.check]

@@ -108,18 +108,3 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
     answer = claim_progress.judge(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations == []
-
-
-def test_only_claims_change_the_claims() -> None:
-    """A run is at rest when no claim has changed for some time."""
-    state = world_states.WorldState()
-    claim, pod = (
-        convert(resource, {**made, "metadata": {**made["metadata"], "resourceVersion": "1"}})
-        for resource, made in ((CLAIMS, worlds.claim("a")), (PODS, PENDING))
-    )
-    state.note(claim, 5)
-    state.note(pod, 6)
-    state.forget(pod, 7)
-    assert (state.claims_changed_ns, state.moved_ns) == (5, 7)
-    state.forget(claim, 8)
-    assert (state.claims_changed_ns, state.moved_ns) == (8, 8)

@@ -58,10 +58,6 @@ def test_nobody_is_blamed_if_a_claim_was_removed_in_spite_of_its_finalizer(
     assert judge(seen).violation_count == count
 
 
-def test_another_claim_or_none_may_be_recorded_for_an_entry() -> None:
-    assert judge([pod(1, one="a"), pod(2, one="b"), pod(3, one=None)]).violation_count == 0
-
-
 # ----------------------------------------------------------------------- after the end
 
 
@@ -85,13 +81,6 @@ def test_a_claim_that_its_pod_does_not_control_is_not_the_controllers(
     result = _ended(*others)
     assert result.verdict is verdicts.Verdict.VALID
     assert result.reason == "generated claims: 1, for 1 entries of pods"
-
-
-def test_the_reason_counts_the_other_findings() -> None:
-    dropped = [pod(4, phase="Failed", one="a"), pod(5, phase="Failed")]
-    result = _ended(*dropped, claim(6, "b"), claim(7, "c"))
-    assert result.reason == "pod pod lost the record of one by recorder, and 1 more"
-    assert _ended(*dropped).reason == "pod pod lost the record of one by recorder"
 
 
 def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:

@@ -6,7 +6,6 @@ Python. They share no code with the checks.
 
 import dataclasses
 import itertools
-import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -38,8 +37,8 @@ from tests.histories.placements import (
     opaque,
     piece,
 )
+from tests.support import brute_force
 
-HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 Object = dict[str, Any]
 _NUMA = f"device.attributes['{placements.DRIVER}'].numa"
 SELECTORS: dict[str, Callable[[Object], bool]] = {
@@ -519,30 +518,27 @@ JUDGES: dict[Any, Callable[[_Case], Answer]] = {
 
 
 def test_the_checks_agree_with_judges_that_try_everything() -> None:
-    wrong = dict.fromkeys(JUDGES, 0)
     plan = building.plan()
     # The order of alternatives is judged in test_certain_against_brute_force, and not with faults.
     fault = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
     disturbed = msgspec.structs.replace(plan, faults=[fault])
-    for seed in range(HISTORIES):
+
+    def compare(seed: int) -> Iterator[str]:
         events = _Drawn(seed).draw().events
         cases, seen = list(_cases(events)), placements.fold(events)
         for check, judge in JUDGES.items():
             answers = [judge(case) for case in cases]
             evidence = seen.evidence(disturbed if check is requested_results else plan)
-            found = check.CHECK.judge(evidence)
-            told = (seed, check.CHECK.name, found.reason)
+            found, name = check.CHECK.judge(evidence), check.CHECK.name
             examined = len(answers) - answers.count(None)
             if not examined:
-                assert isinstance(found, verdicts.NotExamined), told
+                assert isinstance(found, verdicts.NotExamined), name
                 continue
-            assert found.examined_count == examined, told
-            assert found.violation_count == answers.count(True), told
-            names = [
-                case.claim["metadata"]["name"]
-                for case, answer in zip(cases, answers, strict=True)
-                if answer
-            ]
-            assert [item.objects[0].name for item in found.violations] == names, told
-            wrong[check] += len(names)
-    assert all(count > HISTORIES // 50 for count in wrong.values()), wrong
+            told = found.examined_count, found.violation_count
+            assert told == (examined, answers.count(True)), (name, found.reason)
+            wrong = [case for case, answer in zip(cases, answers, strict=True) if answer]
+            names = [case.claim["metadata"]["name"] for case in wrong]
+            assert [item.objects[0].name for item in found.violations] == names, name
+            yield from [name] * len(wrong)
+
+    brute_force.agree(compare, *(check.CHECK.name for check in JUDGES))

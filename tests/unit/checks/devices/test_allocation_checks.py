@@ -170,14 +170,6 @@ def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: 
     assert answer.reason.startswith(f"versions of {resource} may be missing")
 
 
-def test_a_constraint_that_holds_does_not_hide_one_that_is_not_judged() -> None:
-    constraints = [{"requests": ["r"], **MATCH[0]}, {"requests": ["q"], **MATCH[0]}]
-    requests = [exactly("r"), exactly("q")]
-    results = [result("D1"), result("none", request="q")]
-    event = claim("c", *results, requests=requests, constraints=constraints)
-    assert "a device was in no slice" in why_not(claim_constraints, [*_world(), event])
-
-
 def test_a_constraint_of_an_unknown_kind_holds() -> None:
     event = claim("c", result("D1"), constraints=[{"requests": ["r"]}])
     assert judge(claim_constraints, [*_world(), event]).verdict is VALID
@@ -220,37 +212,6 @@ def test_an_allocation_is_judged_once_and_another_one_again() -> None:
     one = claim("c", result("D1"))
     found = judge(granted_access, [*_world(), one, one, claim("c"), one])
     assert found.examined_count == 2
-
-
-def test_equal_allocations_are_asked_about_once() -> None:
-    many = [claim(f"c{number}", result("S", shareID=f"{number}")) for number in range(50)]
-    made = placements.fold([*_world(), *many]).questions.made
-    assert (len(made), len(made.grants)) == (50, 1)
-
-
-BY_CLAIMS_AND_SLICES = {
-    "requested_results",
-    "granted_access",
-    "granted_shares",
-    "distinct_devices",
-    "claim_constraints",
-}
-BY_CLASSES = {"selected_devices", "copied_results"}
-
-
-@pytest.mark.parametrize(
-    ("resources", "expected"),
-    [
-        (["resourceclaims", "pods"], set()),
-        (["resourceclaims", "pods", "resourceslices"], BY_CLAIMS_AND_SLICES),
-        (["resourceslices", "deviceclasses"], BY_CLAIMS_AND_SLICES | BY_CLASSES),
-        (["resourceslices", "nodes"], BY_CLAIMS_AND_SLICES | {"reachable_devices"}),
-        (["resourceclaims", "pods", "resourceslices", "deviceclasses", "nodes"], set(CHECKS)),
-    ],
-)
-def test_runs_owe_what_their_recorder_can_show(resources: list[str], expected: set[str]) -> None:
-    plan = msgspec.structs.replace(building.plan(), resources=resources)
-    assert {name for name, check in CHECKS.items() if check.CHECK.applies(plan)} == expected
 
 
 def test_claims_without_constraints_say_nothing_of_them() -> None:

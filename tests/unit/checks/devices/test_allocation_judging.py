@@ -2,13 +2,11 @@
 
 import random
 
-import msgspec
 import pytest
 
-from harness.checks.devices import allocation_judging, allocations, device_catalogue, pool_timelines
-from harness.checks.observed import observed_slices
+from harness.checks.devices import allocation_judging, allocations, device_catalogue
 from tests.histories import placements
-from tests.histories.placements import claim, device, node, piece, result
+from tests.histories.placements import claim, node, piece, result
 
 
 def _asked(
@@ -49,20 +47,3 @@ def test_news_of_several_watches_are_put_in_order() -> None:
     assert [catalogue.epoch(version) for version in (3, 4, 5, 6, 7)] == [0, 1, 1, 3, 3]
     catalogue.see_node(placements.observed(node("n2"), 4))
     assert catalogue.news == [3, 4, 5, 5]
-
-
-def test_a_slice_with_devices_on_several_nodes_is_seen_on_each_of_them() -> None:
-    devices = [
-        device("D1", nodeName="n1"),
-        device("D2", nodeName="n2"),
-        device("D3", allNodes=True),
-    ]
-    slices = {
-        "s": piece(*devices, generation=2, perDeviceNodeSelection=True),
-        "t": piece("D4", nodeName="n2"),
-    }
-    specs = {
-        name: msgspec.convert(event.obj["spec"], observed_slices.SliceSpec)
-        for name, event in slices.items()
-    }
-    assert set(pool_timelines.allocatable(specs)) == {"D1", "D2", "D3"}  # D4 is of the old one

@@ -7,7 +7,6 @@ import pytest
 
 from harness.checks import judging, verdict_files, verdicts
 from harness.history import directories, journal_writer, records
-from harness.report import rendering
 from harness.run import goals
 from tests.histories import building, language
 
@@ -60,17 +59,6 @@ def test_all_that_was_demanded_was_made(tmp_path: pathlib.Path) -> None:
     assert judgement.figures.changed_pools.undone == {"taint-1": 1}
 
 
-def test_the_report_has_a_row_for_each_change(tmp_path: pathlib.Path) -> None:
-    directory = with_changes(tmp_path / "run", ALL)
-    verdict_files.write(directory, judging.judge(directory))
-    rendering.render(directory)
-    page = directory.report.read_text()
-    cells = ('<td class="n">2</td><td class="n">2</td><td class="n">1</td>', "<td>taint-1</td>")
-    assert f"<tr>{cells[1]}{cells[0]}</tr>" in page
-    cells = ('<td class="n">1</td><td class="n">1</td><td class="n">–</td>', "<td>renew-2</td>")
-    assert f"<tr>{cells[1]}{cells[0]}</tr>" in page
-
-
 @pytest.mark.parametrize(
     ("body", "is_closed", "reason"),
     [
@@ -87,12 +75,6 @@ def test_what_is_missing_makes_the_run_unknown(
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert not item(judgement)[0]
     assert reason in item(judgement)[1]
-
-
-def test_a_run_whose_pools_do_not_change_is_not_asked(tmp_path: pathlib.Path) -> None:
-    judgement = judging.judge(building.build(tmp_path / "run", TEXT))
-    assert all(one.name != "pool-changes" for one in judgement.certificate)
-    assert judgement.figures.changed_pools is None
 
 
 @pytest.mark.parametrize(("body", "is_reached"), [(ALL, True), (ALL[:3], False), (None, False)])

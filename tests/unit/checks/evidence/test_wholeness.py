@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from harness.checks.evidence import (
-    object_lives,
     observed_versions,
     wholeness,
 )
@@ -31,34 +30,6 @@ def _listed(body: Body, resource: str, purpose: str) -> records.Listed:
         if isinstance(item, records.Listed) and (item.resource, item.purpose) == (resource, purpose)
     ]
     return found
-
-
-def _without(body: Body, *left_out: records.Body) -> Body:
-    return [item for item in body if item not in left_out]
-
-
-# ----------------------------------------------------------------------------------- lists
-
-
-def test_an_object_that_was_never_deleted_is_missed_in_the_final_list() -> None:
-    body = language.observe("a+D1 b+D2")
-    final = [
-        item for item in body if isinstance(item, records.Observation) and item.type == "FINAL"
-    ]
-    assert "uid uid-a were never deleted" in _whole(_without(body, final[0])).found.answer(
-        object_lives.FINAL
-    )
-
-
-def test_without_a_final_list_no_object_is_missed_in_it() -> None:
-    body = language.observe("a+D1 b+D2")
-    final = [
-        item
-        for item in body
-        if (isinstance(item, records.Observation) and item.type == "FINAL")
-        or (isinstance(item, records.Listed) and item.purpose == "final")
-    ]
-    assert _whole(_without(body, *final)).found.count(object_lives.FINAL) == 0
 
 
 # ------------------------------------------------------------------------------- revisions

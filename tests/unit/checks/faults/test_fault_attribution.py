@@ -1,40 +1,53 @@
-"""Which faults explain a double allocation, and which do not."""
+"""Which faults explain a violation, and which do not, to the nanosecond and the version.
 
-import pathlib
+Of a double allocation, claim a gets D1 first, and claim b at the last resourceVersion; see
+`tests.histories.language`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, judging, verdict_files, verdicts
-from harness.checks.faults import fault_attribution, fault_records
+from harness.checks import device_exclusivity, verdicts
+from harness.checks.faults import fault_attribution, fault_effects, fault_records
 from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import building, language
+from tests.histories import language
 from tests.histories.words import fault_words
 from tests.support import text_tables
 
-
-def _attributed(
-    text: str, applied: list[records.FaultApplied] | None = None
-) -> list[verdicts.DoubleAllocation]:
-    folded = hold_history.fold(language.observe(text))
-    found = fault_records.FaultRecords(
-        applications=fault_words.applications(text) if applied is None else applied, exists=True
-    )
-    attributor = fault_attribution.Attributor(found, folded.holds)
-    result = device_exclusivity.check(folded, lambda _: None)
-    results = [attributor.review(device_exclusivity.CHECK, result)]
-    return verdicts.double_allocations(results)
-
-
-def _sentence(text: str) -> str:
-    [violation] = _attributed(text)
-    assert [effect.text for effect in violation.faults] or violation.attribution == NONE
-    return violation.attribution
-
-
 NONE = "no fault explains it"
 UNSEEN = "the scheduler could not know of it"
+EDGES = {"-NEAR": -fault_effects.NEAR_NS, "-AGAIN": -fault_effects.WATCH_AGAIN_NS}
+EDGES |= {"-1": -1, "+1": 1}
+at = language.at
+
+
+def _review(
+    applied: Sequence[records.FaultApplied], text: str, result: verdicts.CheckResult | None = None
+) -> verdicts.CheckResult:
+    """The answer about a history, with its faults; that of the check unless there is another."""
+    folded = hold_history.fold(language.observe(text))
+    found = fault_records.FaultRecords(applications=applied, exists=True)
+    attributor = fault_attribution.Attributor(found, folded.holds)
+    answer = result or device_exclusivity.check(folded, lambda _: None)
+    return attributor.review(device_exclusivity.CHECK, answer)
+
+
+def _attributed(text: str, **change: Any) -> list[verdicts.DoubleAllocation]:
+    """The violations of a history, of whose first fault some fields are changed."""
+    applied = fault_words.applications(text)
+    applied[:1] = [msgspec.structs.replace(item, **change) for item in applied[:1]]
+    return verdicts.double_allocations([_review(applied, text)])
+
+
+def _last(text: str, **change: Any) -> verdicts.DoubleAllocation:
+    return _attributed(text, **change)[-1]
+
+
 NAMED = [
     columns
     for part, columns in text_tables.rows(__file__, "fault_sentences.txt")
@@ -44,67 +57,84 @@ NAMED = [
 
 @pytest.mark.parametrize(("text", "expected"), NAMED)
 def test_the_fault_behind_it_is_named(text: str, expected: str) -> None:
-    assert _sentence(text) == expected
+    [violation] = _attributed(text)
+    assert violation.attribution == expected
+    assert [effect.text for effect in violation.faults]
 
 
 @pytest.mark.parametrize("text", text_tables.cases(__file__, "fault_sentences.txt", "not named"))
 def test_what_explains_nothing_is_not_named(text: str) -> None:
-    assert _sentence(text) == NONE
+    [violation] = _attributed(text)
+    assert violation.attribution == NONE
+
+
+REJECTED = "a= /reject:a a+D1 b+D1"
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("text", "change"),
     [
-        {"client": "kubelet"},
-        {"uid": "uid-another"},
-        {"namespace": "elsewhere"},
-        {"resource": "pods"},
-        {"subresource": ""},
+        (REJECTED, {"client": "kubelet"}),
+        (REJECTED, {"uid": "uid-another"}),
+        (REJECTED, {"namespace": "elsewhere"}),
+        (REJECTED, {"resource": "pods"}),
+        (REJECTED, {"subresource": ""}),
+        *(
+            (f"a+D1 /{kind}:a b+D1", {"client": "claim-controller", "resource_version": 0})
+            for kind in ("delay-events", "drop-watch", "stale-list")
+        ),
+        ("a+D2 /lose-response:a a=D1 b+D1", {"resource_version": 0}),  # it was moved later
+        ("a+D2 a-D2 a+D3 /reject:a a-D3 a+D1 b+D1", {}),  # of an earlier hold
+        ("a+D2 /reallocate-claims:a a-D2 a+D1 b+D1", {}),  # moved to another device
+        ("b+D2 /reject:b b-D2 a+D1 b+D1", {}),  # before the second one was free
+        ("b= /lose-response:b a+D1 b+D1", {}),  # a response to the second one
+        ("b= a+D1 /lose-response:b b+D1", {}),
     ],
-    ids=str,
 )
-def test_a_rejection_of_another_call_is_not_named(change: dict[str, str]) -> None:
-    text = "a= /reject:a a+D1 b+D1"
-    [applied] = fault_words.applications(text)
-    [violation] = _attributed(text, [msgspec.structs.replace(applied, **change)])
-    assert violation.attribution == NONE
+def test_a_fault_of_another_call_is_not_named(text: str, change: dict[str, Any]) -> None:
+    assert _last(text, **change).attribution == NONE
 
 
-@pytest.mark.parametrize("kind", ["delay-events", "drop-watch", "stale-list"])
-def test_events_and_reads_of_other_clients_are_not_named(kind: str) -> None:
-    text = f"a+D1 /{kind}:a b+D1"
-    [applied] = fault_words.applications(text)
-    changed = msgspec.structs.replace(applied, client="claim-controller", resource_version=0)
-    [violation] = _attributed(text, [changed])
-    assert violation.attribution == NONE
+def _change(text: str) -> dict[str, int]:
+    """The fields of a fault, as in fault_edges.txt."""
+    change = {}
+    for name, value in (item.split() for item in text.split(", ")):
+        if name == "version":
+            change["resource_version"] = int(value)
+        else:
+            rv, *more = re.findall(r"[-+]?\w+", value)
+            change[f"{name}_ns"] = at(int(rv)) + sum(EDGES[item] for item in more)
+    return change
 
 
-def test_each_violation_has_its_own_faults() -> None:
-    text = "a+D1 /lose-response:a b+D1 a~ b~ c+D1 /delay-events:c>90 d+D1"
-    first, second = _attributed(text)
-    assert "write of a was lost" in first.attribution
-    assert "the allocation of c reached" in second.attribution
-    assert [[effect.fault for effect in item.faults] for item in (first, second)] == [
-        ["lose-response"],
-        ["delay-events"],
-    ]
-
-
-FOLLOWS = (
-    "it follows from an earlier one: a had the device too, and its release at resourceVersion 3 "
-    "made it look free while b still held it"
+@pytest.mark.parametrize(
+    ("text", "named", "not_named"), text_tables.cases(__file__, "fault_edges.txt")
 )
+def test_a_fault_at_the_edge(text: str, named: str, not_named: str) -> None:
+    assert _last(text, **_change(named)).faults
+    assert _last(text, **_change(not_named)).attribution == NONE
 
 
-def test_the_release_of_an_earlier_double_explains_the_next_one() -> None:
-    first, second = _attributed("a+D1 /lose-response:a b+D1 a-D1 /reject:b c+D1")
-    assert first.attribution.startswith("the response to the status write of a was lost")
-    assert (second.attribution, second.faults) == (FOLLOWS, [])
-
-
-def test_unless_the_event_of_the_first_claim_had_not_arrived() -> None:
-    _, second = _attributed("a+D1 b+D1 /delay-events:b>50 a-D1 c+D1")
-    assert second.attribution.endswith(UNSEEN)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a+D2 a=D1 /reallocate-claims:a b+D1", "another client moved a to this device (realloc"),
+        (
+            "c= /delay-events:c>900 a+D1 /delay-events:a>900 b+D1",  # of two, the newer one
+            "the event of the allocation of a reached the scheduler 898 ms late",
+        ),
+        ("a+D1 /delay-response:a>1001 b+D1", "arrived 1.0 s late"),
+        # The release of an earlier double explains the next one; the last one counts.
+        (
+            "a+D1 /lose-response:a b+D1 a-D1 /reject:b c+D1",
+            "a had the device too, and its release at resourceVersion 3 made it look free",
+        ),
+        ("b+D1 c+D1 a+D1 b-D1 c-D1 d+D1 /reject:z", "it follows from an earlier one: c had"),
+        ("a+D1 b+D1 /delay-events:b>50 a-D1 c+D1", UNSEEN),  # it had not arrived
+    ],
+)
+def test_the_last_violation_is_explained(text: str, said: str) -> None:
+    assert said in _last(text).attribution
 
 
 @pytest.mark.parametrize(
@@ -114,9 +144,22 @@ def test_other_releases_explain_nothing(text: str) -> None:
     assert _attributed(text)[0].attribution == NONE
 
 
+def test_each_violation_has_its_own_faults() -> None:
+    text = "a+D1 /lose-response:a b+D1 a~ b~ c+D1 /delay-events:c>90 d+D1"
+    faults = [[effect.fault for effect in item.faults] for item in _attributed(text)]
+    assert faults == [["lose-response"], ["delay-events"]]
+    ended = _last("a= . /kill-process:=scheduler . /delay-request:a<1 a+D1 b+D1").faults
+    assert [effect.fault for effect in ended] == ["delay-request", "kill-process"]
+
+
+def test_an_event_that_arrives_with_the_second_allocation_was_not_unseen() -> None:
+    text = "a+D1 /delay-events:a . b+D1"
+    assert _last(text, ended_ns=at(3) + 1).attribution.endswith(UNSEEN)
+    assert _last(text, ended_ns=at(3)).attribution.endswith("b was allocated 2 versions after a")
+
+
 def test_an_effect_has_its_object_version_and_time() -> None:
-    [violation] = _attributed(". a+D1 /delay-events:a>40 b+D1")
-    assert violation.faults == [
+    assert _last(". a+D1 /delay-events:a>40 b+D1").faults == [
         verdicts.FaultEffect(
             fault="delay-events",
             kind="delay-events",
@@ -133,21 +176,65 @@ def test_both_schedulers_are_named() -> None:
     text = "a+D1 /delay-events:a>90 b+D1"
     [applied] = fault_words.applications(text)
     other = msgspec.structs.replace(applied, client="scheduler-2")
-    [violation] = _attributed(text, [applied, other])
+    [violation] = verdicts.double_allocations([_review([applied, other], text)])
     assert "reached scheduler-2 89 ms late" in violation.attribution
     assert "reached the scheduler 89 ms late" in violation.attribution
 
 
-def test_a_run_without_faults_says_nothing_of_them(tmp_path: pathlib.Path) -> None:
-    judgement = judging.judge(building.build(tmp_path / "run", "a+D1 b+D1"))
-    [violation] = verdicts.double_allocations(judgement.checks)
-    assert (violation.faults, violation.attribution) == ([], "")
+# ----------------------------------------------------------------------------- other violations
 
 
-def test_verdict_json_names_them(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", "a+D1 /lose-response:a b+D1")
-    verdict_files.write(directory, judging.judge(directory))
-    [violation] = verdict_files.read(directory)["checks"][0]["violations"]
-    assert [effect["fault"] for effect in violation["faults"]] == ["lose-response"]
-    assert violation["attribution"].startswith("the response to the status write of a was lost")
-    verdict_files.require_own(directory, judging.judge(directory))
+def _of_stuck(applied: Sequence[records.FaultApplied]) -> verdicts.Violation:
+    """A violation that nothing looks at more closely: that pod p and claim a are stuck."""
+    stuck = verdicts.Violation(
+        guarantee="claim_progress",
+        summary="claim a is stuck",
+        text="",
+        resource_versions=[],
+        objects=[
+            verdicts.InvolvedObject(kind=kind, namespace="tests", name=name, uid=uid)
+            for kind, name, uid in (("Pod", "p", ""), ("ResourceClaim", "a", "uid-a"))
+        ],
+    )
+    result = verdicts.CheckResult(
+        check="claim_progress",
+        promise="",
+        verdict=verdicts.Verdict.INVALID,
+        examined_count=1,
+        violation_count=1,
+        violations=[stuck],
+        others=[],
+        reason="",
+    )
+    return _review(applied, "", result).violations[0]
+
+
+def test_calls_and_events_that_hit_its_objects_are_named_in_the_order_of_time() -> None:
+    lost, late = fault_words.applications("a+D1 /lose-response:a . /delay-events:a>9")
+    lost = msgspec.structs.replace(lost, detail="carried out; the answer was lost")
+    violation = _of_stuck([late, lost])
+    assert violation.attribution == (
+        "the update of resourceclaims/status a by scheduler: carried out; the answer was lost "
+        "(lose-response); the event MODIFIED of a to scheduler: delay-events (delay-events)"
+    )
+    assert [effect.begun_ns for effect in violation.faults] == [*map(language.after, (1, 2))]
+
+
+def test_only_the_last_effect_of_a_fault_and_the_last_faults_are_named() -> None:
+    [effect] = _of_stuck(fault_words.applications("a= /reject:a . /reject:a")).faults
+    assert (effect.object, effect.begun_ns) == ("ResourceClaim tests/a", language.after(2))
+    words = " ".join(f"/kind-{chr(97 + number)}:a ." for number in range(9))
+    faults = _of_stuck(fault_words.applications(f"a= {words}")).faults
+    assert [effect.fault for effect in faults] == [f"kind-{letter}" for letter in "efghi"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "b"}, {"namespace": "elsewhere"}, {"resource": "pods"}, {"uid": "uid-another"}],
+    ids=str,
+)
+def test_faults_of_other_objects_and_of_processes_are_not_named(change: dict[str, str]) -> None:
+    [applied] = fault_words.applications("a= /reject:a")
+    violation = _of_stuck([msgspec.structs.replace(applied, **change)])
+    assert violation.attribution == "no fault hit its objects"
+    assert _of_stuck(fault_words.applications("a= /kill-process:=scheduler")).faults == []

@@ -1,200 +1,186 @@
 """The item `faults` of the certificate: what proves that faults took effect and what does not."""
 
+import itertools
 import pathlib
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import judging, verdict_files, verdicts
+from harness.checks import verdicts
 from harness.checks.faults import fault_records
-from harness.history import plans, records
-from tests.histories import building, damages
+from harness.history import directories, plans, records
+from harness.scenario import fault_kinds
+from tests.histories import building, damages, judged_runs
 
-TEXT, NONE = "a+D1 /lose-response:a b+D2 /lose-response:b", "a+D1"
-VALID = verdicts.Verdict.VALID
-
-
-def _judged(
-    tmp_path: pathlib.Path,
-    *damage: damages.Damage,
-    text: str = TEXT,
-    faults: Sequence[plans.PlannedFault] | None = None,
-    **changes: Any,
-) -> verdict_files.Judgement:
-    given = None if faults is None else list(faults)
-    directory = building.build(tmp_path / "run", text, faults=given, changes=changes)
-    for do in damage:
-        do(directory)
-    return judging.judge(directory)
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+TEXT = "a+D1 /lose-response:a b+D2 /lose-response:b"
+QUIET = "a+D1"
+"""The fault of the plan never takes effect."""
+FAILED = "it could not be healed: the carrier does not answer"
 
 
-def _reason(judgement: verdict_files.Judgement) -> str:
-    """The reason of an item that does not hold, and that alone makes the run UNKNOWN."""
-    [item] = [item for item in judgement.certificate if item.name == "faults"]
-    assert not item.ok
-    assert judgement.verdict is verdicts.Verdict.UNKNOWN
-    assert f"faults: {item.reason}" in judgement.reason
-    return item.reason
+def of(*kinds: str, **options: Any) -> list[plans.PlannedFault]:
+    return [building.fault(kind, **options) for kind in kinds or ("lose-response",)]
 
 
-def _planned(**options: Any) -> list[plans.PlannedFault]:
-    return [building.fault("lose-response", **options)]
-
-
-def _drawn(*nemeses: str, **options: Any) -> list[plans.PlannedFault]:
-    kinds = ("lose-response", "drop-watch")
-    drawn = zip(kinds, nemeses, strict=True)
-    return [building.fault(kind, drawn_by=nemesis, **options) for kind, nemesis in drawn]
-
-
-def test_faults_that_took_effect_and_were_healed(tmp_path: pathlib.Path) -> None:
-    judgement = _judged(tmp_path)
-    [item] = [item for item in judgement.certificate if item.name == "faults"]
-    assert (item.ok, item.reason) == (True, "lose-response: 2 times; healed")
-    assert judgement.verdict is VALID
-    assert "faults.jsonl" in judgement.evidence
-    plain = _judged(tmp_path / "without", text=NONE)
-    assert "faults" not in {item.name for item in plain.certificate}
-
-
-@pytest.mark.parametrize(
-    ("text", "faults", "reason"),
-    [
-        (NONE, _planned(), "lose-response never took effect"),
-        (NONE, _drawn("chaos", "chaos"), "no fault that chaos has drawn took effect"),
-        (TEXT, _drawn("chaos", "night"), "no fault that night has drawn took effect"),
-        (TEXT, [building.fault("delay-events", required=False)], "lose-response is not in the plan"),
-        (TEXT, _planned(rule={"count": 1}), "lose-response took effect 2 times, expected at most 1"),
-        (TEXT, _planned(parameters={"times": 1}), "lose-response took effect 2 times, expected at most 1"),
-        (TEXT, _planned(clients=["kubelet", "traffic"]), "lose-response hit scheduler, expected kubelet or traffic"),
-        (TEXT, _planned(clients=["scheduler", "recorder"]), "lose-response applies to the recorder, whose record is judged"),
-        (TEXT, _planned(owed=3), "lose-response took effect 2 times of 3"),
-    ],
-)  # fmt: skip
-def test_the_plan_says_what_has_to_happen(
-    tmp_path: pathlib.Path, text: str, faults: list[plans.PlannedFault], reason: str
-) -> None:
-    assert _reason(_judged(tmp_path, text=text, faults=faults)) == reason
-
-
-@pytest.mark.parametrize(
-    ("text", "faults"),
-    [
-        (NONE, _planned(required=False)),
-        (NONE, _drawn("chaos", "chaos", required=False)),
-        (TEXT, _drawn("chaos", "chaos")),
-        (TEXT, _planned(rule={"count": None})),
-        (TEXT, _planned(rule={"count": 2})),
-        (TEXT, _planned(owed=2)),
-        (TEXT, _planned(owed=3, required=False)),
-    ],
-)
-def test_no_more_is_demanded(
-    tmp_path: pathlib.Path, text: str, faults: list[plans.PlannedFault]
-) -> None:
-    assert _judged(tmp_path, text=text, faults=faults).verdict is VALID
-
-
-@pytest.mark.parametrize("remedies", [[], ["fence-predecessor"]])
-def test_a_run_that_is_to_show_a_hazard_demands_all_unless_a_remedy_is_on(
-    tmp_path: pathlib.Path, remedies: list[str]
-) -> None:
-    faults = _planned(required=False)
-    judgement = _judged(tmp_path, text=NONE, faults=faults, known_to_fail="H3", remedies=remedies)
-    [item] = [item for item in judgement.certificate if item.name == "faults"]
-    assert item.ok is bool(remedies)
-
-
-# ------------------------------------------------------------------------------- the record
-
-
-def _windows(change: Callable[[records.FaultWindow], list[records.Body]]) -> damages.Damage:
-    def changed(body: damages.Body) -> damages.Body:
-        return [
-            made
+def _windows(**changes: Any) -> damages.Damage:
+    return damages.changed(
+        damages.faults,
+        lambda body: [
+            msgspec.structs.replace(item, **changes)
+            if isinstance(item, records.FaultWindow)
+            else item
             for item in body
-            for made in (change(item) if isinstance(item, records.FaultWindow) else [item])
-        ]
-
-    return damages.changed(damages.faults, changed)
+        ],
+    )
 
 
-def _replaced(**fields: Any) -> damages.Damage:
-    return _windows(lambda window: [msgspec.structs.replace(window, **fields)])
+def _is(kind: type[records.Body]) -> Any:
+    return lambda record: isinstance(record, kind)
 
 
-OUTSIDE = _windows(lambda window: [msgspec.structs.replace(window, ended_ns=window.begun_ns)])
-HALVES = _windows(lambda window: [msgspec.structs.replace(window, applied_count=1)] * 2)
-LOST = damages.dropped(
-    damages.faults, lambda item: isinstance(item, records.FaultApplied), first=True
-)
+def _halved(body: damages.Body) -> damages.Body:
+    """Two windows of the fault, with one effect each."""
+    window = next(item for item in body if isinstance(item, records.FaultWindow))
+    half = msgspec.structs.replace(window, applied_count=1)
+    return [*(item for item in body if item is not window), half, half]
+
+
+def _stray(directory: directories.RunDirectory) -> None:
+    window = records.FaultWindow(
+        fault="stray", kind="reject", begun_ns=1, ended_ns=2, applied_count=0
+    )
+    building.write(directory.faults, [window], process="faults")
+
+
+CHAOS = {"drawn_by": "chaos"}
+DRAWN = of("lose-response", "drop-watch", **CHAOS)
+NEVER, LEAST = "lose-response never took effect", of(required=False)
+IN_ORDER = "lose-response took effect before it began or after it was healed"
 
 
 @pytest.mark.parametrize(
-    ("damage", "reason"),
+    ("text", "faults", "damage", "reason"),
     [
-        (_replaced(error="the carrier does not answer"), "lose-response: the carrier does not answer"),
-        (damages.missing(damages.faults), "the run left no record of its faults; lose-response never took effect"),
-        (_windows(lambda _: []), "lose-response was never healed"),
-        (LOST, "lose-response took effect 2 times, but 1 are recorded"),
-        (OUTSIDE, "lose-response took effect before it began or after it was healed"),
+        (TEXT, None, None, ""),
+        (TEXT, None, damages.changed(damages.faults, _halved), ""),
+        (QUIET, of(), None, NEVER),
+        (QUIET, LEAST, None, ""),
+        (TEXT, DRAWN, None, ""),  # of the faults of a nemesis, one suffices
+        (QUIET, DRAWN, None, "no fault that chaos has drawn took effect"),
+        (QUIET, of("lose-response", "drop-watch", required=False, **CHAOS), None, ""),
+        (TEXT, [DRAWN[0], *of("drop-watch", drawn_by="night")], None, "no fault that night has drawn took effect"),
+        (TEXT, None, _windows(error=FAILED), f"lose-response: {FAILED}"),
+        (TEXT, None, _windows(ended_ns=0), IN_ORDER),
+        (TEXT, None, damages.missing(damages.faults), f"the run left no record of its faults; {NEVER}"),
+        (TEXT, None, damages.no_trailer(damages.faults), "the records of faults have no trailer"),
+        (TEXT, None, damages.torn(damages.faults), "the last line of the records of faults is"),
+        (TEXT, None, damages.garbled(damages.faults), "the records of faults are damaged"),
+        (TEXT, None, damages.of_another_run(damages.faults), "the records of faults are damaged"),
+        (TEXT, None, damages.dropped(damages.faults, _is(records.FaultWindow)), "lose-response was never healed"),
+        (TEXT, None, damages.dropped(damages.faults, _is(records.FaultApplied), first=True), "lose-response took effect 2 times, but 1 are recorded"),
+        (TEXT, of("delay-events", required=False), None, "lose-response is not in the plan"),
+        (QUIET, None, _stray, "stray is not in the plan"),
+        (TEXT, of(rule={"count": 1}), None, "lose-response took effect 2 times, expected at most 1"),
+        (TEXT, of(parameters={"times": 1}), None, "lose-response took effect 2 times, expected at most 1"),
+        (TEXT, of(rule={"count": None}), None, ""),
+        (TEXT, of(rule={"count": 2}), None, ""),
+        (TEXT, of(clients=["kubelet", "traffic"]), None, "lose-response hit scheduler, expected kubelet or traffic"),
+        (TEXT, of(clients=["scheduler", "recorder"]), None, "lose-response applies to the recorder, whose record is judged"),
     ],
 )  # fmt: skip
-def test_a_record_that_proves_nothing(
-    tmp_path: pathlib.Path, damage: damages.Damage, reason: str
+def test_what_the_record_of_the_faults_proves(
+    tmp_path: pathlib.Path, text: str, faults: Any, damage: damages.Damage | None, reason: str
 ) -> None:
-    assert _reason(_judged(tmp_path, damage)) == reason
+    done = [damage] if damage else []
+    judgement = judged_runs.judge(tmp_path, text, *done, faults=faults)
+    ok, told = judged_runs.item(judgement, "faults")
+    assert (ok, judgement.verdict) == (not reason, UNKNOWN if reason else VALID)
+    assert told.startswith(reason)
+    assert ok or f"faults: {told}" in judgement.reason
 
 
-@pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        (damages.no_trailer, "the records of faults have no trailer: the writer was not closed"),
-        (damages.torn, "the last line of the records of faults is incomplete"),
-        (damages.garbled, "the records of faults are damaged"),
-        (damages.of_another_run, "the records of faults are damaged"),
-    ],
-)
-def test_a_damaged_record(tmp_path: pathlib.Path, damage: Any, reason: str) -> None:
-    judgement = _judged(tmp_path, damage(damages.faults))
-    assert reason in _reason(judgement)
-    is_damage = damage in (damages.garbled, damages.of_another_run)
-    assert ("files: faults.jsonl" in judgement.reason) is is_damage
-
-
-def test_several_windows_are_added_up(tmp_path: pathlib.Path) -> None:
-    assert _judged(tmp_path, HALVES).verdict is VALID
-
-
-def test_a_record_of_a_run_without_faults(tmp_path: pathlib.Path) -> None:
-    def add(directory: Any) -> None:
-        window = records.FaultWindow(
-            fault="stray", kind="reject", begun_ns=1, ended_ns=2, applied_count=0
-        )
-        building.write(directory.faults, [window], process="faults")
-
-    assert _reason(_judged(tmp_path, add, text=NONE)) == "stray is not in the plan"
+def test_effects_and_healing_are_told_and_their_record_is_evidence(tmp_path: pathlib.Path) -> None:
+    judgement = judged_runs.judge(tmp_path / "faults", TEXT)
+    assert judged_runs.item(judgement, "faults") == (True, "lose-response: 2 times; healed")
+    assert "faults.jsonl" in judgement.evidence
+    without = judged_runs.judge(tmp_path / "none", QUIET)
+    assert "faults" not in {item.name for item in without.certificate}
 
 
 def test_no_gap_in_the_record_hides_a_violation(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", "a+D1 /lose-response:a b+D1")
-    damages.missing(damages.faults)(directory)
-    assert judging.judge(directory).verdict is verdicts.Verdict.INVALID
+    missing = damages.missing(damages.faults)
+    text = "a+D1 /lose-response:a b+D1"
+    assert judged_runs.judge(tmp_path, text, missing).verdict is INVALID
 
 
-@pytest.mark.parametrize(("begun_ns", "ok"), [(9, False), (10, True), (20, True), (21, False)])
-def test_a_window_has_its_beginning_and_its_end(begun_ns: int, ok: bool) -> None:
-    window = records.FaultWindow(
-        fault="drop", kind="drop-watch", begun_ns=10, ended_ns=20, applied_count=1
-    )
-    later = msgspec.structs.replace(window, begun_ns=30, ended_ns=40, applied_count=0)
+def _answer(
+    planned: plans.PlannedFault,
+    *begun_ns: int,
+    windows: Any = ((1, 99),),
+    demands_all: bool = False,
+) -> tuple[bool, str]:
+    """The answer about a fault that took effect at these times, all in the first of its windows."""
+    counts = itertools.chain([len(begun_ns)], itertools.repeat(0))
+    named = {"fault": planned.name, "kind": planned.kind}
     found = fault_records.FaultRecords(
-        planned=[building.fault("drop-watch", name="drop")],
-        applications=[records.FaultApplied(fault="drop", kind="drop-watch", begun_ns=begun_ns)],
-        windows=[window, later],
+        planned=[planned],
+        applications=[records.FaultApplied(**named, begun_ns=begun) for begun in begun_ns],
+        windows=[
+            records.FaultWindow(**named, begun_ns=begun, ended_ns=ended, applied_count=count)
+            for count, (begun, ended) in zip(counts, windows, strict=False)
+        ],
+        demands_all=demands_all,
         exists=True,
         is_complete=True,
     )
-    assert fault_records.answer(found)[0] is ok
+    return fault_records.answer(found)
+
+
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize(
+    ("hazard", "remedies"), [("", []), ("H3", []), ("", ["fence"]), ("H3", ["fence"])]
+)
+def test_zero_effects_of_a_demanded_fault_of_any_kind(
+    hazard: str, remedies: list[str], required: bool
+) -> None:
+    """In a run that is to show a hazard, all faults are demanded, unless a remedy is on."""
+    demands_all = fault_records.demands_all(
+        msgspec.structs.replace(building.plan(), known_to_fail=hazard, remedies=remedies)
+    )
+    is_demanded = required or bool(hazard and not remedies)
+    for kind in sorted(fault_kinds.BY_NAME.keys() - {"nemesis"}):
+        planned = building.fault(kind, required=required)
+        said = f"{kind} never took effect" if is_demanded else f"{kind}: 0 times; healed"
+        assert _answer(planned, demands_all=demands_all) == (not is_demanded, said)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5])
+@pytest.mark.parametrize("required", [True, False])
+def test_a_fault_that_happened_less_often_than_it_has_to(count: int, required: bool) -> None:
+    planned = building.fault("restart-api-server", required=required, owed=5)
+    ok, reason = _answer(planned, *[2] * count)
+    assert ok is (count == 5 or not required)
+    assert ("of 5" in reason) is (count < 5)
+
+
+@pytest.mark.parametrize(
+    ("begun_ns", "windows", "ok"),
+    [
+        (10, [(10, 20)], True),
+        (20, [(10, 20)], True),
+        (9, [(10, 20)], False),
+        (21, [(10, 20)], False),
+        (15, [(10, 20), (30, 40)], True),
+    ],
+)
+def test_an_effect_is_in_one_of_the_windows(begun_ns: int, windows: Any, ok: bool) -> None:
+    found = _answer(building.fault("drop-watch"), begun_ns, windows=windows)
+    told = "drop-watch took effect before it began or after it was healed"
+    assert found == ((True, "drop-watch: once; healed") if ok else (False, told))
+
+
+def test_an_empty_record_without_a_plan_is_harmless() -> None:
+    found = fault_records.FaultRecords(exists=True, is_complete=True)
+    assert fault_records.answer(found) == (True, "no fault was planned, none is recorded")

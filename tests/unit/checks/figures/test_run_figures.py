@@ -80,13 +80,6 @@ def test_violations_are_counted_by_their_checks(
     assert (figures.double_allocations, figures.stuck, figures.violations) == (0, 0, 0)
 
 
-def test_only_what_the_plan_has_is_measured(tmp_path: pathlib.Path) -> None:
-    assert _figures(tmp_path, "a+D1").prepared_claims is not None
-    directory = building.build(tmp_path / "none", "a+D1", changes={"expected_preparations": []})
-    figures = judging.judge(directory).figures
-    assert (figures.prepared_claims, figures.changed_pools) == (None, None)
-
-
 def test_one_allocation_takes_no_time(tmp_path: pathlib.Path) -> None:
     found = _figures(tmp_path, "a= b= . a+D1")
     assert (found.scheduling_seconds, found.allocations_per_s) == (None, None)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import api, errors
+from harness import errors
 from harness.checks import judging, run_figures, threshold_results, verdict_files, verdicts
 from harness.history import plans, records
 from harness.model import figures
@@ -60,32 +60,11 @@ def test_thresholds_that_are_met_are_counted(tmp_path: pathlib.Path) -> None:
     assert "; 2 thresholds met" in found.reason
 
 
-def test_the_python_api_has_the_answers(tmp_path: pathlib.Path) -> None:
-    judge(tmp_path, KEPT, wanted("pods_running", min=3), wanted("claims", max=2))
-    found = api.judge(tmp_path / "run")
-    assert found.thresholds == {"pods_running>=3": INVALID, "claims<=2": VALID}
-
-
 def test_a_violation_is_told_first(tmp_path: pathlib.Path) -> None:
     found = judge(tmp_path, TWICE, wanted("claims", max=1))
     before, _, after = found.reason.rpartition("; ")
     assert before.startswith("device_exclusivity (once) is violated: ")
     assert after == "threshold claims: 3, wanted at most 1"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("pod_to_running.p99_ms", 1840.25, "1,840.25 ms"),
-        ("error_rate", 0.000125, "0.000125"),
-        ("error_rate", 0.0, "0"),
-        ("claims", -3.0, "-3"),
-        ("peak_memory.scheduler_mib", 1e300, "1e+300 MiB"),
-        ("pods_per_s", 12.5, "12.5 pods/s"),
-    ],
-)
-def test_a_value_is_written_with_its_unit(name: str, value: float, text: str) -> None:
-    assert figures.FIGURES[name].text(value) == text
 
 
 @pytest.mark.parametrize("bounds", [{}, {"max": 1, "min": 1}])
@@ -155,15 +134,6 @@ def test_a_run_that_is_no_whole_one_fails_no_threshold(
     found = judge(tmp_path, KEPT, wanted("claims", max=1), **options)
     assert (found.verdict, found.thresholds[0].verdict) == (UNKNOWN, UNKNOWN)
     assert found.thresholds[0].reason == threshold_results.NO_CERTIFICATE
-
-
-def test_a_run_that_was_aborted_fails_no_threshold(tmp_path: pathlib.Path) -> None:
-    directory = building.build(
-        tmp_path / "run", KEPT, changes={"thresholds": [wanted("claims", max=1)]}
-    )
-    content = directory.processes.read_bytes().splitlines(keepends=True)
-    directory.processes.write_bytes(b"".join(content[:-2]))
-    assert judging.judge(directory).verdict is UNKNOWN
 
 
 def test_what_a_campaign_wants_is_measured_and_not_judged(tmp_path: pathlib.Path) -> None:
@@ -247,9 +217,3 @@ def test_page_summary_and_junit_name_the_threshold(tmp_path: pathlib.Path) -> No
         markdown_summaries.render(examination.judgement, run_facts.collect(examination.history))
         == summary
     )
-
-
-def test_a_page_without_thresholds_says_nothing_of_them(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", KEPT)
-    rendering.write(judging.examine(directory))
-    assert "hreshold" not in directory.report.read_text() + directory.junit.read_text()

@@ -57,18 +57,6 @@ def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
     assert columns.where(devices=few) == [h for h in of_few if h.shared or h.exclusive]
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_table_says_the_same(seed: int) -> None:
-    holds = holds_of(seed)
-    frame = hold_columns.of(holds).frame(end_rv=99)
-    assert frame.device.tolist() == [hold.device for hold in holds]
-    assert frame.exclusive.tolist() == [hold.exclusive for hold in holds]
-    assert frame.shared.tolist() == [hold.shared for hold in holds]
-    assert frame.until_rv.tolist() == [
-        99 if hold.until_rv is None else hold.until_rv for hold in holds
-    ]
-
-
 def test_a_hold_never_ends_before_it_began() -> None:
     holds = holds_of(1)
     columns = hold_columns.of(holds)

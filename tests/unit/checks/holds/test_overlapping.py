@@ -1,7 +1,5 @@
 """Overlapping intervals against the definition: every pair, one by one."""
 
-import itertools
-
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -23,31 +21,6 @@ def _pairs(intervals: list[Interval]) -> list[tuple[int, int]]:
     table = pd.DataFrame(intervals, columns=["device", "from_rv", "until_rv"], dtype="int64")
     found = pd.concat(double_allocations.overlapping(table))
     return list(zip(found["first"], found["second"], strict=True))
-
-
-def _share_a_point(one: Interval, other: Interval) -> bool:
-    return one[0] == other[0] and bool(set(range(*one[1:])) & set(range(*other[1:])))
-
-
-def _by_brute_force(intervals: list[Interval]) -> set[frozenset[int]]:
-    return {
-        frozenset((i, j))
-        for (i, one), (j, other) in itertools.combinations(enumerate(intervals), 2)
-        if _share_a_point(one, other)
-    }
-
-
-@given(INTERVALS)
-def test_exactly_the_pairs_that_share_a_point_are_found(intervals: list[Interval]) -> None:
-    pairs = _pairs(intervals)
-    assert {frozenset(pair) for pair in pairs} == _by_brute_force(intervals)
-    assert len(pairs) == len(set(pairs))
-
-
-@given(INTERVALS)
-def test_the_earlier_one_comes_first(intervals: list[Interval]) -> None:
-    for first, second in _pairs(intervals):
-        assert (intervals[first][1], first) < (intervals[second][1], second)
 
 
 @given(INTERVALS, st.integers(1, 8))

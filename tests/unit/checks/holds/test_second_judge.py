@@ -48,20 +48,6 @@ def test_random_histories_with_gaps(tmp_path: pathlib.Path) -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("", (0, 0), id="no allocation"),
-        pytest.param("c1+D0 c2+D0 c1~ c3+D0", (3, 2), id="a double allocation"),
-        pytest.param("c1+D0 c1~ c2+D0", (2, 0), id="given back and given again"),
-        pytest.param("c1+D0 [ c1~ c2+D0 ] c3+D0", (3, 1), id="a gap"),
-    ],
-)
-def test_a_small_history(text: str, expected: tuple[int, int], tmp_path: pathlib.Path) -> None:
-    run = building.build(tmp_path / "run", text)
-    assert second_judge.counts([run]) == [_checked(run)] == [second_judge.Count(*expected)]
-
-
 def test_random_shares(tmp_path: pathlib.Path) -> None:
     bodies = [_shares(random.Random(seed)) for seed in range(HISTORIES)]
     runs = [_run(tmp_path / str(number), body) for number, body in enumerate(bodies)]

@@ -5,12 +5,10 @@ spotter and the scheduler.
 import pathlib
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
 from harness.checks.holds import hold_history, live_spotter
-from harness.history import records
 from harness.subject.objects import claims
 from tests.histories import building, damages, language
 
@@ -49,13 +47,7 @@ def test_a_device_in_two_claims(
     directory = building.build(tmp_path / "run", "a+D1% b+D1%")
 
     def with_share(body: damages.Body) -> damages.Body:
-        changed: damages.Body = []
-        for item in body:
-            if isinstance(item, records.Observation):
-                document = bytes(item.object).replace(b'"share"', f'"{share}"'.encode())
-                item = msgspec.structs.replace(item, object=msgspec.Raw(document))
-            changed.append(item)
-        return changed
+        return language.replaced(body, '"share"', f'"{share}"')
 
     damages.changed(damages.observations, with_share)(directory)
     assert judging.judge(directory).verdict is verdict

@@ -2,9 +2,8 @@
 
 import itertools
 import json
-import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -21,8 +20,8 @@ from harness.checks.nodes import (
 )
 from harness.history import records
 from tests.histories import building, claim_judging, language
+from tests.support import brute_force
 
-HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 READINESS = building.plan(
     settings={"pools": {"more": [{"name": "a", "binding_conditions": ["ready"]}]}}
@@ -118,7 +117,7 @@ def _reuses(prepared: Sequence[preparations.Preparation], device: str) -> int:
 
 def test_prepared_devices() -> None:
     found_in = dict.fromkeys(verdicts.Verdict, 0)
-    sizes, seeds = random.Random(0), iter(range(HISTORIES))
+    sizes, seeds = random.Random(0), iter(range(brute_force.HISTORIES))
     while group := list(itertools.islice(seeds, sizes.choice([1, 1, 1, 1, 30]))):
         # Several histories in one, of other claims and devices: most of the time is for tables.
         stream = random.Random(group[0])
@@ -147,7 +146,7 @@ def test_prepared_devices() -> None:
             again,
         ), group[0]
         found_in[result.verdict] += 1
-    assert all(count > HISTORIES // 150 for count in found_in.values()), found_in
+    assert all(count > brute_force.HISTORIES // 150 for count in found_in.values()), found_in
 
 
 # ------------------------------------------------------------------------------ readiness
@@ -182,8 +181,7 @@ def _is_ready(status: Object) -> bool | None:
 
 
 def test_device_readiness() -> None:
-    found_in = dict.fromkeys(verdicts.Verdict, 0)
-    for seed in range(HISTORIES):
+    def compare(seed: int) -> Iterator[verdicts.Verdict]:
         stream = random.Random(seed)
         claims: dict[str, list[tuple[int, Object, str]]] = {"a": [], "b": []}
         body: list[records.Body] = []
@@ -221,9 +219,10 @@ def test_device_readiness() -> None:
             continue
         assert isinstance(result, verdicts.CheckResult), seed
         told = result.verdict, result.examined_count, result.violation_count
-        assert told == (verdict_of(examined, wrong), examined, wrong), seed
-        found_in[result.verdict] += 1
-    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+        assert told == (verdict_of(examined, wrong), examined, wrong)
+        yield result.verdict
+
+    brute_force.agree(compare, *verdicts.Verdict, one_in=20)
 
 
 # ------------------------------------------------------------------------------ parameters
@@ -233,8 +232,7 @@ PLAN = building.plan(settings={"pools": {"device_class": {"parameters": {"mode":
 
 
 def test_container_parameters() -> None:
-    found_in = dict.fromkeys(verdicts.Verdict, 0)
-    for seed in range(HISTORIES):
+    def compare(seed: int) -> Iterator[verdicts.Verdict]:
         stream = random.Random(seed)
         values = {name: stream.choice("12") for name in "ab" if stream.random() < 0.9}
         body: list[records.Body] = [_with_parameters(*item) for item in values.items()]
@@ -260,14 +258,14 @@ def test_container_parameters() -> None:
         wrong = expected.count(False)
         verdict = INVALID if wrong else VALID if expected and None not in expected else UNKNOWN
         told_counts = result.verdict, result.violation_count, result.examined_count
-        assert told_counts == (verdict, wrong, len(expected) - expected.count(None)), seed
-        found_in[result.verdict] += 1
-    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+        assert told_counts == (verdict, wrong, len(expected) - expected.count(None))
+        yield result.verdict
+
+    brute_force.agree(compare, *verdicts.Verdict, one_in=20)
 
 
 def test_prepared_containers() -> None:
-    found_in = dict.fromkeys(verdicts.Verdict, 0)
-    for seed in range(HISTORIES):
+    def compare(seed: int) -> Iterator[verdicts.Verdict]:
         stream = random.Random(seed)
         uses = {pod: stream.sample("ab", stream.randint(1, 2)) for pod in "pq"}
         body: list[records.Body] = [_with_containers(pod, uses[pod]) for pod in "pq"]
@@ -287,14 +285,15 @@ def test_prepared_containers() -> None:
         result = prepared_containers.CHECK.judge(given)
         if not started and not failed:
             assert isinstance(result, verdicts.NotExamined)
-            found_in[UNKNOWN] += 1
-            continue
+            yield UNKNOWN
+            return
         assert isinstance(result, verdicts.CheckResult)
         told = result.verdict, result.violation_count, result.examined_count
         wrong, examined = len(lacking) + len(failed), len(started) + len(failed)
-        assert told == (verdict_of(examined, wrong), wrong, examined), seed
-        found_in[result.verdict] += 1
-    assert all(count > HISTORIES // 50 for count in found_in.values()), found_in
+        assert told == (verdict_of(examined, wrong), wrong, examined)
+        yield result.verdict
+
+    brute_force.agree(compare, *verdicts.Verdict, one_in=50)
 
 
 def _prepared_for(stream: random.Random) -> preparations.Preparation:
@@ -422,8 +421,7 @@ def _lacks(pod: Object, claim: Object | None) -> bool:
 
 
 def test_extended_claims() -> None:
-    found_in = dict.fromkeys(verdicts.Verdict, 0)
-    for seed in range(HISTORIES):
+    def compare(seed: int) -> Iterator[verdicts.Verdict]:
         stream = random.Random(seed)
         body: list[records.Body] = []
         claims: list[tuple[int, Object]] = []
@@ -456,6 +454,7 @@ def test_extended_claims() -> None:
             wrong = _lacks(ran[1], before[-1] if before else None)
         expected = UNKNOWN if wrong and has_gap else verdict_of(asks, wrong)
         told = result.verdict, result.examined_count, result.violation_count
-        assert told == (expected, asks, wrong and not has_gap), seed
-        found_in[result.verdict] += 1
-    assert all(count > HISTORIES // 20 for count in found_in.values()), found_in
+        assert told == (expected, asks, wrong and not has_gap)
+        yield result.verdict
+
+    brute_force.agree(compare, *verdicts.Verdict, one_in=20)

@@ -67,12 +67,6 @@ def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
     return answer
 
 
-@pytest.mark.parametrize("generated", [False, True])
-def test_the_parameters_of_its_own_claim_and_class(*, generated: bool) -> None:
-    result = check(claim("c-1"), pod(generated=generated), ran=[started(**OWN, PATH="/bin")])
-    assert (result.verdict, result.examined_count) == (VALID, 1)
-
-
 def test_a_pod_and_its_claim_may_be_in_the_final_lists_only() -> None:
     lists = [msgspec.structs.replace(item, type="FINAL") for item in (claim("c-1"), pod())]
     assert check(*lists, ran=[started(**OWN)]).verdict is VALID

@@ -77,12 +77,6 @@ def check(*observations: records.Body) -> verdicts.CheckResult:
     return answer
 
 
-def test_a_pod_that_has_everything() -> None:
-    result = check(claim(), pod(4, phase="Pending"), pod(5), claim(6, user="another"))
-    assert (result.verdict, result.examined_count) == (VALID, 1)
-    assert result.reason == "1 pods ran with a claim of their own for their extended resource"
-
-
 @pytest.mark.parametrize(
     ("observations", "why"),
     [

@@ -1,6 +1,5 @@
 """One pass over the records gives each folder what it wants to see, decoded once."""
 
-import gc
 import json
 from collections.abc import Callable
 from typing import Any
@@ -101,20 +100,6 @@ def test_the_method_of_its_kind_sees_the_same_object_as_the_method_for_all(resou
     assert folder.objects[0].metadata.key == "n/x"
 
 
-def test_final_objects_are_seen_apart_from_versions() -> None:
-    folder = Everything()
-    folders.fold([observed(observations.PODS, "FINAL")], folder)
-    assert folder.seen == ["final", "end 3"]
-
-
-def test_lists_and_gaps_are_seen_in_their_order() -> None:
-    folder = Everything()
-    gap = records.Gap(resource="pods", after_resource_version=5, reason="410", ts_ns=1)
-    listed = records.Listed(resource="pods", purpose="relist", resource_version=7, count=1, ts_ns=2)
-    folders.fold([gap, listed, observed("pods", "LISTED")], folder)
-    assert folder.seen == ["gap 5", "list relist", "any", "pod", "end 3"]
-
-
 @pytest.mark.parametrize("batch", [1, 2, 3, folders.BATCH])
 def test_observations_at_once_are_seen_in_the_order_of_the_records(batch: int) -> None:
     gap = records.Gap(resource="pods", after_resource_version=5, reason="410", ts_ns=1)
@@ -127,36 +112,11 @@ def test_observations_at_once_are_seen_in_the_order_of_the_records(batch: int) -
     assert len(only_pods.objects) == 6
 
 
-def test_several_folders_share_one_object_and_see_only_what_they_want() -> None:
-    everything, pods = Everything(), OnlyPods()
-    folders.fold([observed("pods"), observed("resourceclaims")], everything, pods)
-    assert len(pods.objects) == 1
-    assert pods.objects[0] is everything.objects[0]
-
-
 @pytest.mark.parametrize("broken", [b"[]", b"{}", b'{"metadata": {"name": "x"}}', b"\xff"])
 def test_what_is_no_object_is_an_error(broken: bytes) -> None:
     record = msgspec.structs.replace(observed("leases"), object=msgspec.Raw(broken))
     with pytest.raises(observations.ObjectError):
         folders.fold([record], Everything())
-
-
-def test_the_manager_of_an_allocation_is_the_last_one_that_owns_it() -> None:
-    owns: dict[str, Any] = {"f:status": {"f:allocation": {}}}
-    managers = [
-        {"manager": "a", "subresource": "status", "fieldsV1": owns},
-        {"manager": "b", "subresource": "status", "fieldsV1": owns},
-        {"manager": "c", "subresource": "status", "fieldsV1": {"f:status": {"f:devices": {}}}},
-    ]
-    seen = observations.decode(
-        msgspec.structs.replace(
-            observed("resourceclaims"),
-            object=msgspec.Raw(
-                json.dumps({"metadata": {**META, "managedFields": managers}}).encode()
-            ),
-        )
-    )
-    assert seen.object.manager == "b"
 
 
 def line(object_json: str, *, resource: str = "resourceclaims", more: str = "") -> bytes:
@@ -207,33 +167,3 @@ def test_a_line_is_decoded_like_its_record(resource: str, fields: dict[str, Any]
 def test_a_line_of_another_form_is_decoded_as_its_record(unusual: bytes) -> None:
     record = journal_reader.decode_record(unusual)
     assert observations.decode_line(unusual) == observations.decode(record)
-
-
-def test_claims_share_equal_specs_and_allocations() -> None:
-    content = json.dumps(
-        {
-            "metadata": META,
-            "spec": {"devices": {"requests": [{"name": "r"}]}},
-            "status": {"allocation": ALLOCATION},
-        }
-    )
-    one, two = (observations.decode_line(line(content)).object for _ in range(2))
-    assert one.spec is two.spec
-    assert one.status.allocation is two.status.allocation
-
-
-def test_of_no_records_only_the_end_is_seen() -> None:
-    folder = Everything()
-    folders.fold([], folder)
-    assert folder.seen == ["end 0"]
-
-
-@pytest.mark.parametrize("is_enabled", [True, False])
-def test_the_collector_of_cycles_is_as_it_was(is_enabled: bool) -> None:
-    was_enabled = gc.isenabled()
-    try:
-        (gc.enable if is_enabled else gc.disable)()
-        folders.fold([observed("pods")], Everything())
-        assert gc.isenabled() is is_enabled
-    finally:
-        (gc.enable if was_enabled else gc.disable)()

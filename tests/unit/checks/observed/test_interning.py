@@ -1,18 +1,8 @@
 """Parts that come again are decoded once; how many are kept is bounded."""
 
-import msgspec
 import pytest
 
 from harness.checks.observed import interning
-
-
-def test_equal_bytes_give_one_part() -> None:
-    decoded: list[bytes] = []
-    parts = interning.DecodedParts(lambda content: decoded.append(content) or [content])  # type: ignore[func-returns-value]
-    one, two = parts[b"[1]"], parts[b"[1]"]
-    assert one is two
-    assert parts[b"[2]"] is not one
-    assert decoded == [b"[1]", b"[2]"]
 
 
 def test_parts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,13 +13,6 @@ def test_parts_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
     assert parts[b"12345"] is first
     parts[b"x"]
     assert parts[b"12345"] is not first
-
-
-def test_a_part_that_cannot_be_decoded_is_not_kept() -> None:
-    parts = interning.DecodedParts(msgspec.json.Decoder(int).decode)
-    for _ in range(2):
-        with pytest.raises(msgspec.DecodeError):
-            parts[b"{}"]
 
 
 def test_values_belong_to_one_part_only(monkeypatch: pytest.MonkeyPatch) -> None:

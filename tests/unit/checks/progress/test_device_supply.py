@@ -112,10 +112,31 @@ OTHER = worlds.claim("other")
 WITH_X: Object = {"attributes": {"a.example/x": {"bool": True}}}
 TWO_OF_MODEL = [{"matchAttribute": "gpu.example/model"}]
 TWO_GI: Object = {"capacity": {"requests": {"memory": "2Gi"}}}
-EITHER = [
-    {"name": name, "deviceClassName": worlds.CLASS, "count": count}
-    for name, count in (("x", 3), ("y", 2))
-]
+COLOURS = slice_of(count=3)
+for made, colour in zip(COLOURS["spec"]["devices"], ("red", "blue", "blue"), strict=True):
+    made["attributes"] = {"colour": {"string": colour}, "bare": {"bool": True}}
+MATCH, DISTINCT, LACKING = (
+    [{kind: f"{worlds.DRIVER}/{name}"}]
+    for kind, name in (
+        ("matchAttribute", "colour"),
+        ("distinctAttribute", "colour"),
+        ("matchAttribute", "size"),
+    )
+)
+
+
+def alternatives(*options: Object) -> Object:
+    numbered = [
+        {"name": f"o{index}", "deviceClassName": worlds.CLASS, **option}
+        for index, option in enumerate(options)
+    ]
+    return {"firstAvailable": numbered}
+
+
+ALL: Object = {"allocationMode": "All"}
+TWO, THREE, FOUR = ({"count": count} for count in (2, 3, 4))
+UNDECLARED = counted(1)
+del UNDECLARED["spec"]["sharedCounters"]
 BROKEN = generation(1, 2, "b")
 BROKEN["spec"]["pool"] = {"name": "q", "generation": 1, "resourceSliceCount": 2}
 SLICES = {
@@ -135,6 +156,8 @@ SLICES = {
     "shared": slice_of(count=1, **SHARED),
     "shared-counted": counted(2, slots=2, **SHARED),
     "broken-q": BROKEN,
+    "colours": COLOURS,
+    "undeclared": UNDECLARED,
     "m": worlds.devices_of("m", 1),
     "of-all": everywhere(slice_of()),
     "of-all-m": everywhere(worlds.devices_of("m", 1)),
@@ -172,7 +195,26 @@ WISHES = {
     "admin-and-admin": [requests({"adminAccess": True}, {"adminAccess": True})],
     "admin-and-claim": [wanted(adminAccess=True), OTHER],
     "matching": [requests(ONE_OF_IT, ONE_OF_IT, constraints=TWO_OF_MODEL)],
-    "three-or-two": [requests({"firstAvailable": EITHER})],
+    "three-or-two": [requests(alternatives(THREE, TWO))],
+    "two-alike": [requests(TWO, constraints=MATCH)],
+    "three-alike": [requests(THREE, constraints=MATCH)],
+    "two-different": [requests(TWO, constraints=DISTINCT)],
+    "three-different": [requests(THREE, constraints=DISTINCT)],
+    "two-of-a-size": [requests(TWO, constraints=LACKING)],
+    "one-and-one-alike": [requests(ONE_OF_IT, ONE_OF_IT, constraints=MATCH)],
+    "three-and-others-alike": [requests(THREE, constraints=[{**MATCH[0], "requests": ["x"]}])],
+    "one-and-an-admin": [requests(ONE_OF_IT, {"adminAccess": True})],
+    "two-and-two": [requests(TWO, TWO)],
+    "four-or-two-alike": [requests(alternatives(FOUR, TWO), constraints=MATCH)],
+    "two-alike-in-an-alternative": [
+        requests(alternatives(TWO), constraints=[{**MATCH[0], "requests": ["r0/o0"]}])
+    ],
+    "all-or-one": [requests(alternatives(ALL, ONE_OF_IT))],
+    "four-or-all": [requests(alternatives(FOUR, ALL))],
+    "four-or-five": [requests(alternatives(FOUR, {"count": 5}))],
+    "four-and-others-alike": [requests(FOUR, {"deviceClassName": "other"}, constraints=MATCH)],
+    "four-or-others": [requests(alternatives(FOUR, {"deviceClassName": "other"}))],
+    "seven-of-two": [requests(*[alternatives({}, {})] * 7)],
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.nodes import extended_resources
 from harness.checks.observed import observed_pods
-from harness.checks.progress import claim_progress, resource_leaks
+from harness.checks.progress import claim_progress
 from tests.histories import worlds
 from tests.histories.worlds import World
 
@@ -86,12 +86,6 @@ def test_what_may_wait(world: World) -> None:
     assert (result.verdict, result.violations) == (VALID, [])
 
 
-def test_pods_beyond_the_devices_are_not_blamed() -> None:
-    """Without a claim, each pod needs devices of its own."""
-    result = judge(World(pods=[pod(f"p{i}") for i in range(5)], slices=TWO_DEVICES))
-    assert result.violation_count == 2
-
-
 def test_a_pod_with_a_claim_of_its_own_needs_devices_for_both() -> None:
     both = worlds.pod("p", claim="a")
     both["spec"]["containers"] = [container(2)]
@@ -135,11 +129,3 @@ def test_classes_from_files_back_resources_too() -> None:
     made = {"metadata": {"name": "p", "uid": "p", "resourceVersion": "1"}, "spec": spec}
     pod = msgspec.convert(made, observed_pods.Pod)
     assert resource.kinds_for(pod) == {("nic",): 1, ("gpu",): 2}
-
-
-def test_a_claim_for_extended_resources_does_not_outlive_its_pod() -> None:
-    world = World(claims=[claim("a", "gone", D0)], slices=TWO_DEVICES)
-    phases = worlds.phases(seconds=60)
-    answer = resource_leaks.judge(worlds.judged(world, plan=worlds.plan(), phases=phases))
-    assert isinstance(answer, verdicts.CheckResult)
-    assert [item.summary for item in answer.violations] == ["claim a outlives its pod"]

@@ -1,7 +1,6 @@
 """Double allocations, of one scheduler and of several, against the definitions: pair by pair."""
 
 import itertools
-import os
 import random
 from collections.abc import Sequence
 
@@ -9,8 +8,8 @@ from harness.checks import device_exclusivity, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
 from tests.histories import building, language
+from tests.support import brute_force
 
-HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 MANAGERS = {"flake-hunt-scheduler": "one", "flake-hunt-scheduler-2": "two", "": None}
 SUBJECT = {"schedulers": [{"kind": "python", "scheduler_name": name} for name in ("one", "two")]}
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -80,7 +79,7 @@ def _evidence(
 def test_both_checks() -> None:
     found_in = dict.fromkeys([(name, verdict) for name in "xs" for verdict in (VALID, INVALID)], 0)
     unclear_count = 0
-    sizes, seeds = random.Random(0), iter(range(HISTORIES))
+    sizes, seeds = random.Random(0), iter(range(brute_force.HISTORIES))
     while group := list(itertools.islice(seeds, sizes.choice([1, 2, 30]))):
         seed = group[0]
         stream = random.Random(seed)
@@ -115,5 +114,5 @@ def test_both_checks() -> None:
             if key in found_in:
                 found_in[key] += 1
         unclear_count += bool(unclear and not own)
-    assert all(count > HISTORIES // 150 for count in found_in.values()), found_in
-    assert unclear_count > HISTORIES // 150
+    assert all(count > brute_force.HISTORIES // 150 for count in found_in.values()), found_in
+    assert unclear_count > brute_force.HISTORIES // 150

@@ -1,9 +1,8 @@
 """Pods that stay on tainted devices, and pods that are evicted without a reason."""
 
 import math
-import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from harness.checks.observed import pod_lives
 from harness.checks.taints import evicted_pods, taint_timelines
 from harness.history import records
 from tests.histories import claim_judging
-from tests.support import text_tables
+from tests.support import brute_force, text_tables
 from tests.unit.checks.taints import taint_events
 
 Object = dict[str, Any]
@@ -24,7 +23,6 @@ piece, rule = taint_events.piece, taint_events.rule
 FOR_EVER = {"operator": "Exists"}
 FIVE_S = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
 LATE = int(evicted_pods.IN_TIME_S)
-HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000"))
 
 
 def pod(
@@ -127,8 +125,8 @@ def test_a_gap_leaves_it_open() -> None:
 
 def test_drawn_histories_are_judged_as_second_by_second() -> None:
     """One pod, one device, a taint that comes and goes; time goes on in whole seconds."""
-    counts = {True: 0, False: 0}
-    for seed in range(HISTORIES):
+
+    def compare(seed: int) -> Iterator[bool]:
         drawn = random.Random(seed)
         is_tainted = [False]
         body: list[Any] = [piece(1, CLEAN)]
@@ -145,9 +143,10 @@ def test_drawn_histories_are_judged_as_second_by_second() -> None:
         body += [pod(deleted, deleted=True)] if deleted else []
         found = judge(*sorted(body, key=lambda item: item.resource_version), end=59)
         is_late = _is_late(is_tainted, bound, deleted or 59, seconds or 0)
-        counts[is_late] += 1
-        assert (_verdict(found) is INVALID) is is_late, seed
-    assert min(counts.values()) > HISTORIES // 20
+        assert (getattr(found, "verdict", UNKNOWN) is INVALID) is is_late
+        yield is_late
+
+    brute_force.agree(compare, True, False, one_in=20)
 
 
 def _is_late(is_tainted: Sequence[bool], bound: int, end: int, seconds: float) -> bool:
@@ -159,7 +158,3 @@ def _is_late(is_tainted: Sequence[bool], bound: int, end: int, seconds: float) -
         if since is not None and second >= max(since + seconds, bound) + LATE:
             return True
     return False
-
-
-def _verdict(found: verdicts.Answer) -> verdicts.Verdict:
-    return found.verdict if isinstance(found, verdicts.CheckResult) else UNKNOWN

@@ -71,12 +71,6 @@ def test_what_the_scheduler_knew_has_to_be_known(seen: attempt_views.View | None
     assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
 
 
-def test_a_claim_with_tolerations_is_not_examined() -> None:
-    tolerant = claim(7, tolerations=TOLERATED)
-    result = judge([piece(1, TAINTED), tolerant, ALLOCATED], view(1))
-    assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
-
-
 @pytest.mark.parametrize("resource", ["resourceslices", "devicetaintrules"])
 def test_a_gap_may_hide_a_version_without_the_taint(resource: str) -> None:
     gap = records.Gap(resource=resource, after_resource_version=3, reason="410", ts_ns=4)

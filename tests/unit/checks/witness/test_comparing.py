@@ -3,7 +3,7 @@
 import json
 import os
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -13,19 +13,22 @@ from harness.checks.holds import hold_history
 from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
 from harness.history import records
 from tests.histories import audit_logs, language
+from tests.support import text_tables
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
 
 
-def compare(seen: Iterable[records.Body], told: Iterable[dict[str, Any]]) -> comparing.Comparison:
-    """Fold both sides by their own folds and compare them."""
+def compare(
+    seen: Iterable[records.Body], told: Iterable[dict[str, Any]], *, holds: Any = None
+) -> comparing.Comparison:
+    """Fold both sides by their own folds and compare them; `holds`: instead of the watch's."""
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
     watched = watched_writes.WatchedWrites(audited.writes)
     folded = hold_history.fold(seen, watched)
-    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
-    return comparing.compare(audited, watched, holds)
+    known = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
+    return comparing.compare(audited, watched, known if holds is None else holds)
 
 
 def texts(found: comparing.Comparison) -> str:
@@ -111,55 +114,76 @@ def _changed(item: records.Observation, stream: random.Random) -> records.Observ
     return msgspec.structs.replace(item, object=msgspec.Raw(json.dumps(value).encode()))
 
 
-def test_both_sides_are_in_the_words_of_a_difference() -> None:
-    told = audit_logs.events(TEXT)
-    seen = language.observe(TEXT.replace("b+D2", "b+D3"))
-    assert texts(compare(seen, told)) == (
-        "claim tests/b at revision 4: the watch saw it with gpu.example/pool/D3 (ADDED), "
-        "the audit log has it with gpu.example/pool/D2, with another status\n"
-        "claim tests/b at revision 6: the watch saw it with gpu.example/pool/D3 (MODIFIED), "
-        "the audit log has it with gpu.example/pool/D2, with another status\n"
-        "claim tests/b at revision 6: the watch saw it with gpu.example/pool/D3 (FINAL), "
-        "the audit log has it with gpu.example/pool/D2, with another status\n"
-        "claim tests/b: the watch saw gpu.example/pool/D2 held never, "
-        "the audit log has it held from 4 to the end\n"
-        "claim tests/b: the watch saw gpu.example/pool/D3 held from 4 to the end, "
-        "the audit log has it held never"
-    )
+@pytest.mark.parametrize(
+    ("seen", "told", "expected"), text_tables.cases(__file__, "compared_histories.txt")
+)
+def test_both_sides_are_in_the_words_of_a_difference(seen: str, told: str, expected: str) -> None:
+    found = texts(compare(language.observe(seen), audit_logs.events(told))).splitlines()
+    fragments = expected.split(" ; ") if expected else []
+    assert len(found) == len(fragments), found
+    assert all(part in text for part, text in zip(fragments, found, strict=True)), found
 
 
-def test_a_fold_of_the_watch_that_is_wrong_is_noticed() -> None:
-    watched = watched_writes.WatchedWrites()
-    holds = [
-        (hold.uid, hold.device, hold.from_rv, (hold.until_rv or 0) + 1)
-        for hold in hold_history.fold(language.observe(TEXT), watched).holds
-    ]
-    events = [audit_events.decode(audit_logs.line(event)) for event in audit_logs.events(TEXT)]
-    audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    found = comparing.compare(audited, watched, holds)
-    assert found.writes == found.confirmed
-    assert "held from 1 until 6, the audit log has it held from 1 until 5" in texts(found)
-
-
-def test_only_what_both_must_know_is_compared() -> None:
-    """Writes before the first list and after the final one, in gaps, of other namespaces."""
-    told = audit_logs.events("a+D1 b+D2 a-D1 c+D3 c~ d+D1")
-    assert compare(language.observe("a+D1 b+D2 a-D1"), told[:3]).difference_count == 0
-    assert compare(language.observe("a+D1 b+D2 a-D1"), told).difference_count == 0
-    later = [
-        msgspec.structs.replace(item, resource_version=5)
+def _listed_at(version: int, text: str) -> list[records.Body]:
+    """The records of a history whose lists are of a later revision."""
+    return [
+        msgspec.structs.replace(item, resource_version=version)
         if isinstance(item, records.Listed)
         else item
-        for item in language.observe(".4")
+        for item in language.observe(text)
     ]
+
+
+def test_what_was_before_the_first_list_and_elsewhere_is_not_compared() -> None:
     before = audit_logs.events("a+D1 b+D2 b~ a~")
-    assert compare(later, before).difference_count == 0, "deleted before the first list"
-    gap = "a+D1 [ a-D1 b+D2 b~ c+D3 ] c-D3"
-    found = compare(language.observe(gap), audit_logs.events(gap))
-    assert not found.difference_count, texts(found)
+    assert not compare(_listed_at(5, ".4"), before).difference_count
+    assert not compare(_listed_at(2, ".2"), audit_logs.events("a+D1 a~")).difference_count
     other = audit_logs.events("x+D1")
     other[0]["responseObject"]["metadata"]["namespace"] = "other"
     assert not compare(language.observe(TEXT), [*audit_logs.events(TEXT), *other]).difference_count
+
+
+def _without(text: str, unwanted: Callable[[records.Body], bool]) -> list[records.Body]:
+    return [item for item in language.observe(text) if not unwanted(item)]
+
+
+def test_the_last_revision_before_a_gap_must_have_been_seen() -> None:
+    seen = _without("a+D1 a~ [ . ]", lambda item: getattr(item, "type", "") == "DELETED")
+    assert texts(compare(seen, audit_logs.events("a+D1 a~"))) == (
+        "claim tests/a at revision 2: the watch saw nothing, the audit log has its deletion"
+    )
+
+
+def test_without_a_final_list_no_hold_is_compared() -> None:
+    seen = _without("a+D1 b+D2", lambda item: getattr(item, "purpose", "") == "final")
+    found = compare(seen, audit_logs.events("a+D1 b+D2 c+D3"))
+    assert (found.difference_count, found.holds, found.writes) == (0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds", "said"),
+    [
+        (
+            "a+D1 a-D1",
+            [(1, None)],
+            "held from 1 to the end, the audit log has it held from 1 until 2",
+        ),
+        (
+            "a+D1 . a-D1 .",
+            [(1, 4)],
+            "held from 1 until 4, the audit log has it held from 1 until 3",
+        ),
+        ("a+D1 a-D1 a+D1 . a-D1", [(1, 2), (3, 4)], "from 3 until 4, the audit log has it held"),
+    ],
+)
+def test_a_fold_of_the_watch_that_is_wrong_is_noticed(
+    text: str, holds: list[tuple[int, int | None]], said: str
+) -> None:
+    device = language.device_id("D1")
+    given = [("uid-a", device, *span) for span in holds]
+    found = compare(language.observe(text), audit_logs.events(text), holds=given)
+    assert found.writes == found.confirmed
+    assert said in texts(found)
 
 
 def test_what_changes_nothing_is_answered_twice_and_contradictions_are_named() -> None:
@@ -173,21 +197,16 @@ def test_what_changes_nothing_is_answered_twice_and_contradictions_are_named() -
 def test_writes_that_a_killed_server_logged_and_never_committed_are_forgotten() -> None:
     told, seen = audit_logs.events(TEXT), language.observe(TEXT)
     lost = audit_logs.events("a+D1 a^p p* x+D9 x^y")[3:]
-    again = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete"}
-    again["annotations"] = {audit_events.RESTORED: "3"}  # type: ignore[assignment]
+    again: Any = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete"}
+    again["annotations"] = {audit_events.RESTORED: "3"}
     assert not compare(seen, [*told[:3], *lost, again, *told[3:]]).difference_count
     assert compare(seen, [*told[:3], *lost, *told[3:]]).difference_count
 
 
 def test_an_unknown_version_of_the_api_is_compared_by_its_devices() -> None:
-    told, seen = audit_logs.events("a+D1 a-D1"), list(language.observe("a+D1 a-D1"))
+    told, seen = audit_logs.events("a+D1 a-D1"), language.observe("a+D1 a-D1")
     for event in told:
         event["responseObject"] |= {"apiVersion": "resource.k8s.io/v1alpha2", "spec": {"x": 1}}
-    for index, item in enumerate(seen):
-        if isinstance(item, records.Observation):
-            value = json.loads(bytes(item.object)) | {"apiVersion": "resource.k8s.io/v1"}
-            raw = msgspec.Raw(json.dumps(value).encode())
-            seen[index] = msgspec.structs.replace(item, object=raw)
     assert not compare(seen, told).difference_count
     told[0]["responseObject"]["status"] = {}
     assert "with another status" in texts(compare(seen, told))
@@ -195,96 +214,21 @@ def test_an_unknown_version_of_the_api_is_compared_by_its_devices() -> None:
 
 def test_only_two_different_states_dispute_an_observation() -> None:
     told = audit_logs.events(TEXT)
-    changed = compare(language.observe(TEXT.replace("b+D2", "b+D3")), told)
-    assert changed.is_disputed
+    assert compare(language.observe(TEXT.replace("b+D2", "b+D3")), told).is_disputed
     lost = compare(language.observe(TEXT), told[1:])
     assert lost.difference_count
     assert not lost.is_disputed
+
+
+def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
+    told = audit_logs.events("a+D1 a~")
+    told[1] |= {"verb": "update"}
+    found = texts(compare(language.observe("a+D1 a~"), told))
+    assert "at revision 2: the watch saw it with gpu.example/pool/D1 (DELETED)" in found
 
 
 def test_the_first_differences_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "KEPT_MAX", 4)
     found = comparing.Comparison()
     found.note(comparing.Difference(what=str(number), watch="", audit="") for number in range(9))
-    assert found.difference_count == 9
-    assert [item.what for item in found.differences] == ["0", "1", "2", "3"]
-
-
-def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
-    told, seen = audit_logs.events("a+D1 a~"), language.observe("a+D1 a~")
-    told[1] |= {"verb": "update"}
-    assert "at revision 2: the watch saw it with gpu.example/pool/D1 (DELETED)" in texts(
-        compare(seen, told)
-    )
-
-
-def test_without_a_final_list_no_hold_is_compared() -> None:
-    seen = [
-        item
-        for item in language.observe("a+D1 b+D2")
-        if not (isinstance(item, records.Listed) and item.purpose == "final")
-    ]
-    found = compare(seen, audit_logs.events("a+D1 b+D2 c+D3"))
-    assert (found.difference_count, found.holds, found.writes) == (0, 0, 2)
-
-
-def test_a_hold_that_ended_with_the_first_list_is_not_compared() -> None:
-    later = [
-        msgspec.structs.replace(item, resource_version=2)
-        if isinstance(item, records.Listed)
-        else item
-        for item in language.observe(".2")
-    ]
-    found = compare(later, audit_logs.events("a+D1 a~"))
-    assert not found.difference_count, texts(found)
-
-
-def test_a_hold_that_ended_with_the_final_list_has_an_end() -> None:
-    watched = watched_writes.WatchedWrites()
-    [hold] = hold_history.fold(language.observe("a+D1 a-D1"), watched).holds
-    events = [audit_events.decode(audit_logs.line(item)) for item in audit_logs.events("a+D1 a-D1")]
-    audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    found = comparing.compare(audited, watched, [(hold.uid, hold.device, hold.from_rv, None)])
-    assert "held from 1 to the end, the audit log has it held from 1 until 2" in texts(found)
-
-
-def test_a_hold_that_ends_and_begins_again_with_one_commit_is_one() -> None:
-    """The watch's fold ends an admin's hold where the exclusive one begins."""
-    text = "a+D1! a=D1"
-    found = compare(language.observe(text), audit_logs.events(text))
-    assert (found.difference_count, found.holds) == (0, 1), texts(found)
-
-
-def test_each_hold_of_a_device_by_a_claim_is_compared() -> None:
-    text = "a+D1 a-D1 a+D1 . a-D1"
-    watched = watched_writes.WatchedWrites()
-    first, second = hold_history.fold(language.observe(text), watched).holds
-    events = [audit_events.decode(audit_logs.line(event)) for event in audit_logs.events(text)]
-    audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    wrong = [
-        (first.uid, first.device, first.from_rv, first.until_rv),
-        (second.uid, second.device, second.from_rv, 4),
-    ]
-    assert "from 3 until 4, the audit log has it held" in texts(
-        comparing.compare(audited, watched, wrong)
-    )
-
-
-def test_what_a_list_after_a_gap_shows_is_an_observation_without_a_write() -> None:
-    found = compare(language.observe("a+D1 [ b+D2 ]"), audit_logs.events("a+D1"))
-    assert texts(found).startswith(
-        "claim tests/b at revision 2: the watch saw it with gpu.example/pool/D2 (LISTED), "
-        "the audit log has no such write"
-    )
-
-
-def test_the_last_revision_before_a_gap_must_have_been_seen() -> None:
-    seen = [
-        item
-        for item in language.observe("a+D1 a~ [ . ]")
-        if not (isinstance(item, records.Observation) and item.type == "DELETED")
-    ]
-    found = compare(seen, audit_logs.events("a+D1 a~"))
-    assert texts(found) == (
-        "claim tests/a at revision 2: the watch saw nothing, the audit log has its deletion"
-    )
+    assert (found.difference_count, [item.what for item in found.differences]) == (9, [*"0123"])

@@ -1,303 +1,186 @@
-"""Writes whose answers have no revision: bindings, last finalizers, collections, evictions."""
+"""Writes whose answers have no revision: bindings, last finalizers, collections, evictions.
 
-import copy
+The life of one object is a line of words, as the watch saw it and as the audit log has it:
+
+    A1 M2@n1 D3       versions that were added, modified, deleted; `L2`: in the first list
+    .                 the final list lacks it
+    create:1          a request, and the version in its answer; `S`: a Status, `0`: nothing
+    patch/status:3    … for a subresource
+    pods.delete:S     … of another resource
+    bind@n1 evict     a binding to a node (`#-`: without a uid), an eviction
+    collect:1         a collection with this version is deleted
+    create:1*504?1    … with another status (or `panic`, `metadata`), and what was sent
+
+A version is on a node `@n1`, in a phase `:Running`, holds a device `=D1`, has a finalizer `+f`, is
+marked `!` with a grace period `!30`, has another uid `#y`, is evicted `%`; `-`: without revision.
+"""
+
+import re
 from typing import Any
 
 import pytest
 
-from tests.unit.checks.witness import lives
+from harness.checks.holds import hold_history
+from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
+from harness.history import records
+from tests.histories import audit_logs, language
+from tests.support import text_tables
+
+RESOURCES = {"pods": language.PODS, "claims": language.CLAIMS}
+STATUS = {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+KINDS = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED", "L": "LISTED"}
+WORDS = {
+    "LIFE": "A1 M2@n1 M3@n1:Running",
+    "LOG": "create:1 patch/status:3@n1:Running",
+    "CLAIM": "A1+f M2+f! D3!",
+    "ENDED": "create:1+f delete:2+f! update:2!",
+    "MARKED": "A1 M2@n1 M3@n1:Running M4@n1:Running!30",
+    "DELETION": "create:1 patch/status:3@n1:Running bind@n1 delete:4@n1:Running!30",
+}
+Object = dict[str, Any]
+_REQUEST = re.compile(
+    r"(?:(?P<resource>\w+)\.)?(?P<verb>[a-z]+)(?:/(?P<sub>\w+))?(?::(?P<answer>[^*?]+)|@(?P<node>\w+))?"
+    r"(?P<no_uid>#-)?(?:\*(?P<how>\w+))?(?:\?(?P<sent>\S+))?"
+)
 
 
-@pytest.mark.parametrize("uid", ["uid-x", ""])
-def test_a_binding_explains_the_pod_on_its_node_once(uid: str) -> None:
-    log = [*lives.BOUND_LOG, lives.binding("n1", uid=uid)]
-    assert not lives.pod_differences(lives.BOUND_LIFE, log)
-    twice = [
-        *lives.BOUND_LIFE,
-        ("MODIFIED", lives.state(4)),
-        ("MODIFIED", lives.state(5, node="n1")),
-    ]
-    (first, second) = lives.pod_differences(twice, log)
-    assert ("revision 4" in first, "revision 5" in second) == (True, True)
+def expanded(text: str) -> list[str]:
+    return " ".join(WORDS.get(word, word) for word in text.split()).split()
 
 
-def test_a_binding_to_another_node_explains_nothing() -> None:
-    (text,) = lives.pod_differences(lives.BOUND_LIFE, [*lives.BOUND_LOG, lives.binding("n2")])
-    assert text == (
-        "pod tests/x at revision 2: the watch saw it on node n1 (MODIFIED), "
-        "the audit log has no such write"
-    )
-    (text,) = lives.pod_differences(lives.BOUND_LIFE, lives.BOUND_LOG)
-    assert "revision 2" in text
+def state(text: str) -> Object:
+    """A version of the object."""
+    meta: Object = {"namespace": language.NAMESPACE, "name": "x", "uid": "uid-x"}
+    spec: Object = {}
+    status: Object = {}
+    version = re.match(r"\d*", text)
+    if version and version[0]:
+        meta["resourceVersion"] = version[0]
+    for sign, value in re.findall(r"([@:=#+!%])(\w*)", text):
+        match sign:
+            case "@":
+                spec["nodeName"] = value
+            case ":":
+                status["phase"] = value
+            case "=":
+                result = {"request": "r", "driver": "d", "pool": "p", "device": value}
+                status["allocation"] = {"devices": {"results": [result]}}
+            case "#":
+                meta["uid"] = f"uid-{value}"
+            case "+":
+                meta["finalizers"] = ["resource.kubernetes.io/delete-protection"]
+            case "%":
+                status["conditions"] = [{"type": "DisruptionTarget", "status": "True"}]
+            case _:
+                meta["deletionTimestamp"] = "2026-11-22T15:00:00Z"
+                if value:
+                    meta["deletionGracePeriodSeconds"] = int(value)
+    return {"metadata": meta, "spec": spec, "status": status}
 
 
-def test_a_binding_that_the_watch_did_not_see_is_named() -> None:
-    (text,) = lives.pod_differences(lives.BOUND_LIFE[::2], [*lives.BOUND_LOG, lives.binding("n1")])
-    assert text == (
-        "pod tests/x: the watch saw no binding, but it without a node at revision 1 and on node n1 "
-        "at 3, the audit log has its binding to node n1"
-    )
-
-
-def test_a_write_that_changes_nothing_may_be_answered_with_the_binding() -> None:
-    """A second attempt to write what the pod has already, after a lost answer."""
-    again = lives.told(lives.PODS, "patch", lives.BOUND_LIFE[1][1], subresource="status")
-    log = [*lives.BOUND_LOG, lives.binding("n1"), again]
-    assert not lives.pod_differences(lives.BOUND_LIFE, log)
-
-
-def test_the_removal_of_the_last_finalizer_explains_the_deletion() -> None:
-    assert not lives.claim_differences(lives.CLAIM_LIFE, lives.CLAIM_LOG)
-    (text,) = lives.claim_differences(lives.CLAIM_LIFE, lives.CLAIM_LOG[:2])
-    assert text.startswith("claim tests/x at revision 3: the watch saw it without devices and node")
-
-
-def test_a_deletion_that_the_watch_did_not_see_is_named() -> None:
-    seen = [
-        *lives.watch(lives.CLAIMS, lives.CLAIM_LIFE[:2])[:-2],
-        lives.listed(lives.CLAIMS, "final", 90),
-    ]
-    (text,) = lives.differences(seen, lives.CLAIM_LOG)
-    assert text == (
-        "claim tests/x: the watch saw neither its end nor the object in the final list, "
-        "the audit log has its end after revision 2"
-    )
-    alive = lives.watch(lives.CLAIMS, lives.CLAIM_LIFE[:2])
-    assert not lives.differences(alive, lives.CLAIM_LOG), "it ended after the final list"
-
-
-def test_a_pod_that_is_deleted_at_once_is_first_written_with_no_grace_period() -> None:
-    zero = lives.GRACE | {"deletionGracePeriodSeconds": 0}
-    life: lives.Life = [
-        ("ADDED", lives.state(1)),
-        ("MODIFIED", lives.state(2, meta=zero)),
-        ("DELETED", lives.state(3, meta=zero)),
-    ]
-    log = [
-        lives.told(lives.PODS, "create", life[0][1]),
-        lives.told(lives.PODS, "delete", life[2][1]),
-    ]
-    assert not lives.pod_differences(life, log)
-    extra = copy.deepcopy(life)
-    extra.insert(1, ("MODIFIED", lives.state(2, phase="Running")))
-    extra[2] = "MODIFIED", lives.state(3, meta=zero, phase="Running")
-    extra[3] = "DELETED", lives.state(4, meta=zero, phase="Running")
-    log = [
-        lives.told(lives.PODS, "create", life[0][1]),
-        lives.told(lives.PODS, "delete", extra[3][1]),
-    ]
-    (text,) = lives.pod_differences(extra, log)
-    assert "revision 2" in text, "a lost write is not taken for a step of the deletion"
-
-
-@pytest.mark.parametrize(("uid", "is_explained"), [("uid-x", True), ("uid-y", False)])
-def test_a_patch_that_completes_a_deletion_is_that_of_its_object(
-    uid: str, is_explained: bool
-) -> None:
-    marked = lives.FINALIZED | lives.GRACE
-    life: lives.Life = [
-        ("ADDED", lives.state(1, meta=lives.FINALIZED)),
-        ("MODIFIED", lives.state(2, meta=marked)),
-        ("DELETED", lives.state(3, meta=marked)),
-    ]
-    log = [
-        lives.told(lives.PODS, "create", life[0][1]),
-        lives.told(lives.PODS, "delete", life[1][1]),
-        lives.told(lives.PODS, "patch", lives.state(2, meta=lives.GRACE | {"uid": uid})),
-    ]
-    found = lives.pod_differences(life, log)
-    assert is_explained is not bool(found)
-    assert all("the audit log has no such write" in text for text in found)
-
-
-def test_a_deletion_that_came_second_is_answered_without_a_revision() -> None:
-    second = lives.state(0, meta=lives.GRACE)
-    del second["metadata"]["resourceVersion"]
-    log = [*lives.CLAIM_LOG[:2], lives.told(lives.CLAIMS, "delete", second)]
-    assert not lives.claim_differences(lives.CLAIM_LIFE, log)
-    second["metadata"]["uid"] = "uid-y"
-    assert lives.claim_differences(lives.CLAIM_LIFE, log)
-
-
-@pytest.mark.parametrize("verb", ["deletecollection", "evict"])
-def test_a_collection_and_an_eviction_explain_the_steps_of_a_deletion(verb: str) -> None:
-    thirty, zero = ({"deletionGracePeriodSeconds": seconds} for seconds in (30, 0))
-    life: lives.Life = [
-        ("ADDED", lives.state(1)),
-        ("MODIFIED", lives.state(2, meta=lives.GRACE | thirty)),
-        ("MODIFIED", lives.state(3, meta=lives.GRACE | zero)),
-        ("DELETED", lives.state(4, meta=lives.GRACE | zero)),
-    ]
-    collected = {"kind": "PodList", "items": [life[0][1]]}
-    request = (
-        lives.told(lives.PODS, "deletecollection", collected)
-        if verb == "deletecollection"
-        else lives.told(lives.PODS, "create", lives.STATUS, subresource="eviction", code=201)
-    )
-    log = [lives.told(lives.PODS, "create", life[0][1]), request]
-    assert not lives.pod_differences(life, log)
-    assert len(lives.pod_differences(life, log[:1])) == 3
-
-
-def test_a_hold_may_end_at_an_unknown_revision_with_its_claim() -> None:
-    result = {"request": "r", "driver": "d", "pool": "p", "device": "D1"}
-    status = {"allocation": {"devices": {"results": [result]}}}
-    life: lives.Life = [
-        (kind, copy.deepcopy(value) | {"status": status}) for kind, value in lives.CLAIM_LIFE
-    ]
-    log = [
-        lives.told(
-            lives.CLAIMS,
-            verb,
-            life[index][1] if index < 2 else lives.state(2, meta=lives.GRACE) | {"status": status},
+def watch(resource: str, text: str) -> list[records.Body]:
+    def listed(purpose: Any, version: int, count: int) -> records.Listed:
+        return records.Listed(
+            resource=resource, purpose=purpose, resource_version=version, count=count, ts_ns=0
         )
-        for index, verb in enumerate(["create", "delete", "update"])
+
+    def observed(kind: str, value: Object) -> records.Observation:
+        version = int(value["metadata"]["resourceVersion"])
+        return language.observation(resource, version, value, kind, ts_ns=0)
+
+    words = expanded(text)
+    life = [(KINDS[word[0]], state(word[1:])) for word in words if word != "."]
+    first = [value for kind, value in life if kind == "LISTED"]
+    since = int(first[0]["metadata"]["resourceVersion"]) if first else 0
+    alive = [life[-1][1]] if life[-1][0] != "DELETED" and words[-1] != "." else []
+    return [
+        listed("first", since, len(first)),
+        *(observed(*item) for item in life),
+        listed("final", 90, len(alive)),
+        *(observed("FINAL", value) for value in alive),
     ]
-    assert not lives.claim_differences(life, log)
+
+
+def event(resource: str, word: str) -> Object:
+    """The audit event of a request."""
+    found = _REQUEST.fullmatch(word)
+    assert found is not None, word
+    verb, answer, changes = found["verb"], found["answer"], _how(found["how"])
+    if found["sent"]:
+        changes["requestObject"] = _sent(found["sent"])
+    told: Any = {"S": STATUS, "0": {}}.get(answer) if answer in ("S", "0") else state(answer or "")
+    changes |= {"subresource": found["sub"]} if found["sub"] else {}
+    match verb:
+        case "bind":
+            meta = {"name": "x"} | ({} if found["no_uid"] else {"uid": "uid-x"})
+            target = {"kind": "Node", "name": found["node"]}
+            sent = {"requestObject": {"metadata": meta, "target": target}}
+            verb, told, changes = "create", STATUS, {"code": 201} | sent | changes
+            changes["subresource"] = "binding"
+        case "evict":
+            verb, told, changes = "create", STATUS, {"subresource": "eviction", "code": 201}
+        case "collect":
+            verb, told = "deletecollection", {"kind": "PodList", "items": [told]}
+    told = changes.pop("responseObject", told)
+    made = audit_logs.event(found["resource"] or resource, verb, told, **changes)
+    made["objectRef"] |= {"namespace": language.NAMESPACE, "name": "x"}
+    return made
+
+
+def _how(text: str | None) -> Object:
+    if text == "panic":
+        return {"stage": "Panic"}
+    if text == "metadata":
+        return {"responseObject": None, "level": "Metadata"}
+    return {"code": int(text)} if text else {}
+
+
+def _sent(text: str) -> Any:
+    match text[0]:
+        case "s":
+            return {"status": state(text[1:])["status"]}
+        case "0":
+            return {}
+        case "r":
+            return {"status": {"reservedFor": []}}
+        case "l":
+            return [{"op": "add"}]
+        case "p":
+            return {"preconditions": {"uid": "uid-y"}}
+        case _:
+            return state(text)
+
+
+def compare(resource: str, life: str, log: str, holds: Any = None) -> comparing.Comparison:
+    told = [event(resource, word) for word in expanded(log)]
+    events = (audit_events.decode(audit_logs.line(item)) for item in told)
+    audited = audit_history.fold(events, namespace=language.NAMESPACE)
+    watched = watched_writes.WatchedWrites()
+    folded = hold_history.fold(watch(resource, life), watched)
+    seen = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
+    found = comparing.compare(audited, watched, seen if holds is None else holds)
+    assert found.difference_count == len(found.differences)
+    return found
+
+
+CASES = [
+    pytest.param(RESOURCES[part], life, log, " ".join(differences), id=f"{part}: {title}")
+    for part, (title, life, log, *differences) in text_tables.rows(__file__, "hidden_writes.txt")
+]
+
+
+@pytest.mark.parametrize(("resource", "life", "log", "expected"), CASES)
+def test_a_write_is_explained_or_named(resource: str, life: str, log: str, expected: str) -> None:
+    found = [item.text for item in compare(resource, life, log).differences]
+    fragments = expected.split(" ; ") if expected else []
+    assert len(found) == len(fragments), found
+    assert all(part in text for part, text in zip(fragments, found, strict=True)), found
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"stage": "Panic"}, "ended in a panic"),
-        ({"code": 504, "subresource": "resize"}, "was answered with status 504"),
-        ({"responseObject": None, "level": "Metadata"}, "level Metadata"),
-    ],
+    ("until", "agrees"), [(None, True), (4, True), (3, True), (2, False), (1, False)]
 )
-def test_a_request_that_may_have_written_does_not_confirm_a_write(
-    changes: dict[str, Any], reason: str
-) -> None:
-    log = [
-        *lives.BOUND_LOG[:1],
-        lives.binding("n1"),
-        lives.told(lives.PODS, "patch", lives.BOUND[2], **changes),
-    ]
-    (text,) = lives.pod_differences(lives.BOUND_LIFE, log)
-    assert text.startswith("pod tests/x at revision 3")
-    assert reason in text
-
-
-MARKED = lives.GRACE | {"deletionGracePeriodSeconds": 30}
-TERMINATING: lives.Life = [
-    *lives.BOUND_LIFE,
-    ("MODIFIED", lives.state(4, node="n1", meta=MARKED, phase="Running")),
-]
-TERMINATING_LOG = [
-    *lives.BOUND_LOG,
-    lives.binding("n1"),
-    lives.told(lives.PODS, "delete", TERMINATING[3][1]),
-]
-
-
-@pytest.mark.parametrize("version", [1, 2, 3])
-@pytest.mark.parametrize("at", [0, 4])
-def test_a_second_graceful_deletion_is_no_write_of_the_revision_of_its_answer(
-    version: int, at: int
-) -> None:
-    """kube-apiserver answers it with the object as it had read it before, marked."""
-    answer = copy.deepcopy(TERMINATING[version - 1][1])
-    answer["metadata"] |= MARKED
-    log = [*TERMINATING_LOG[:at], lives.told(lives.PODS, "delete", answer), *TERMINATING_LOG[at:]]
-    assert not lives.pod_differences(TERMINATING, log)
-
-
-def test_such_an_answer_on_another_node_is_a_difference() -> None:
-    answer = lives.state(3, node="n2", meta=MARKED, phase="Running")
-    log = [*TERMINATING_LOG, lives.told(lives.PODS, "delete", answer)]
-    assert lives.pod_differences(TERMINATING, log)
-
-
-def test_a_revision_that_only_such_an_answer_has_is_not_explained_by_it() -> None:
-    log = [item for item in TERMINATING_LOG if item is not lives.BOUND_LOG[1]]
-    answer = lives.state(3, node="n1", meta=MARKED, phase="Running")
-    log.append(lives.told(lives.PODS, "delete", answer))
-    (text,) = lives.pod_differences(TERMINATING, log)
-    assert "revision 3" in text
-
-
-# ----------------------------------------------------------------- requests without an answer
-
-
-@pytest.mark.parametrize("code", [504, 500, 408, 499, 0])
-def test_a_request_without_an_answer_may_be_committed_once(code: int) -> None:
-    sent = {"status": {"phase": "Running"}}
-    log = [
-        lives.BOUND_LOG[0],
-        lives.binding("n1") | {"responseStatus": {"code": code}},
-        lives.told(lives.PODS, "patch", {"kind": "Status"}, code=code, requestObject=sent),
-    ]
-    assert not lives.pod_differences(lives.BOUND_LIFE, log)
-    twice: lives.Life = [
-        *lives.BOUND_LIFE,
-        ("MODIFIED", lives.state(4, node="n1", phase="Pending")),
-        ("MODIFIED", lives.state(5, node="n1", phase="Running")),
-    ]
-    found = lives.pod_differences(twice, log)
-    assert len(found) == 2
-    assert f"has only a request that was answered with status {code}" in found[0]
-
-
-def _held(device: str) -> dict[str, Any]:
-    result = {"request": "r", "driver": "d", "pool": "p", "device": device}
-    return {"allocation": {"devices": {"results": [result]}}}
-
-
-@pytest.mark.parametrize(
-    ("verb", "sent", "seen", "is_explained"),
-    [
-        ("update", lives.state(1, **_held("D1")), _held("D1"), True),
-        ("update", lives.state(1, **_held("D1")), _held("D2"), False),
-        ("update", lives.state(1, **_held("D1")), {}, False),
-        ("update", lives.state(1), _held("D1"), False),
-        ("patch", {"status": _held("D1")}, _held("D1"), True),
-        ("patch", {"status": _held("D1")}, _held("D2"), False),
-        ("patch", {"status": {"reservedFor": []}}, {}, True),
-        ("patch", {"status": {"reservedFor": []}}, _held("D1"), False),
-        ("patch", [{"op": "add"}], _held("D1"), False),
-        ("create", lives.state(1), {}, False),
-    ],
-)
-def test_it_leaves_the_devices_that_it_names(
-    verb: str, sent: Any, seen: dict[str, Any], is_explained: bool
-) -> None:
-    life: lives.Life = [("ADDED", lives.state(1)), ("MODIFIED", lives.state(2, **seen))]
-    log = [
-        lives.told(lives.CLAIMS, "create", life[0][1]),
-        lives.told(lives.CLAIMS, verb, {}, subresource="status", code=504, requestObject=sent),
-    ]
-    assert is_explained is not any(lives.claim_differences(life, log))
-
-
-def test_it_may_make_an_object_or_end_one() -> None:
-    marked = lives.state(2, meta=lives.FINALIZED | lives.GRACE)
-    life: lives.Life = [
-        ("ADDED", lives.state(1)),
-        ("MODIFIED", marked),
-        ("DELETED", lives.state(3, meta=lives.GRACE)),
-    ]
-    log = [
-        lives.told(lives.CLAIMS, "create", {}, code=504, requestObject={}),
-        lives.told(lives.CLAIMS, "delete", marked),
-        lives.told(lives.CLAIMS, "patch", {}, code=504, requestObject={}),
-    ]
-    assert not lives.claim_differences(life, log)
-    assert lives.claim_differences([life[0], life[2]], log[::2]), "it was not deleted"
-
-
-def test_the_holds_of_an_unanswered_allocation_and_of_its_end_agree() -> None:
-    life: lives.Life = [
-        ("ADDED", lives.state(1)),
-        ("MODIFIED", lives.state(2, **_held("D1"))),
-        ("DELETED", lives.state(3, **_held("D1"))),
-    ]
-    sent = lives.state(1, **_held("D1"))
-    log = [
-        lives.told(lives.CLAIMS, "create", life[0][1]),
-        lives.told(lives.CLAIMS, "update", {}, subresource="status", code=504, requestObject=sent),
-        lives.told(lives.CLAIMS, "delete", {}, code=504),
-    ]
-    seen = lives.watch(lives.CLAIMS, life)
-    assert not lives.differences(seen, log)
-    assert len(lives.differences(seen, log[:2])) == 2
-    log[2]["requestObject"] = {"preconditions": {"uid": "uid-y"}}
-    assert len(lives.differences(seen, log)) == 2, "it deleted another object"
+def test_a_hold_ends_after_the_last_write_that_shows_it(until: int | None, agrees: bool) -> None:
+    life, log = "A1+f=D1 M2+f!=D1 D3!=D1", "create:1+f=D1 delete:2+f!=D1 update:2!=D1"
+    found = compare(language.CLAIMS, life, log, [("uid-x", "d/p/D1", 1, until)])
+    assert agrees == (not found.difference_count), found.differences

@@ -1,6 +1,5 @@
 """One version of an object: what two witnesses must have in common."""
 
-import random
 from typing import Any
 
 import pytest
@@ -39,9 +38,3 @@ def test_the_deletion_the_node_and_the_devices_are_compared(
 ) -> None:
     assert other.differing(SAME) == SAME.differing(other) == differing
     assert other.says_more(SAME) is says_more
-
-
-def test_the_devices_of_an_allocation_are_in_order() -> None:
-    names = [f"D{number:02}" for number in range(20)]
-    shuffled = random.Random(1).sample(names, len(names))
-    assert state(status=_held(*shuffled)).held == tuple(f"d/p/{name}" for name in names)

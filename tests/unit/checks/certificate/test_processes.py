@@ -1,0 +1,281 @@
+"""Which processes of a run must start and end, and what a fault that kills one excuses."""
+
+import pathlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.evidence import api_call_totals
+from harness.history import directories, histories, plans, records
+from tests.histories import building, damages, judged_runs, language
+
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
+TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
+SUCCESSOR = "scheduler.2"
+STARTED, ENDED = records.ProcessStarted, records.ProcessEnded
+STEP = building.step(0, "scheduling", "gather.started", 1)
+
+
+def without(process: str, *kinds: type[records.Body]) -> damages.Damage:
+    return damages.dropped(
+        damages.processes,
+        lambda record: isinstance(record, kinds) and getattr(record, "process", "") == process,
+    )
+
+
+def twice(kind: type[records.Body]) -> damages.Damage:
+    return damages.changed(
+        damages.processes,
+        lambda body: [one for item in body for one in [item] * (1 + isinstance(item, kind))],
+    )
+
+
+ALL = ("kubelet", "recorder", "scheduler", "traffic")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        *((without(name, STARTED, ENDED), f"processes: {name} never started") for name in ALL[:3]),
+        (without("kubelet", ENDED), "processes: kubelet never ended"),
+        (without("traffic", STARTED), "processes: traffic ended, but never started"),
+        (twice(STARTED), f"processes: {'; '.join(f'{name} started twice' for name in ALL)}"),
+        (twice(ENDED), f"processes: {'; '.join(f'{name} ended twice' for name in ALL)}"),
+        *(
+            (
+                damages.appended(damages.processes, records.Phase(name=phase, ts_ns=9)),
+                "in-time: the phase 'ended' is not the last one",
+            )
+            for phase in ("ended", "load")
+        ),
+    ],
+)
+def test_a_run_that_did_not_take_its_course(
+    tmp_path: pathlib.Path, damage: damages.Damage, reason: str
+) -> None:
+    judgement = judged_runs.judge(tmp_path, TEXT, damage)
+    assert (judgement.verdict, judgement.reason) == (UNKNOWN, reason)
+
+
+def test_the_plan_names_the_processes_that_must_start(tmp_path: pathlib.Path) -> None:
+    changes = {"expected_processes": ["recorder", "traffic"]}
+    no_traffic = without("traffic", STARTED, ENDED)
+    assert judged_runs.judge(tmp_path / "1", TEXT, no_traffic).verdict is VALID
+    judgement = judged_runs.judge(tmp_path / "2", TEXT, no_traffic, changes=changes)
+    assert judgement.reason == "processes: traffic never started"
+    no_kubelet = without("kubelet", STARTED, ENDED)
+    assert judged_runs.judge(tmp_path / "3", TEXT, no_kubelet, changes=changes).verdict is VALID
+    # The actors of an explored run are no processes.
+    explored = {"settings": {"token": "w/1"}}
+    gone = without("scheduler", STARTED, ENDED)
+    assert judged_runs.judge(tmp_path / "4", TEXT, gone, changes=explored).verdict is VALID
+
+
+# ------------------------------------------------------------------------ the errors of calls
+
+
+def _failed(op: int, verb: Any, resource: str, status: int, reason: str) -> list[records.Body]:
+    call = building.invocation(op, resource, "x")
+    end = records.Completion(op=op, outcome="fail", ts_ns=0, status=status, reason=reason)
+    return [msgspec.structs.replace(call, verb=verb), end]
+
+
+def _errors(folder: pathlib.Path, *calls: records.Body) -> api_call_totals.Operations:
+    directory = building.build(folder / "run", "a+D1 p*")
+    damages.appended(damages.operations, *calls)(directory)
+    return api_call_totals.read(histories.load(directory.path))
+
+
+def test_calls_are_tallied(tmp_path: pathlib.Path) -> None:
+    found = _errors(
+        tmp_path,
+        building.invocation(50, language.CLAIMS, "lost"),
+        records.Completion(op=50, outcome="unknown", ts_ns=0),
+        building.invocation(51, "resourceclaimtemplates", "template"),
+        building.acknowledgement(51, "uid-template", 9),
+        *_failed(52, "delete", language.PODS, 404, "NotFound"),  # what is gone needs no deletion
+        *_failed(53, "patch", language.PODS, 404, "NotFound"),
+        *_failed(54, "create", "resourceclaimtemplates", 409, "AlreadyExists"),
+        *(
+            msgspec.structs.replace(item, user=records.SET_UP)
+            if isinstance(item, records.Invocation)
+            else item
+            for item in _failed(55, "create", "resourceclaimtemplates", 409, "AlreadyExists")
+        ),
+    )
+    assert (found.problems, found.calls, found.unknown) == ([], 9, 1)
+    assert found.created == {"uid-a", "uid-p"}
+    assert found.errors == {
+        "create pods 409 AlreadyExists": 1,
+        "create resourceclaims no answer": 1,
+        "patch pods 404 NotFound": 1,
+        "create resourceclaimtemplates 409 AlreadyExists": 1,
+    }
+
+
+REFUSED = "ResourceClaim is invalid: spec.devices.requests[0]: compilation failed: device.foo("
+
+
+def _refused(count: int) -> damages.Damage:
+    calls = [
+        _failed(op, "create", language.CLAIMS, 422, "Invalid") for op in range(100, 100 + count)
+    ]
+    told = [
+        msgspec.structs.replace(item, message=REFUSED)
+        if isinstance(item, records.Completion)
+        else item
+        for call in calls
+        for item in call
+    ]
+    return damages.appended(damages.operations, *told)
+
+
+def test_too_little_load_names_the_most_frequent_error(tmp_path: pathlib.Path) -> None:
+    wanted = plans.Requirements(allocations_min=200, pods_running_min=0)
+    judgement = judged_runs.judge(tmp_path, TEXT, _refused(1204), requirements=wanted)
+    error = f"create resourceclaims 422 Invalid: {REFUSED} (1,204 times)"
+    assert judgement.reason.endswith(f"; the most frequent API error: {error}")
+
+
+@pytest.mark.parametrize(
+    ("process", "exit_code", "is_told"),
+    [
+        ("traffic", -9, True),
+        ("traffic", 0, True),
+        ("recorder", -9, False),
+        ("scheduler", -9, False),
+    ],
+)
+def test_a_load_that_ended_badly_names_it_and_other_processes_do_not(
+    tmp_path: pathlib.Path, process: str, exit_code: int, is_told: bool
+) -> None:
+    died = damages.process_died(process, exit_code=exit_code)
+    judgement = judged_runs.judge(tmp_path, TEXT, _refused(3), died)
+    assert judgement.verdict is UNKNOWN
+    assert f"{process} ended unexpectedly or with an error (exit code {exit_code})" in (
+        judgement.reason
+    )
+    assert (f"422 Invalid: {REFUSED} (3 times)" in judgement.reason) is is_told
+
+
+def test_journals_without_messages_are_read_as_well(tmp_path: pathlib.Path) -> None:
+    def leave_out(directory: directories.RunDirectory) -> None:
+        path = damages.operations(directory)
+        path.write_bytes(path.read_bytes().replace(b'"message":"",', b""))
+
+    wanted = plans.Requirements(allocations_min=9, pods_running_min=0)
+    judgement = judged_runs.judge(tmp_path, TEXT, leave_out, requirements=wanted)
+    assert judgement.reason.endswith("create pods 409 AlreadyExists (once)")
+
+
+@pytest.mark.parametrize("exit_code", [2, -9])
+def test_the_panic_of_a_process_is_quoted(tmp_path: pathlib.Path, exit_code: int) -> None:
+    def log(directory: directories.RunDirectory) -> None:
+        directory.logs.mkdir(exist_ok=True)
+        text = "started\npanic: nil map\n\ngoroutine 1 [running]:\n"
+        directory.log(building.SCHEDULER).write_text(text)
+
+    died = damages.process_died(exit_code=exit_code)
+    judgement = judged_runs.judge(tmp_path, TEXT, died, log)
+    assert f"(exit code {exit_code}): panic: nil map" in judgement.reason
+
+
+# ------------------------------------------------------------------- processes that faults kill
+
+
+def kubelet_operations(directory: directories.RunDirectory) -> pathlib.Path:
+    return directory.operations(building.KUBELET)
+
+
+def killed(process: str, *, fault: str = "crash", expected: bool = True) -> damages.Damage:
+    return damages.changed(
+        damages.processes,
+        lambda body: [
+            msgspec.structs.replace(record, exit_code=-9, expected=expected, fault=fault)
+            if isinstance(record, ENDED) and record.process == process
+            else record
+            for record in body
+        ],
+    )
+
+
+CRASH = killed(building.SCHEDULER)
+
+
+def replaced(directory: directories.RunDirectory) -> None:
+    """A fault killed the scheduler, and another one took its place."""
+    CRASH(directory)
+    damages.before_the_end(
+        STARTED(process=SUCCESSOR, pid=2, argv=[], ts_ns=2),
+        ENDED(process=SUCCESSOR, pid=2, exit_code=0, expected=True, ts_ns=3),
+    )(directory)
+    building.write(directory.steps(SUCCESSOR), [STEP], process="scheduler")
+
+
+@pytest.mark.parametrize("cut", [damages.torn, damages.no_trailer])
+def test_journals_of_processes_that_faults_killed_may_be_cut_off(
+    tmp_path: pathlib.Path, cut: Any
+) -> None:
+    lost = killed(building.KUBELET, fault="lost")
+    cuts = cut(damages.steps), cut(kubelet_operations)
+    judgement = judged_runs.judge(tmp_path, TEXT, CRASH, lost, *cuts, steps=[STEP])
+    assert judgement.verdict is VALID
+    assert "cut off when the process was killed" in judged_runs.item(judgement, "steps")[1]
+    _, told = judged_runs.item(judgement, "processes")
+    assert told == "4 processes; kubelet ended by lost; scheduler ended by crash"
+
+
+def test_calls_under_way_at_a_kill_have_an_unknown_outcome(tmp_path: pathlib.Path) -> None:
+    call = damages.appended(kubelet_operations, building.invocation(7, "pods/status", "p"))
+    assert judged_runs.judge(tmp_path, TEXT, killed(building.KUBELET), call).verdict is VALID
+    totals = api_call_totals.read(histories.load(tmp_path / "run"))
+    assert (totals.problems, totals.unknown) == ([], 1)
+
+
+OPEN = damages.no_trailer(damages.steps)
+
+
+def _emptied(directory: directories.RunDirectory) -> None:
+    damages.steps(directory).write_bytes(b"")
+
+
+def _of_successor(change: Any) -> damages.Damage:
+    return lambda directory: change(directory.steps(SUCCESSOR))
+
+
+@pytest.mark.parametrize(
+    ("done", "item"),
+    [
+        ([killed(building.SCHEDULER, fault="", expected=False), OPEN], "steps"),
+        ([killed(building.SCHEDULER, fault="", expected=True), OPEN], "steps"),
+        ([killed(building.KUBELET), OPEN], "steps"),
+        ([CRASH, damages.missing(damages.steps)], "steps"),
+        ([CRASH, damages.garbled(damages.steps)], "files"),
+        ([CRASH, damages.of_another_run(damages.steps)], "files"),
+        ([CRASH, _emptied], "steps"),
+        ([CRASH, damages.no_trailer(damages.observations)], "recorder"),
+        ([CRASH, damages.unfinished_call()], "operations"),
+        ([killed(building.SCHEDULER, fault="restart", expected=False)], "processes"),
+        ([replaced, _of_successor(pathlib.Path.unlink)], "steps"),
+        ([replaced, _of_successor(lambda path: path.write_bytes(path.read_bytes()[:-5]))], "steps"),
+    ],
+)
+def test_a_kill_excuses_no_other_damage(
+    tmp_path: pathlib.Path, done: list[damages.Damage], item: str
+) -> None:
+    judgement = judged_runs.judge(tmp_path, TEXT, *done, steps=[STEP])
+    assert judgement.verdict is UNKNOWN
+    assert item in judged_runs.failed(judgement)
+
+
+def test_the_journal_of_a_successor_is_read(tmp_path: pathlib.Path) -> None:
+    judgement = judged_runs.judge(tmp_path, TEXT, replaced, steps=[STEP])
+    assert judgement.verdict is VALID
+    assert "scheduler.2: 1 records, file closed" in judged_runs.item(judgement, "steps")[1]
+
+
+def test_a_violation_is_found_whoever_was_killed(tmp_path: pathlib.Path) -> None:
+    torn = damages.torn(damages.steps)
+    assert judged_runs.judge(tmp_path, "a+D1 b+D1", CRASH, torn).verdict is INVALID
