@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.claims import claims_in_use, reservations
+from harness.checks.claims import reservations
 from harness.history import plans, records
 from tests.histories import building, claim_judging, language
 from tests.support import text_tables
@@ -237,41 +237,6 @@ def test_a_scenario_that_asks_for_shared_claims_owes_reservations(tmp_path: path
     )
     assert judgement.verdict is UNKNOWN
     assert "1 reservations of one claim, expected at least 2" in judgement.reason
-
-
-@pytest.mark.parametrize(
-    ("kind", "clients", "confuses"),
-    [
-        ("lose-response", ["scheduler"], True),
-        ("kill-process", ["scheduler-2"], True),
-        ("restart-api-server", ["api-server"], True),
-        ("reallocate-claims", ["run"], True),
-        ("lose-response", [], True),
-        ("lose-response", ["claim-controller", "scheduler"], True),
-        ("lose-response", ["claim-controller"], False),
-        ("pause-process", ["kubelet"], False),
-        ("delay-events", ["scheduler"], False),
-    ],
-)
-def test_only_a_nemesis_that_confuses_schedulers_excuses_them(
-    kind: str, clients: list[str], confuses: bool
-) -> None:
-    fault = building.fault(kind, clients=clients)
-    assert claims_in_use.applies(claim_judging.plan([fault]))
-    drawn = msgspec.structs.replace(fault, drawn_by="chaos")
-    assert claims_in_use.applies(claim_judging.plan([drawn])) is not confuses
-
-
-@pytest.mark.parametrize(
-    "subject",
-    [
-        {"schedulers": [{"scheduler_name": "a"}, {"scheduler_name": "b"}]},
-        {"schedulers": [{"scheduler_name": "a"}], "leader_election": {"lease_s": 1}},
-    ],
-)
-def test_several_schedulers_owe_claims_in_use(subject: dict[str, Any]) -> None:
-    assert claims_in_use.applies(claim_judging.plan(settings={"subject": subject}))
-    assert not claims_in_use.applies(building.plan())
 
 
 def _hit(kind: str, resource: str, name: str, **changes: Any) -> records.FaultApplied:

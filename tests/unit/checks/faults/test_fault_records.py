@@ -10,7 +10,6 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.faults import fault_records
 from harness.history import directories, plans, records
-from harness.scenario import fault_kinds
 from tests.histories import building, damages, judged_runs
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -116,10 +115,7 @@ def test_no_gap_in_the_record_hides_a_violation(tmp_path: pathlib.Path) -> None:
 
 
 def _answer(
-    planned: plans.PlannedFault,
-    *begun_ns: int,
-    windows: Any = ((1, 99),),
-    demands_all: bool = False,
+    planned: plans.PlannedFault, *begun_ns: int, windows: Any = ((1, 99),)
 ) -> tuple[bool, str]:
     """The answer about a fault that took effect at these times, all in the first of its windows."""
     counts = itertools.chain([len(begun_ns)], itertools.repeat(0))
@@ -131,29 +127,22 @@ def _answer(
             records.FaultWindow(**named, begun_ns=begun, ended_ns=ended, applied_count=count)
             for count, (begun, ended) in zip(counts, windows, strict=False)
         ],
-        demands_all=demands_all,
         exists=True,
         is_complete=True,
     )
     return fault_records.answer(found)
 
 
-@pytest.mark.parametrize("required", [True, False])
 @pytest.mark.parametrize(
-    ("hazard", "remedies"), [("", []), ("H3", []), ("", ["fence"]), ("H3", ["fence"])]
+    ("hazard", "remedies", "ok"),
+    [("", [], True), ("H3", [], False), ("", ["fence"], True), ("H3", ["fence"], True)],
 )
-def test_zero_effects_of_a_demanded_fault_of_any_kind(
-    hazard: str, remedies: list[str], required: bool
+def test_a_run_that_is_to_show_a_hazard_demands_all_unless_a_remedy_is_on(
+    tmp_path: pathlib.Path, hazard: str, remedies: list[str], ok: bool
 ) -> None:
-    """In a run that is to show a hazard, all faults are demanded, unless a remedy is on."""
-    demands_all = fault_records.demands_all(
-        msgspec.structs.replace(building.plan(), known_to_fail=hazard, remedies=remedies)
-    )
-    is_demanded = required or bool(hazard and not remedies)
-    for kind in sorted(fault_kinds.BY_NAME.keys() - {"nemesis"}):
-        planned = building.fault(kind, required=required)
-        said = f"{kind} never took effect" if is_demanded else f"{kind}: 0 times; healed"
-        assert _answer(planned, demands_all=demands_all) == (not is_demanded, said)
+    changes = {"known_to_fail": hazard, "remedies": remedies}
+    judgement = judged_runs.judge(tmp_path, QUIET, faults=LEAST, changes=changes)
+    assert judged_runs.item(judgement, "faults")[0] is ok
 
 
 @pytest.mark.parametrize("count", [1, 4, 5])

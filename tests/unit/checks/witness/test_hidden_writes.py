@@ -114,9 +114,9 @@ def event(resource: str, word: str) -> Object:
         case "bind":
             meta = {"name": "x"} | ({} if found["no_uid"] else {"uid": "uid-x"})
             target = {"kind": "Node", "name": found["node"]}
-            sent = {"requestObject": {"metadata": meta, "target": target}}
-            verb, told, changes = "create", STATUS, {"code": 201} | sent | changes
-            changes["subresource"] = "binding"
+            sent = {"metadata": meta, "target": target}
+            verb, told = "create", STATUS
+            changes = {"code": 201, "requestObject": sent, "subresource": "binding"} | changes
         case "evict":
             verb, told, changes = "create", STATUS, {"subresource": "eviction", "code": 201}
         case "collect":
