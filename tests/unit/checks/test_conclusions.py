@@ -2,6 +2,7 @@
 
 import pathlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ from harness.checks import (
 from harness.checks.certificate import certificate_items
 from harness.checks.evidence import used_features
 from harness.history import directories, plans, records
-from tests.histories import building
+from tests.histories import building, judged_runs
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 SILENT = verdicts.NotExamined(check="silent", promise="it rains", reason="no cloud was observed")
@@ -146,30 +147,15 @@ def _scripted(
     return directory
 
 
-def test_a_demanded_check_that_examined_nothing_is_unknown(
+def test_a_demanded_check_must_have_examined_something(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judgement = _judge(tmp_path, monkeypatch, SILENT, demanded=["silent"])
-    assert (judgement.verdict, judgement.not_examined) == (UNKNOWN, [])
-    (load,) = [item for item in judgement.certificate if item.name == "load"]
-    assert not load.ok
-    assert load.reason == "nothing was examined by silent"
-
-
-def test_a_demanded_check_that_never_ran_is_unknown(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judgement = _judge(tmp_path, monkeypatch, demanded=["forgotten"])
-    assert judgement.verdict is UNKNOWN
-    assert "nothing was examined by forgotten" in judgement.reason
-
-
-def test_a_demanded_check_that_examined_something_is_enough(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judgement = _judge(tmp_path, monkeypatch, _result("seen", VALID), demanded=["seen"])
-    assert judgement.verdict is VALID
-    assert judgement.reason.startswith("2 guarantees hold: ")
+    for check, answers in (("silent", [SILENT]), ("forgotten", [])):
+        judgement = _judge(tmp_path / check, monkeypatch, *answers, demanded=[check])
+        assert (judgement.verdict, judgement.not_examined) == (UNKNOWN, [])
+        assert judged_runs.failed(judgement)["load"] == f"nothing was examined by {check}"
+    seen = _judge(tmp_path, monkeypatch, _result("seen", VALID), demanded=["seen"])
+    assert (seen.verdict, seen.reason[:21]) == (VALID, "2 guarantees hold: 2 ")
 
 
 def test_exclusivity_must_always_be_examined() -> None:
@@ -181,20 +167,18 @@ def test_exclusivity_must_always_be_examined() -> None:
     assert others == [SILENT]
 
 
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ([("one", INVALID, 1), ("two", INVALID, 7)], "one (once) and two (7 times) are violated: one says so"),
+        ([("one", UNKNOWN), ("two", INVALID, 2)], "two (2 times) is violated: two says so"),
+    ],
+)  # fmt: skip
 def test_violated_guarantees_come_first_and_are_counted(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, answers: list[Any], reason: str
 ) -> None:
-    judgement = _judge(
-        tmp_path, monkeypatch, _result("one", INVALID, 1), _result("two", INVALID, 7)
-    )
-    assert judgement.reason == "one (once) and two (7 times) are violated: one says so"
-
-
-def test_an_unknown_check_beside_a_violation_is_not_told(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judgement = _judge(tmp_path, monkeypatch, _result("one", UNKNOWN), _result("two", INVALID, 2))
-    assert judgement.reason == "two (2 times) is violated: two says so"
+    given = [_result(*answer) for answer in answers]
+    assert _judge(tmp_path, monkeypatch, *given).reason == reason
 
 
 def test_a_check_that_does_not_apply_is_named(tmp_path: pathlib.Path) -> None:

@@ -7,76 +7,31 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks.observed import folders, observations, observed_metadata
+from harness.checks.observed import folders, observations
 from harness.history import journal_reader, records
 
 META = {"name": "x", "uid": "uid-x", "resourceVersion": "7", "namespace": "n"}
 SLICE = {"driver": "d", "pool": {"name": "p"}}
-METHODS = {
-    observations.CLAIMS: "claim",
-    observations.PODS: "pod",
-    observations.SLICES: "slice",
-    observations.NODES: "node",
-    observations.CLASSES: "class",
-    observations.TAINT_RULES: "taint rule",
-    "leases": "",
-}
+RESOURCES = [*observations.TYPES, "leases"]
 
 
 class Everything(folders.Folder):
-    """Notes what it sees, and every object."""
+    """Notes in which order it sees what."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.objects: list[observed_metadata.ApiObject] = []
 
     def see_any(self, seen: observations.SeenAny) -> None:
-        self.seen.append("any")
-        self.objects.append(seen.object)
-
-    def see_claim(self, seen: observations.SeenClaim) -> None:
-        self._see("claim", seen)
-
-    def see_pod(self, seen: observations.SeenPod) -> None:
-        self._see("pod", seen)
-
-    def see_slice(self, seen: observations.SeenSlice) -> None:
-        self._see("slice", seen)
-
-    def see_node(self, seen: observations.SeenNode) -> None:
-        self._see("node", seen)
-
-    def see_class(self, seen: observations.SeenClass) -> None:
-        self._see("class", seen)
-
-    def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        self._see("taint rule", seen)
+        self.seen.append(seen.resource)
 
     def see_final(self, seen: observations.SeenAny) -> None:
-        self._see("final", seen)
-
-    def see_list(self, listed: records.Listed) -> None:
-        self.seen.append(f"list {listed.purpose}")
+        self.seen.append(f"final {seen.resource}")
 
     def see_gap(self, gap: records.Gap) -> None:
         self.seen.append(f"gap {gap.after_resource_version}")
 
     def end(self, ts_ns: int) -> None:
         self.seen.append(f"end {ts_ns}")
-
-    def _see(self, what: str, seen: observations.SeenAny) -> None:
-        self.seen.append(what)
-        self.objects.append(seen.object)
-
-
-class OnlyPods(folders.Folder):
-    """Wants pods."""
-
-    def __init__(self) -> None:
-        self.objects: list[observed_metadata.ApiObject] = []
-
-    def see_pod(self, seen: observations.SeenPod) -> None:
-        self.objects.append(seen.object)
 
 
 def observed(
@@ -91,25 +46,14 @@ def observed(
     )
 
 
-@pytest.mark.parametrize("resource", METHODS)
-def test_the_method_of_its_kind_sees_the_same_object_as_the_method_for_all(resource: str) -> None:
-    folder = Everything()
-    folders.fold([observed(resource, spec=SLICE)], folder)
-    assert folder.seen == [*filter(None, ["any", METHODS[resource]]), "end 3"]
-    assert len({id(obj) for obj in folder.objects}) == 1
-    assert folder.objects[0].metadata.key == "n/x"
-
-
 @pytest.mark.parametrize("batch", [1, 2, 3, folders.BATCH])
 def test_observations_at_once_are_seen_in_the_order_of_the_records(batch: int) -> None:
     gap = records.Gap(resource="pods", after_resource_version=5, reason="410", ts_ns=1)
-    pods = [observed("pods")] * 3
-    everything, only_pods = Everything(), OnlyPods()
+    pods, everything = [observed("pods")] * 3, Everything()
     body = [*pods, gap, observed("leases"), *pods, observed("pods", "FINAL")]
-    folders.fold(body, everything, only_pods, batch=batch)
-    three = ["any", "pod"] * 3
-    assert everything.seen == [*three, "gap 5", "any", *three, "final", "end 3"]
-    assert len(only_pods.objects) == 6
+    folders.fold(body, everything, batch=batch)
+    three = ["pods"] * 3
+    assert everything.seen == [*three, "gap 5", "leases", *three, "final pods", "end 3"]
 
 
 @pytest.mark.parametrize("broken", [b"[]", b"{}", b'{"metadata": {"name": "x"}}', b"\xff"])
@@ -128,7 +72,7 @@ def line(object_json: str, *, resource: str = "resourceclaims", more: str = "") 
 ALLOCATION = {"devices": {"results": [{"driver": "d", "pool": "p", "device": "x"}]}}
 
 
-@pytest.mark.parametrize("resource", METHODS)
+@pytest.mark.parametrize("resource", RESOURCES)
 @pytest.mark.parametrize(
     "fields",
     [

@@ -266,48 +266,29 @@ def test_pods_and_claims_are_examined() -> None:
     assert (result.examined_count, result.reason) == (3, "1 pods ran; nothing is stuck")
 
 
-def test_devices_of_an_older_generation_are_not_there() -> None:
-    old, new = worlds.devices_of("n", 2), worlds.devices_of("n", 1)
-    new["spec"]["pool"] = {**new["spec"]["pool"], "generation": 2}
-    new["metadata"] = {**new["metadata"], "name": "slice-new", "uid": "uid-slice-new"}
-    waits = worlds.pod("p", claim="a")
-    result = judge(World(pods=[waits], claims=[worlds.claim("a")], slices=[old, new]))
-    assert result.violations[0].summary == f"STUCK: pod p waits while {D0} is idle"
-    claims = [worlds.claim("a"), worlds.claim("b", D0, users=["q"])]
-    assert judge(World(pods=[waits, RUNNING], claims=claims, slices=[old, new])).verdict is VALID
-
-
-def test_admin_access_uses_no_device() -> None:
-    looking = worlds.claim("b", D0, users=["q"])
-    looking["status"]["allocation"]["devices"]["results"][0]["adminAccess"] = True
-    world = World(
-        pods=[worlds.pod("p", claim="a"), RUNNING],
-        claims=[worlds.claim("a"), looking],
-        slices=[worlds.devices_of("n", 1)],
-    )
-    assert judge(world).violations[0].summary == f"STUCK: pod p waits while {D0} is idle"
-
-
-def test_faults_that_were_not_healed_are_unknown() -> None:
-    result = _check(worlds.phases(seconds=60), faults=True)
-    assert (result.verdict, result.reason) == (UNKNOWN, "the faults were not healed")
-
-
-@pytest.mark.parametrize("phase", ["ended early", "found"])
-def test_a_run_without_time_for_progress_is_unknown(phase: str) -> None:
-    ended = records.Phase(name=phase, ts_ns=2, detail="it died")
-    result = _check([*worlds.phases(seconds=60), ended])
-    assert (result.verdict, result.reason) == (
-        UNKNOWN,
-        f"the run had no time for progress ({phase}: it died)",
-    )
+PHASES = worlds.phases(seconds=60)
 
 
 @pytest.mark.parametrize(
-    ("kept", "reason"), [(2, "the load did not end"), (4, "the run was not brought to its end")]
+    ("phases", "faults", "reason"),
+    [
+        (PHASES, True, "the faults were not healed"),
+        *(
+            (
+                [*PHASES, records.Phase(name=name, ts_ns=2, detail="it died")],
+                False,
+                f"the run had no time for progress ({name}: it died)",
+            )
+            for name in ("ended early", "found")
+        ),
+        (PHASES[:2], False, "the load did not end"),
+        (PHASES[:4], False, "the run was not brought to its end"),
+    ],
 )
-def test_a_run_without_its_phases_is_unknown(kept: int, reason: str) -> None:
-    result = _check(worlds.phases(seconds=60)[:kept])
+def test_a_run_that_did_not_come_to_rest_is_unknown(
+    phases: Sequence[records.Phase], faults: bool, reason: str
+) -> None:
+    result = _check(phases, faults=faults)
     assert (result.verdict, result.reason) == (UNKNOWN, reason)
 
 
