@@ -12,7 +12,6 @@ of an object with a manager that is no part of the run is in doubt.
 """
 
 import collections
-import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 
@@ -31,8 +30,7 @@ _NAMES_MAX = 3
 """Writers that a reason names."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Blame:
+class _Blame(msgspec.Struct, frozen=True):
     """The part that others have in a violation."""
 
     writer: str

@@ -20,7 +20,7 @@ from harness.checks import (
     verdict_files,
     verdicts,
 )
-from harness.checks.certificate import certificate_items, certification
+from harness.checks.certificate import certification
 from harness.checks.evidence import used_features
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import plans, records, subject_names
@@ -150,10 +150,10 @@ def _never_ran(check: str) -> verdicts.NotExamined:
 
 
 def require_examined(
-    items: Sequence[certificate_items.Item],
+    items: Sequence[verdicts.CertificateItem],
     results: Iterable[verdicts.CheckResult],
     demanded: Sequence[str],
-) -> list[certificate_items.Item]:
+) -> list[verdicts.CertificateItem]:
     """Return the certificate, without "yes" for the load if a demanded check examined nothing."""
     counts = {result.check: result.examined_count for result in results}
     missing = [name for name in demanded if not counts.get(name)]
@@ -163,7 +163,7 @@ def require_examined(
     return [_without(item, why) if item.name == _LOAD else item for item in items]
 
 
-def _without(item: certificate_items.Item, why: str) -> certificate_items.Item:
+def _without(item: verdicts.CertificateItem, why: str) -> verdicts.CertificateItem:
     reason = why if item.ok else f"{item.reason}; {why}"
     return msgspec.structs.replace(item, ok=False, reason=reason)
 
@@ -179,7 +179,7 @@ def was_ended_as_planned(
     return was_found and verdict is verdicts.Verdict.INVALID
 
 
-def excuse(items: Iterable[certificate_items.Item]) -> list[certificate_items.Item]:
+def excuse(items: Iterable[verdicts.CertificateItem]) -> list[verdicts.CertificateItem]:
     """Return the certificate of a run that a violation ended, as planned."""
     return [
         msgspec.structs.replace(item, needed=item.ok or item.name not in _OWED_AT_THE_END)
@@ -188,7 +188,7 @@ def excuse(items: Iterable[certificate_items.Item]) -> list[certificate_items.It
 
 
 def conclude(
-    items: Iterable[certificate_items.Item],
+    items: Iterable[verdicts.CertificateItem],
     results: Sequence[verdicts.CheckResult],
     measured: run_figures.Figures,
     bounds: Sequence[threshold_results.Result] = (),

@@ -3,8 +3,9 @@
 More of them are listed by their summaries, up to a limit.
 """
 
-import dataclasses
 from collections.abc import Callable, Sequence
+
+import msgspec
 
 from harness.checks import protocol, verdicts
 
@@ -14,8 +15,7 @@ OTHERS_MAX = 200
 """Violations that are listed by their summaries."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A violation that a check has found."""
 
     summary: str

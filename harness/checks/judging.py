@@ -4,10 +4,11 @@ Deterministic: judging a directory twice gives the same bytes. A check that rais
 the exception as its reason, and so is damaged evidence.
 """
 
-import dataclasses
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 from harness.checks import (
     blamed_writers,
@@ -19,7 +20,6 @@ from harness.checks import (
     run_figures,
     verdict_files,
     verdicts,
-    version_skew,
 )
 from harness.checks.certificate import certification
 from harness.checks.evidence import used_features
@@ -41,7 +41,7 @@ def _of(kind: type[Any]) -> _Reviewer:
 _REVIEWERS: tuple[_Reviewer, ...] = (
     doubtful_violations.review,
     _of(blamed_writers.Reviewer),
-    version_skew.review,
+    doubtful_violations.review_skew,
     _of(fault_attribution.Attributor),
     _of(scheduler_attribution.Attributor),
 )
@@ -49,19 +49,16 @@ _REVIEWERS: tuple[_Reviewer, ...] = (
 do not stand, the others say what is behind those that do."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(msgspec.Struct, frozen=True):
     """A judgement together with the history it was made from."""
 
     history: histories.History
     folded: hold_history.HoldHistory
     faults: fault_records.FaultRecords
     judgement: verdict_files.Judgement
-    authors: Mapping[int, audit_history.Author] = dataclasses.field(default_factory=dict)
+    authors: Mapping[int, audit_history.Author] = {}
     """Version -> who wrote it, according to the audit log; empty: there is none."""
-    reads: program_reads.ProgramReads = dataclasses.field(
-        default_factory=program_reads.ProgramReads
-    )
+    reads: program_reads.ProgramReads = msgspec.field(default_factory=program_reads.ProgramReads)
 
 
 def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:

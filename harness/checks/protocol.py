@@ -9,9 +9,10 @@ types in its `needs`. A type of evidence says itself how it is made: by a class 
 observations of the run, in one pass for all. `NEEDS` are types that it is made from.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
+
+import msgspec
 
 from harness.checks import verdicts
 from harness.checks.observed import folders, observations
@@ -99,8 +100,7 @@ def _always(plan: plans.Plan) -> bool:
     return True
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     """A guarantee and the pure function that judges whether a run kept it."""
 
     name: str

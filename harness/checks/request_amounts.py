@@ -7,11 +7,12 @@ capacity that has no requestPolicy, default is the full capacity value"
 value based on the policy" (CapacityRequirements.requests).
 """
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TypeVar
+
+import msgspec
 
 from harness.checks.observed import observed_slices
 from harness.model import quantities
@@ -19,8 +20,7 @@ from harness.model import quantities
 Value = TypeVar("Value")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """The amount that a request takes of a capacity."""
 
     amounts: frozenset[Fraction]

@@ -11,7 +11,6 @@ import msgspec
 
 from harness import errors, writing
 from harness.checks import check_registry, run_figures, threshold_results, verdicts
-from harness.checks.certificate import certificate_items
 from harness.history import directories, files
 
 _HARNESS = pathlib.Path(__file__).parents[1]
@@ -77,7 +76,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """A violation ended the run, as planned, before it had its whole load and came to rest."""
     verdict: verdicts.Verdict
     reason: str
-    certificate: list[certificate_items.Item]
+    certificate: list[verdicts.CertificateItem]
     checks: list[verdicts.CheckResult]
     not_examined: list[verdicts.NotExamined]
     """The guarantees about which the run says nothing, also those that its plan does not owe."""

@@ -188,6 +188,18 @@ class NotExamined(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class CertificateItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about the evidence of a run, and its answer."""
+
+    name: str
+    question: str
+    ok: bool
+    reason: str
+    """The answer as text, with figures."""
+    needed: bool = True
+    """False if the verdict needs no yes: a violation ended the run before its planned end."""
+
+
 Answer: TypeAlias = CheckResult | NotExamined
 """The answer of a check."""
 

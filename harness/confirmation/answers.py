@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Iterator, Sequence
 
 from harness.checks import verdict_files, verdicts
-from harness.checks.certificate import certificate_items, script_items
+from harness.checks.certificate import script_items
 from harness.checks.witness import audit_files
 from harness.client import transports
 from harness.history import directories, histories, records
@@ -110,7 +110,7 @@ def _answer(
     return Answer.REFUTED if is_valid else Answer.UNKNOWN
 
 
-def _followed(judgement: verdict_files.Judgement) -> certificate_items.Item:
+def _followed(judgement: verdict_files.Judgement) -> verdicts.CertificateItem:
     return next(item for item in judgement.certificate if item.name == script_items.NAME)
 
 

@@ -5,7 +5,6 @@ change whenever the directory is judged again. A directory without one is from a
 from a run that was interrupted; `Plan.expects_manifest` separates these.
 """
 
-import dataclasses
 import os
 import pathlib
 import stat
@@ -38,17 +37,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Path in the run directory, with `/` -> the file."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A run directory compared with its manifest."""
 
     count: int | None = None
     """Number of files that the manifest lists; None if there is no manifest that can be used."""
     problem: str = ""
     """Why the manifest cannot be used, or that it is missing; empty: neither."""
-    changes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    changes: Mapping[str, str] = {}
     """File -> how it differs, as the end of a sentence that begins with the file."""
-    digests: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    digests: Mapping[str, str] = {}
     """File -> its digest, for the files that have not changed."""
 
 

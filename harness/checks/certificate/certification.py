@@ -1,10 +1,11 @@
 """Asks all questions of the certificate, and names the cause of what is missing if it is known."""
 
-import dataclasses
 from collections.abc import Iterator
 
-from harness.checks import protocol
-from harness.checks.certificate import certificate_items, questions, run_course
+import msgspec
+
+from harness.checks import protocol, verdicts
+from harness.checks.certificate import questions, run_course
 from harness.checks.evidence import acknowledged_writes, api_call_totals, contention, wholeness
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
@@ -27,11 +28,10 @@ def needs(plan: plans.Plan) -> Iterator[type]:
         yield contention.Contention
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(msgspec.Struct, frozen=True):
     """The answers to all questions."""
 
-    items: list[certificate_items.Item]
+    items: list[verdicts.CertificateItem]
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Certificate":
@@ -49,13 +49,13 @@ class Certificate:
         return cls(_certify(evidence))
 
 
-def _certify(evidence: protocol.Evidence) -> list[certificate_items.Item]:
+def _certify(evidence: protocol.Evidence) -> list[verdicts.CertificateItem]:
     asked = [item for item in questions.QUESTIONS if not item.applies or item.applies(evidence)]
     answers = {question.name: question.answer(evidence) for question in asked}
     cause = _name_cause(answers, evidence)
     answers[_FILES.name] = questions.files(evidence)
     items = [
-        certificate_items.Item(name=item.name, question=item.text, ok=ok, reason=reason)
+        verdicts.CertificateItem(name=item.name, question=item.text, ok=ok, reason=reason)
         for item in (_FILES, *asked)
         for ok, reason in [answers[item.name]]
     ]

@@ -5,9 +5,10 @@ pools, dense revisions, an audit log.
 """
 
 import collections
-import dataclasses
 from collections.abc import Callable
 from typing import TypeAlias
+
+import msgspec
 
 from harness.checks import plan_facts, protocol, verdicts
 from harness.checks.certificate import run_course, script_items
@@ -34,8 +35,7 @@ Result: TypeAlias = tuple[bool, str]
 _Answer: TypeAlias = Callable[[protocol.Evidence], Result]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """An item before it is answered."""
 
     name: str

@@ -10,8 +10,9 @@ Each observation and each write takes eight bytes; only a write that is missing 
 its name.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
 
 from harness.checks import protocol
 from harness.checks.evidence import contradictions, observed_versions
@@ -27,8 +28,7 @@ _NAMESPACED = (observations.CLAIMS, observations.PODS)
 """Resources that are observed in the run's namespace only."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class Write(msgspec.Struct, frozen=True, kw_only=True):
     """A write that the API server acknowledged."""
 
     call: records.Invocation
@@ -51,14 +51,13 @@ class Write:
         )
 
 
-@dataclasses.dataclass(slots=True)
-class SubjectWrites:
+class SubjectWrites(msgspec.Struct):
     """The journals of the scheduler and the claim controller, read."""
 
-    versions: observed_versions.NumberedVersions = dataclasses.field(
+    versions: observed_versions.NumberedVersions = msgspec.field(
         default_factory=observed_versions.NumberedVersions
     )
-    problems: list[str] = dataclasses.field(default_factory=list)
+    problems: list[str] = []
     """One line for each journal that is missing or incomplete."""
 
     @classmethod

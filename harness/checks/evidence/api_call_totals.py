@@ -1,6 +1,6 @@
 """Totals over the journals of API calls, and the problems of those journals."""
 
-import dataclasses
+import msgspec
 
 from harness.checks import protocol
 from harness.checks.evidence import acknowledged_writes, observed_versions
@@ -13,24 +13,23 @@ CONFLICT = 409
 NOT_FOUND = 404
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Operations:
+class Operations(msgspec.Struct, kw_only=True):
     """Totals over the journals of API calls."""
 
-    problems: list[str] = dataclasses.field(default_factory=list)
+    problems: list[str] = []
     """One line for each journal that is missing or incomplete."""
     calls: int = 0
     unknown: int = 0
     """Calls whose outcome is unknown: no complete answer arrived."""
-    created: set[str] = dataclasses.field(default_factory=set)
+    created: set[str] = set()
     """uids of the pods and claims whose creation the API server acknowledged."""
-    written: observed_versions.NumberedVersions = dataclasses.field(
+    written: observed_versions.NumberedVersions = msgspec.field(
         default_factory=observed_versions.NumberedVersions
     )
     """Versions that the API server acknowledged and that must have been observed."""
-    errors: dict[str, int] = dataclasses.field(default_factory=dict)
+    errors: dict[str, int] = {}
     """`verb resource status reason` -> number of calls that did not succeed."""
-    examples: dict[str, str] = dataclasses.field(default_factory=dict)
+    examples: dict[str, str] = {}
     """`verb resource status reason` -> message of the first such call."""
     begun_beside: int = 0
     """Claims or pods that users have begun beside others that were waiting."""

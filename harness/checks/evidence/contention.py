@@ -8,8 +8,7 @@ A claim waits until its first allocation, a pod until it is bound; what is being
 wait. Claims and pods are counted apart: versions of different resources have no common order.
 """
 
-import dataclasses
-
+import msgspec
 import numpy as np
 
 from harness.checks import verdicts
@@ -27,14 +26,13 @@ def applies(plan: plans.Plan) -> bool:
     return plan.requirements.reuse_min > 0
 
 
-@dataclasses.dataclass(slots=True)
-class Queue:
+class Queue(msgspec.Struct):
     """The objects of one resource that wait."""
 
     most: int = 0
     """Most objects that waited at the same time."""
-    _waiting: set[str] = dataclasses.field(default_factory=set)
-    _served: set[str] = dataclasses.field(default_factory=set)
+    _waiting: set[str] = set()
+    _served: set[str] = set()
     """UIDs of objects that have got what they waited for; they never wait again."""
 
     def see(self, uid: str, *, is_served: bool, is_leaving: bool) -> None:

@@ -32,7 +32,7 @@ _Identity: TypeAlias = tuple[str, str, str | None]
 """Name, namespace and creation time."""
 _Version: TypeAlias = tuple[int, _Identity, bytes | int]
 """A version of an object: resourceVersion, identity, and its line, or a digest of a long one."""
-_LINE_MAX = 4096
+_LINE_MAX = 1536
 """Bytes of the lines that are kept; a digest takes longer to make, and less memory."""
 
 

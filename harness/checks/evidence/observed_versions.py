@@ -1,25 +1,24 @@
 """Versions of objects that were observed or written, eight bytes each; of claims, sixteen."""
 
 import array
-import dataclasses
 import operator
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
 
-@dataclasses.dataclass(slots=True)
-class Versions:
+class Versions(msgspec.Struct):
     """Versions of objects as digests of uid and resourceVersion.
 
     The digests are good for comparisons within this process only.
     """
 
-    digests: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
-    held: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
+    digests: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
+    held: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
     """Digests of the versions of claims with their devices."""
 
     def add(self, uid: str, rv: int, devices: int | None = None) -> None:
@@ -42,11 +41,10 @@ class Versions:
         return len(self.digests)
 
 
-@dataclasses.dataclass(slots=True)
 class NumberedVersions(Versions):
     """Versions with their resourceVersions, which take eight bytes more."""
 
-    rvs: "array.array[int]" = dataclasses.field(default_factory=lambda: array.array("q"))
+    rvs: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
 
     def add(self, uid: str, rv: int, devices: int | None = None) -> None:
         Versions.add(self, uid, rv, devices)

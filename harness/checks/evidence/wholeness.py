@@ -14,11 +14,11 @@ as the version of exactly one object. In other clusters (etcd's revisions count 
 shows) nothing can be said.
 """
 
-import dataclasses
 import operator
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from harness.checks import protocol
@@ -44,8 +44,7 @@ def _devices(allocation: observed_claims.Allocation) -> int:
     return observed_versions.digest_of_devices(result.id for result in allocation.devices.results)
 
 
-@dataclasses.dataclass(slots=True)
-class _Resource:
+class _Resource(msgspec.Struct):
     """The lives and the lists of one resource."""
 
     lives: object_lives.ObjectLives
@@ -152,8 +151,11 @@ class Wholeness(folders.Folder):
 
     def _follow_allocations(self, batch: folders.Batch) -> None:
         known = self._allocations
-        for seen, uid in zip(batch.seen, batch.uids, strict=True):
-            allocation = seen.object.status.allocation
+        allocations = [seen.object.status.allocation for seen in batch.seen]
+        if not batch.has_deleted:
+            known.update(zip(batch.uids, allocations, strict=True))
+            return
+        for seen, uid, allocation in zip(batch.seen, batch.uids, allocations, strict=True):
             if seen.type != "DELETED":
                 known[uid] = allocation
             elif known.pop(uid, allocation) != allocation:

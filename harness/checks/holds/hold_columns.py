@@ -3,11 +3,11 @@
 Checks read the columns as a table of pandas; what they show, they read as a `Hold`.
 """
 
-import dataclasses
 import struct
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -41,8 +41,7 @@ _COLUMNS = np.dtype(
 """The same as numpy reads it."""
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Hold:
+class Hold(msgspec.Struct, kw_only=True):
     """The interval of resourceVersions in which a claim's allocation named a device."""
 
     device: str
@@ -62,7 +61,7 @@ class Hold:
     until_rv: int | None = None
     """Exclusive; None: to the end of the history."""
     until_ts_ns: int | None = None
-    pods: set[str] = dataclasses.field(default_factory=set)
+    pods: set[str] = set()
     """Names of all pods in `status.reservedFor` during the hold."""
 
     @property
@@ -70,8 +69,7 @@ class Hold:
         return claim_results.Held(self.exclusive, self.shared, self.shares)
 
 
-@dataclasses.dataclass(slots=True)
-class Life:
+class Life(msgspec.Struct):
     """Milestones of one object in the recorder's time; for figures, never for verdicts."""
 
     name: str
@@ -86,7 +84,7 @@ class Life:
     """Number of objects of its resource that were seen before it."""
     users: Pods = ()
     """Pods of an allocated claim at that version."""
-    held: Mapping[str, claim_results.Held] = dataclasses.field(default_factory=lambda: NOTHING)
+    held: Mapping[str, claim_results.Held] = msgspec.field(default_factory=lambda: NOTHING)
     """Claim -> device -> how it holds it now; claims with equal allocations share the inner
     mapping."""
     rows: dict[str, int] | None = None

@@ -4,10 +4,11 @@ Order comes from resourceVersions only. If a gap in the watch hides when a hold 
 hold is assumed to be as short as the observations allow, so that doubt never becomes a violation.
 """
 
-import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
+
+import msgspec
 
 from harness.checks.holds import hold_columns
 from harness.checks.observed import (
@@ -27,8 +28,7 @@ Hold: TypeAlias = hold_columns.Hold
 Life: TypeAlias = hold_columns.Life
 
 
-@dataclasses.dataclass(slots=True)
-class ObservedStream:
+class ObservedStream(msgspec.Struct):
     """Completeness of the observations of one resource."""
 
     has_first_list: bool = False
@@ -36,12 +36,12 @@ class ObservedStream:
     observed: int = 0
     """Number of observations, without the final list."""
     last_rv: int = 0
-    gaps: list[records.Gap] = dataclasses.field(default_factory=list)
-    disordered: list[int] = dataclasses.field(default_factory=list)
+    gaps: list[records.Gap] = []
+    disordered: list[int] = []
     """resourceVersions that arrived after a later one."""
-    live: dict[str, int] = dataclasses.field(default_factory=dict)
+    live: dict[str, int] = {}
     """uid -> resourceVersion of every live object, according to the events."""
-    final: dict[str, int] = dataclasses.field(default_factory=dict)
+    final: dict[str, int] = {}
     """uid -> resourceVersion of every live object, according to the final list."""
 
     def note_events(self, batch: folders.Batch) -> None:
@@ -70,15 +70,14 @@ class ObservedStream:
             self.live[uid] = version
 
 
-@dataclasses.dataclass(slots=True)
-class Relist:
+class Relist(msgspec.Struct):
     """A list after a gap that is still being read."""
 
     left: int
     """Number of objects still to come."""
     certain_rv: int
     """The last resourceVersion before the gap."""
-    seen: set[str] = dataclasses.field(default_factory=set)
+    seen: set[str] = set()
 
 
 _Fold: TypeAlias = Callable[[observations.SeenAny, str, Relist | None], None]

@@ -1,6 +1,6 @@
 """The devices that a claim holds, as its allocation says, and what it asked of each capacity."""
 
-import dataclasses
+import msgspec
 
 from harness.checks.observed import observed_claims
 
@@ -8,8 +8,7 @@ Quantities = tuple[tuple[str, str], ...]
 """Name and quantity of capacities."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """A share of a device."""
 
     written: Quantities = ()
@@ -18,8 +17,7 @@ class Share:
     """The quantities that its request asks for; None: the claim has no such request."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """How a claim holds a device. With admin access alone, neither exclusively nor by a share."""
 
     exclusive: bool = False

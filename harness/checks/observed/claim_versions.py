@@ -4,7 +4,6 @@ A change is judged only between two versions that the watch delivered one after 
 gap, or when versions arrive out of order, a claim counts as never seen before.
 """
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -22,8 +21,7 @@ EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimName:
+class ClaimName(msgspec.Struct, frozen=True, kw_only=True):
     """A claim, and the pod that it was generated for."""
 
     uid: str
@@ -77,8 +75,7 @@ class Version(msgspec.Struct, frozen=True, gc=False):
         return self.epoch == before.epoch and self.rv > before.rv
 
 
-@dataclasses.dataclass(slots=True)
-class Span(Generic[Key]):
+class Span(msgspec.Struct, Generic[Key]):
     """The time in which something was so, from the first version to the one that ended it."""
 
     key: Key
@@ -92,8 +89,7 @@ class Span(Generic[Key]):
         return self.begin.claim
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class Generated:
+class Generated(msgspec.Struct, kw_only=True):
     """A claim that was generated for an entry of a pod or PodGroup."""
 
     claim: ClaimName

@@ -1,9 +1,10 @@
 """The lives of pods and PodGroups: what they ask for, and when each was bound, ended and gone."""
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from harness.checks import verdicts
 from harness.checks.observed import field_managers, folders, observations, observed_pods
@@ -34,8 +35,7 @@ class Eviction(NamedTuple):
     """The field manager that has said so; empty: not known."""
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class UserLife:
+class UserLife(msgspec.Struct, kw_only=True):
     """A pod or PodGroup, and the entries of its spec."""
 
     kind: str
@@ -68,8 +68,7 @@ class UserLife:
         }
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
-class PodLife(UserLife):
+class PodLife(UserLife, kw_only=True):
     """A pod, and the versions and times of its milestones; None: it was not observed."""
 
     group: str
@@ -88,7 +87,7 @@ class PodLife(UserLife):
     leaving_ns: float = math.inf
     """It was to be deleted, had ended or was gone."""
     eviction: Eviction | None = None
-    records: list[Recorded] = dataclasses.field(default_factory=list)
+    records: list[Recorded] = []
     """Each change of the claims that its status names."""
     recorded_rv: int = 0
     """Its newest version whose status names claims."""

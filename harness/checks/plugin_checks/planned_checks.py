@@ -1,6 +1,5 @@
 """The plug-in checks that a run owes by its plan, in the form of the registry's checks."""
 
-import dataclasses
 from collections.abc import Collection
 
 import msgspec
@@ -51,7 +50,7 @@ def _ask(
         answer = plain_answers.decode(content, str(plugin))
     except errors.UsageError as error:
         return check.unknown(f"{used.name}: {error}")
-    named = dataclasses.replace(check, promise=answer.promise)
+    named = msgspec.structs.replace(check, promise=answer.promise)
     return plain_answers.result(named, answer, _origin(used, plugin))
 
 

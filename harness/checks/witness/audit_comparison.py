@@ -8,6 +8,8 @@ import functools
 import pathlib
 from collections.abc import Sequence
 
+import msgspec
+
 from harness.checks import protocol
 from harness.checks.faults import fault_records
 from harness.checks.holds import hold_history
@@ -39,8 +41,7 @@ class AuditLog:
         return audit_history.fold(self.reader, namespace=self.namespace)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AuditComparison:
+class AuditComparison(msgspec.Struct, frozen=True):
     """The result of reading and comparing an audit log."""
 
     log: AuditLog

@@ -6,8 +6,9 @@ event explains. Clocks and the order of the log play no part.
 """
 
 import collections
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
 
 from harness.checks.witness import (
     audit_events,
@@ -19,32 +20,9 @@ from harness.checks.witness import (
 
 KEPT_MAX = 20
 """Number of differences that are kept as text."""
-_NAMES = {"resourceclaims": "claim", "pods": "pod"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """Two different statements of the witnesses about one object."""
-
-    what: str
-    """`claim <namespace>/<name>`"""
-    version: int = 0
-    """The revision; 0: there is none."""
-    watch: str
-    """The watch's side, as a predicate: `saw nothing`."""
-    audit: str
-    """The audit log's side, as a predicate: `has its deletion`."""
-    is_disputed: bool = False
-    """True if both witnesses have a state of the object."""
-
-    @property
-    def text(self) -> str:
-        at = f" at revision {self.version}" if self.version else ""
-        return f"{self.what}{at}: the watch {self.watch}, the audit log {self.audit}"
-
-
-@dataclasses.dataclass(slots=True)
-class Comparison:
+class Comparison(msgspec.Struct):
     """The result of comparing both witnesses."""
 
     writes: int = 0
@@ -56,12 +34,12 @@ class Comparison:
     lost: int = 0
     """Observed writes that the log lacks because the API server was killed."""
     difference_count: int = 0
-    differences: list[Difference] = dataclasses.field(default_factory=list)
+    differences: list[hidden_writes.Difference] = []
     """The first KEPT_MAX of them."""
     is_disputed: bool = False
     """True if both witnesses have a state of one object, and these differ."""
 
-    def note(self, found: Iterable[Difference]) -> None:
+    def note(self, found: Iterable[hidden_writes.Difference]) -> None:
         for difference in found:
             self.difference_count += 1
             if len(self.differences) < KEPT_MAX:
@@ -95,10 +73,10 @@ def compare(
     return found
 
 
-def _contradictions(audited: audit_history.AuditHistory) -> Iterator[Difference]:
+def _contradictions(audited: audit_history.AuditHistory) -> Iterator[hidden_writes.Difference]:
     for first, second in audited.contradictions:
-        yield Difference(
-            what=_what(first.resource, first.state.namespace, first.state.name),
+        yield hidden_writes.Difference(
+            what=hidden_writes.titled(first.resource, first.state.namespace, first.state.name),
             version=first.state.version,
             watch="is not asked",
             audit=f"has two writes of this revision: {_told(first)}, and {_told(second)}",
@@ -114,7 +92,7 @@ def _of_writes(
     stream: watched_writes.Stream,
     found: Comparison,
     windows: Sequence[lost_writes.Window],
-) -> Iterator[Difference]:
+) -> Iterator[hidden_writes.Difference]:
     writes = audited.writes[resource]
     for seen in (*stream.listed, *stream.seen.values(), *stream.final.values()):
         audited.drop_unwritten(resource, seen.state)
@@ -127,12 +105,7 @@ def _of_writes(
     for version in sorted(writes.keys() - stream.seen.keys()):
         if stream.covers(version):
             yield _unseen(resource, writes[version])
-    for item in explained.unseen():
-        yield Difference(
-            what=_what(resource, item.write.namespace, item.write.name),
-            watch=item.watch,
-            audit=item.audit,
-        )
+    yield from explained.unseen()
 
 
 def _of_observations(
@@ -142,7 +115,7 @@ def _of_observations(
     found: Comparison,
     explained: hidden_writes.Explanations,
     windows: Sequence[lost_writes.Window],
-) -> Iterator[Difference]:
+) -> Iterator[hidden_writes.Difference]:
     writes = audited.writes[resource]
     observed = sorted(stream.seen.values(), key=lambda seen: seen.version)
     for seen in observed:
@@ -175,9 +148,9 @@ def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
     return f"has {_told(write)}, with another {' and '.join(parts)}"
 
 
-def _unseen(resource: str, write: audit_events.Write) -> Difference:
-    return Difference(
-        what=_what(resource, write.state.namespace, write.state.name),
+def _unseen(resource: str, write: audit_events.Write) -> hidden_writes.Difference:
+    return hidden_writes.Difference(
+        what=hidden_writes.titled(resource, write.state.namespace, write.state.name),
         version=write.state.version,
         watch="saw nothing",
         audit=f"has {_told(write)}",
@@ -186,9 +159,9 @@ def _unseen(resource: str, write: audit_events.Write) -> Difference:
 
 def _difference(
     resource: str, seen: watched_writes.Seen, audit: str, *, is_disputed: bool
-) -> Difference:
-    return Difference(
-        what=_what(resource, seen.state.namespace, seen.state.name),
+) -> hidden_writes.Difference:
+    return hidden_writes.Difference(
+        what=hidden_writes.titled(resource, seen.state.namespace, seen.state.name),
         version=seen.version,
         watch=f"saw it {seen.state.text} ({seen.type})",
         audit=audit,
@@ -200,10 +173,6 @@ def _told(write: audit_events.Write) -> str:
     return "its deletion" if write.is_deletion else f"it {write.state.text}"
 
 
-def _what(resource: str, namespace: str, name: str) -> str:
-    return f"{_NAMES[resource]} {namespace}/{name}"
-
-
 # -------------------------------------------------------------------------------- holds
 
 
@@ -212,7 +181,7 @@ def _of_holds(
     claims: watched_writes.Stream,
     holds: list[WatchedHold],
     found: Comparison,
-) -> Iterator[Difference]:
+) -> Iterator[hidden_writes.Difference]:
     if claims.first_rv is None or claims.final_rv is None:
         return
     window = (claims.first_rv, claims.final_rv)
@@ -224,8 +193,10 @@ def _of_holds(
         one, two = mine.get((uid, device), []), theirs.get((uid, device), [])
         if not _agree(one, two):
             state = names.get(uid)
-            yield Difference(
-                what=_what("resourceclaims", state.namespace, state.name) if state else uid,
+            yield hidden_writes.Difference(
+                what=hidden_writes.titled("resourceclaims", state.namespace, state.name)
+                if state
+                else uid,
                 watch=f"saw {device} held {_intervals(one)}",
                 audit=f"has it held {_intervals(two)}",
             )

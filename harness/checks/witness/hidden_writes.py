@@ -8,22 +8,34 @@ may have been committed once.
 
 import collections
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from harness.checks.witness import audit_events, audit_history, watched_writes
 
+_NAMES = {"resourceclaims": "claim", "pods": "pod"}
 _DELETING = ("gone", "collected", "evicted")
 _MARKING = ("collected", "evicted")
 
 
-class Unseen(NamedTuple):
-    """A write without a revision that the watch must have seen, and did not."""
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Two different statements of the witnesses about one object."""
 
-    write: audit_events.Hidden
+    what: str
+    """`claim <namespace>/<name>`"""
+    version: int = 0
+    """The revision; 0: there is none."""
     watch: str
     """The watch's side, as a predicate: `saw nothing`."""
     audit: str
     """The audit log's side, as a predicate: `has its deletion`."""
+    is_disputed: bool = False
+    """True if both witnesses have a state of the object."""
+
+    @property
+    def text(self) -> str:
+        at = f" at revision {self.version}" if self.version else ""
+        return f"{self.what}{at}: the watch {self.watch}, the audit log {self.audit}"
 
 
 class Explanations:
@@ -51,7 +63,7 @@ class Explanations:
                 self._unclear[item.namespace, item.name].append(item)
         self._last = {seen.state.uid: seen for seen in stream.listed}
         """uid -> the last observation so far."""
-        self._skipped: list[Unseen] = []
+        self._skipped: list[Difference] = []
         self.attempted: list[watched_writes.Seen] = []
         """Observations that only a request without an answer explains."""
 
@@ -68,7 +80,7 @@ class Explanations:
                 watch = f"saw no binding, but it without a node at revision {before.version} and "
                 watch += f"on node {seen.state.node} at {seen.version}"
                 audit = f"has its binding to node {binding.node}"
-                self._skipped.append(Unseen(binding, watch, audit))
+                self._skipped.append(_unseen(binding, watch, audit))
         self._last[seen.state.uid] = seen
 
     def objection(self, seen: watched_writes.Seen) -> str:
@@ -86,7 +98,7 @@ class Explanations:
             return f"has only a request that {item.reason}"
         return "has no such write"
 
-    def unseen(self) -> Iterator[Unseen]:
+    def unseen(self) -> Iterator[Difference]:
         """Yield what the watch must have seen, and did not; call after all observations."""
         yield from self._skipped
         if self._stream.final_rv is None:
@@ -96,7 +108,7 @@ class Explanations:
             gone = next((item for item in endings if item.kind == "gone"), None)
             if gone and not last.is_deletion and uid not in self._stream.final:
                 watch = "saw neither its end nor the object in the final list"
-                yield Unseen(gone, watch, f"has its end after revision {gone.after}")
+                yield _unseen(gone, watch, f"has its end after revision {gone.after}")
 
     def _unclear_of(self, seen: watched_writes.Seen) -> list[audit_events.Unclear]:
         place = seen.state.namespace, seen.state.name
@@ -126,6 +138,15 @@ class Explanations:
         if seen.state.is_marked and not before.state.is_marked:
             return any(item.kind in _MARKING for item in endings)
         return _take(self._evictions, seen) is not None
+
+
+def titled(resource: str, namespace: str, name: str) -> str:
+    return f"{_NAMES[resource]} {namespace}/{name}"
+
+
+def _unseen(write: audit_events.Hidden, watch: str, audit: str) -> Difference:
+    what = titled(write.resource, write.namespace, write.name)
+    return Difference(what=what, watch=watch, audit=audit)
 
 
 _ByObject = dict[str, list[audit_events.Hidden]]

@@ -1,6 +1,5 @@
 """The writes of claims and pods as the recorder's watch delivered them, and from when to when."""
 
-import dataclasses
 from collections.abc import Mapping
 
 import msgspec
@@ -28,21 +27,20 @@ class Seen(msgspec.Struct, frozen=True):
         return self.type == "DELETED"
 
 
-@dataclasses.dataclass(slots=True)
-class Stream:
+class Stream(msgspec.Struct):
     """The observations of one resource."""
 
     first_rv: int | None = None
     """Revision of the first list; None: there is none."""
     final_rv: int | None = None
     """Revision of the final list; None: there is none."""
-    gaps: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    gaps: list[tuple[int, int]] = []
     """Revisions that a watch missed: after the first one, up to the second one."""
-    listed: list[Seen] = dataclasses.field(default_factory=list)
+    listed: list[Seen] = []
     """The objects of the first list."""
-    seen: dict[int, Seen] = dataclasses.field(default_factory=dict)
+    seen: dict[int, Seen] = {}
     """revision -> the observation; of two the first."""
-    final: dict[str, Seen] = dataclasses.field(default_factory=dict)
+    final: dict[str, Seen] = {}
     """uid -> the object in the final list."""
     gap_rv: int | None = None
     """The last revision before a gap that no list has ended yet."""

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.checks import verdicts
+from harness.checks import plan_facts, verdicts
 from harness.history import records
+from harness.model.fault_effects import Effect
 from harness.report import evidence
 from harness.report.causes import deciding_writes, explaining, step_sentences
 from harness.report.replay import race_states, watches
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
 
 Fact = tuple[str, ...]
 """Its kind, and of what it is."""
@@ -147,7 +146,7 @@ def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
         if step.name == _WRITTEN and version.isdecimal() and len(version) <= _VERSION_MAX:
             yield int(version), step.ts_ns
     for effect in race.violation.faults:
-        if fault_kinds.of(effect.kind).effect is Effect.LOST_ANSWER:
+        if plan_facts.effect(effect) is Effect.LOST_ANSWER:
             yield effect.resource_version, effect.begun_ns
 
 
@@ -227,7 +226,7 @@ def _held(race: Race, effect: verdicts.FaultEffect) -> str:
     _, _, name = effect.object.rpartition("/")
     letter = next((letter for holder, letter in race.claims if holder.name == name), "")
     named = f"claim {letter}" if letter else effect.object
-    text = _HELD_BACK.get(fault_kinds.of(effect.kind).effect, "")
+    text = _HELD_BACK.get(plan_facts.effect(effect), "")
     return text.format(version=effect.resource_version, name=named)
 
 

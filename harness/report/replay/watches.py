@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.checks import verdicts
+from harness.checks import plan_facts, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.witness import program_reads
 from harness.faults import api_calls
 from harness.history import records
-from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds.fault import Effect
+from harness.model.fault_effects import Effect
 
 SCHEDULER = "scheduler"
 """Name of the first scheduler, and prefix of the names of others."""
@@ -168,7 +167,7 @@ def _held_events(applications: Iterable[records.FaultApplied]) -> dict[str, _Hel
     ends: dict[str, list[int]] = collections.defaultdict(list)
     """Client -> the times at which faults ended its watch; empty: those of all clients."""
     for item in applications:
-        effect = fault_kinds.of(item.kind).effect
+        effect = plan_facts.effect(item)
         if effect is Effect.API_SERVER:
             ends[""].append(item.begun_ns)
         if item.resource != hold_history.CLAIMS or not is_scheduler(item.client):

@@ -16,7 +16,6 @@ from harness.checks import (
     verdict_files,
     verdicts,
 )
-from harness.checks.certificate import certificate_items
 from harness.checks.evidence import used_features
 from harness.history import directories, plans, records
 from tests.histories import building, judged_runs
@@ -218,7 +217,7 @@ def test_only_a_violation_ends_a_run_as_planned(
     ],
 )
 def test_a_run_that_a_violation_ended_owes_no_amounts(name: str, ok: bool, needed: bool) -> None:
-    item = certificate_items.Item(name=name, question="?", ok=ok, reason="because")
+    item = verdicts.CertificateItem(name=name, question="?", ok=ok, reason="because")
     assert [(one.ok, one.needed) for one in conclusions.excuse([item])] == [(ok, needed)]
 
 
@@ -231,7 +230,7 @@ def test_a_run_that_a_violation_ended_owes_no_amounts(name: str, ok: bool, neede
 )
 def test_what_was_wrong_with_the_load_is_still_told(ok: bool, reason: str) -> None:
     load, other = (
-        certificate_items.Item(name=name, question="?", ok=ok, reason="too few")
+        verdicts.CertificateItem(name=name, question="?", ok=ok, reason="too few")
         for name in ("load", "order")
     )
     found = conclusions.require_examined([load, other], [], ["one", "two"])

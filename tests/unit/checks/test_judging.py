@@ -2,7 +2,6 @@
 same.
 """
 
-import dataclasses
 import os
 import pathlib
 import subprocess
@@ -132,7 +131,7 @@ def test_a_violation_wins_over_a_check_that_breaks(
 def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = dataclasses.replace(
+    asked = msgspec.structs.replace(
         _check("asked", lambda given: _result(INVALID)), applies=lambda plan: bool(plan.progress_s)
     )
     monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS, asked))

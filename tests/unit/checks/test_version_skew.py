@@ -1,12 +1,11 @@
 """Schedulers that cannot read the counters of a run's pools are not blamed for them."""
 
-import dataclasses
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, protocol, verdicts, version_skew
+from harness.checks import device_exclusivity, doubtful_violations, protocol, verdicts
 from tests.histories import building
 
 INVALID, UNKNOWN = verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN
@@ -28,8 +27,8 @@ def verdict(check: str, settings: dict[str, Any], *versions: str) -> verdicts.Ve
         others=[],
         reason="2 of 3",
     )
-    judged = dataclasses.replace(device_exclusivity.CHECK, name=check)
-    answer = version_skew.review(protocol.Evidence(plan), judged, result)
+    judged = msgspec.structs.replace(device_exclusivity.CHECK, name=check)
+    answer = doubtful_violations.review_skew(protocol.Evidence(plan), judged, result)
     assert (answer == result) is (answer.verdict is INVALID)
     return answer.verdict
 

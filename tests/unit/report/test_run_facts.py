@@ -1,6 +1,5 @@
 """The head of a page: the subject by its right name, versions, date, and links to files."""
 
-import dataclasses
 import json
 import pathlib
 import xml.etree.ElementTree as ET
@@ -124,7 +123,7 @@ def test_a_check_that_failed_is_an_error_all_the_same(
 
     directory = _control(tmp_path, is_found=True)
     checks = tuple(
-        dataclasses.replace(check, judge=fail) if check.name == "claim_progress" else check
+        msgspec.structs.replace(check, judge=fail) if check.name == "claim_progress" else check
         for check in check_registry.CHECKS
     )
     monkeypatch.setattr(check_registry, "CHECKS", checks)

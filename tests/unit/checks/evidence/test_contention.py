@@ -5,7 +5,6 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.certificate import certificate_items
 from harness.checks.evidence import contention
 from harness.checks.holds import hold_history
 from harness.history import plans
@@ -18,7 +17,7 @@ IN_TURN = "a+D1 a-D1 b= b+D1"
 APART = "a= b= a+D1 b+D2"
 
 
-def _item(tmp_path: pathlib.Path, text: str, least: int) -> certificate_items.Item | None:
+def _item(tmp_path: pathlib.Path, text: str, least: int) -> verdicts.CertificateItem | None:
     wanted = plans.Requirements(allocations_min=0, pods_running_min=0, reuse_min=least)
     directory = building.build(tmp_path / "run", text, requirements=wanted)
     judgement = judging.judge(directory)

@@ -20,7 +20,7 @@ from harness.checks import (
     protocol,
     verdicts,
 )
-from harness.checks.certificate import certificate_items, certification, questions
+from harness.checks.certificate import certification, questions
 from harness.history import records
 from tests.histories import dense_histories
 
@@ -50,7 +50,7 @@ ANSWERS = {
 def _items(given: protocol.Evidence) -> Iterator[Any]:
     for name, answer in ANSWERS.items():
         ok, reason = answer(given)
-        yield certificate_items.Item(name=name, question="", ok=ok, reason=reason)
+        yield verdicts.CertificateItem(name=name, question="", ok=ok, reason=reason)
 
 
 def judge(body: list[records.Body]) -> tuple[verdicts.Verdict, list[str]]:

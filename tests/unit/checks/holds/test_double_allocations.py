@@ -5,11 +5,11 @@ the rule in them.
 """
 
 import collections
-import dataclasses
 import itertools
 import random
 
 import duckdb
+import msgspec
 import pandas as pd
 import pytest
 
@@ -125,7 +125,7 @@ def by_pandas_at_once(
 ) -> dict[int, list[tuple[int, int]]]:
     """Number of a history -> its pairs, in order; the devices of each are its own."""
     holds = [
-        dataclasses.replace(hold, device=f"{run}{hold.device}")
+        msgspec.structs.replace(hold, device=f"{run}{hold.device}")
         for run, history in enumerate(histories)
         for hold in in_order(history)
     ]

@@ -6,8 +6,7 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.certificate import certificate_items
-from harness.checks.witness import audit_comparison, comparing, object_states
+from harness.checks.witness import audit_comparison, comparing, hidden_writes, object_states
 from harness.history import directories, plans
 from tests.histories import audit_logs, building
 
@@ -26,7 +25,7 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 
 def item(
     directory: directories.RunDirectory, *brought: pathlib.Path
-) -> certificate_items.Item | None:
+) -> verdicts.CertificateItem | None:
     judgement = judging.examine(directory, witness=brought).judgement
     (found,) = [one for one in judgement.certificate if one.name == "witness"] or [None]
     if found is not None and not found.ok:
@@ -128,7 +127,7 @@ def heard(*versions: int) -> str:
     log.folded.adopt("pods", object_states.of({"metadata": META}), is_deletion=False)
     compared = comparing.Comparison(writes=9, confirmed=1)
     compared.note(
-        comparing.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
+        hidden_writes.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
         for version in versions
     )
     ok, reason = audit_comparison.answer(audit_comparison.AuditComparison(log, compared))

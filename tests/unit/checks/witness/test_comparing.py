@@ -10,7 +10,13 @@ import msgspec
 import pytest
 
 from harness.checks.holds import hold_history
-from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
+from harness.checks.witness import (
+    audit_events,
+    audit_history,
+    comparing,
+    hidden_writes,
+    watched_writes,
+)
 from harness.history import records
 from tests.histories import audit_logs, language
 from tests.support import text_tables
@@ -230,5 +236,7 @@ def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
 def test_the_first_differences_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "KEPT_MAX", 4)
     found = comparing.Comparison()
-    found.note(comparing.Difference(what=str(number), watch="", audit="") for number in range(9))
+    found.note(
+        hidden_writes.Difference(what=str(number), watch="", audit="") for number in range(9)
+    )
     assert (found.difference_count, [item.what for item in found.differences]) == (9, [*"0123"])
