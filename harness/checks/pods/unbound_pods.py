@@ -4,13 +4,13 @@ The observations are read once more for it, in a run with too little load only.
 """
 
 import collections
-import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from harness.checks import verdicts
 from harness.checks.devices import device_catalogue
-from harness.checks.observed import folders, observations, observed_pods
+from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.checks.selectors import evaluation
 from harness.history import histories
 from harness.model import quantities
@@ -24,17 +24,7 @@ SELECTORS_MAX = 3
 _MESSAGE_MAX = 300
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A kind of requests."""
-
-    class_name: str
-    expressions: tuple[str, ...]
-    """Those of the request alone."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(NamedTuple):
     """A selector that a device does not match."""
 
     expression: str
@@ -52,49 +42,45 @@ class UnboundPods(folders.Folder):
     """The schedulers' pods without a node, and the kinds of requests of claims."""
 
     def __init__(self) -> None:
-        self._schedulers: dict[str, str] = {}
-        """Keyed by the uid of each pod."""
-        self._bound: set[str] = set()
-        self._messages: dict[str, str] = {}
-        """Why each pod was not scheduled, by its uid, as its condition says."""
-        self._wanted: dict[_Wanted, None] = {}
+        self._unbound: dict[str, tuple[str, str]] = {}
+        """Uid of a pod -> its scheduler, and why it was not scheduled, as its condition says."""
+        self._binding = dict[str, bool]()
+        """Each scheduler -> whether it has bound a pod."""
+        self._bound = set[str]()
+        self._wanted: dict[tuple[str, ...], observed_claims.ExactRequest] = {}
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         """Note whether the pod is bound, and what its scheduler says of it."""
-        pod = seen.object
-        uid = pod.metadata.uid
-        self._schedulers.setdefault(uid, sys.intern(pod.spec.scheduler_name))
+        pod, uid = seen.object, seen.object.metadata.uid
+        scheduler = sys.intern(pod.spec.scheduler_name)
+        self._binding.setdefault(scheduler, False)
         if pod.spec.node_name or pod.has_ended or pod.status.phase == "Running":
             self._bound.add(uid)
-            self._messages.pop(uid, None)
-        elif message := _refusal(pod):
-            self._messages[uid] = message
+            self._unbound.pop(uid, None)
+            self._binding[scheduler] = True
+        elif uid not in self._bound:
+            known = self._unbound.get(uid, (scheduler, ""))[1]
+            self._unbound[uid] = scheduler, _message(pod) or known
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note what the claim asks for."""
-        for request in seen.object.spec.devices.requests or ():
-            for option in request.options.values():
-                wanted = _Wanted(option.device_class_name, tuple(option.expressions))
-                if len(self._wanted) < KINDS_MAX:
-                    self._wanted[wanted] = None
+        for option in seen.object.spec.devices.options.values():
+            if len(self._wanted) < KINDS_MAX:
+                self._wanted.setdefault(option.kind, option)
 
     def reasons(self, catalogue: device_catalogue.DeviceCatalogue) -> list[str]:
         """Return why pods were not bound, the most important reason first; empty: not known."""
-        if len(self._bound) == len(self._schedulers):
+        if not self._unbound:
             return []
         known = [*catalogue.newest(DEVICES_MAX)]
         refusals: collections.Counter[_Refusal] = collections.Counter()
-        for wanted in self._wanted:
+        for wanted in self._wanted.values():
             refusals |= _refusals(wanted, catalogue, known)
         told = [refusal.told(count) for refusal, count in refusals.most_common(SELECTORS_MAX)]
         return [*self._idle(), *told]
 
     def _idle(self) -> Iterator[str]:
-        idle = dict.fromkeys(self._schedulers.values())
-        for uid in self._bound:
-            idle.pop(self._schedulers[uid], None)
-        for name in idle:
-            told = [text for uid, text in self._messages.items() if self._schedulers[uid] == name]
+        for name in (name for name, binds in self._binding.items() if not binds):
+            told = [text for of, text in self._unbound.values() if of == name and text]
             most = collections.Counter(told).most_common(1)
             said = f", which says of {most[0][1]} of them: {most[0][0]}" if most else ""
             yield f"no pod was bound by {name or 'the scheduler'}{said}"
@@ -117,7 +103,7 @@ def reasons(history: histories.History) -> list[str]:
     return [] if recorder.damage else seen.reasons(catalogue)
 
 
-def _refusal(pod: observed_pods.Pod) -> str:
+def _message(pod: observed_pods.Pod) -> str:
     messages = [
         item.message
         for item in pod.status.conditions or ()
@@ -127,7 +113,7 @@ def _refusal(pod: observed_pods.Pod) -> str:
 
 
 def _refusals(
-    wanted: _Wanted,
+    wanted: observed_claims.ExactRequest,
     catalogue: device_catalogue.DeviceCatalogue,
     known: Sequence[device_catalogue.KnownDevice],
 ) -> collections.Counter[_Refusal]:
@@ -135,7 +121,7 @@ def _refusals(
 
     Only selectors that fail count, as long as some device matches.
     """
-    classes = catalogue.classes(wanted.class_name, sys.maxsize)
+    classes = catalogue.classes(wanted.device_class_name, sys.maxsize)
     expressions = (*(classes[-1] if classes else ()), *wanted.expressions)
     answers = [_first_refusal(device, expressions) for device in known]
     has_match = None in answers
