@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Container, Iterator
 
 from harness import clocks, errors, processes, writing
-from harness.checks.progress import claim_progress, garbage_collection
+from harness.checks.progress import claim_progress, resource_leaks
 from harness.client import apis, backoffs, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fake_nodes import fake_world
@@ -286,7 +286,7 @@ class Execution:
         self._wait("progress", lambda: self._convergence.is_at_rest() or self._is_still())
         if self._plan.collects_garbage is None:
             works = fake_world.is_garbage_collected(self._api, self._plan.namespace)
-            found = garbage_collection.WORKS if works else garbage_collection.FAILS
+            found = resource_leaks.WORKS if works else resource_leaks.FAILS
             self._supervisor.phase(found)
 
     def _has_waited_after_crash(self, why: str) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from harness.checks import protocol, world_states
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
-from harness.checks.progress import garbage_collection
+from harness.checks.progress import resource_leaks
 from harness.history import plans, records
 from tests.histories import building, language
 
@@ -198,9 +198,7 @@ def judged(
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
     given = {
-        garbage_collection.GarbageCollection: garbage_collection.GarbageCollection(
-            works=collects_garbage
-        ),
+        resource_leaks.GarbageCollection: resource_leaks.GarbageCollection(works=collects_garbage),
     }
     evidence = protocol.Evidence(plan, given, phases=tuple(phases))
     return evidence.fold(body, [world_states.WorldState, hold_history.HoldHistory])

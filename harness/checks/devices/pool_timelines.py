@@ -54,9 +54,8 @@ class PoolTimelines(folders.Folder):
             dict
         )
         """`driver/pool` -> uid of a slice -> its newest version."""
-        self._spans: dict[str, list[taint_timelines.Span]] = collections.defaultdict(list)
-        self._open: dict[str, dict[str, taint_timelines.Span]] = collections.defaultdict(dict)
-        """`driver/pool` -> device -> its last span, which has not ended."""
+        self._listings = taint_timelines.Listings[str]()
+        """The devices that can be allocated, by `driver/pool`."""
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
         spec, uid = seen.object.spec, seen.object.metadata.uid
@@ -73,22 +72,14 @@ class PoolTimelines(folders.Folder):
         changes = self._changes[pool]
         (changes.listed if seen.type == "LISTED" else changes.watched).append(seen.version)
         bisect.insort(self._versions, seen.version)
-        self._change(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
+        self._listings.see(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
 
     def see_gap(self, gap: records.Gap) -> None:
         self.has_gap |= gap.resource == observations.SLICES
 
-    def _change(self, pool: str, devices: set[str], seen: observations.SeenSlice) -> None:
-        spans = self._open[pool]
-        for device in spans.keys() - devices:
-            spans.pop(device).end(seen)
-        for device in devices - spans.keys():
-            spans[device] = taint_timelines.Span(seen.version, seen.ts_ns)
-            self._spans[device].append(spans[device])
-
     def spans(self, device: str) -> list[taint_timelines.Span]:
         """Return when a device (`driver/pool/device`) could be allocated, in order."""
-        return self._spans.get(device, [])
+        return self._listings.of(device)
 
     def epoch(self, version: int) -> int:
         """Return how many versions of slices there are before this one, in all pools."""
@@ -99,7 +90,7 @@ class PoolTimelines(folders.Folder):
         did not change after the version `since`; 0: since the first list.
         """
         steady = {pool for pool, item in self._changes.items() if item.is_steady(since, until)}
-        for device, spans in self._spans.items():
+        for device, spans in self._listings:
             if device.rpartition("/")[0] in steady and any(
                 span.since < until <= span.until for span in spans
             ):

@@ -10,20 +10,17 @@ import bisect
 import collections
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Generic, TypeVar
 
 from harness.checks.observed import folders, observations, observed_cluster, observed_slices
 from harness.checks.taints import attempt_views
 from harness.model import devices
 
 NO_EXECUTE = "NoExecute"
+Item = TypeVar("Item", bound=Hashable)
 _Changes = list[tuple[int, int]]
 """Time and version of each change of a resource, in order."""
-
-
-Tainting: TypeAlias = tuple[str, observed_slices.Taint]
-"""A device, and a taint of it."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -39,28 +36,49 @@ class Span:
         self.until, self.until_ns = seen.version, seen.ts_ns
 
 
+class Listings(Generic[Item]):
+    """The spans in which something was listed, by sources whose lists change."""
+
+    def __init__(self) -> None:
+        self._spans = collections.defaultdict[Item, list[Span]](list)
+        self._open = collections.defaultdict[str, dict[Item, Span]](dict)
+        """Source -> what it lists -> the last span, which has not ended."""
+
+    def __iter__(self) -> Iterator[tuple[Item, list[Span]]]:
+        return iter(self._spans.items())
+
+    def of(self, item: Item) -> list[Span]:
+        """Return when something was listed: by each source in order."""
+        return self._spans.get(item, [])
+
+    def see(self, source: str, listed: Iterable[Item], seen: observations.SeenAny) -> None:
+        """Note all that a source lists from now on."""
+        known, now = self._open[source], dict.fromkeys(listed)
+        for item in known.keys() - now.keys():
+            known.pop(item).end(seen)
+        for item in now:
+            if item not in known:
+                known[item] = Span(seen.version, seen.ts_ns)
+                self._spans[item].append(known[item])
+
+
 class TaintTimelines(folders.Folder):
     """Slices and rules in all their versions."""
 
     def __init__(self) -> None:
         self.end_ns = 0
         """Time of the last observation."""
-        self._clear = collections.defaultdict[str, list[Span]](list)
-        """Versions of slices that list a device without a blocking taint, by the device."""
-        self._listed_clear: dict[str, list[Span]] = {}
-        """The spans of the newest version of each slice, by its uid."""
+        self._clear = Listings[str]()
+        """The devices that slices list without a blocking taint."""
         self._blocked: set[str] = set()
         """The devices that a slice has listed with a blocking taint."""
-        self._tainted = collections.defaultdict[str, list[tuple[observed_slices.Taint, Span]]](list)
-        """The NoExecute taints of slices, by device."""
-        self._listed_taints = collections.defaultdict[str, dict[Tainting, Span]](dict)
-        """Those of the newest version of each slice, by its uid."""
+        self._tainted = Listings[tuple[str, observed_slices.Taint]]()
+        """The devices with NoExecute taints of slices of the newest generation."""
+        self._rules = Listings[observed_cluster.TaintRuleSpec]()
+        self._evicting = collections.defaultdict[str, dict[observed_slices.Taint, None]](dict)
+        """Device -> all NoExecute taints that slices have listed for it."""
         self._generations = collections.defaultdict[tuple[str, str], dict[str, int]](dict)
         """Driver and name of a pool -> the generation of each of its slices, by uid."""
-        self._rules: list[tuple[observed_cluster.TaintRuleSpec, Span]] = []
-        """Each rule as long as its spec stayed the same."""
-        self._ruling: dict[str, tuple[observed_cluster.TaintRuleSpec, Span]] = {}
-        """The newest version of each rule, by its uid."""
         self._changes: dict[str, _Changes] = {observations.SLICES: [], observations.TAINT_RULES: []}
 
     def view_at(self, ts_ns: int) -> attempt_views.View:
@@ -70,7 +88,7 @@ class TaintTimelines(folders.Folder):
     @property
     def has_taints(self) -> bool:
         """True if a slice or a rule ever had a taint that keeps devices from being allocated."""
-        return bool(self._blocked) or any(spec.taint.is_blocking for spec, _ in self._rules)
+        return bool(self._blocked) or any(rule.taint.is_blocking for rule, _ in self._rules)
 
     def was_tainted(self, device: str) -> bool:
         return device in self._blocked or any(self._blocking_rules(device))
@@ -81,8 +99,8 @@ class TaintTimelines(folders.Folder):
         It has seen some version of the slices from `slices` on, and some of the rules from `rules`
         on, both before `until`.
         """
-        listed = self._clear.get(device, ())
-        if not any(span.since < until and span.until > slices for span in listed):
+        clear = self._clear.of(device)
+        if not any(span.since < until and span.until > slices for span in clear):
             return False
         reached: float = rules
         for span in sorted(self._blocking_rules(device), key=lambda item: item.since):
@@ -93,19 +111,20 @@ class TaintTimelines(folders.Folder):
 
     def taints_of(self, device: str) -> Iterator[tuple[observed_slices.Taint, Span]]:
         """Yield the NoExecute taints of a device."""
-        yield from self._tainted.get(device, ())
-        for spec, span in self._rules_of(device):
-            if spec.taint.effect == NO_EXECUTE:
-                yield spec.taint, span
+        for taint in self._evicting.get(device, ()):
+            yield from ((taint, span) for span in self._tainted.of((device, taint)))
+        for rule, span in self._rules_of(device):
+            if rule.taint.effect == NO_EXECUTE:
+                yield rule.taint, span
 
     def _blocking_rules(self, device: str) -> Iterator[Span]:
-        return (span for spec, span in self._rules_of(device) if spec.taint.is_blocking)
+        return (span for rule, span in self._rules_of(device) if rule.taint.is_blocking)
 
     def _rules_of(self, device: str) -> Iterator[tuple[observed_cluster.TaintRuleSpec, Span]]:
         parsed = devices.parse(device)
-        for spec, span in self._rules:
-            if spec.device_selector is not None and spec.device_selector.selects(parsed):
-                yield spec, span
+        for rule, spans in self._rules:
+            if rule.device_selector is not None and rule.device_selector.selects(parsed):
+                yield from ((rule, span) for span in spans)
 
     # ------------------------------------------------------------------- observations
 
@@ -117,58 +136,33 @@ class TaintTimelines(folders.Folder):
         uid, spec = seen.object.metadata.uid, seen.object.spec
         self._changes[observations.SLICES].append((seen.ts_ns, seen.version))
         listed = {} if seen.is_gone else _taints_of(spec)
-        for span in self._listed_clear.pop(uid, ()):
-            span.end(seen)
-        opened = self._listed_clear[uid] = []
-        for device, taints in listed.items():
-            if any(taint.is_blocking for taint in taints):
-                self._blocked.add(device)
-            else:
-                opened.append(Span(seen.version, seen.ts_ns))
-                self._clear[device].append(opened[-1])
-        self._note_generation(seen)
-        evicting = {
+        blocked = {name for name, taints in listed.items() if any(it.is_blocking for it in taints)}
+        self._blocked |= blocked
+        self._clear.see(uid, listed.keys() - blocked, seen)
+        evicting = [
             (device, taint)
-            for device, of_device in listed.items()
-            for taint in of_device
+            for device, taints in listed.items()
+            for taint in taints
             if taint.effect == NO_EXECUTE
-        }
-        of_pool = self._generations[spec.driver, spec.pool.name]
-        is_newest = of_pool.get(uid) == max(of_pool.values(), default=0)
-        self._list(uid, evicting if is_newest else (), seen)
-
-    def _note_generation(self, seen: observations.SeenSlice) -> None:
-        """End the taints of older generations of a pool."""
-        uid, spec = seen.object.metadata.uid, seen.object.spec
-        of_pool = self._generations[spec.driver, spec.pool.name]
-        of_pool.pop(uid, None)
+        ]
+        for device, taint in evicting:
+            self._evicting[device][taint] = None
+        generations = self._generations[spec.driver, spec.pool.name]
+        generations.pop(uid, None)
         if not seen.is_gone:
-            of_pool[uid] = spec.pool.generation
-        newest = max(of_pool.values(), default=0)
-        for other, generation in of_pool.items():
-            if other != uid and generation < newest:
-                self._list(other, (), seen)
-
-    def _list(self, uid: str, taints: Iterable[Tainting], seen: observations.SeenSlice) -> None:
-        """Note the taints of a slice; those that it had before go on."""
-        known, listed = self._listed_taints[uid], set(taints)
-        for taint in known.keys() - listed:
-            known.pop(taint).end(seen)
-        for taint in listed - known.keys():
-            known[taint] = Span(seen.version, seen.ts_ns)
-            self._tainted[taint[0]].append((taint[1], known[taint]))
+            generations[uid] = spec.pool.generation
+        newest = max(generations.values(), default=0)
+        for other, generation in generations.items():
+            if other != uid and generation < newest:  # the taints of older generations end
+                self._tainted.see(other, (), seen)
+        is_newest = generations.get(uid) == newest
+        self._tainted.see(uid, evicting if is_newest else (), seen)
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
         """Note a version of a rule; a change of its status changes nothing."""
-        uid, spec = seen.object.metadata.uid, seen.object.spec
         self._changes[observations.TAINT_RULES].append((seen.ts_ns, seen.version))
-        known = self._ruling.get(uid)
-        if known is not None and (seen.is_gone or known[0] != spec):
-            known[1].end(seen)
-            del self._ruling[uid]
-        if not seen.is_gone and uid not in self._ruling:
-            self._ruling[uid] = spec, Span(seen.version, seen.ts_ns)
-            self._rules.append(self._ruling[uid])
+        rules = () if seen.is_gone else (seen.object.spec,)
+        self._rules.see(seen.object.metadata.uid, rules, seen)
 
 
 def _taints_of(spec: observed_slices.SliceSpec) -> dict[str, list[observed_slices.Taint]]:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import check_registry, judging, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.progress import garbage_collection
+from harness.checks.progress import resource_leaks
 from harness.checks.taints import attempt_views
 from tests.histories import building
 
@@ -19,12 +19,12 @@ def test_a_check_gets_nothing_but_what_it_needs() -> None:
         name="idle",
         guarantee="X",
         promise="it rains",
-        needs=(garbage_collection.GarbageCollection,),
+        needs=(resource_leaks.GarbageCollection,),
         judge=lambda evidence: evidence[hold_history.HoldHistory],  # type: ignore[arg-type,return-value]
     )
-    works = garbage_collection.GarbageCollection()
-    evidence = protocol.Evidence(building.plan(), {garbage_collection.GarbageCollection: works})
-    assert evidence.of(check)[garbage_collection.GarbageCollection] is works
+    works = resource_leaks.GarbageCollection()
+    evidence = protocol.Evidence(building.plan(), {resource_leaks.GarbageCollection: works})
+    assert evidence.of(check)[resource_leaks.GarbageCollection] is works
     with pytest.raises(LookupError, match="expected HoldHistory in the needs of the check"):
         check.judge(evidence.of(check))
 
