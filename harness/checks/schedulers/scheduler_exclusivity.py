@@ -19,9 +19,9 @@ import msgspec
 
 from harness.checks import findings, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import scheduler_identities
+from harness.checks.schedulers import scheduler_attribution
 
-Identity: TypeAlias = scheduler_identities.SchedulerIdentity | None
+Identity: TypeAlias = scheduler_attribution.SchedulerIdentity | None
 """None: it is not known which scheduler it was."""
 
 
@@ -30,7 +30,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
     from harness.checks.holds import double_allocations  # imports pandas
 
     folded = evidence[hold_history.HoldHistory]
-    schedulers = evidence[scheduler_identities.SchedulersOfHolds]
+    schedulers = evidence[scheduler_attribution.SchedulersOfHolds]
     examined = folded.holds.frame(end_rv=folded.last_rv + 1)
     examined = examined[examined.exclusive].assign(share=False)
     pairs_of = double_allocations.counts_by_second(examined)
@@ -69,15 +69,15 @@ CHECK = protocol.Check(
     name="scheduler_exclusivity",
     guarantee="X",
     promise="no scheduler gives a device to two claims by itself",
-    applies=scheduler_identities.are_several,
-    needs=(hold_history.HoldHistory, scheduler_identities.SchedulersOfHolds),
+    applies=scheduler_attribution.are_several,
+    needs=(hold_history.HoldHistory, scheduler_attribution.SchedulersOfHolds),
     judge=judge,
     by_holds=True,
 )
 
 
 def _since_free(
-    holds: Mapping[int, hold_history.Hold], schedulers: scheduler_identities.SchedulersOfHolds
+    holds: Mapping[int, hold_history.Hold], schedulers: scheduler_attribution.SchedulersOfHolds
 ) -> dict[int, frozenset[Identity]]:
     """Return, for each hold, the schedulers that have had its device since it was last free."""
     found: dict[int, frozenset[Identity]] = {}

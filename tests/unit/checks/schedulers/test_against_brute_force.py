@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.checks import device_exclusivity, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import scheduler_exclusivity, scheduler_identities
+from harness.checks.schedulers import scheduler_attribution, scheduler_exclusivity
 from tests.histories import building, language
 from tests.support import brute_force
 
@@ -50,7 +50,7 @@ def _pairs(holds: Sequence[hold_history.Hold]) -> list[tuple[hold_history.Hold, 
 def _had(
     second: hold_history.Hold,
     holds: Sequence[hold_history.Hold],
-    writers: scheduler_identities.AllocationWriters,
+    writers: scheduler_attribution.AllocationWriters,
 ) -> set[str | None]:
     """Return who had the device of a hold since it was last free, before its next claim came."""
     before = [
@@ -67,11 +67,11 @@ def _had(
 
 
 def _evidence(
-    folded: hold_history.HoldHistory, schedulers: scheduler_identities.SchedulersOfHolds
+    folded: hold_history.HoldHistory, schedulers: scheduler_attribution.SchedulersOfHolds
 ) -> protocol.Evidence:
     given = {
         hold_history.HoldHistory: folded,
-        scheduler_identities.SchedulersOfHolds: schedulers,
+        scheduler_attribution.SchedulersOfHolds: schedulers,
     }
     return protocol.Evidence(building.plan(), given)
 
@@ -86,15 +86,15 @@ def test_both_checks() -> None:
         # Several histories in one, of other claims and devices: most of the time is for tables.
         text = " ".join(_draw(stream, number) for number in range(1, len(group) + 1))
         folded = hold_history.fold(language.observe(text))
-        writers = scheduler_identities.AllocationWriters()
+        writers = scheduler_attribution.AllocationWriters()
         for hold in folded.holds:
             first = stream.choice([0, hold.from_rv - 1, hold.from_rv])
             writers.first_seen[hold.uid] = min(writers.first_seen.get(hold.uid, first), first)
-            writers.by_allocation[hold.uid, hold.from_rv] = scheduler_identities.AllocationWriter(
+            writers.by_allocation[hold.uid, hold.from_rv] = scheduler_attribution.AllocationWriter(
                 manager=stream.choice([*MANAGERS, *MANAGERS, *list(MANAGERS)[:2]]), pods=()
             )
-        schedulers = scheduler_identities.SchedulersOfHolds(
-            scheduler_identities.planned(building.plan(settings={"subject": SUBJECT})), writers
+        schedulers = scheduler_attribution.SchedulersOfHolds(
+            scheduler_attribution.planned(building.plan(settings={"subject": SUBJECT})), writers
         )
         holds = list(folded.holds)
         pairs = _pairs(holds)

@@ -10,7 +10,6 @@ from harness.checks import device_exclusivity, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.schedulers import (
     scheduler_attribution,
-    scheduler_identities,
 )
 from harness.history import plans, records
 from tests.histories import building, language
@@ -25,15 +24,15 @@ def _plan(*names: str) -> plans.Plan:
 
 def _schedulers(
     folded: hold_history.HoldHistory, managers: Mapping[str, str]
-) -> scheduler_identities.SchedulersOfHolds:
+) -> scheduler_attribution.SchedulersOfHolds:
     """The schedulers of the claims by their names."""
-    writers = scheduler_identities.AllocationWriters()
+    writers = scheduler_attribution.AllocationWriters()
     for hold in folded.holds:
-        writers.by_allocation[hold.uid, hold.from_rv] = scheduler_identities.AllocationWriter(
+        writers.by_allocation[hold.uid, hold.from_rv] = scheduler_attribution.AllocationWriter(
             manager=managers[hold.name], pods=()
         )
-    return scheduler_identities.SchedulersOfHolds(
-        scheduler_identities.planned(_plan("one", "two")), writers
+    return scheduler_attribution.SchedulersOfHolds(
+        scheduler_attribution.planned(_plan("one", "two")), writers
     )
 
 
@@ -119,9 +118,11 @@ def _pod(name: str, scheduler: str) -> records.Observation:
 
 
 def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:
-    writers = scheduler_identities.AllocationWriters()
+    writers = scheduler_attribution.AllocationWriters()
     folded = hold_history.fold(observed, writers)
-    schedulers = scheduler_identities.SchedulersOfHolds(scheduler_identities.planned(plan), writers)
+    schedulers = scheduler_attribution.SchedulersOfHolds(
+        scheduler_attribution.planned(plan), writers
+    )
     return [str(schedulers.of(hold)) for hold in folded.holds]
 
 
