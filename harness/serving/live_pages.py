@@ -1,12 +1,10 @@
-"""All that is under way: a page, and a stream of events that brings it up to date."""
+"""All that is under way, on a page that a script asks for again each second."""
 
 import asyncio
-import contextlib
 import pathlib
 import threading
 from collections.abc import Iterator, Sequence
 
-import msgspec
 from aiohttp import web
 
 from harness import errors
@@ -15,9 +13,6 @@ from harness.history import campaign_folders
 from harness.serving import listings, served_folders, sites
 from harness.serving.live import live_campaigns, live_runs, snapshots
 
-EVERY_S = 1.0
-"""Seconds between two states."""
-STREAMS_MAX = 32
 READ_S = 0.3
 """Most seconds that are spent on reading before a state is shown."""
 OPEN_MAX = 100
@@ -28,15 +23,16 @@ _Live = live_runs.LiveRun | live_campaigns.LiveCampaign
 
 
 class Follower:
-    """Follows all that goes on in a folder, for one request, in one thread at a time."""
+    """Follows all that goes on in a folder, for all pages, in one thread at a time."""
 
     def __init__(self, folder: served_folders.ServedFolder, listing: listings.Listing) -> None:
         self._folder, self._listing = folder, listing
         self._guard = threading.Lock()
         self._is_closed = False
         self._followed: dict[str, _Live] = {}
-        self._ended: set[str] = set()
-        """Those that will not go on, although they have no verdict."""
+        self._ended: dict[str, int] = {}
+        """Those that will not go on, although they have no verdict, with the time of their folder:
+        a shard that is made again changes it."""
 
     def look(self) -> Sequence[snapshots.Snapshot]:
         """Read what has come, for some time, and return the states of now; nothing once closed."""
@@ -68,7 +64,13 @@ class Follower:
         opened = [f"{item.folder}/{item.name}" for item in listed.runs if item.is_open][:OPEN_MAX]
         campaigns = [item.name for item in listed.campaigns if not item.verdict][:OPEN_MAX]
         places = [*(f"{campaign_folders.FOLDER}/{name}" for name in campaigns), *opened]
-        yield from (place for place in places if place not in self._ended)
+        yield from (place for place in places if self._ended.get(place) != self._changed_ns(place))
+
+    def _changed_ns(self, place: str) -> int:
+        try:
+            return (self._folder.path / place).stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def _state(self, place: str) -> snapshots.Snapshot | None:
         """Return the state of what goes on; None: it does not any more."""
@@ -81,7 +83,7 @@ class Follower:
         except (errors.HarnessError, OSError):
             pass
         if state is None or state.state in snapshots.AT_END:
-            self._ended.add(place)
+            self._ended[place] = self._changed_ns(place)
             if place in self._followed:
                 self._followed.pop(place).close()
             return None
@@ -104,52 +106,20 @@ def _require_own_folders(path: pathlib.Path) -> None:
             raise errors.HistoryError(f"{campaign_folders.PLAN} names a scenario {title!r:.100}")
 
 
-_OPEN = web.AppKey("open streams", set[Follower])
+_FOLLOWER = web.AppKey("follower", Follower)
 
 
 def prepare(app: web.Application) -> None:
-    app[_OPEN] = set()
+    """Follow what goes on from the first page about it on, until the server ends."""
+
+    async def close(app: web.Application) -> None:
+        await asyncio.to_thread(app[_FOLLOWER].close)
+
+    site = app[sites.SITE]
+    app[_FOLLOWER] = Follower(site.folder, site.listing)
+    app.on_cleanup.append(close)
 
 
 async def answer_running(request: web.Request) -> web.Response:
-    follower = _follower(request)
-    try:
-        states = await asyncio.to_thread(follower.look)
-    finally:
-        await asyncio.to_thread(follower.close)
+    states = await asyncio.to_thread(request.app[_FOLLOWER].look)
     return sites.page("running.html.j2", states=states, is_live=True)
-
-
-def _follower(request: web.Request) -> Follower:
-    site = sites.of(request)
-    return Follower(site.folder, site.listing)
-
-
-async def answer_events(request: web.Request) -> web.StreamResponse:
-    """Answer with the states of all that goes on, until the page is closed or the server ends."""
-    streams = request.app[_OPEN]
-    if len(streams) >= STREAMS_MAX:
-        return sites.problem("too many pages are open that follow runs: close some", status=503)
-    follower = _follower(request)
-    streams.add(follower)
-    answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    try:
-        await answer.prepare(request)
-        with contextlib.suppress(ConnectionError):  # the page was closed
-            await _send(answer, follower, sites.of(request).stopping)
-    finally:
-        streams.discard(follower)
-        await asyncio.to_thread(follower.close)
-    return answer
-
-
-async def _send(answer: web.StreamResponse, follower: Follower, stopping: asyncio.Event) -> None:
-    sent = b""
-    while not stopping.is_set():
-        states = await asyncio.to_thread(follower.look)
-        html = msgspec.json.encode(sites.render("states.html.j2", states=states))
-        # A comment notices that the page is gone.
-        await answer.write(b": nothing new\n\n" if html == sent else b"data: " + html + b"\n\n")
-        sent = html
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), EVERY_S)

@@ -59,24 +59,18 @@ def application(reports: pathlib.Path) -> web.Application:
     """Return the application for a folder of reports. Raises UsageError if it is no folder."""
     folder = served_folders.ServedFolder(reports)
     app = web.Application(middlewares=[_answer])
-    app[sites.SITE] = sites.Site(folder, listings.Listing(folder.path), asyncio.Event())
+    app[sites.SITE] = sites.Site(folder, listings.Listing(folder.path))
     live_pages.prepare(app)
     app.add_routes(
         [
             web.get("/", pages.answer_runs),
             web.get("/campaigns", pages.answer_campaigns),
             web.get("/running", live_pages.answer_running),
-            web.get("/running/events", live_pages.answer_events),
             web.get(r"/files/{path:[\s\S]+}", sites.answer_file),
             web.get("/static/{name}", sites.answer_static),
         ]
     )
-    app.on_shutdown.append(_stop_streams)
     return app
-
-
-async def _stop_streams(app: web.Application) -> None:
-    app[sites.SITE].stopping.set()
 
 
 @web.middleware

@@ -22,8 +22,6 @@ class Site:
 
     folder: served_folders.ServedFolder
     listing: listings.Listing
-    stopping: asyncio.Event
-    """Is set when the server ends: streams of events end, too."""
 
     async def listed(self) -> listings.Listed:
         return await asyncio.to_thread(self.listing.listed)

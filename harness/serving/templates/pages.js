@@ -13,20 +13,14 @@ function morph(old, fresh) {
   for (const [node, other] of pairs) morph(node, other);
 }
 
-const region = document.querySelector("[data-events]");
-let source = null;
+const region = document.querySelector("[data-live]");
 
-function begin() {
-  source = new EventSource(region.dataset.events);
-  source.onmessage = (event) => {
-    const fresh = region.cloneNode(false);
-    fresh.innerHTML = JSON.parse(event.data);
-    morph(region, fresh);
-  };
+async function refresh() {
+  const answer = document.hidden ? null : await fetch(location.href).catch(() => null);
+  const page = answer?.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  const fresh = page?.querySelector("[data-live]");
+  if (fresh) morph(region, fresh);
+  setTimeout(refresh, 1000);
 }
 
-if (region) {
-  // Browsers limit the number of connections to one server, so a hidden page closes its own.
-  document.addEventListener("visibilitychange", () => document.hidden ? source?.close() : begin());
-  if (!document.hidden) begin();
-}
+if (region) setTimeout(refresh, 1000);

@@ -32,10 +32,6 @@ ATTACK = """<!doctype html><meta charset=utf-8><title>report</title><body><scrip
       const asked = new XMLHttpRequest(); asked.open('GET', '/');
       asked.onload = () => done(asked.responseText); asked.onerror = fail; asked.send();
     }),
-    events: () => new Promise((done, fail) => {
-      const source = new EventSource('/running/events');
-      source.onmessage = source.onopen = () => done('open'); source.onerror = fail;
-    }),
     image: () => new Promise((done, fail) => {
       const image = new Image(); image.onload = () => done('drawn'); image.onerror = fail; image.src = '/static/style.css';
     }),
@@ -114,7 +110,7 @@ def test_a_report_can_ask_for_nothing(tmp_path: pathlib.Path) -> None:
             script = ATTACK.partition("<script>")[2].partition("</script>")[0]
             await tab.value(f"void {script.strip()}")
             got = await tab.until("document.title.startsWith('got:') && document.title")
-            assert {"fetch", "request", "opaque", "events"} <= set(got.split())
+            assert {"fetch", "request", "opaque"} <= set(got.split())
 
     with served_reports.serving(reports) as client:
         asyncio.run(look(client))
@@ -130,7 +126,7 @@ def test_a_run_under_way_is_brought_up_to_date_until_it_ends(tmp_path: pathlib.P
     async def look(client: served_reports.Client) -> None:
         async with browsers.page(tmp_path / "browser") as tab:
             await tab.enter(f"{client.origin}/running")
-            state = "document.querySelector('[data-events] strong')?.textContent"
+            state = "document.querySelector('[data-live] strong')?.textContent"
             assert await tab.until(state) == "running"
             for path, written in content.items():
                 path.write_bytes(written)
