@@ -98,7 +98,7 @@ _TAG = "tag:yaml.org,2002:"
 _Base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _KEPT = {f"{_TAG}{name}" for name in ("str", "bool", "null", "merge", "seq", "int", "float")}
 _NUMBERS = {
-    "int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]{0,39})$",
+    "int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]{0,39})$",
     "float": r"[-+]?(?:\.[0-9]{1,40}|[0-9][0-9_]{0,39}(?:\.[0-9_]{0,40})?)(?:[eE][-+]?[0-9]{1,2})?$",
 }
 """Numbers of JSON; those in sixties are none."""
@@ -118,6 +118,11 @@ class _Loader(_Base):  # type: ignore[misc]
     yaml_constructors = {
         tag: build for tag, build in _Base.yaml_constructors.items() if tag in _KEPT
     } | {f"{_TAG}merge": _Base.construct_scalar}
+
+    def number(self, node: yaml.ScalarNode) -> int | float:
+        """Return a number; one without a fraction is whole, as in the JSON that kubectl sends."""
+        value = float(node.value.replace("_", ""))
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
     def mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
         """Return a mapping with keys as JSON has them: `on: 1` is {"true": 1}."""
@@ -143,6 +148,7 @@ class _Loader(_Base):  # type: ignore[misc]
 
 for _name, _form in _NUMBERS.items():
     _Loader.add_implicit_resolver(f"{_TAG}{_name}", re.compile(_form), list("-+.0123456789"))
+_Loader.add_constructor(f"{_TAG}float", _Loader.number)
 _Loader.add_constructor(f"{_TAG}map", _Loader.mapping)
 _Loader.add_constructor(None, _Loader.refuse)
 

@@ -84,10 +84,24 @@ spec: {spec: {devices: {requests: [{name: r, deviceClassName: c, count: 2}]}}}
 
 
 def test_values_are_those_of_kubectl(tmp_path: pathlib.Path) -> None:
-    text = NODE + "spec: {a: yes, b: 010, c: 2020-01-01, d: 1:59, e: 1.0, f: ~, on: '1', g: 0x1F}\n"
+    text = (
+        NODE
+        + "spec: {a: yes, b: 010, c: 2020-01-01, d: 1:59, e: 1.0, f: ~, h: 0o7, i: 1e3, on: '1', g: 0x1F}\n"
+    )
     (found,) = read(tmp_path, text)
-    wanted = {"a": True, "b": 8, "c": "2020-01-01", "d": "1:59", "e": 1, "f": None, "g": 31}
+    wanted = {
+        "a": True,
+        "b": 8,
+        "c": "2020-01-01",
+        "d": "1:59",
+        "e": 1,
+        "f": None,
+        "g": 31,
+        "h": 7,
+        "i": 1000,
+    }
     assert found.obj["spec"] == wanted | {"true": "1"}
+    assert type(found.obj["spec"]["e"]) is int
 
 
 def test_aliases_and_merged_keys(tmp_path: pathlib.Path) -> None:
