@@ -21,37 +21,31 @@ from harness.scenario import fields, loading, profiles
 from harness.scenario.toml_files import documents
 
 
-def by_table() -> dict[str, dict[str, str]]:
-    """Return name of table -> name of key -> its documentation, of all tables that are imported."""
-    return {table.__name__: _with_inherited(table) for table in _with_subclasses(fields.Spec)}
-
-
-def _with_subclasses(table: type[fields.Spec]) -> Iterator[type[fields.Spec]]:
+def _tables(table: type[fields.Spec] = fields.Spec) -> Iterator[type[fields.Spec]]:
     yield table
     for more in table.__subclasses__():
-        yield from _with_subclasses(more)
+        yield from _tables(more)
 
 
-def _with_inherited(table: type[fields.Spec]) -> dict[str, str]:
+def _explained(table: type[fields.Spec]) -> dict[str, str]:
+    """Return name of key -> its documentation, of inherited keys, too."""
     bases = [base for base in reversed(table.__mro__) if issubclass(base, fields.Spec)]
-    return {key: text for base in bases for key, text in _own(base).items()}
+    return {key: text for base in bases for key, text in _below_fields(base)}
 
 
 @functools.cache
-def _own(table: type[fields.Spec]) -> dict[str, str]:
-    return dict(_below_fields(table))
-
-
-def _below_fields(table: type[fields.Spec]) -> Iterator[tuple[str, str]]:
+def _below_fields(table: type[fields.Spec]) -> tuple[tuple[str, str], ...]:
     source = ast.parse(textwrap.dedent(inspect.getsource(table)))
     body = [node for definition in source.body for node in ast.iter_child_nodes(definition)]
+    found = []
     for pair in itertools.pairwise(body):
         match pair:
             case (
                 ast.AnnAssign(target=ast.Name(id=key)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                yield key.removesuffix("_"), inspect.cleandoc(text)
+                found.append((key.removesuffix("_"), inspect.cleandoc(text)))
+    return tuple(found)
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -67,17 +61,13 @@ def schema(kind: str) -> documents.Document:
     """Return the JSON Schema of a kind of `SHELVES`; the keys' documentation is in it."""
     shelf = SHELVES[kind]
     found: dict[str, Any] = pydantic.TypeAdapter(shelf.kind).json_schema(mode="validation")
-    _describe_keys(found)
-    head = {"$schema": DIALECT, "title": f"Flake Hunt: {shelf.noun}"}
-    return {**found, **head}
-
-
-def _describe_keys(found: dict[str, Any]) -> None:
-    documentation = by_table()
-    for table in (found, *found["$defs"].values()):
-        for key, text in documentation.get(table.get("title", ""), {}).items():
-            if key in table["properties"]:
-                table["properties"][key].setdefault("description", text)
+    known = {table.__name__: table for table in _tables()}
+    for described in (found, *found["$defs"].values()):
+        if table := known.get(described.get("title", "")):
+            for key, text in _explained(table).items():
+                if key in described["properties"]:
+                    described["properties"][key].setdefault("description", text)
+    return {**found, "$schema": DIALECT, "title": f"Flake Hunt: {shelf.noun}"}
 
 
 def text(kind: str) -> str:
