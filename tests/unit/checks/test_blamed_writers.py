@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from harness.checks import judging, verdict_files, verdicts
-from tests.histories import building
+from tests.histories import building, judged_runs
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 OURS, KUBECTL = "flake-hunt-scheduler", "kubectl/v1.36.2 (linux/amd64) kubernetes/0d9b5a1"
@@ -40,11 +40,6 @@ def _judged(
     return judging.judge(directory)
 
 
-def _result(judgement: verdict_files.Judgement, check: str) -> verdicts.CheckResult:
-    (found,) = [item for item in judgement.checks if item.check == check]
-    return found
-
-
 @pytest.mark.parametrize(
     ("check", "text", "version"),
     [
@@ -59,10 +54,10 @@ def _result(judgement: verdict_files.Judgement, check: str) -> verdicts.CheckRes
 def test_what_someone_else_has_written_is_theirs(
     tmp_path: pathlib.Path, check: str, text: str, version: int
 ) -> None:
-    mine = _result(_judged(tmp_path / "mine", text, {}), check)
+    mine = judged_runs.result(_judged(tmp_path / "mine", text, {}), check)
     assert mine.verdict is INVALID
     theirs = _judged(tmp_path / "theirs", text, {version: KUBECTL})
-    result = _result(theirs, check)
+    result = judged_runs.result(theirs, check)
     assert result.verdict is VALID
     assert theirs.verdict is not INVALID
     if theirs.verdict is VALID:
@@ -75,7 +70,7 @@ def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> Non
     parts = ("flake-hunt", f"{manager}/v1.36.2 (linux/amd64)", f"{manager}-1.36.3/v0.0.0", "")
     for number, agent in enumerate(parts):
         judged = _judged(tmp_path / str(number), f"{BOUND} a/p", {6: agent})
-        assert _result(judged, "claims_in_use").verdict is INVALID
+        assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
 
 
 @pytest.mark.parametrize(("binary", "verdict"), [("/opt/kcm-1.36.3", INVALID), ("/opt/kcm", VALID)])
@@ -86,13 +81,13 @@ def test_what_the_claim_controller_has_written_stays(
     controller = {"kind": "kube-controller-manager", "binary": binary}
     given = SETTINGS | {"subject": {**SETTINGS["subject"], "claim_controller": controller}}
     judged = _judged(tmp_path, f"{BOUND} a/p", {6: "kcm-1.36.3/v1.36.3"}, settings=given)
-    assert _result(judged, "claims_in_use").verdict is verdict
+    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
 
 
 def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
     text = f"{BOUND} a/p q:b b+D2 b^q q>n b/q"
     judged = _judged(tmp_path, text, {6: KUBECTL})
-    result = _result(judged, "claims_in_use")
+    result = judged_runs.result(judged, "claims_in_use")
     assert (result.verdict, result.violation_count, len(result.violations)) == (INVALID, 1, 1)
     assert result.reason == (
         "claim b lost its reservation while pod q used it; "
@@ -103,7 +98,7 @@ def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
 def test_what_follows_from_a_change_by_someone_else_is_in_doubt(tmp_path: pathlib.Path) -> None:
     """The reservation came by hand before, and goes by the scheduler's write."""
     judged = _judged(tmp_path, "p:a a+D1 a^p p>n p* a^q a/p", {6: KUBECTL})
-    result = _result(judged, "claims_in_use")
+    result = judged_runs.result(judged, "claims_in_use")
     assert result.verdict is UNKNOWN
     assert "kubectl" in result.reason
 
@@ -121,22 +116,22 @@ def test_a_subject_of_which_no_name_is_known_may_use_a_tool(
 ) -> None:
     given = SETTINGS | settings
     one = _judged(tmp_path / "tool", f"{BOUND} a/p", {6: KUBECTL}, settings=given)
-    assert _result(one, "claims_in_use").verdict is verdict
+    assert judged_runs.result(one, "claims_in_use").verdict is verdict
     other = _judged(tmp_path / "own", f"{BOUND} a/p", {6: "mine/1.0"}, settings=given)
-    assert _result(other, "claims_in_use").verdict is INVALID
+    assert judged_runs.result(other, "claims_in_use").verdict is INVALID
 
 
 def test_what_someone_else_had_allocated_before_is_in_doubt(tmp_path: pathlib.Path) -> None:
     """The scheduler may not have seen it yet, but it must look."""
     judged = _judged(tmp_path, "a+D1 b+D1", {1: KUBECTL})
-    result = _result(judged, "device_exclusivity")
+    result = judged_runs.result(judged, "device_exclusivity")
     assert (judged.verdict, result.verdict) == (UNKNOWN, UNKNOWN)
     assert "kubectl" in judged.reason
 
 
 def test_a_log_without_a_known_part_tells_nothing(tmp_path: pathlib.Path) -> None:
     judged = _judged(tmp_path, f"{BOUND} a/p", {6: "someone/1"}, agent="tests")
-    assert _result(judged, "claims_in_use").verdict is INVALID
+    assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
 
 
 def _unaudited(
@@ -162,10 +157,10 @@ def test_without_an_audit_log_a_strange_manager_is_doubt(tmp_path: pathlib.Path)
     strange = _unaudited(
         tmp_path / "strange", lambda version: [OURS, *(["my-operator"] if version >= 6 else [])]
     )
-    result = _result(strange, "claims_in_use")
+    result = judged_runs.result(strange, "claims_in_use")
     assert result.verdict is UNKNOWN
     assert "by my-operator left out" in result.reason
     known = _unaudited(tmp_path / "known", lambda version: [OURS, "ResourceClaimController"])
-    assert _result(known, "claims_in_use").verdict is INVALID
+    assert judged_runs.result(known, "claims_in_use").verdict is INVALID
     silent = _unaudited(tmp_path / "silent", lambda version: [])
-    assert _result(silent, "claims_in_use").verdict is INVALID
+    assert judged_runs.result(silent, "claims_in_use").verdict is INVALID

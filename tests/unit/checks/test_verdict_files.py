@@ -1,19 +1,21 @@
 """verdict.json: which documents are read, and which are the verdict on the evidence beside them."""
 
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
+import harness
 from harness import errors
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
 from harness.history import directories
 from tests.histories import building
 
-VALID, UNKNOWN = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN
+VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 Document = dict[str, Any]
 
 
@@ -144,3 +146,31 @@ def test_only_the_answers_about_rest_are_not_needed(
     check = msgspec.structs.replace(judgement.checks[0], check=name, verdict=verdict, reason=reason)
     ended = msgspec.structs.replace(judgement, ended_by_violation=was_ended)
     assert ended.is_needed(check) is is_needed
+
+
+@pytest.mark.parametrize(
+    ("given", "worst", "exit_code"),
+    [
+        ([], UNKNOWN, 20),
+        ([VALID], VALID, 0),
+        ([VALID, UNKNOWN], UNKNOWN, 20),
+        ([UNKNOWN, INVALID, VALID], INVALID, 10),
+    ],
+)
+def test_the_worst_verdict_counts(
+    given: list[verdicts.Verdict], worst: verdicts.Verdict, exit_code: int
+) -> None:
+    assert verdicts.worst(given) is worst
+    assert worst.exit_code == exit_code
+
+
+def test_the_judges_are_all_packages_that_the_checks_import() -> None:
+    folder = pathlib.Path(harness.__file__).parent
+    found, left = set[str](), {"checks"}
+    while left:
+        package = left.pop()
+        found.add(package)
+        for path in (folder / package).rglob("*.py"):
+            named = re.findall(r"^ *from harness\.(\w+)", path.read_text(), re.MULTILINE)
+            left |= {name for name in named if (folder / name).is_dir()} - found
+    assert found == set(verdict_files._SOURCES)

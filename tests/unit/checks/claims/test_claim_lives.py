@@ -206,7 +206,7 @@ def test_the_pod_that_went_on_longest_is_the_worst(text: str, worst: str) -> Non
 
 
 def _full(pods: int) -> str:
-    """A claim that is reserved for so many pods, and then for one less."""
+    """A claim that is reserved for that number of pods, and then for one less."""
     names = [f"p{number}" for number in range(pods)]
     made = " ".join(f"{name}:a" for name in names)
     return f"{made} a+D1 {' '.join(f'a^{name}' for name in names)} a/{names[-1]} a~ c+D1"

@@ -5,10 +5,10 @@ import pathlib
 
 import pytest
 
-from harness.checks import judging, verdict_files, verdicts
+from harness.checks import judging, verdicts
 from harness.history import directories, journal_writer, records
 from harness.run import goals
-from tests.histories import building, language
+from tests.histories import building, judged_runs, language
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
 DEMANDED = {"taint-1": 2, "renew-2": 1}
@@ -46,15 +46,10 @@ def with_changes(
     return directory
 
 
-def item(judgement: verdict_files.Judgement) -> tuple[bool, str]:
-    [found] = [one for one in judgement.certificate if one.name == "pool-changes"]
-    return found.ok, found.reason
-
-
 def test_all_that_was_demanded_was_made(tmp_path: pathlib.Path) -> None:
     judgement = judging.judge(with_changes(tmp_path / "run", ALL))
     assert judgement.verdict is verdicts.Verdict.VALID
-    assert item(judgement) == (True, "1 times renew-2, 2 times taint-1")
+    assert judged_runs.item(judgement, "pool-changes") == (True, "1 times renew-2, 2 times taint-1")
     assert judgement.figures.changed_pools is not None
     assert judgement.figures.changed_pools.undone == {"taint-1": 1}
 
@@ -73,8 +68,8 @@ def test_what_is_missing_makes_the_run_unknown(
 ) -> None:
     judgement = judging.judge(with_changes(tmp_path / "run", body, is_closed=is_closed))
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
-    assert not item(judgement)[0]
-    assert reason in item(judgement)[1]
+    assert not judged_runs.item(judgement, "pool-changes")[0]
+    assert reason in judged_runs.item(judgement, "pool-changes")[1]
 
 
 @pytest.mark.parametrize(("body", "is_reached"), [(ALL, True), (ALL[:3], False), (None, False)])

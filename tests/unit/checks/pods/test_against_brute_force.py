@@ -113,4 +113,4 @@ def test_the_check_agrees_with_a_judge_that_replays_everything() -> None:
             assert (found, answer.violation_count) == (expected, len(expected))
             yield bool(expected)
 
-    brute_force.agree(compare, True, False, one_in=5)
+    brute_force.agree(compare, True, one_in=5)
