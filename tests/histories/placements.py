@@ -183,6 +183,7 @@ def pod(
 class Seen:
     """A history, folded."""
 
+    made: allocations.Allocations
     catalogue: device_catalogue.DeviceCatalogue
     timelines: pool_timelines.PoolTimelines
     claims: claim_versions.ClaimVersions
@@ -190,8 +191,7 @@ class Seen:
 
     @property
     def questions(self) -> allocation_judging.Questions:
-        made = allocations.Allocations(self.claims)
-        return allocation_judging.Questions(made, self.catalogue)
+        return allocation_judging.Questions(self.made, self.catalogue)
 
     def evidence(
         self,
@@ -210,12 +210,13 @@ class Seen:
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
-        return self.catalogue, self.timelines, self.claims, self.pods
+        return self.made, self.catalogue, self.timelines, self.claims, self.pods
 
 
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
     """Fold the events, each a second after the one before; None: something else is committed."""
     seen = Seen(
+        allocations.Allocations(),
         device_catalogue.DeviceCatalogue(),
         pool_timelines.PoolTimelines(),
         claim_versions.ClaimVersions(),

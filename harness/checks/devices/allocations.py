@@ -6,12 +6,16 @@ there are far fewer grants than allocations, and what depends on the grant alone
 
 import array
 import dataclasses
-from typing import ClassVar
 
 import msgspec
 
-from harness.checks import protocol
-from harness.checks.observed import claim_versions, interning, observed_claims
+from harness.checks.observed import (
+    claim_versions,
+    folders,
+    interning,
+    observations,
+    observed_claims,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +30,21 @@ class Grant:
         return self.allocation.devices.results
 
 
-class Allocations:
-    """All allocations; one that changes in place counts as another one."""
+class _AllocatedClaim(msgspec.Struct):
+    """A claim that was allocated, and its name: one object for all its allocations."""
 
-    NEEDS: ClassVar[tuple[type, ...]] = (claim_versions.ClaimVersions,)
+    name: claim_versions.ClaimName
+    allocation: observed_claims.Allocation | None
+    """The newest one; None: it has been freed."""
 
-    def __init__(self, versions: claim_versions.ClaimVersions) -> None:
+
+class Allocations(folders.Folder):
+    """All allocations, in the order in which they were observed.
+
+    An allocation that changes in place counts as another one.
+    """
+
+    def __init__(self) -> None:
         self.grants: list[Grant] = []
         self.claims: list[claim_versions.ClaimName] = []
         """One value for each allocation, as in all columns that follow."""
@@ -43,14 +56,10 @@ class Allocations:
         """Monotonic times of the recorder."""
         self._numbers: dict[bytes, int] = {}
         """The number of each grant, by its content."""
-        self._recent: dict[tuple[int, int], int] = {}
-        """Identities of a spec and an allocation, which last -> the number of their grant."""
-        for of_claim in versions.by_uid.values():
-            self._add_all(of_claim)
-
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "Allocations":
-        return cls(evidence[claim_versions.ClaimVersions])
+        self._recent: dict[tuple[int, int], tuple[Grant, int]] = {}
+        """Identities of a spec and an allocation -> their grant and its number."""
+        self._claims: dict[str, _AllocatedClaim] = {}
+        """Keyed by the uid of each claim that was allocated and is not deleted."""
 
     def __len__(self) -> int:
         return len(self.claims)
@@ -58,30 +67,52 @@ class Allocations:
     def grant(self, row: int) -> Grant:
         return self.grants[self.grant_numbers[row]]
 
-    def _add_all(self, versions: list[claim_versions.Version]) -> None:
-        before = None
-        for now in versions:
-            allocation = None if now.is_gone else now.allocation
-            if allocation is not None and allocation is not before and allocation != before:
-                self.claims.append(now.claim)
-                self.grant_numbers.append(self._number(now.claim.asked, allocation))
-                self.versions.append(now.rv)
-                self.times_ns.append(now.ts_ns)
-            before = allocation
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
+        if seen.type == "DELETED":
+            self._claims.pop(uid, None)
+            return
+        known = self._claims.get(uid)
+        before = None if known is None else known.allocation
+        if allocation is before:
+            return
+        if known is not None:
+            known.allocation = allocation
+        if allocation is not None and allocation != before:
+            self._add(seen, known, allocation)
 
-    def _number(
-        self, asked: observed_claims.DeviceClaim, allocation: observed_claims.Allocation
+    def _add(
+        self,
+        seen: observations.SeenClaim,
+        known: "_AllocatedClaim | None",
+        allocation: observed_claims.Allocation,
+    ) -> None:
+        if known is None:
+            name = claim_versions.name_of(seen.object)
+            known = self._claims[name.uid] = _AllocatedClaim(name, allocation)
+        self.claims.append(known.name)
+        self.grant_numbers.append(self._recent_number(seen.object.spec.devices, allocation))
+        self.versions.append(seen.version)
+        self.times_ns.append(seen.ts_ns)
+
+    def _recent_number(
+        self, spec: observed_claims.DeviceClaim, allocation: observed_claims.Allocation
     ) -> int:
-        key = id(asked), id(allocation)
-        number = self._recent.get(key)
-        if number is None:
-            grant = Grant(asked, allocation)
-            number = self._numbers.setdefault(_content(grant), len(self.grants))
+        """Return the number of a grant, without its content if the very same parts came before."""
+        key = id(spec), id(allocation)
+        known = self._recent.get(key)
+        if known is None:
             if len(self._recent) >= interning.PARTS_MAX:
                 self._recent.clear()
-            self._recent[key] = number
-            if number == len(self.grants):
-                self.grants.append(grant)
+            grant = Grant(spec, allocation)
+            known = self._recent[key] = grant, self._number(grant)
+        return known[1]
+
+    def _number(self, grant: Grant) -> int:
+        key = _content(grant)
+        number = self._numbers.setdefault(key, len(self.grants))
+        if number == len(self.grants):
+            self.grants.append(grant)
         return number
 
 

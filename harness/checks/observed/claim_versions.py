@@ -32,7 +32,6 @@ class ClaimName(msgspec.Struct, frozen=True, kw_only=True):
     entry: str | None
     """The entry of the pod that it is for; None: it has no such annotation."""
     is_extended: bool
-    asked: observed_claims.DeviceClaim
     managed_fields: bytes
     """The field managers of a generated claim when it was first seen, as JSON."""
 
@@ -139,7 +138,7 @@ class ClaimVersions(folders.Folder):
             consumers = before.consumers if consumers == before.consumers else consumers
             finalizers = before.finalizers if finalizers == before.finalizers else finalizers
         now = Version(
-            before.claim if before else _name_of(claim),
+            before.claim if before else name_of(claim),
             seen.version,
             seen.ts_ns,
             seen.type,
@@ -215,7 +214,7 @@ class ClaimVersions(folders.Folder):
         return self.gaps[there.epoch] + 1 if there.epoch < len(self.gaps) else None
 
 
-def _name_of(claim: observed_claims.Claim) -> ClaimName:
+def name_of(claim: observed_claims.Claim) -> ClaimName:
     meta = claim.metadata
     annotations, owner = meta.annotations or {}, meta.owner
     entry = annotations.get(ENTRY)
@@ -227,6 +226,5 @@ def _name_of(claim: observed_claims.Claim) -> ClaimName:
         owner=owner,
         entry=entry,
         is_extended=EXTENDED in annotations,
-        asked=claim.spec.devices,
         managed_fields=bytes(meta.managed_fields) if is_generated else b"",
     )

@@ -68,6 +68,10 @@ class TaintTimelines(folders.Folder):
     def __init__(self) -> None:
         self.end_ns = 0
         """Time of the last observation."""
+        self.claimed_ns: dict[str, int] = {}
+        """uid of a claim -> when it was created, if that was observed."""
+        self.tolerant: set[str] = set()
+        """uids of the claims with tolerations."""
         self._clear = Listings[str]()
         """The devices that slices list without a blocking taint."""
         self._blocked: set[str] = set()
@@ -131,6 +135,13 @@ class TaintTimelines(folders.Folder):
     def end(self, ts_ns: int) -> None:
         """Note the end of the records."""
         self.end_ns = ts_ns
+
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
+        uid, options = seen.object.metadata.uid, seen.object.spec.devices.options
+        if seen.type == "ADDED":
+            self.claimed_ns[uid] = seen.ts_ns
+        if any(option.tolerations for option in options.values()):
+            self.tolerant.add(uid)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
         uid, spec = seen.object.metadata.uid, seen.object.spec

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.observed import claim_versions, observations
+from harness.checks.observed import observations
 from harness.checks.taints import attempt_views, taint_timelines
 from harness.history import plans
 
@@ -38,20 +38,18 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     with, and the claim tolerates nothing. Without the steps the record alone shows it.
     """
     folded, timelines = evidence[hold_history.HoldHistory], evidence[taint_timelines.TaintTimelines]
-    claims, is_told = evidence[claim_versions.ClaimVersions].by_uid, needs_views(evidence.plan)
+    is_told = needs_views(evidence.plan)
     if not is_told and not timelines.has_taints:
         return CHECK.not_examined("no device was tainted")
     known: Mapping[str, attempt_views.View] = (
-        evidence[attempt_views.AttemptViews]
-        if is_told
-        else _seen_views(folded.holds, timelines, claims)
+        evidence[attempt_views.AttemptViews] if is_told else _seen_views(folded.holds, timelines)
     )
     examined = [
         hold
         for hold in folded.holds
         if hold.uid in known
         and known[hold.uid].slices != attempt_views.UNKNOWN
-        and not _has_tolerations(claims[hold.uid][0])
+        and hold.uid not in timelines.tolerant
     ]
     if not is_told and not examined:
         why = "all allocations were made before the scheduler must have seen the taints"
@@ -87,7 +85,6 @@ CHECK = protocol.Check(
     applies=applies,
     needs=(
         hold_history.HoldHistory,
-        claim_versions.ClaimVersions,
         taint_timelines.TaintTimelines,
         attempt_views.AttemptViews,
     ),
@@ -95,20 +92,13 @@ CHECK = protocol.Check(
 )
 
 
-def _has_tolerations(first: claim_versions.Version) -> bool:
-    return any(option.tolerations for option in first.claim.asked.options.values())
-
-
 def _seen_views(
-    holds: Sequence[hold_history.Hold],
-    timelines: taint_timelines.TaintTimelines,
-    claims: Mapping[str, Sequence[claim_versions.Version]],
+    holds: Sequence[hold_history.Hold], timelines: taint_timelines.TaintTimelines
 ) -> dict[str, attempt_views.View]:
     """Return what any scheduler must have seen; of a claim with several allocations, the oldest."""
     views: dict[str, attempt_views.View] = {}
     for hold in holds:
-        first = claims[hold.uid][0]
-        claimed_ns = first.ts_ns if first.type == "ADDED" else 0
+        claimed_ns = timelines.claimed_ns.get(hold.uid, 0)
         since_ns = max(claimed_ns - int(LAG_S * 1e9), hold.from_ts_ns - int(ATTEMPT_S * 1e9))
         view = timelines.view_at(since_ns)
         views[hold.uid] = view.older(views.get(hold.uid, view))
