@@ -114,11 +114,7 @@ def _in_range(valid: observed_slices.ValidRange, wanted: Fraction) -> Iterator[F
     elif step <= 0:
         yield wanted
     else:
-        yield _stepped(least, step, wanted)
-
-
-def _stepped(least: Fraction, step: Fraction, wanted: Fraction) -> Fraction:
-    return least + math.ceil((wanted - least) / step) * step
+        yield least + math.ceil((wanted - least) / step) * step
 
 
 def _problem(

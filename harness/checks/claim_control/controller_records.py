@@ -26,7 +26,6 @@ from harness.checks.faults import fault_records
 from harness.checks.observed import (
     claim_versions,
     field_managers,
-    observed_claims,
     pod_lives,
 )
 from harness.history import plans
@@ -110,7 +109,7 @@ class _Search:
         """Uids of a claim and a pod -> resourceVersions that reserved the claim for the pod."""
         self._released = collections.defaultdict[str, list[int]](list)
         """Uid of a pod -> resourceVersions that took a claim's reservation for it back."""
-        spans = claims.spans(_users, across_gaps=True)
+        spans = claims.spans(lambda now: now.users, across_gaps=True)
         for span in sorted(spans, key=lambda item: item.begin.rv):
             self._reserved[span.claim.uid, span.key].append(span.begin.rv)
             if span.end is not None and not span.end.is_gone:
@@ -185,10 +184,6 @@ class _Search:
         if released is None or bound is None:
             return None
         return None if any(bound < item.from_rv < released for item in claims) else released
-
-
-def _users(version: claim_versions.Version) -> dict[str, observed_claims.Consumer]:
-    return {item.uid: item for item in version.consumers}
 
 
 def _is_after_the_end(rv: int, pod: pod_lives.PodLife | None) -> bool:

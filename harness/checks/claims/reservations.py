@@ -32,12 +32,8 @@ class Reservations(list[Reservation]):
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reservations":
         """Read them from the versions of claims."""
-        spans = evidence[claim_versions.ClaimVersions].spans(_by_uid)
+        spans = evidence[claim_versions.ClaimVersions].spans(lambda now: now.users)
         return cls(sorted(spans, key=lambda item: item.begin.rv))
-
-
-def _by_uid(version: claim_versions.Version) -> dict[str, observed_claims.Consumer]:
-    return {item.uid: item for item in version.consumers}
 
 
 def is_group(consumer: observed_claims.Consumer) -> bool:

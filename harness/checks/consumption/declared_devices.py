@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -103,33 +103,22 @@ class DeclaredDevices(folders.Folder):
         self.counters: dict[PoolKey, dict[Counter, Amounts]] = collections.defaultdict(dict)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        """Note a version of a slice."""
-        if not seen.is_gone:
-            self._add(seen.object, seen.version)
-
-    def note(self, piece: Mapping[str, Any]) -> None:
-        """Note a version of a slice as the API server sends it, decoded."""
-        self._add(
-            msgspec.convert(piece, observed_slices.Slice), int(piece["metadata"]["resourceVersion"])
-        )
-
-    def is_shareable(self, device: str) -> bool | None:
-        """Return whether a slice ever allowed shares of a device; None: no slice has it."""
-        known = self.devices.get(device)
-        return None if known is None else known.is_shareable
-
-    def _add(self, piece: observed_slices.Slice, rv: int) -> None:
-        spec = piece.spec
+        if seen.is_gone:
+            return
+        meta, spec, rv = seen.object.metadata, seen.object.spec, seen.version
         pool = spec.driver, spec.pool.name
         for declared in spec.shared_counters or ():
             for name, counter in declared.counters.items():
                 _add(self.counters[pool], (declared.name, name), rv, counter)
         for item in spec.devices or ():
             device = str(devices.DeviceID(*pool, item.name))
-            known = self.devices.setdefault(
-                device, DeclaredDevice(pool, piece.metadata.name, piece.metadata.uid)
-            )
+            known = self.devices.setdefault(device, DeclaredDevice(pool, meta.name, meta.uid))
             _note_device(known, item, rv)
+
+    def is_shareable(self, device: str) -> bool | None:
+        """Return whether a slice ever allowed shares of a device; None: no slice has it."""
+        known = self.devices.get(device)
+        return None if known is None else known.is_shareable
 
 
 def _note_device(known: DeclaredDevice, item: observed_slices.Device, rv: int) -> None:

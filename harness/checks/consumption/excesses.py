@@ -51,7 +51,7 @@ def find(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> Iterat
                 current[number] = use
             else:
                 del current[number]
-        total, there = _sum(current.values()), limit(rv)
+        total, there = sum((use.amount for use in current.values()), Fraction(0)), limit(rv)
         if there is None or total <= there:
             if excess is not None:
                 yield dataclasses.replace(excess, until_rv=rv)
@@ -76,10 +76,6 @@ def _events(uses: Iterable[Use]) -> Iterator[tuple[int, int, Use]]:
             yield use.from_rv, number, use
             if use.until_rv is not None:
                 yield use.until_rv, number, use
-
-
-def _sum(uses: Iterable[Use]) -> Fraction:
-    return sum((use.amount for use in uses), Fraction(0))
 
 
 def joined(holds: Sequence[hold_history.Hold], amount: Fraction) -> Iterator[Use]:

@@ -131,7 +131,7 @@ def _lack(
         return f"{told} is not there"
     if claim.claim.owner != pod.metadata.uid:
         return f"{told} is not its own"
-    if pod.metadata.uid not in {item.uid for item in claim.consumers}:
+    if pod.metadata.uid not in claim.users:
         return f"{told} is not reserved for it"
     if len(claim.results) != (needed := resource.devices_for(pod)):
         return f"{told} has {len(claim.results)} devices, and it needs {needed}"

@@ -67,6 +67,11 @@ class Version(msgspec.Struct, frozen=True, gc=False):
     def results(self) -> Sequence[observed_claims.AllocationResult]:
         return self.allocation.devices.results if self.allocation else ()
 
+    @property
+    def users(self) -> dict[str, observed_claims.Consumer]:
+        """Those for which the claim is reserved, by their uids."""
+        return {item.uid: item for item in self.consumers}
+
     def follows(self, before: "Version | None") -> bool:
         """Return whether the watch delivered this version right after another one."""
         if before is None or before.is_gone:

@@ -109,10 +109,6 @@ def _used(
     return {(pod, item.id, item.request): item for pod in pods for item in version.results}
 
 
-def _until_ns(use: Use) -> float:
-    return math.inf if use.end is None else use.end.ts_ns
-
-
 def _long_uses(
     timelines: taint_timelines.TaintTimelines, pod: pod_lives.PodLife, uses: Sequence[Use]
 ) -> Iterator[_Stay | None]:
@@ -121,9 +117,10 @@ def _long_uses(
     Only uses of a tainted device are told that lasted long enough to be examined.
     """
     for use in uses:
+        until_ns = math.inf if use.end is None else use.end.ts_ns
         for taint, span in timelines.taints_of(use.key[1]):
             begin = max(use.begin.ts_ns, pod.bound_ns, span.since_ns)
-            end = min(_until_ns(use), pod.leaving_ns, span.until_ns, timelines.end_ns)
+            end = min(until_ns, pod.leaving_ns, span.until_ns, timelines.end_ns)
             tolerated_s = tolerated_for_s(use.value.tolerations or (), taint)
             due = max(begin, span.since_ns + tolerated_s * _NS)
             if tolerated_s == math.inf and end > begin + IN_TIME_S * _NS:

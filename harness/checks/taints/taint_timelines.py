@@ -97,16 +97,15 @@ class TaintTimelines(folders.Folder):
     def was_tainted(self, device: str) -> bool:
         return device in self._blocked or any(self._blocking_rules(device))
 
-    def could_be_clear(self, device: str, *, slices: int, rules: int, until: int) -> bool:
+    def could_be_clear(self, device: str, view: attempt_views.View, *, until: int) -> bool:
         """Return whether a scheduler may have seen the device without a blocking taint.
 
-        It has seen some version of the slices from `slices` on, and some of the rules from `rules`
-        on, both before `until`.
+        It has seen some version of the slices and of the rules from `view` on, both before `until`.
         """
         clear = self._clear.of(device)
-        if not any(span.since < until and span.until > slices for span in clear):
+        if not any(span.since < until and span.until > view.slices for span in clear):
             return False
-        reached: float = rules
+        reached: float = view.rules
         for span in sorted(self._blocking_rules(device), key=lambda item: item.since):
             if span.since > reached:
                 break
@@ -146,7 +145,10 @@ class TaintTimelines(folders.Folder):
     def see_slice(self, seen: observations.SeenSlice) -> None:
         uid, spec = seen.object.metadata.uid, seen.object.spec
         self._changes[observations.SLICES].append((seen.ts_ns, seen.version))
-        listed = {} if seen.is_gone else _taints_of(spec)
+        listed = {
+            str(devices.DeviceID(spec.driver, spec.pool.name, device.name)): device.taints or []
+            for device in (not seen.is_gone and spec.devices) or ()
+        }
         blocked = {name for name, taints in listed.items() if any(it.is_blocking for it in taints)}
         self._blocked |= blocked
         self._clear.see(uid, listed.keys() - blocked, seen)
@@ -174,14 +176,6 @@ class TaintTimelines(folders.Folder):
         self._changes[observations.TAINT_RULES].append((seen.ts_ns, seen.version))
         rules = () if seen.is_gone else (seen.object.spec,)
         self._rules.see(seen.object.metadata.uid, rules, seen)
-
-
-def _taints_of(spec: observed_slices.SliceSpec) -> dict[str, list[observed_slices.Taint]]:
-    """Return the taints of each device that a slice lists."""
-    return {
-        str(devices.DeviceID(spec.driver, spec.pool.name, device.name)): device.taints or []
-        for device in spec.devices or ()
-    }
 
 
 def _newest(changes: _Changes, ts_ns: int) -> int:

@@ -59,7 +59,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
         _finding(hold, known[hold.uid])
         for hold in (() if gaps else examined)
         if (is_told or timelines.was_tainted(hold.device))
-        and not _could_be_clear(hold, timelines, known[hold.uid])
+        and not timelines.could_be_clear(hold.device, known[hold.uid], until=hold.from_rv)
     ]
     unless = (
         ""
@@ -103,14 +103,6 @@ def _seen_views(
         view = timelines.view_at(since_ns)
         views[hold.uid] = view.older(views.get(hold.uid, view))
     return views
-
-
-def _could_be_clear(
-    hold: hold_history.Hold, timelines: taint_timelines.TaintTimelines, view: attempt_views.View
-) -> bool:
-    return timelines.could_be_clear(
-        hold.device, slices=view.slices, rules=view.rules, until=hold.from_rv
-    )
 
 
 def _finding(hold: hold_history.Hold, view: attempt_views.View) -> findings.Finding:
