@@ -1,25 +1,43 @@
 """The result of a campaign as one document: results.json, and what `hunt --output json` prints."""
 
+import math
 import os
 import pathlib
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from harness import errors
-from harness.campaign import budgets, campaign_plan, campaign_thresholds, sentences
+from harness.campaign import budgets, campaign_plan, sentences
 from harness.campaign.budgets import Ending
 from harness.campaign.programs import tested_programs
 from harness.checks import threshold_results, verdicts
-from harness.history import results
+from harness.history import plans, results
 from harness.history.purposes import Purpose
+from harness.model import figures
+from harness.scenario import threshold_specs
 
 SCHEMA_VERSION = 2
 HARNESS_ERROR = 1
 """Exit code for an internal error."""
 USAGE_ERROR = errors.UsageError.exit_code
 ERRORS = (HARNESS_ERROR, USAGE_ERROR)
+
+
+class ThresholdResult(threshold_results.Result, frozen=True, kw_only=True):
+    """The answer of a threshold about all runs of a scenario with a subject."""
+
+    scenario: str
+    subject: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.scenario} ({self.subject})"
+
+    @property
+    def told(self) -> str:
+        return f"{self.scenario}, {self.subject}: {self.sentence}"
 
 
 class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +75,7 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     not come to, and which runs were cut."""
     next: str = ""
     """The command that is likely to give an answer; empty: there is one, or no such command."""
-    thresholds: list[campaign_thresholds.Result] = []
+    thresholds: list[ThresholdResult] = []
     """The answers of the thresholds per campaign."""
     problems: list[str] = []
     """All that a merge of shards could not count; one makes a VALID campaign UNKNOWN."""
@@ -91,7 +109,7 @@ def document(
     left = budgets.unexamined(plan, table, ending)
     can_end = plan.minutes or ending is Ending.FIRST
     code = exit_code(table, 0 if can_end else len(plan.runs))
-    bounds = campaign_thresholds.judged(plan, table)
+    bounds = thresholds_judged(plan, table)
     of_bounds = threshold_results.worst(bounds)
     is_broken = code in ERRORS and of_bounds is not verdicts.Verdict.INVALID
     is_short = any(map(budgets.decides, left))
@@ -178,9 +196,7 @@ def _next(plan: campaign_plan.CampaignPlan, minutes: int) -> str:
     return shlex.join(["flake-hunt", *words[:end], *budget, *words[end:]])
 
 
-def _bounds(
-    table: Sequence[results.Row], found: Sequence[campaign_thresholds.Result]
-) -> Iterator[str]:
+def _bounds(table: Sequence[results.Row], found: Sequence[ThresholdResult]) -> Iterator[str]:
     tested = [run for row in table if not row.purpose.must_fail for run in row.runs]
     if missed := sum(bool(run.thresholds) for run in tested):
         yield f"thresholds not met in {missed} of {verdicts.counted(len(tested), 'run')}"
@@ -196,3 +212,64 @@ _NOT_MET = {
     verdicts.Verdict.INVALID: "thresholds of the campaign not met",
     verdicts.Verdict.UNKNOWN: "thresholds of the campaign without an answer",
 }
+
+
+# -------------------------------------------------------------------- thresholds per campaign
+# All runs of a scenario with the tested subject are judged together; controls, hazards and
+# remedies have no part. A planned run has them as options have them.
+
+
+def thresholds_of(texts: Iterable[str]) -> list[plans.Threshold]:
+    """Return the thresholds of options; raise UsageError for what is none."""
+    return [
+        plans.Threshold(**spec.model_dump())
+        for spec in threshold_specs.with_options((), list(texts))
+    ]
+
+
+def thresholds_judged(
+    plan: campaign_plan.CampaignPlan, table: Iterable[results.Row]
+) -> list[ThresholdResult]:
+    """Return the answers about each scenario and subject that was to be tested."""
+    made = {(row.scenario, row.subject): row for row in table if row.purpose is Purpose.SUBJECT}
+    asked = {
+        (run.title, run.subject): run.thresholds
+        for run in plan.runs
+        if run.purpose is Purpose.SUBJECT and not plan.is_part
+    }
+    return list(_judged(asked, made))
+
+
+def _judged(
+    asked: Mapping[tuple[str, str], Sequence[str]], made: Mapping[tuple[str, str], results.Row]
+) -> Iterator[ThresholdResult]:
+    for (scenario, subject), texts in asked.items():
+        row = made.get((scenario, subject))
+        for threshold in thresholds_of(texts):
+            if threshold.per == "campaign":
+                measured = _measured(threshold.metric, row.runs if row else ())
+                found = threshold_results.judged(threshold, *measured)
+                fields = msgspec.structs.asdict(found)
+                yield ThresholdResult(**fields, scenario=scenario, subject=subject)
+
+
+def _measured(metric: str, runs: Sequence[results.RunResult]) -> tuple[float | None, str]:
+    """Return the figure of all runs, or None and what is missing."""
+    figure = figures.FIGURES[metric]
+    if not figure.is_of_runs:
+        return _rate(figure, runs)
+    values = [value for run in runs if (value := run.figures.get(metric)) is not None]
+    if not runs:
+        return None, "it needs runs of the tested subject, and there are none"
+    if len(values) < len(runs):
+        lacking = len(runs) - len(values)
+        return None, f"{lacking} of {verdicts.counted(len(runs), 'run')} cannot say it"
+    return round(figure.of_campaign(values), 6), ""
+
+
+def _rate(figure: figures.Figure, runs: Sequence[results.RunResult]) -> tuple[float | None, str]:
+    rate = results.rate(runs)
+    if not rate.runs:
+        return None, f"it needs {figure.needs}, and there are none"
+    high = math.ceil(round(rate.interval[1] * 1e6, 3)) / 1e6
+    return {"invalid_rate": round(rate.share, 6)}.get(figure.name, high), ""

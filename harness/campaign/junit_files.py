@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from harness import writing
-from harness.campaign import campaign_plan, campaign_thresholds
+from harness.campaign import campaign_documents, campaign_plan
 from harness.checks import verdicts
 from harness.history import results
 from harness.report import junit
@@ -54,7 +54,7 @@ def write(
     plan: campaign_plan.CampaignPlan,
     found: Iterable[results.RunResult],
     *,
-    thresholds: Iterable[campaign_thresholds.Result] = (),
+    thresholds: Iterable[campaign_documents.ThresholdResult] = (),
     problems: Sequence[str] = (),
 ) -> None:
     """Write the file into a campaign's folder; `problems` are those of a merge."""
@@ -66,7 +66,7 @@ def render(
     plan: campaign_plan.CampaignPlan,
     found: Iterable[results.RunResult],
     *,
-    thresholds: Iterable[campaign_thresholds.Result] = (),
+    thresholds: Iterable[campaign_documents.ThresholdResult] = (),
     problems: Sequence[str] = (),
 ) -> str:
     """Return the content: cases of the planned runs, of a merge with problems, of thresholds, and

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from harness.checks import verdicts
 from harness.report import evidence
-from harness.report.causes import deciding_writes, explaining, log_causes, server_reads, strips
+from harness.report.causes import deciding_writes, explaining, log_causes, strips
 from harness.report.explanations import texts
 from harness.report.replay import race_events, replays, watches
 
@@ -83,7 +83,7 @@ def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Ca
     log = None if has_steps else logs.of(violation)
     reasons = (
         log_causes.text(log) if log else "",
-        "" if has_steps else server_reads.explain(violation, source.reads),
+        "" if has_steps else log_causes.by_reads(violation, source.reads),
     )
     return Card(
         anchor,

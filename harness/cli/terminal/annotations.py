@@ -9,7 +9,7 @@ from harness.report import escaping
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.campaign import campaign_thresholds
+    from harness.campaign import campaign_documents
     from harness.checks import verdict_files
     from harness.history import results
 
@@ -40,7 +40,7 @@ def of_campaign(table: "Iterable[results.Row]") -> None:
             error(f"{row.purpose.missed}: {where}", f"runs: {len(row.runs)}; {last}")
 
 
-def of_thresholds(found: "Iterable[campaign_thresholds.Result]") -> None:
+def of_thresholds(found: "Iterable[campaign_documents.ThresholdResult]") -> None:
     """Annotate the thresholds of a campaign: one that is not met is an error, UNKNOWN a warning."""
     for item in found:
         _of_verdict(item.verdict, f"{item.scenario}, {item.subject}", item.sentence)

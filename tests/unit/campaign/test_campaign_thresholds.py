@@ -11,7 +11,6 @@ from harness.campaign import (
     campaign_documents,
     campaign_pages,
     campaign_plan,
-    campaign_thresholds,
     junit_files,
 )
 from harness.checks import verdicts
@@ -181,7 +180,7 @@ def test_controls_and_shards_judge_none() -> None:
     as_control = [msgspec.structs.replace(made[0], purpose=Purpose.CONTROL)]
     assert document(as_control, asked, purpose=Purpose.CONTROL).thresholds == []
     part = msgspec.structs.replace(plan(asked, runs=1), is_part=True)
-    assert campaign_thresholds.judged(part, results.rows(made)) == []
+    assert campaign_documents.thresholds_judged(part, results.rows(made)) == []
 
 
 # ------------------------------------------------------------------------------------ what is shown

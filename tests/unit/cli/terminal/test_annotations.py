@@ -8,7 +8,7 @@ import types
 import msgspec
 import pytest
 
-from harness.campaign import campaign_thresholds
+from harness.campaign import campaign_documents
 from harness.checks import threshold_results, verdicts
 from harness.cli.terminal import annotations
 from harness.history import plans, results
@@ -101,7 +101,8 @@ def test_thresholds_of_a_campaign(capsys: pytest.CaptureFixture[str]) -> None:
     answers = [threshold_results.judged(threshold, value, "none") for value in (5, 4, None)]
     fields = [msgspec.structs.asdict(item) for item in answers]
     annotations.of_thresholds(
-        campaign_thresholds.Result(**known, scenario="churn", subject="correct") for known in fields
+        campaign_documents.ThresholdResult(**known, scenario="churn", subject="correct")
+        for known in fields
     )
     assert capsys.readouterr().out.splitlines() == [
         "::error title=INVALID churn%2C correct::threshold claims: 4, wanted at least 5",
