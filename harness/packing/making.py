@@ -155,6 +155,7 @@ def _pack(chosen: _Chosen) -> Pack:
     index = packs.Index(
         flake_hunt=metadata.version("flake-hunt"),
         redacted=chosen.is_redacted,
+        files=len(files),
         runs=[_run(run) for run in chosen.runs],
         campaigns=list(dict.fromkeys(name.rpartition("/")[0] for name in chosen.others)),
         left_out=chosen.left_out,

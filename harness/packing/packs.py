@@ -71,6 +71,8 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     flake_hunt: str
     """The version that made the pack."""
     redacted: bool = False
+    files: int = 0
+    """The number of files of its runs and campaigns: a zip may lose the end of its directory."""
     runs: list[Run]
     campaigns: list[str] = []
     """Their folders, `campaigns/<name>`."""
@@ -156,4 +158,7 @@ def _opened(pack: pathlib.Path, target: pathlib.Path) -> Unpacked:
             raise PackError(pack, f"it has no folder {name!r:.80}")
     if not index.runs:
         raise PackError(pack, "it has no run")
+    count = sum(path.is_file() for path in target.rglob("*")) - len((NAME, README))
+    if count < index.files:
+        raise PackError(pack, f"expected {index.files} files of its runs, got {count}")
     return Unpacked(pack, folder, index)
