@@ -158,7 +158,8 @@ def _opened(pack: pathlib.Path, target: pathlib.Path) -> Unpacked:
             raise PackError(pack, f"it has no folder {name!r:.80}")
     if not index.runs:
         raise PackError(pack, "it has no run")
-    count = sum(path.is_file() for path in target.rglob("*")) - len((NAME, README))
+    others = (path for path in target.rglob("*") if path.name not in (NAME, README))
+    count = sum(map(pathlib.Path.is_file, others))
     if count < index.files:
         raise PackError(pack, f"expected {index.files} files of its runs, got {count}")
     return Unpacked(pack, folder, index)

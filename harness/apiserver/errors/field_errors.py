@@ -58,11 +58,6 @@ def duplicate(at: str, value: object) -> Cause:
     return Cause("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at)
 
 
-def duplicate_because(at: str, value: object, why: str) -> Cause:
-    """Report a value that occurs more than once, and why it counts as equal."""
-    return Cause("FieldValueDuplicate", f"Duplicate value: {_shown(value)}: {why}", at)
-
-
 def not_found(at: str, value: object, why: str = "") -> Cause:
     """Report a reference to something that does not exist."""
     text = f"Not found: {_shown(value)}"

@@ -142,10 +142,8 @@ def template(document: Document) -> Iterable[Cause]:
 
 def device_class(document: Document, old: Document | None = None) -> Iterator[Cause]:
     """Validate a DeviceClass; what an update leaves as it was is not validated again."""
-    spec, before = document.get("spec") or {}, (old or {}).get("spec") or {}
-    for key, rule in _CLASS.items():
-        if old is None or not rules.semantically_equal(spec.get(key), before.get(key)):
-            yield from rule(spec.get(key), f"spec.{key}")
+    before = None if old is None else old.get("spec") or {}
+    yield from rules.changed(_CLASS, document.get("spec") or {}, before, "spec")
 
 
 _CLASS = {
@@ -265,8 +263,7 @@ _RESULT = (*_DEVICE, *dra_rules.BINDING_CONDITIONS, ("tolerations", dra_rules.TO
 _ADDRESS = rules.text(formats.interface_cidr)
 _REPORT = rules.fields(
     *_DEVICE,
-    ("conditions", dra_rules.CONDITIONS),
-    ("conditions", rules.no_more_than(dra_rules.CONDITIONS_MAX)),
+    ("conditions", dra_rules.FEW_CONDITIONS),
     ("data", rules.given(dra_rules.raw)),
     ("networkData.interfaceName", rules.no_longer_than(256)),
     ("networkData.hardwareAddress", rules.no_longer_than(128)),

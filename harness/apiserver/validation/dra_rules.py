@@ -116,8 +116,6 @@ BINDING_CONDITIONS = (
     ("", _both_lists),
 )
 """Rows for devices and for results."""
-CONDITIONS_MAX = 8
-"""Conditions in the status of a device or of a DeviceTaintRule."""
 _CONDITION = rules.fields(
     ("type", rules.text(formats.qualified_name)),
     ("status", rules.one_of("False", "True", "Unknown")),
@@ -130,6 +128,8 @@ _CONDITION = rules.fields(
 CONDITIONS = rules.items(
     _CONDITION, key=lambda condition: condition.get("type") or "", key_field="type"
 )
+FEW_CONDITIONS = rules.every(CONDITIONS, rules.no_more_than(8))
+"""Those in the status of a device or of a DeviceTaintRule."""
 
 
 # ------------------------------------------------------------ selectors, configuration

@@ -42,8 +42,8 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     """Validate the metadata of a new object."""
     problems = name_problems(resource)
     if prefix := meta.get("generateName"):
-        shown = object_names.unfinished(prefix)
-        yield from rules.text(problems)(shown, "metadata.generateName")
+        for problem in problems(object_names.unfinished(prefix)):
+            yield field_errors.invalid("metadata.generateName", prefix, problem)
     whole = rules.required(rules.text(problems), "name or generateName is required")
     yield from whole(meta.get("name"), "metadata.name")
     yield from _WRITTEN(meta, "metadata")

@@ -32,11 +32,11 @@ _HUGE_PAGES = "hugepages-"
 
 def amount(name: str, value: object, at: str) -> Iterator[Cause]:
     """Reject a negative quantity, and a fractional one of a resource that is counted."""
-    quantity = _quantity(value)
-    if quantity.amount < 0:
-        yield field_errors.invalid(at, quantity.text, "must be greater than or equal to 0")
-    if (name in _COUNTED or is_extended(name)) and quantity.amount % 1:
-        yield field_errors.invalid(at, quantity.text, "must be an integer")
+    found = quantity(value)
+    if found.amount < 0:
+        yield field_errors.invalid(at, found.text, "must be greater than or equal to 0")
+    if (name in _COUNTED or is_extended(name)) and found.amount % 1:
+        yield field_errors.invalid(at, found.text, "must be an integer")
 
 
 def of_container(resources: Document | None, at: str) -> Iterator[Cause]:
@@ -91,11 +91,12 @@ def _within(name: str, value: object, limit: object, at: str) -> Iterator[Cause]
             why = "Limit must be set for non overcommitable resources"
             yield field_errors.required(f"{at}.limits", why)
         return
-    asked, most = _quantity(value), _quantity(limit)
+    asked, most = quantity(value), quantity(limit)
     if asked.amount > most.amount or (not may_differ and asked.amount != most.amount):
         why = f"must be {'at most' if may_differ else 'equal to'} the {name} limit of {most.text}"
         yield field_errors.invalid(f"{at}.requests", asked.text, why)
 
 
-def _quantity(value: object) -> quantities.Quantity:
+def quantity(value: object) -> quantities.Quantity:
+    """Return a quantity that the API server has decoded already."""
     return quantities.parse(str(value).strip())

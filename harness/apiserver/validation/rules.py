@@ -5,7 +5,7 @@ if the value is valid. Rules of a single kind do not belong here.
 """
 
 import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.apiserver.codec import json_codec
@@ -180,6 +180,15 @@ def cached(rule: Rule, at: str) -> Rule:
         return tuple(rule(json_codec.decode(data), at))
 
     return lambda value, _: by_data(json_codec.encode(value))
+
+
+def changed(
+    table: Mapping[str, Rule], document: Document, old: Document | None, at: str
+) -> Iterator[Cause]:
+    """Apply rules to the fields that an update has changed; without `old` to all."""
+    for key, rule in table.items():
+        if old is None or not semantically_equal(document.get(key), old.get(key)):
+            yield from rule(document.get(key), f"{at}.{key}")
 
 
 def immutable(path: str) -> Callable[[Document, Document], Iterator[Cause]]:

@@ -10,7 +10,7 @@ from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import quantities
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation import dra_rules, formats, rules, selectors
+from harness.apiserver.validation import dra_rules, formats, resource_amounts, rules, selectors
 
 DEVICES_MAX = 128
 """Devices of a slice without taints, counters and lists."""
@@ -82,10 +82,6 @@ def _shortened(name: str) -> str:
 # -------------------------------------------------------------- capacities, counters
 
 
-def _quantity(value: object) -> quantities.Quantity:
-    return quantities.parse(str(value).strip())
-
-
 def _unshared(capacity: Document, at: str) -> Iterator[Cause]:
     """Reject a request policy on a device without `allowMultipleAllocations`."""
     if capacity.get("requestPolicy") is not None:
@@ -96,30 +92,36 @@ def _shared(capacity: Document, at: str) -> Iterator[Cause]:
     """Validate the request policy of a device with `allowMultipleAllocations`."""
     policy, at = capacity.get("requestPolicy") or {}, f"{at}.requestPolicy"
     values, bounds = policy.get("validValues") or [], policy.get("validRange")
-    whole = _quantity(capacity.get("value") or "0")
+    whole = resource_amounts.quantity(capacity.get("value") or "0")
     if values and bounds is not None:
         yield field_errors.forbidden(at, "only one of `validValues` and `validRange` is allowed")
     elif (values or bounds is not None) and policy.get("default") is None:
         yield field_errors.required(f"{at}.default", "required beside validValues and validRange")
     elif values:
-        yield from _values(_quantity(policy["default"]), whole, values, f"{at}.validValues")
+        yield from _values(
+            resource_amounts.quantity(policy["default"]), whole, values, f"{at}.validValues"
+        )
     elif bounds is not None:
-        yield from _range(_quantity(policy["default"]), whole, bounds, f"{at}.validRange")
+        yield from _range(
+            resource_amounts.quantity(policy["default"]), whole, bounds, f"{at}.validRange"
+        )
 
 
 def _values(
     preset: quantities.Quantity, whole: quantities.Quantity, values: Sequence[Any], at: str
 ) -> Iterator[Cause]:
-    options = list(map(_quantity, values))
+    options = list(map(resource_amounts.quantity, values))
     for index in range(1, len(options)):
         if options[index - 1].amount > options[index].amount:
             why = "values must be sorted in ascending order"
             yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
-    fits = rules.wrong_if(lambda text: _quantity(text).amount > whole.amount, "exceeds the value")
-    texts = [option.text for option in options]
-    yield from rules.items(fits, POLICY_VALUES_MAX, key=lambda text: _quantity(text).integer())(
-        texts, at
+    fits = rules.wrong_if(
+        lambda text: resource_amounts.quantity(text).amount > whole.amount, "exceeds the value"
     )
+    texts = [option.text for option in options]
+    yield from rules.items(
+        fits, POLICY_VALUES_MAX, key=lambda text: resource_amounts.quantity(text).integer()
+    )(texts, at)
     if len(options) > POLICY_VALUES_MAX or preset.amount not in {one.amount for one in options}:
         yield field_errors.invalid(at, preset.text, "the default is none of the valid values")
 
@@ -130,8 +132,8 @@ def _range(
     if bounds.get("min") is None:
         yield field_errors.required(f"{at}.min", "required when validRange is defined")
         return
-    low = _quantity(bounds["min"])
-    high = None if bounds.get("max") is None else _quantity(bounds["max"])
+    low = resource_amounts.quantity(bounds["min"])
+    high = None if bounds.get("max") is None else resource_amounts.quantity(bounds["max"])
     wrong = [
         ("min", low, low.amount > whole.amount, "min is larger than the capacity"),
         ("min", preset, preset.amount < low.amount, "the default is less than min"),
@@ -147,7 +149,9 @@ def _range(
             yield field_errors.invalid(f"{at}.{key}", shown.text, why)
     if bounds.get("step") is not None:
         limits = [preset, *([] if high is None else [high])]
-        yield from _step(_quantity(bounds["step"]), low, whole, limits, f"{at}.step")
+        yield from _step(
+            resource_amounts.quantity(bounds["step"]), low, whole, limits, f"{at}.step"
+        )
 
 
 def _step(
@@ -213,9 +217,7 @@ def _device(device: Document, old: Document | None, at: str) -> Iterator[Cause]:
     yield from _DEVICE(device, at)
     yield from _sizes(device.get("attributes") or {}, device.get("capacity") or {}, at)
     shared = _shared if device.get("allowMultipleAllocations") else _unshared
-    for key, rule in (("capacity", _by_name(shared)), ("taints", _TAINTS)):
-        if old is None or not rules.semantically_equal(device.get(key), old.get(key)):
-            yield from rule(device.get(key), f"{at}.{key}")
+    yield from rules.changed({"capacity": _by_name(shared), "taints": _TAINTS}, device, old, at)
 
 
 def _sizes(attributes: Document, capacity: Document, at: str) -> Iterator[Cause]:
@@ -310,10 +312,7 @@ _SELECTOR = rules.fields(
     ("device", rules.given(dra_rules.LABEL)),
 )
 _TAINT_RULE = rules.fields(("spec.deviceSelector", _SELECTOR), ("spec.taint", dra_rules.TAINT))
-_TAINT_RULE_STATUS = rules.fields(
-    ("status.conditions", dra_rules.CONDITIONS),
-    ("status.conditions", rules.no_more_than(dra_rules.CONDITIONS_MAX)),
-)
+_TAINT_RULE_STATUS = rules.fields(("status.conditions", dra_rules.FEW_CONDITIONS))
 
 
 def taint_rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
