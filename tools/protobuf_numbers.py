@@ -1,6 +1,6 @@
 """Generate the embedded API server's table of protobuf field numbers.
 
-    .venv/bin/python tools/protobuf_numbers.py SOURCES TABLE MESSAGES
+    .venv/bin/python tools/protobuf_numbers.py SOURCES TABLE
 
 SOURCES is a directory with the Go packages k8s.io/api, k8s.io/apimachinery and
 k8s.io/apiextensions-apiserver of one version, as in a Go module cache or in a Linux distribution's
@@ -9,9 +9,8 @@ kube-aggregator, which is rarely among them.
 
 TABLE (harness/apiserver/serializer/protobuf.json.gz) lists the fields of each OpenAPI definition
 with their paths: a field's number, or two numbers where Go embeds a struct that JSON inlines.
-MESSAGES (tests/unit/apiserver/serializer/protobuf_messages.txt.gz) lists all messages with their
-types, from which the tests decode the server's output. Fields of served kinds without a number are
-printed. The generated.proto files: Copyright The Kubernetes Authors, Apache License 2.0.
+Fields of served kinds without a number are printed. The generated.proto files: Copyright The
+Kubernetes Authors, Apache License 2.0.
 """
 
 import argparse
@@ -47,8 +46,8 @@ _PROTO_NAMES = {"$ref": "ref", "$schema": "schema"}
 _META_KINDS = ("DeleteOptions", "Status", "WatchEvent")
 
 
-def main(sources: str, table: str, messages: str) -> None:
-    """Read the generated.proto files and the additions, and write both output files."""
+def main(sources: str, table: str) -> None:
+    """Read the generated.proto files and the additions, and write the table."""
     all_messages = _additions()
     for part in _PARTS:
         for path in sorted(pathlib.Path(sources, part).rglob("generated.proto")):
@@ -56,17 +55,8 @@ def main(sources: str, table: str, messages: str) -> None:
     paths: dict[str, Paths] = {}
     for kind in _served():
         _collect(kind, all_messages, paths)
-    _write(table, json.dumps(paths, separators=(",", ":"), sort_keys=True))
-    _write(messages, "".join(_line(name, all_messages[name]) for name in sorted(all_messages)))
-
-
-def _write(path: str, text: str) -> None:
-    pathlib.Path(path).write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def _line(name: str, message: Message) -> str:
-    fields = [f"{field}={number}:{kind}" for field, (number, kind) in message.items()]
-    return " ".join([name, *fields]) + "\n"
+    text = json.dumps(paths, separators=(",", ":"), sort_keys=True)
+    pathlib.Path(table).write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 # ------------------------------------------------------------------ table
@@ -168,9 +158,6 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Generate the table of protobuf field numbers.")
     parser.add_argument("sources", help="directory with Go's packages k8s.io/api and others")
     parser.add_argument("table", help="output: harness/apiserver/serializer/protobuf.json.gz")
-    parser.add_argument(
-        "messages", help="output: tests/unit/apiserver/serializer/protobuf_messages.txt.gz"
-    )
     return parser.parse_args()
 
 

@@ -7,9 +7,9 @@ their x-kubernetes-* extensions. The package kubernetes-validate ships one for e
 (kubernetes_validate/kubernetes-json-schema/v1.36.0-local/_definitions.json). Definitions: Copyright
 The Kubernetes Authors, Apache License 2.0.
 
-The output is schemas.json.gz (structure) and descriptions.json.gz (texts, for OpenAPI documents
-only). The tables of go_types.py add facts that the definitions lack: the fields that Go encodes
-even if they are unset (`x-go-always`) and those that are pointers (`x-go-pointer`).
+The output is schemas.json.gz. The tables of go_types.py add facts that the definitions lack: the
+fields that Go encodes even if they are unset (`x-go-always`) and those that are pointers
+(`x-go-pointer`).
 """
 
 import argparse
@@ -47,12 +47,10 @@ _OMITTED = _table(go_types.OMITTED)
 
 
 def main(source: str, target: str) -> None:
-    """Read the definitions in `source` and write both data files to the directory `target`."""
+    """Read the definitions in `source` and write the data file to the directory `target`."""
     definitions = json.loads(pathlib.Path(source).read_text())["$defs"]
     structure = {name: _definition(name, node) for name, node in definitions.items()}
     _write(pathlib.Path(target, "schemas.json.gz"), structure)
-    descriptions = {name: _descriptions(node) for name, node in definitions.items()}
-    _write(pathlib.Path(target, "descriptions.json.gz"), descriptions)
 
 
 def _definition(name: str, node: Node) -> Node:
@@ -84,15 +82,6 @@ def _shape(node: Node) -> Node:
         if isinstance(node.get(key), dict):
             shape[key] = _shape(node[key])
     return shape
-
-
-def _descriptions(node: Node) -> dict[str, str]:
-    fields = {
-        name: child["description"]
-        for name, child in node.get("properties", {}).items()
-        if "description" in child
-    }
-    return {"": node.get("description", ""), **fields}
 
 
 def _write(path: pathlib.Path, document: Node) -> None:

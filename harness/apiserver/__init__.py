@@ -5,9 +5,8 @@ collection by owner, watch history, and one integer resourceVersion. It does no 
 clock, so `explore` can drive it one commit at a time.
 
 A request: `server.connections` receives bytes, `server.http_parsing` parses them,
-`server.request_lifecycle` checks the user, `endpoints.request_decoding` understands what is asked,
-`endpoints.handlers` does it (for watches `server.watch_streams`), and `server.servers` sends
-responses and events once the log (`persistence`) and the audit log (`server.audit_log`) are
+`server.request_lifecycle` checks the user, `endpoints.handlers` understands and does what is asked
+(for watches `server.watch_streams`), and `server.servers` sends responses and events once the log (`persistence`) and the audit log (`server.audit_log`) are
 written. `harness.faults` says which requests, responses and events are delayed, rejected or dropped
 on demand; `server.servers` limits the clients.
 
@@ -26,8 +25,9 @@ Known differences from kube-apiserver:
 - YAML bodies are not read; OpenAPI has paths without schemas, so `kubectl explain` shows nothing.
 - `kubectl get` has few columns. There is one user, who may do everything.
 - Messages of errors are free text; their codes, reasons and fields are those of kube-apiserver.
-- Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 501, as do
-  the subresources scale, ephemeralcontainers and resize.
+- Requests that need a kubelet (exec, attach, logs, port forwarding, proxies, tokens) get 404, as do
+  the subresources scale, ephemeralcontainers and resize. The propagation policies Orphan and
+  Foreground get 501: dependents of what is deleted go in the background.
 - Pods are checked as far as schedulers need it (docs/reference/embedded-api-server.md).
 - A body may have 3 MiB, and be nested about a thousand levels deep.
 - LimitRange and ResourceQuota objects have no effect; services get no addresses, jobs no selector.

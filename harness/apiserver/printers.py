@@ -7,22 +7,10 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 
-_INCLUDES = ("", "None", "Metadata", "Object")
 Cell = Callable[[Document], Any]
-
-
-def include(text: str) -> str:
-    """Return the `includeObject` option of a request, `Metadata` by default.
-
-    Raises StatusError 400 if it is none of `None`, `Metadata`, `Object`.
-    """
-    if text not in _INCLUDES:
-        raise status_errors.bad_request(f'unrecognized includeObject value: "{text}"')
-    return text or "Metadata"
 
 
 def table(
@@ -49,15 +37,18 @@ def table(
 
 
 def row(
-    resource: resources.ResourceType, document: Document, *, now: str, include: str = "Metadata"
+    resource: resources.ResourceType, document: Document, *, now: str, include: str = ""
 ) -> Document:
-    """Return an object as a row of a table; `include` is its `includeObject` option."""
+    """Return an object as a row of a table.
+
+    `include`: the part of the object that the row has: `None`, `Object`, else its metadata.
+    """
     meta = document["metadata"]
     columns = _COLUMNS.get((resource.group, resource.kind), {})
     cells = [cell(document) for cell in columns.values()]
-    objects = {"None": None, "Object": document, "Metadata": partial(document)}
+    objects = {"None": None, "Object": document}
     age = _age(meta.get("creationTimestamp") or "", now)
-    return {"cells": [meta["name"], *cells, age], "object": objects[include]}
+    return {"cells": [meta["name"], *cells, age], "object": objects.get(include, partial(document))}
 
 
 def partial(document: Document) -> Document:

@@ -134,28 +134,20 @@ class _Server:
         return ""
 
     def _ask(self, resource: apis.Resource, obj: Object, how: str = "") -> None:
-        from harness.apiserver.endpoints import request_decoding, request_info
+        from harness.apiserver.endpoints import request_info
         from harness.apiserver.scheme import resources
 
         key = resource.group, resource.version, resource.plural
         found = resources.find(*key) or resources.optional(*key)
         namespace = _NAMESPACE if resource.namespaced else ""
-        target = request_info.Target(
-            resource=found,
-            namespace=namespace,
-            name="",
-            subresource="",
-            is_watch=False,
-            is_object=True,
-            body_type=found,
-        )
-        request = request_info.of_target(
+        target = request_info.Target(resource=found, namespace=namespace)
+        request = request_info.of_url(
             f"{resource.path(namespace or None)}?fieldValidation=Strict{how}",
             method="POST",
             content_type="application/json",
             body=msgspec.json.encode(obj),
         )
-        self._handler.answer(request_decoding.decode(request, target))
+        self._handler.answer(request, target)
 
 
 @contextlib.contextmanager

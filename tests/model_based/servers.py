@@ -11,7 +11,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from harness.apiserver.endpoints import handlers, request_decoding, request_info, responses
+from harness.apiserver.endpoints import handlers, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
@@ -97,8 +97,7 @@ class StoreServer:
             body=b"" if body is None else json.dumps(body).encode(),
         )
         try:
-            target = request_info.require_target(request.path)
-            answer = self._handler.answer(request_decoding.decode(request, target))
+            answer = self._handler.answer(request)
         except status_errors.StatusError as error:
             answer = responses.failure(error)
         return Answer(answer.status, json.loads(answer.body))

@@ -56,17 +56,13 @@ def _start_in_protobuf(self: watch_streams.Watch) -> None:
     _start(self)
 
 
-def _form(accept: str, *, is_discovery: bool = False) -> negotiation.Form:
-    return (
-        negotiation.PLAIN
-        if accept.startswith(negotiation.PROTOBUF)
-        else _json_form(accept, is_discovery=is_discovery)
-    )
+def _view(accept: str) -> str:
+    return "" if accept.startswith(negotiation.PROTOBUF) else _json_view(accept)
 
 
-_json_form = negotiation.form
+_json_view = negotiation.view
 if __name__ == "__main__":
-    negotiation.form = _form  # type: ignore[assignment]
+    negotiation.view = _view  # type: ignore[assignment]
     request_lifecycle.RequestLifecycle._finish = _finish_in_protobuf  # type: ignore[method-assign]
     watch_streams.Watch.start = _start_in_protobuf  # type: ignore[method-assign]
     main.main()

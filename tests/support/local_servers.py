@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.apiserver.endpoints import handlers, request_decoding, request_info, responses
+from harness.apiserver.endpoints import handlers, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
@@ -108,8 +108,9 @@ class LocalServer:
     def watch(self, request: transports.Request) -> transports.Watch:
         """An open watch."""
         asked = _request(request)
-        target = request_info.watched(asked)
+        target = asked.target
         assert target is not None
+        assert asked.verb == "watch"
         selection = asked.selection(target)
         with self._guard:
             watch = _LocalWatch(selection, lambda: selection.resource.plural in self._held)
@@ -132,9 +133,7 @@ class LocalServer:
 
     def _answer(self, request: transports.Request) -> responses.Response:
         try:
-            asked = _request(request)
-            target = request_info.require_target(asked.path)
-            return self._handler.answer(request_decoding.decode(asked, target))
+            return self._handler.answer(_request(request))
         except status_errors.StatusError as error:
             return responses.failure(error)
 
@@ -185,7 +184,7 @@ class _LocalWatch:
 
 
 def _request(request: transports.Request) -> request_info.Request:
-    return request_info.of_target(
+    return request_info.of_url(
         request.path,
         method=request.method,
         content_type=request.content_type,

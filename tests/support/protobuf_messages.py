@@ -14,7 +14,7 @@ from typing import Any
 from harness.apiserver.codec import json_codec
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import protobuf, protobuf_decoder
+from harness.apiserver.serializer import protobuf
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _OBJECT_META, _LIST_META = f"{_META}ObjectMeta", f"{_META}ListMeta"
@@ -93,15 +93,15 @@ def _object_encoder(kind: api_types.Type) -> Encode:
 
     def encode_object(document: Any) -> bytes:
         if not compiled:  # compiled on first use, because types may be recursive
-            compiled.append(_message_encoder(kind, protobuf_decoder.paths(kind.name)))
+            compiled.append(_message_encoder(kind, protobuf.paths(kind.name)))
         return compiled[0](document)
 
     return encode_object
 
 
-def _message_encoder(kind: api_types.Type, paths: protobuf_decoder.Paths) -> Encode:
+def _message_encoder(kind: api_types.Type, paths: protobuf.Paths) -> Encode:
     """Return the encoder of the fields with these paths: a type's message, or an embedded one."""
-    own, embedded = protobuf_decoder.split(paths)
+    own, embedded = protobuf.split(paths)
     puts = {name: _putter(kind.field(name).type, number) for name, number in own.items()}
     messages: dict[str, str] = {}
     for number, inner in embedded.items():
@@ -223,7 +223,7 @@ def _encode_time(text: str | None) -> bytes:
 
 def _encode_int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
-        kind = protobuf_decoder.INT_OR_STRING_IS_STRING
+        kind = protobuf.INT_OR_STRING_IS_STRING
         return integer(1, kind) + integer(2, 0) + text(3, value)
     return integer(1, 0) + integer(2, value) + text(3, "")
 

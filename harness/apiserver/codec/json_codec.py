@@ -6,6 +6,8 @@ import msgspec
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
+TOO_DEEP = "exceeded max depth"
+"""The message for JSON that is nested too deep."""
 
 
 def encode(document: object) -> bytes:
@@ -16,7 +18,3 @@ def encode(document: object) -> bytes:
 def decode(data: bytes) -> Any:
     """Decode JSON. Raises msgspec.DecodeError or UnicodeDecodeError if it is malformed."""
     return _decoder.decode(data)
-
-
-TOO_DEEP = "exceeded max depth"
-"""The message for JSON that is nested too deep."""

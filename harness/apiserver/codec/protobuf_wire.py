@@ -5,11 +5,10 @@
 
 import struct
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-_VARINT, _FIXED_64, _BYTES, _GROUP, _GROUP_END, _FIXED_32 = range(6)
+_BYTES = 2
 _UINT64 = 1 << 64
-_INT64_BITS, _INT32_BITS = 64, 32
 _DOUBLE = struct.Struct("<d")
 
 
@@ -17,30 +16,22 @@ class MalformedError(ValueError):
     """The bytes are not a valid message."""
 
 
-class Skipped(NamedTuple):
-    """A value of a wire type that Kubernetes does not use."""
+def read(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield (number, value) of each field; a value is an integer, a float, or bytes.
 
-    wire_type: int
-
-
-def read(message: bytes, name: str = "") -> Iterator[tuple[int, Any]]:
-    """Yield (number, value) of each field; a value is an integer, a float, bytes, or Skipped.
-
-    Raises MalformedError if the message is malformed; its text contains `name`, the message's type.
+    Raises MalformedError if the message is malformed.
     """
     at, end = 0, len(message)
     while at < end:
         key, at = (message[at], at + 1) if message[at] < 0x80 else _varint(message, at)
         number, wire_type = key >> 3, key & 7
-        if wire_type == _GROUP_END:
-            raise MalformedError(f"proto: {name}: wiretype end group for non-group")
-        if not 0 < number < 1 << 31:
-            raise MalformedError(f"proto: {name}: illegal tag {number} (wire type {key})")
+        if not number:
+            raise MalformedError("a field has the number 0")
         if wire_type == _BYTES and at < end and message[at] < 0x80:  # fast path: a short value
             start = at + 1
             at = start + message[at]
             if at > end:
-                raise MalformedError("unexpected EOF")
+                raise MalformedError("unexpected end")
             yield number, message[start:at]
         else:
             value, at = _value(message, at, wire_type)
@@ -57,12 +48,12 @@ def packed(values: bytes) -> Iterator[int]:
 
 def int32(value: int) -> int:
     """Interpret a decoded integer as a signed 32-bit number."""
-    return _signed(value, _INT32_BITS)
+    return _signed(value, 32)
 
 
 def int64(value: int) -> int:
     """Interpret a decoded integer as a signed 64-bit number."""
-    return _signed(value, _INT64_BITS)
+    return _signed(value, 64)
 
 
 def _signed(value: int, bits: int) -> int:
@@ -79,34 +70,16 @@ def _value(message: bytes, at: int, wire_type: int) -> tuple[Any, int]:
         case 2:
             length, at = _varint(message, at)
             return _part(message, at, length), at + length
-        case 3:
-            return Skipped(wire_type), _after_group(message, at)
         case 5:
-            _part(message, at, 4)
-            return Skipped(wire_type), at + 4
-    raise MalformedError(f"proto: illegal wireType {wire_type}")
+            return _part(message, at, 4), at + 4
+    raise MalformedError(f"unknown wire type {wire_type}")
 
 
 def _part(message: bytes, at: int, length: int) -> bytes:
-    if length >> (_INT64_BITS - 1):
-        raise MalformedError("proto: negative length found during unmarshaling")
     part = message[at : at + length]
     if len(part) < length:
-        raise MalformedError("unexpected EOF")
+        raise MalformedError("unexpected end")
     return part
-
-
-def _after_group(message: bytes, at: int) -> int:
-    depth = 1
-    while depth:
-        key, at = _varint(message, at)
-        if key & 7 == _GROUP:
-            depth += 1
-        elif key & 7 == _GROUP_END:
-            depth -= 1
-        else:
-            _, at = _value(message, at, key & 7)
-    return at
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
@@ -117,4 +90,4 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value % _UINT64, at
         shift += 7
-    raise MalformedError("proto: integer overflow" if shift == 70 else "unexpected EOF")
+    raise MalformedError("a number does not end")

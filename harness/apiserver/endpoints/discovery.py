@@ -6,10 +6,6 @@ from harness.apiserver.scheme.json_document import Document
 VERSION = {
     "major": "1",
     "minor": "36",
-    "emulationMajor": "1",
-    "emulationMinor": "36",
-    "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.0+flake-hunt",
     "gitCommit": "",
     "gitTreeState": "",
@@ -42,8 +38,9 @@ def answer(parts: list[str], *, is_aggregated: bool = False) -> Document | None:
 
 
 def served(group: str, version: str) -> list[resources.ResourceType]:
-    """Return the served resources of a group version; empty if it is not served."""
-    return [item for item in resources.ALL if (item.group, item.version) == (group, version)]
+    """Return the served resources of a group version, sorted by name; empty if none are served."""
+    found = [item for item in resources.ALL if (item.group, item.version) == (group, version)]
+    return sorted(found, key=lambda item: item.plural)
 
 
 def _versions(group: str) -> list[str]:
@@ -55,11 +52,16 @@ def _group(name: str) -> Document:
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
+def _names(item: resources.ResourceType) -> Document:
+    names = {"shortNames": list(item.short_names), "categories": list(item.categories)}
+    return {key: value for key, value in names.items() if value}
+
+
 # ------------------------------------------------------------------ unaggregated
 
 
 def _resource_list(group: str, version: str) -> Document | None:
-    items = sorted(served(group, version), key=lambda item: item.plural)
+    items = served(group, version)
     if not items:
         return None
     return {
@@ -77,16 +79,11 @@ def _entries(item: resources.ResourceType) -> list[Document]:
         "namespaced": item.namespaced,
         "kind": item.kind,
         "verbs": list(item.verbs),
+        **_names(item),
     }
-    main |= _names(item)
     if item.is_stored:
         main["storageVersionHash"] = item.storage_version_hash
     return [main, *(_subresource_entry(item, name) for name in item.subresources)]
-
-
-def _names(item: resources.ResourceType) -> Document:
-    names = {"shortNames": list(item.short_names), "categories": list(item.categories)}
-    return {key: value for key, value in names.items() if value}
 
 
 def _subresource_entry(item: resources.ResourceType, name: str) -> Document:
@@ -113,19 +110,17 @@ def _aggregated(groups: list[str]) -> Document:
         "items": [
             {
                 "metadata": {"name": group} if group else {},
-                "versions": [_aggregated_version(group, version) for version in _versions(group)],
+                "versions": [
+                    {
+                        "version": version,
+                        "resources": list(map(_aggregated_resource, served(group, version))),
+                        "freshness": "Current",
+                    }
+                    for version in _versions(group)
+                ],
             }
             for group in groups
         ],
-    }
-
-
-def _aggregated_version(group: str, version: str) -> Document:
-    items = sorted(served(group, version), key=lambda item: item.plural)
-    return {
-        "version": version,
-        "resources": [_aggregated_resource(item) for item in items],
-        "freshness": "Current",
     }
 
 
@@ -138,8 +133,7 @@ def _aggregated_resource(item: resources.ResourceType) -> Document:
         "verbs": list(item.verbs),
         **_names(item),
     }
-    parts = [item.subresource(name) for name in item.subresources]
-    if parts:
+    if parts := [item.subresource(name) for name in item.subresources]:
         entry["subresources"] = [
             {
                 "subresource": part.name,

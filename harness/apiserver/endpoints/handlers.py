@@ -1,29 +1,38 @@
-"""The handler of each kind of request for resources; `server.watch_streams` serves watches."""
+"""Requests for resources: what is wrong with one, whatever the store has, is found first.
+
+`server.watch_streams` serves watches.
+"""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 from harness.apiserver.endpoints import (
-    access_reviews,
-    list_options,
+    authentication,
     request_info,
     request_options,
-    resource_requests,
-    response_encoding,
     responses,
 )
 from harness.apiserver.errors import status_errors
-from harness.apiserver.registry import object_deletion, preconditions, resource_strategies
+from harness.apiserver.managedfields import server_side_apply
+from harness.apiserver.patch import json_patches
+from harness.apiserver.registry import preconditions, resource_strategies
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
+from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.serializer import request_objects
 from harness.apiserver.storage import stored_objects
 
 _LONG_LIST = 100
 """Number of objects above which a list is encoded piece by piece, between other requests."""
-
-
-Step = Callable[[Any], responses.Response]
+_SERVED = ("binding", "eviction")
+"""The subresources that are served, besides those whose bodies carry the whole object."""
+_APPLY = "application/apply-patch+yaml"
+_PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
+    "application/json-patch+json": json_patches.json_patch,
+    "application/merge-patch+json": json_patches.merge_patch,
+    "application/strategic-merge-patch+json": json_patches.strategic_patch,
+}
 
 
 class Handler:
@@ -41,223 +50,225 @@ class Handler:
 
         `overlooks_finalizers`: remove what is deleted at once, as `DeleteOptions` says.
         """
-        self._overlooks = overlooks_finalizers
-        self._store = store
-        self._now = now
-        self._in_pieces = in_pieces
-        self._steps: dict[type[resource_requests.AnyRequest], Step] = {
-            resource_requests.Get: self._get,
-            resource_requests.List: self._list,
-            resource_requests.Create: self._create,
-            resource_requests.Update: self._update,
-            resource_requests.Patch: self._patch,
-            resource_requests.Apply: self._apply,
-            resource_requests.Delete: self._delete,
-            resource_requests.DeleteCollection: self._delete_collection,
+        self._store, self._now = store, now
+        self._in_pieces, self._overlooks = in_pieces, overlooks_finalizers
+        self._steps: dict[str, Callable[[_Exchange], responses.Response]] = {
+            "get": self._get,
+            "list": self._list,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
         }
-        self._subresources: dict[str, Step] = {
-            "binding": self._bind,
-            "eviction": self._evict,
-        }
-        """The steps for subresources whose bodies do not carry the object."""
 
-    def answer(self, request: resource_requests.AnyRequest) -> responses.Response:
-        """Return the response to a request for a resource. Raises StatusError if it fails."""
-        target = request.target
-        if not target.resource.is_stored:
-            return self._answer_unstored(request)
-        step = self._subresources.get(target.subresource) or self._steps[type(request)]
-        return step(request)
+    def answer(
+        self, request: request_info.Request, target: request_info.Target | None = None
+    ) -> responses.Response:
+        """Return the response to a request, which is no watch.
 
-    def _answer_unstored(self, request: resource_requests.AnyRequest) -> responses.Response:
-        """Respond for a resource without objects: a review, a binding, or an empty list."""
-        resource = request.target.resource
-        match request:
-            case resource_requests.Create() if resource.kind == "Binding":
-                return self._bind(request)
-            case resource_requests.Create():
-                return responses.of_document(access_reviews.review(request), 201)
-            case resource_requests.List():
-                return self._page(request, list_options.Page([], {}))
-        raise status_errors.not_found(resource, request.target.name)
+        `target`: the resource, if not what the path names. Raises StatusError if it fails.
+        """
+        target = target or request.target
+        if target is None:
+            raise status_errors.unknown_path()
+        verb = request_info.require_verb(request, target)
+        if not target.is_object and target.subresource not in _SERVED:
+            raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
+        view = responses.View(request, target.resource, self._now)
+        return self._steps[verb](_Exchange(request, target, view))
 
     # -------------------------------------------------------------- reading
 
-    def _get(self, request: resource_requests.Get) -> responses.Response:
-        target = request.target
-        list_options.require_reached(self._store, request.version)
-        stored = self._store.get(target.resource, target.namespace, target.name)
-        return self._object(request, stored)
+    def _get(self, exchange: "_Exchange") -> responses.Response:
+        self._require_reached(exchange.request.version)
+        return exchange.respond(self._store.get(*exchange.place))
 
-    def _list(self, request: resource_requests.List) -> responses.Response:
-        page = list_options.page(self._store, request.options)
-        if self._in_pieces and len(page.objects) > _LONG_LIST:
-            pieces = self._rendering(request).pieces(page.objects, page.meta)
-            return responses.Response(200, b"", pieces=pieces)
-        return self._page(request, page)
+    def _list(self, exchange: "_Exchange") -> responses.Response:
+        if not exchange.target.resource.is_stored:
+            return exchange.respond_list([], 0)
+        response = exchange.respond_list(*self._listed(exchange))
+        return response if self._in_pieces else response.whole()
+
+    def _listed(self, exchange: "_Exchange") -> tuple[list[stored_objects.Stored], int]:
+        """Return the objects of a list, which is always whole, and their version.
+
+        `limit` is ignored, which clients have to expect. Raises 410 if the version that the list
+        asks for is too old, 504 if it is too new.
+        """
+        request, store = exchange.request, self._store
+        selection, version = request.selection(exchange.target), request.version
+        self._require_reached(version)
+        if request.query.get("resourceVersionMatch") == "Exact":
+            return store.select_at(selection, version), version
+        return store.select(selection), store.resource_version
+
+    def _require_reached(self, version: int) -> None:
+        """Raise 504 if a resource version is ahead of the store."""
+        if version > self._store.resource_version:
+            raise status_errors.too_large_version(version, self._store.resource_version)
 
     # -------------------------------------------------------------- writing
 
-    def _create(
-        self, request: resource_requests.Create | resource_requests.Update
+    def _create(self, exchange: "_Exchange") -> responses.Response:
+        options = request_options.of_write(exchange.request)
+        document = request_options.document(exchange.request, exchange.target, options.validation)
+        match exchange.target.body_type.kind:
+            case "Binding":
+                exchange.require_same_name(document)
+                namespace, name = exchange.target.namespace, document["metadata"]["name"]
+                self._store.bind(namespace, name, document, dry_run=options.dry_run)
+            case "Eviction":
+                self._evict(exchange, document, options)
+            case _ if exchange.target.resource.is_stored:
+                return self._created(exchange, document, options)
+            case _:
+                review = authentication.review(exchange.target.resource, document)
+                return responses.of_document(review, 201)
+        warnings = tuple(options.validation.warnings)
+        return responses.of_document(status_errors.success(code=201), 201, warnings=warnings)
+
+    def _evict(
+        self, exchange: "_Exchange", document: Document, options: request_options.WriteOptions
+    ) -> None:
+        exchange.require_same_name(document)
+        given = request_options.deletion_options(document.get("deleteOptions") or {})
+        given = dataclasses.replace(given, dry_run=given.dry_run or options.dry_run)
+        self._store.evict(exchange.target.namespace, exchange.target.name, given)
+
+    def _created(
+        self, exchange: "_Exchange", document: Document, options: request_options.WriteOptions
     ) -> responses.Response:
-        target, options = request.target, request.options
+        target = exchange.target
         stored = self._store.create(
             target.resource,
             target.namespace,
-            request.document,
+            document,
             manager=options.manager,
             dry_run=options.dry_run,
         )
-        return self._written(request, stored, 201)
+        return exchange.respond(stored, 201, options)
 
-    def _update(self, request: resource_requests.Update) -> responses.Response:
-        target, options, document = request.target, request.options, request.document
+    def _update(self, exchange: "_Exchange") -> responses.Response:
+        target, options = exchange.target, request_options.of_write(exchange.request)
+        document = request_options.document(exchange.request, target, options.validation)
         preconditions.require_name(document, target.name)
         if self._is_created_by_update(target):
             preconditions.require_none(target.resource, target.name, document)
-            return self._create(request)
+            return self._created(exchange, document, options)
         stored = self._store.update(
-            target.resource,
-            target.namespace,
-            target.name,
+            *exchange.place,
             document,
             subresource=target.subresource,
             manager=options.manager,
             dry_run=options.dry_run,
         )
-        return self._written(request, stored, 200)
+        return exchange.respond(stored, 200, options)
 
     def _is_created_by_update(self, target: request_info.Target) -> bool:
         if target.subresource or not target.resource.creates_on_update:
             return False
         return not self._store.has(target.resource, target.namespace, target.name)
 
-    def _patch(self, request: resource_requests.Patch) -> responses.Response:
-        target, options = request.target, request.options
+    def _patch(self, exchange: "_Exchange") -> responses.Response:
+        request, target = exchange.request, exchange.target
+        if request.content_type == _APPLY and target.is_object:
+            return self._apply(exchange)
+        if request.content_type not in _PATCHES:
+            raise status_errors.unsupported_media_type((*_PATCHES, _APPLY))
+        options = request_options.of_write(request)
+        resource, apply = target.body_type, _PATCHES[request.content_type]
+        patch = request_objects.parse(request.body)
+
+        def change(document: Document) -> Document:
+            changed = apply(resource, document, patch)
+            return request_objects.patched(changed, resource, options.validation)
+
         stored = self._store.patch(
-            target.resource,
-            target.namespace,
-            target.name,
-            request.change,
+            *exchange.place,
+            change,
             subresource=target.subresource,
             manager=options.manager,
             dry_run=options.dry_run,
         )
-        return self._written(request, stored, 200)
+        return exchange.respond(stored, 200, options)
 
-    def _written(
-        self,
-        request: resource_requests.Create | resource_requests.Update | resource_requests.Patch,
-        stored: stored_objects.Stored,
-        status: int,
-    ) -> responses.Response:
-        """Return the response with an object after a write, and the warnings about it."""
-        strategy = resource_strategies.of(request.target.resource)
-        warnings = (*request.options.validation.warnings, *strategy.warnings(stored))
-        return self._object(request, stored, status, warnings)
-
-    def _apply(self, request: resource_requests.Apply) -> responses.Response:
-        target = request.target
+    def _apply(self, exchange: "_Exchange") -> responses.Response:
+        request, target = exchange.request, exchange.target
+        request_options.require_manager(request)
+        options = request_options.of_write(request)
         stored, is_new = self._store.apply(
-            target.resource,
-            target.namespace,
-            target.name,
-            request.configuration,
+            *exchange.place,
+            server_side_apply.read(target.resource, request.body),
+            manager=options.manager,
+            force=request.flag("force"),
             subresource=target.subresource,
-            dry_run=request.options.dry_run,
+            dry_run=options.dry_run,
         )
-        return self._object(request, stored, 201 if is_new else 200)
-
-    def _bind(self, request: resource_requests.Create) -> responses.Response:
-        bind(self._store, request)
-        return _success(request)
-
-    def _evict(self, request: resource_requests.Create) -> responses.Response:
-        evict(self._store, request)
-        return _success(request)
+        return exchange.respond(stored, 201 if is_new else 200)
 
     # -------------------------------------------------------------- deleting
 
-    def _delete(self, request: resource_requests.Delete) -> responses.Response:
-        target, resource = request.target, request.target.resource
-        options = dataclasses.replace(request.options, overlooks_finalizers=self._overlooks)
-        last, is_gone = self._store.delete(resource, target.namespace, target.name, options)
+    def _delete(self, exchange: "_Exchange") -> responses.Response:
+        resource, options = exchange.target.resource, request_options.deletion(exchange.request)
+        options = dataclasses.replace(options, overlooks_finalizers=self._overlooks)
+        last, is_gone = self._store.delete(*exchange.place, options)
         if not is_gone or resource.deletion_returns_object:
-            return self._object(request, last)
+            return exchange.respond(last)
         details = status_errors.about(resource, last.name) | {"uid": last.uid}
         return responses.of_document(status_errors.success(details))
 
-    def _delete_collection(self, request: resource_requests.DeleteCollection) -> responses.Response:
+    def _delete_collection(self, exchange: "_Exchange") -> responses.Response:
         """Delete the listed objects one by one; return the list as it was before."""
-        page = list_options.page(self._store, request.listed)
-        for stored in page.objects:
-            self._delete_listed(request.target.resource, stored, request.options)
-        return self._page(request, page)
+        options = request_options.deletion(exchange.request)
+        objects, version = self._listed(exchange)
+        for stored in objects:
+            try:
+                place = exchange.target.resource, stored.namespace, stored.name
+                self._store.delete(*place, options)
+            except status_errors.StatusError as error:
+                if error.code != 404:  # a list at an older version may name deleted objects
+                    raise
+        return exchange.respond_list(objects, version).whole()
 
-    def _delete_listed(
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A request, what it is for, and the form of its response."""
+
+    request: request_info.Request
+    target: request_info.Target
+    view: responses.View
+
+    @property
+    def place(self) -> tuple[resources.ResourceType, str, str]:
+        """The resource, the namespace and the name of the object."""
+        return self.target.resource, self.target.namespace, self.target.name
+
+    def respond(
         self,
-        resource: resources.ResourceType,
-        stored: stored_objects.Stored,
-        options: object_deletion.DeleteOptions,
-    ) -> None:
-        try:
-            self._store.delete(resource, stored.namespace, stored.name, options)
-        except status_errors.StatusError as error:
-            if error.code != 404:  # a list at an older version may name deleted objects
-                raise
-
-    # -------------------------------------------------------------- responding
-
-    def _rendering(self, request: resource_requests.AnyRequest) -> response_encoding.Rendering:
-        return response_encoding.Rendering(request.form, request.target.resource, self._now)
-
-    def _object(
-        self,
-        request: resource_requests.AnyRequest,
         stored: stored_objects.Stored,
         status: int = 200,
-        warnings: tuple[str, ...] = (),
+        written: request_options.WriteOptions | None = None,
     ) -> responses.Response:
-        body = self._rendering(request).one(stored)
-        return responses.Response(status, body, warnings=warnings)
+        """Return the response with an object; after a write it has warnings about the object."""
+        warnings: tuple[str, ...] = ()
+        if written is not None:
+            strategy = resource_strategies.of(self.target.resource)
+            warnings = (*written.validation.warnings, *strategy.warnings(stored))
+        return responses.Response(status, self.view.one(stored), warnings=warnings)
 
-    def _page(
-        self, request: resource_requests.AnyRequest, page: list_options.Page
+    def respond_list(
+        self, objects: list[stored_objects.Stored], version: int
     ) -> responses.Response:
-        body = b"".join(self._rendering(request).pieces(page.objects, page.meta))
-        return responses.Response(200, body)
+        pieces = self.view.pieces(objects, {"resourceVersion": str(version)} if version else {})
+        response = responses.Response(200, b"", pieces=pieces)
+        return response if len(objects) > _LONG_LIST else response.whole()
 
-
-def _success(request: resource_requests.Create) -> responses.Response:
-    """Return the response after the creation of something that is not stored."""
-    warnings = tuple(request.options.validation.warnings)
-    return responses.of_document(status_errors.success(code=201), 201, warnings=warnings)
-
-
-def bind(store: stores.Store, request: resource_requests.Create) -> None:
-    """Bind a pod to a node.
-
-    The path names the pod, or the body does if it was posted to `bindings`. Raises 400 if they
-    differ.
-    """
-    namespace, name = request.target.namespace, _name(request)
-    store.bind(namespace, name, request.document, dry_run=request.options.dry_run)
-
-
-def evict(store: stores.Store, request: resource_requests.Create) -> None:
-    """Evict the pod that the path names. Raises 400 if the body names another pod."""
-    name = _name(request)
-    options = request_options.deletion_options(request.document.get("deleteOptions") or {})
-    options = dataclasses.replace(options, dry_run=options.dry_run or request.options.dry_run)
-    store.evict(request.target.namespace, name, options)
-
-
-def _name(request: resource_requests.Create) -> str:
-    """Return the name of the pod. Raises 400 if the body and the path differ."""
-    target = request.target
-    name: str = (request.document.get("metadata") or {}).get("name") or target.name
-    if target.name and name != target.name:
-        kind = target.body_type.kind
-        raise status_errors.bad_request(f"name in URL does not match name in {kind} object")
-    return name
+    def require_same_name(self, document: Document) -> None:
+        """Set the name of a binding or eviction from the path. Raises 400 for another in it."""
+        meta = document.setdefault("metadata", {})
+        name = meta.setdefault("name", self.target.name)
+        if self.target.name and name != self.target.name:
+            kind = self.target.body_type.kind
+            raise status_errors.bad_request(f"name in URL does not match name in {kind} object")

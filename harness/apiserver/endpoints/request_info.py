@@ -12,6 +12,20 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import field_selectors, label_selectors, watch_cache
 
+READING_VERBS = frozenset({"get", "list", "watch", "head", "options"})
+_COLLECTION_VERBS = {
+    "GET": "list",
+    "HEAD": "list",
+    "POST": "create",
+    "DELETE": "deletecollection",
+}
+_OBJECT_VERBS = {
+    "GET": "get",
+    "HEAD": "get",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
 _FALSE = ("0", "false")
 _CACHE_SIZE = 4096
 """Number of paths, and of queries, whose parsed form is cached."""
@@ -25,15 +39,23 @@ class Target:
     """The resource, object or subresource that a path names."""
 
     resource: resources.ResourceType
-    namespace: str
-    name: str
-    subresource: str
-    is_watch: bool
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    is_watch: bool = False
     """True if the path has the deprecated `watch/` prefix."""
-    is_object: bool
-    """True if bodies carry the whole object, with a subresource (`status`) or without."""
-    body_type: resources.ResourceType
-    """The resource, with the group, version and kind of the target's bodies."""
+
+    @property
+    def is_object(self) -> bool:
+        """True if bodies carry the whole object, with a subresource (`status`) or without."""
+        return not self.subresource or self.subresource in _OBJECT_SUBRESOURCES
+
+    @property
+    def body_type(self) -> resources.ResourceType:
+        """The resource, with the group, version and kind of the target's bodies."""
+        if self.is_object:
+            return self.resource
+        return resources.carried_by(self.resource, self.subresource)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +68,35 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Header values by lower-case name."""
     body: bytes
 
+    @property
+    def target(self) -> Target | None:
+        """What the path names; None if it names no resource."""
+        try:
+            return _parse_target(self.path)
+        except LookupError:
+            return None
+
+    @property
+    def verb(self) -> str:
+        """The verb of a request for a resource; of one for another path its method."""
+        target = self.target
+        return self.verb_on(target) if target is not None else self.method.lower()
+
+    def verb_on(self, target: Target) -> str:
+        """Return the verb of a request for a target, "" for a method that no target has."""
+        asks_to_watch = target.is_watch or (not target.name and self.flag("watch"))
+        if asks_to_watch and self.method == "GET" and target.resource.is_stored:
+            return "watch"
+        if self.method == "POST" and target.subresource:
+            return "create"
+        verbs = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
+        return verbs.get(self.method, "")
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body in lower case, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
     def flag(self, name: str) -> bool:
         """Return a boolean of the query: true if it is present and neither `0` nor `false`."""
         text = self.query.get(name)
@@ -56,7 +107,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         text = self.query.get(name, "")
         if not text:
             return None
-        return parse_integer(text)
+        if not re.fullmatch(r"[-+]?[0-9]{1,18}", text):
+            raise status_errors.bad_request(f"expected an integer for {name}, got {text!r}")
+        return int(text)
+
+    @property
+    def version(self) -> int:
+        """The `resourceVersion` of the query, 0 for any. Raises 400 if it is no version."""
+        return max(self.integer("resourceVersion") or 0, 0)
 
     def selection(self, target: Target) -> watch_cache.Selection:
         """Return the selection of a list or watch. Raises 400 if a selector is malformed."""
@@ -71,7 +129,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def of_target(url: str, *, method: str, content_type: str, body: bytes | None = None) -> Request:
+def of_url(url: str, *, method: str, content_type: str, body: bytes | None = None) -> Request:
     """Return a request for a URL's path and query, with no header but `Content-Type`."""
     path, _, query = url.partition("?")
     return Request(
@@ -83,13 +141,6 @@ def of_target(url: str, *, method: str, content_type: str, body: bytes | None = 
     )
 
 
-def parse_integer(text: str) -> int:
-    """Return an integer of at most 18 digits. Raises 400 for anything else."""
-    if not re.fullmatch(r"[-+]?[0-9]{1,18}", text):
-        raise status_errors.bad_request(f"expected an integer, got {text!r}")
-    return int(text)
-
-
 @functools.lru_cache(_CACHE_SIZE)
 def parse_query(text: str) -> Mapping[str, str]:
     """Return a query's parameters; the first value of a repeated key wins, as in Go."""
@@ -99,43 +150,12 @@ def parse_query(text: str) -> Mapping[str, str]:
     return dict(reversed(pairs))
 
 
-def parse_target(path: str) -> Target | None:
-    """Return the target that a path names, None for non-resource paths."""
-    try:
-        return _parse_target(path)
-    except LookupError:
-        return None
-
-
-def require_target(path: str) -> Target:
-    """Return the target that a path names. Raises 404 if it names none."""
-    target = parse_target(path)
-    if target is None:
-        raise status_errors.unknown_path()
-    return target
-
-
-def watched(request: Request) -> Target | None:
-    """Return the target of a watch request, None if the request is not a watch."""
-    target = parse_target(request.path)
-    return target if target is not None and is_watch(request, target) else None
-
-
-def is_watch(request: Request, target: Target) -> bool:
-    """Return whether a request for a target is a watch."""
-    if request.method != "GET" or "watch" not in target.resource.verbs:
-        return False
-    return target.is_watch or (not target.name and request.flag("watch"))
-
-
 @functools.lru_cache(_CACHE_SIZE)
 def _parse_target(path: str) -> Target:
     """Return the target that a path names. Raises LookupError if it names none.
 
     An error is not cached, so a version that `resources.enable` adds later is found.
     """
-    if path.startswith("//"):
-        raise LookupError(path)
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     match parts:
         case ["api", version, *rest] if rest:
@@ -160,76 +180,23 @@ def _target(group: str, version: str, rest: list[str]) -> Target:
         raise LookupError(subresource)
     if name and resource.namespaced and not namespace:
         raise LookupError(name)
-    is_object = not subresource or subresource in _OBJECT_SUBRESOURCES
     return Target(
         resource=resource,
         namespace=namespace,
         name=name,
         subresource=subresource,
         is_watch=is_watch,
-        is_object=is_object,
-        body_type=resource if is_object else resources.carried_by(resource, subresource),
     )
 
 
-COLLECTION_VERBS_BY_METHOD = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-"""Verbs of requests for a collection, by HTTP method."""
-OBJECT_VERBS_BY_METHOD = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-"""Verbs of requests for one object, by HTTP method."""
-_SUBRESOURCE_VERBS_BY_METHOD = {**OBJECT_VERBS_BY_METHOD, "POST": "create"}
-
-READING_VERBS = frozenset({"get", "list", "watch", "head", "options"})
-_OBJECT_VERBS = {**OBJECT_VERBS_BY_METHOD, "HEAD": "get"}
-_COLLECTION_VERBS = {**COLLECTION_VERBS_BY_METHOD, "HEAD": "list"}
-
-
-class Attributes(msgspec.Struct, frozen=True):
-    """The attributes of a request. After k8s.io/apiserver/pkg/authorization/authorizer."""
-
-    verb: str
-    path: str
-    target: Target | None
-    """None for a non-resource path."""
-
-    @property
-    def is_read(self) -> bool:
-        """True if the verb changes nothing."""
-        return self.verb in READING_VERBS
-
-    @property
-    def name(self) -> str:
-        """The object's name in the path, "" if there is none."""
-        return self.target.name if self.target else ""
-
-
-def of(request: Request) -> Attributes:
-    """Return the attributes of a request; the verb of a non-resource path is its method."""
-    target = parse_target(request.path)
-    if target is None:
-        return Attributes(request.method.lower(), request.path, None)
-    if request.method == "POST":
-        verb = "create"
-    elif is_watch(request, target):
-        verb = "watch"
-    else:
-        known = _OBJECT_VERBS if target.name else _COLLECTION_VERBS
-        verb = known.get(request.method, request.method.lower())
-    return Attributes(verb, request.path, target)
-
-
-def verb_of(method: str, target: Target) -> str:
-    """Return the verb of a method on a target. Raises 405 if the resource does not support it."""
-    resource = target.resource
+def require_verb(request: Request, target: Target) -> str:
+    """Return the verb of a request. Raises 405 if the resource does not support it."""
+    verb, resource = request.verb_on(target), target.resource
     supported = resource.verbs
     if target.subresource:
-        verb = _SUBRESOURCE_VERBS_BY_METHOD.get(method)
         supported = resource.subresource(target.subresource).verbs
-    elif target.name:
-        verb = OBJECT_VERBS_BY_METHOD.get(method)
-    else:
-        verb = COLLECTION_VERBS_BY_METHOD.get(method)
-        if resource.namespaced and not target.namespace and verb != "list":
-            supported = ()  # across namespaces, objects can only be listed
-    if verb is None or verb not in supported:
+    elif resource.namespaced and not target.namespace and verb not in ("list", "watch"):
+        supported = ()  # across namespaces, objects can only be listed
+    if verb not in supported:
         raise status_errors.method_not_allowed()
     return verb

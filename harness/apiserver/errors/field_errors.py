@@ -30,22 +30,14 @@ def _shown(value: object) -> str:
     return json_codec.encode(value).decode()
 
 
-_OMITTED = '"<value omitted>"'
-
-
 def invalid(at: str, value: object, why: str) -> Cause:
     """Report a malformed or forbidden value."""
-    return invalid_value(at, _shown(value), why)
-
-
-def invalid_value(at: str, text: str, why: str) -> Cause:
-    """Report a malformed or forbidden value; `text` is the value as Kubernetes prints it."""
-    return Cause("FieldValueInvalid", f"Invalid value: {text}: {why}", at)
+    return Cause("FieldValueInvalid", f"Invalid value: {_shown(value)}: {why}", at)
 
 
 def omitted(at: str, why: str) -> Cause:
     """Report a malformed or forbidden value without printing it."""
-    return invalid_value(at, _OMITTED, why)
+    return Cause("FieldValueInvalid", f"Invalid value: (omitted): {why}", at)
 
 
 def immutable(at: str, value: object) -> Cause:

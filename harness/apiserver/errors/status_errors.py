@@ -1,4 +1,4 @@
-"""`Status` errors, with the codes, reasons and texts of Kubernetes.
+"""`Status` errors, with the codes and reasons of Kubernetes.
 
 After k8s.io/apimachinery/pkg/api/errors/errors.go.
 """
@@ -9,29 +9,27 @@ from typing import Any
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import resources
 
+STALE = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+"""Why a write conflicts whose `resourceVersion` is not the current one."""
+
 
 class StatusError(Exception):
     """A request fails with this `Status`."""
 
     def __init__(
-        self,
-        code: int,
-        reason: str,
-        message: str,
-        details: dict[str, Any] | None = None,
-        *,
-        metadata: dict[str, Any] | None = None,
+        self, code: int, reason: str, message: str, details: dict[str, Any] | None = None
     ) -> None:
         super().__init__(message)
         self.code, self.reason, self.message, self.details = code, reason, message, details
-        self._metadata = metadata or {}
 
     def to_status(self) -> dict[str, Any]:
         """Return the `Status` object."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": self._metadata,
+            "metadata": {},
             "status": "Failure",
             "message": self.message,
         }
@@ -48,16 +46,14 @@ def about(resource: resources.ResourceType, name: str, *, kind: str = "") -> dic
     return {key: value for key, value in details.items() if value}
 
 
+def _with_causes(details: dict[str, Any], causes: Sequence[Cause]) -> dict[str, Any]:
+    return {**details, "causes": [cause.to_detail() for cause in causes]}
+
+
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object is invalid."""
     what = f'{resource.qualified_kind} "{name}"'
     return unprocessable(what, causes, about(resource, name, kind=resource.kind))
-
-
-def invalid_options(kind: str, causes: Sequence[Cause]) -> StatusError:
-    """422: the options of a request are invalid."""
-    about_options = {"group": "meta.k8s.io", "kind": kind}
-    return unprocessable(f'{kind}.meta.k8s.io ""', causes, about_options)
 
 
 def unprocessable(
@@ -66,20 +62,14 @@ def unprocessable(
     """422: `what` is invalid. The message drops duplicate texts, the causes are complete."""
     texts = list(dict.fromkeys(cause.text() for cause in causes))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    listed = [cause.to_detail() for cause in causes]
     message = f"{what} is invalid: {joined}"
-    return StatusError(422, "Invalid", message, {**(details or {}), "causes": listed})
+    return StatusError(422, "Invalid", message, _with_causes(details or {}, causes))
 
 
 def not_found(resource: resources.ResourceType, name: str) -> StatusError:
     """404: the object does not exist."""
     message = f'{resource.qualified} "{name}" not found'
     return StatusError(404, "NotFound", message, about(resource, name))
-
-
-def version_at_creation() -> StatusError:
-    """500 without a reason, as in Kubernetes: a new object has a `resourceVersion`."""
-    return StatusError(500, "", "resourceVersion should not be set on objects to be created")
 
 
 def already_exists(
@@ -93,23 +83,11 @@ def already_exists(
 
 
 def conflict(
-    resource: resources.ResourceType, name: str, why: str, *, subresource: str = ""
+    resource: resources.ResourceType, name: str, why: str, *, kind: str = ""
 ) -> StatusError:
     """409: the state of the object does not allow the write."""
-    suffix = f"/{subresource}" if subresource else ""
-    message = f'Operation cannot be fulfilled on {resource.qualified}{suffix} "{name}": {why}'
-    return StatusError(
-        409, "Conflict", message, about(resource, name, kind=resource.plural + suffix)
-    )
-
-
-def stale(resource: resources.ResourceType, name: str) -> StatusError:
-    """409: the `resourceVersion` of the request is not the current one."""
-    why = (
-        "the object has been modified; please apply your changes to the latest version "
-        "and try again"
-    )
-    return conflict(resource, name, why)
+    message = f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}'
+    return StatusError(409, "Conflict", message, about(resource, name, kind=kind))
 
 
 def bad_request(message: str) -> StatusError:
@@ -120,17 +98,24 @@ def bad_request(message: str) -> StatusError:
 def denied(
     resource: resources.ResourceType, name: str, why: str, *, causes: Sequence[Cause] = ()
 ) -> StatusError:
-    """403: the request is forbidden, by admission or by authorization."""
+    """403: admission forbids the request."""
     message = f'{resource.qualified} "{name}" is forbidden: {why}'
     details = about(resource, name)
-    if causes:
-        details["causes"] = [cause.to_detail() for cause in causes]
-    return StatusError(403, "Forbidden", message, details)
+    return StatusError(
+        403, "Forbidden", message, _with_causes(details, causes) if causes else details
+    )
 
 
 def expired(requested: int, oldest: int) -> StatusError:
     """410: the resource version is older than the retained history."""
     return StatusError(410, "Expired", f"too old resource version: {requested} ({oldest})")
+
+
+def too_large_version(requested: int, newest: int) -> StatusError:
+    """504: the resource version is ahead of the store."""
+    message = f"Timeout: Too large resource version: {requested}, current: {newest}"
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    return StatusError(504, "Timeout", message, {"causes": causes, "retryAfterSeconds": 1})
 
 
 def unauthorized() -> StatusError:
@@ -157,14 +142,8 @@ def not_served(what: str) -> StatusError:
 
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
     """415: the media type of the body is not accepted."""
-    what = "the body of the request was in an unknown format"
-    message = f"{what} - accepted media types include: {', '.join(accepted)}"
+    message = f"expected a body of one of the media types {', '.join(accepted)}"
     return StatusError(415, "UnsupportedMediaType", message)
-
-
-def unsupported_patch_type() -> StatusError:
-    """415: the patch type is not supported."""
-    return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def too_large(limit: int) -> StatusError:

@@ -21,10 +21,8 @@ from harness.apiserver.scheme.json_document import Document
 
 Entry = dict[str, Any]
 Identity = tuple[str, ...]
-UPDATE_ENTRIES_MAX = 10
-"""Maximum number of `Update` entries of one object; beyond it the oldest are put together."""
-_ANCIENT = "ancient-changes"
 _UNKNOWN = "unknown"
+_TYPE_META = frozenset({"apiVersion", "kind"})
 _OWN_METADATA = frozenset(
     {
         "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
@@ -32,15 +30,12 @@ _OWN_METADATA = frozenset(
     }
 )  # fmt: skip
 SERVERS_OWN = field_sets.of_paths(
-    "apiVersion", "kind", "metadata", *(f"metadata.{name}" for name in _OWN_METADATA)
+    *_TYPE_META, "metadata", *(f"metadata.{name}" for name in _OWN_METADATA)
 )
 """Fields that no manager ever owns."""
+_PART_BYTES_MAX, _PARTS_MAX = 4_096, 4_096
+"""Maximum size in JSON of a part of an object whose fields are cached, and number of parts."""
 _sorting_encoder = msgspec.json.Encoder(order="sorted")
-_SORTED_BY_MSGSPEC_BYTES_MAX = 16 * 1024
-"""Maximum size of a field set that msgspec sorts, in bytes of JSON.
-
-It is the fastest for few keys, but its time grows with the square of their number.
-"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +65,7 @@ class FieldWriter:
 
 
 def of_created(document: Document, writer: FieldWriter) -> list[Entry]:
-    """Return the entries of a new object: the entries that it brought, and its writer's."""
-    if "managedFields" in document["metadata"]:
-        return after_update(nothing(writer.resource), document, writer)
+    """Return the entries of a new object: its writer's."""
     try:
         written = _written_by_creation(document, writer)
     except typed_values.KeyMissingError:
@@ -81,83 +74,56 @@ def of_created(document: Document, writer: FieldWriter) -> list[Entry]:
 
 
 def _written_by_creation(document: Document, writer: FieldWriter) -> field_sets.Tree:
-    """Return the fields that a create request sets, part by part so that each can be cached."""
-    kind, before = api_types.of(writer.resource), nothing(writer.resource)
-    ignored = writer.reset_fields
-    fields = {}
-    for name in sorted(document):
-        field = kind.fields.get(name)
-        if field is None or f"f:{name}" in ignored or name in _TYPE_META:
-            continue
-        written = _written_part(
-            field.type, before.get(name, typed_values.ABSENT), document[name], name
-        )
-        if written is not None:
-            fields[f"f:{name}"] = written
-    return fields
-
-
-_TYPE_META = frozenset({"apiVersion", "kind"})
-_PART_BYTES_MAX = 4_096
-"""Maximum size of a part whose fields are cached, in bytes of JSON."""
-_PARTS_MAX = 4_096
-"""Maximum number of cached parts; the cache is emptied when it is full."""
-_NOT_CACHED: Any = object()
-"""Returned by a lookup that finds no entry; None is a valid entry."""
-_fields_of_parts: dict[tuple[api_types.Type, bytes], field_sets.Tree | None] = {}
-"""The fields that a top-level part of a new object sets, by the part's type and JSON.
-
-The fields depend on nothing else, so an entry is valid as long as the process lives.
-"""
-
-
-def _written_part(
-    kind: api_types.Type, before: Any, value: Any, name: str
-) -> field_sets.Tree | None:
-    """Return the fields that one top-level field of a new object sets; None if it sets none.
+    """Return the fields that a create request sets, part by part so that each can be cached.
 
     Objects of one template differ in their names only, so most of their parts are in the cache.
     """
-    if name == "metadata":
-        value = {key: item for key, item in value.items() if key not in _OWN_METADATA}
-    key = (kind, json_codec.encode(value))
-    cached: field_sets.Tree | None = _fields_of_parts.get(key, _NOT_CACHED)
-    if cached is not _NOT_CACHED:
-        return cached
-    written = typed_values.compare_part(kind, before, value)
-    if written is not None:
-        written = in_order(written)
-    if len(key[1]) <= _PART_BYTES_MAX:
-        if len(_fields_of_parts) >= _PARTS_MAX:
-            _fields_of_parts.clear()
-        _fields_of_parts[key] = written
-    return written
+    kind, fields = api_types.of(writer.resource), {}
+    for name in sorted(document.keys() & kind.fields.keys() - _TYPE_META):
+        value = document[name]
+        if name == "metadata":
+            value = {key: item for key, item in value.items() if key not in _OWN_METADATA}
+        if f"f:{name}" not in writer.reset_fields:
+            data = json_codec.encode(value)
+            find = _written_part if len(data) <= _PART_BYTES_MAX else _written_part.__wrapped__
+            if (written := find(kind.fields[name], data)) is not None:
+                fields[f"f:{name}"] = written
+    return fields
+
+
+@functools.lru_cache(_PARTS_MAX)
+def _written_part(field: api_types.Field, data: bytes) -> field_sets.Tree | None:
+    """Return the fields that one top-level field of a new object sets; None if it sets none."""
+    before = field.zero() if field.always else typed_values.ABSENT
+    written = typed_values.compare_part(field.type, before, json_codec.decode(data))
+    return None if written is None else in_order(written)
 
 
 def after_update(old: Document, new: Document, writer: FieldWriter) -> list[Entry]:
-    """Return the entries of an object after an update.
+    """Return the entries of an object after an update: the writer's has the fields that changed.
 
-    The managedFields of the new document are used if they are well-formed, and those of the old one
-    otherwise; then the fields that changed are moved to the writer's entry.
+    The entries that a client sends count, if they are well-formed, and else the stored ones; an
+    empty list of them, or one empty entry, resets managedFields.
     """
-    before = old["metadata"].get("managedFields")
-    after = None if writer.subresource else new["metadata"].get("managedFields")
-    entries = before if after is None or after == before else _chosen(before, after)
+    entries, sent = old["metadata"].get("managedFields"), new["metadata"].get("managedFields")
+    if sent is not None and sent != entries and not writer.subresource:
+        given = [{"fieldsV1": {}, **entry} for entry in sent if entry]
+        known = ("Apply", "Update")
+        if all(one.get("operation") in known and one.get("apiVersion") for one in given):
+            entries = given
     if not entries and old is not nothing(writer.resource):
         return []  # an object without managedFields gets none until the first apply
+    entries = entries or []
     try:
-        change = _compare(old, new, writer)
+        kind = api_types.of(writer.resource)
+        change = typed_values.compare(kind, unmanaged(old), unmanaged(new))
     except typed_values.KeyMissingError:
-        return entries or []
-    if change is typed_values.NOTHING and entries is before:
-        return entries or []
+        return entries
+    change = change.excluding(writer.reset_fields)
+    if not (change.written or change.removed):
+        return entries
     written = field_sets.difference(change.written, SERVERS_OWN)
-    return ordered(_capped(_gained(lost(entries or [], change), written, writer)))
-
-
-def _compare(old: Document, new: Document, writer: FieldWriter) -> typed_values.Comparison:
-    change = typed_values.compare(api_types.of(writer.resource), unmanaged(old), unmanaged(new))
-    return change.excluding(writer.reset_fields)
+    return ordered(_gained(lost(entries, change), written, writer))
 
 
 def same_but_for_times(one: Document, other: Document) -> bool:
@@ -199,25 +165,6 @@ def identity(entry: Entry) -> Identity:
     return (entry.get("manager", ""), operation, version, entry.get("subresource", ""))
 
 
-def understood(entries: list[Entry]) -> bool:
-    """Return True if the entries that a client sent are well-formed."""
-    return all(
-        entry.get("operation") in ("Apply", "Update")
-        and entry.get("apiVersion")
-        and entry.get("fieldsType") == "FieldsV1"
-        for entry in entries
-    )
-
-
-def _chosen(before: list[Entry] | None, after: list[Entry]) -> list[Entry]:
-    """Return the entries that the client sent, or the stored ones if these are malformed."""
-    if not after or (len(after) == 1 and not any(after[0].values())):
-        return []  # an empty list, or one empty entry, resets managedFields
-    if not understood(after):
-        return before or []
-    return [{"fieldsV1": {}, **entry} for entry in after]
-
-
 def lost(entries: Iterable[Entry], change: typed_values.Comparison) -> list[Entry]:
     """Return the entries without the changed fields; drop entries that own nothing any more."""
     remaining = []
@@ -234,30 +181,22 @@ def _gained(entries: list[Entry], written: field_sets.Tree, writer: FieldWriter)
     if not written:
         return entries
     mine = writer.entry
-    for index, entry in enumerate(entries):
-        if identity(entry) == identity(mine):
-            written = field_sets.union(entry["fieldsV1"], written)
-            return [
-                *entries[:index],
-                {**mine, "fieldsV1": in_order(written)},
-                *entries[index + 1 :],
-            ]
-    return [*entries, {**mine, "fieldsV1": in_order(written)}]
+    known = [entry for entry in entries if identity(entry) == identity(mine)]
+    for entry in known:
+        written = field_sets.union(entry["fieldsV1"], written)
+    others = [entry for entry in entries if entry not in known]
+    return [*others, {**mine, "fieldsV1": in_order(written)}]
 
 
 def in_order(fields: field_sets.Tree) -> dict[str, Any]:
     """Return a copy of a set of fields with all keys sorted."""
-    if len(json_codec.encode(fields)) <= _SORTED_BY_MSGSPEC_BYTES_MAX:
-        ordered_fields: dict[str, Any] = json_codec.decode(_sorting_encoder.encode(fields))
-        return ordered_fields
-    return {part: in_order(below) for part, below in sorted(fields.items())}
+    ordered_fields: dict[str, Any] = json_codec.decode(_sorting_encoder.encode(fields))
+    return ordered_fields
 
 
 def ordered(entries: list[Entry]) -> list[Entry]:
     """Sort the entries as `metadata.managedFields` lists them: `Apply` first, then by `time`."""
-    if len(entries) < 2:
-        return entries
-    return sorted(entries, key=_order)
+    return sorted(entries, key=_order) if len(entries) > 1 else entries
 
 
 def _order(entry: Entry) -> Identity:
@@ -268,40 +207,3 @@ def _order(entry: Entry) -> Identity:
         entry["apiVersion"],
         entry.get("subresource", ""),
     )
-
-
-def _capped(entries: list[Entry]) -> list[Entry]:
-    """Merge the oldest `Update` entries if there are more than UPDATE_ENTRIES_MAX of them.
-
-    After k8s.io/apimachinery/pkg/util/managedfields/internal/capmanagers.go.
-    """
-    updates = sorted([entry for entry in entries if entry["operation"] == "Update"], key=age)
-    if len(updates) <= UPDATE_ENTRIES_MAX:
-        return entries
-    others = [entry for entry in entries if entry["operation"] != "Update"]
-    return others + _bucketed(updates)
-
-
-def age(entry: Entry) -> tuple[str, str]:
-    """Return a sort key: the entry's `time`, then its identity."""
-    return (entry.get("time") or "", _sorting_encoder.encode(identity(entry)).decode())
-
-
-def _bucketed(updates: list[Entry]) -> list[Entry]:
-    """Merge entries of one version, oldest first, until only UPDATE_ENTRIES_MAX are left."""
-    remaining = list(updates)
-    first: dict[str, Entry] = {}
-    for entry in updates:
-        if len(remaining) <= UPDATE_ENTRIES_MAX:
-            break
-        version = entry["apiVersion"]
-        older = first.get(version)
-        if older is None:
-            first[version] = entry
-            continue
-        fields = in_order(field_sets.union(older["fieldsV1"], entry["fieldsV1"]))
-        bucket = {**entry, "manager": _ANCIENT, "fieldsV1": fields}
-        bucket.pop("subresource", None)
-        remaining = [bucket if item is older else item for item in remaining if item is not entry]
-        first[version] = bucket
-    return remaining

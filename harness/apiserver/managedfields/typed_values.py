@@ -44,8 +44,6 @@ class Comparison:
         )
 
 
-NOTHING = Comparison({}, {})
-
 # ------------------------------------------------------------------ the fields of a value
 
 
@@ -63,7 +61,7 @@ def _fields(kind: api_types.Type, value: Any) -> Tree | None:
         return None
     if kind.kind == "list":
         return {
-            part: field_sets.node(_fields(item_type(kind), item) or {}, member=True)
+            part: field_sets.node(_fields(kind.item_type, item) or {}, member=True)
             for part, item in items(kind, value)
         }
     return _fields_of_object(kind, value)
@@ -87,7 +85,7 @@ def _fields_of_object(kind: api_types.Type, value: dict[str, Any]) -> Tree:
 def compare(kind: api_types.Type, old: Any, new: Any) -> Comparison:
     """Return the fields that change from the old document to the new one."""
     if old == new:
-        return NOTHING
+        return Comparison({}, {})
     written, removed = _compare(kind, old, new)
     return Comparison(written or {}, removed or {})
 
@@ -152,7 +150,7 @@ def _item_pairs(kind: api_types.Type, old: list[Any], new: list[Any]) -> Iterato
     for part in before | after:
         ours, theirs = before.get(part, ABSENT), after.get(part, ABSENT)
         if ours is ABSENT or theirs is ABSENT or ours != theirs:
-            yield part, item_type(kind), ours, theirs
+            yield part, kind.item_type, ours, theirs
 
 
 # ------------------------------------------------------------------ merging
@@ -177,7 +175,7 @@ def _merge_items(kind: api_types.Type, live: list[Any], applied: list[Any]) -> l
     """Merge two lists: applied items in their order, live-only items at their places among them."""
     ours, theirs = dict(items(kind, live)), dict(items(kind, applied))
     merged = {
-        part: merge(item_type(kind), ours[part], value) if part in ours else value
+        part: merge(kind.item_type, ours[part], value) if part in ours else value
         for part, value in theirs.items()
     }
     result = []
@@ -220,7 +218,7 @@ def _remove_items(kind: api_types.Type, values: list[Any], unwanted: Tree) -> li
         if below is None:
             remaining.append(item)
         elif not field_sets.is_member(below):
-            remaining.append(remove(item_type(kind), item, below))
+            remaining.append(remove(kind.item_type, item, below))
     return remaining or None
 
 
@@ -241,7 +239,7 @@ def _with_parents(kind: api_types.Type, part: str, below: Tree) -> Tree:
         return below
     name = part[2:]
     named = part.startswith("f:") and name in kind.fields
-    child = field_type(kind, name) if part.startswith("f:") else item_type(kind)
+    child = field_type(kind, name) if part.startswith("f:") else kind.item_type
     member = named or field_sets.is_member(below)
     return field_sets.node(with_parents(child, below), member=member) or field_sets.LEAF
 
@@ -258,7 +256,7 @@ def is_leaf(kind: api_types.Type) -> bool:
 def field_type(kind: api_types.Type, name: str) -> api_types.Type:
     """Return the type of an object's field or of a map's value; `any` for an unknown field."""
     if kind.kind == "map":
-        return item_type(kind)
+        return kind.item_type
     field = kind.fields.get(name)
     return field.type if field is not None else _UNKNOWN
 
@@ -288,9 +286,3 @@ def _key_step(keys: tuple[str, ...], value: Any) -> str:
             "(and doesn't have default values for any key fields)"
         )
     return f"k:{json_codec.encode(present).decode()}"
-
-
-def item_type(kind: api_types.Type) -> api_types.Type:
-    if kind.item is None:
-        raise TypeError(f"expected a {kind.kind} with items")
-    return kind.item

@@ -65,7 +65,8 @@ class CommitPipeline:
             namespace_labels=lambda: self._plugins.namespace_labels(namespace),
         )
         if has_version and not dry_run:  # a check of the storage, which a dry run does not reach
-            raise status_errors.version_at_creation()
+            why = "resourceVersion should not be set on objects to be created"
+            raise status_errors.StatusError(500, "", why)
         new = self._commit_new(resource, namespace, document, now=now, dry_run=dry_run)
         return conversion.outward(served, new)
 

@@ -1,9 +1,8 @@
 """Conversion between the versions and groups in which a resource is served.
 
 Each object is stored once, in one version. `inward` converts what a client sent to the stored
-version, `outward` converts back. Most versions differ in their `apiVersion` only; in
-resource.k8s.io/v1beta1 requests and devices have another structure, and events have two sets of
-field names. Unset fields follow the types of the target version.
+version, `outward` converts back. The versions of resource.k8s.io differ in their `apiVersion` only;
+events have two sets of field names. Unset fields follow the types of the target version.
 """
 
 from collections.abc import Callable
@@ -17,18 +16,7 @@ from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding
 from harness.apiserver.storage import stored_objects
 
-_DRA = "resource.k8s.io"
 Converter = Callable[[Document], None]
-_EXACT = (
-    "deviceClassName",
-    "selectors",
-    "allocationMode",
-    "count",
-    "adminAccess",
-    "tolerations",
-    "capacity",
-)
-"""Fields that v1beta1 has in the request and later versions have in its `exactly`."""
 _EVENT_FIELDS = {
     "regarding": "involvedObject",
     "note": "message",
@@ -70,46 +58,8 @@ def _converted(
     if converter is not None:
         converter(document)
     document["apiVersion"], document["kind"] = target.api_version, target.kind
-    converted: Document = decoding.read(api_types.of(target), document, decoding.Tally())
+    converted: Document = decoding.read(api_types.of(target), document)
     return converted
-
-
-# ------------------------------------------------------------------ resource.k8s.io/v1beta1
-
-
-def _nest_claim(document: Document) -> None:
-    for request in _requests(document):
-        if exactly := {key: request.pop(key) for key in _EXACT if key in request}:
-            request["exactly"] = exactly
-
-
-def _flatten_claim(document: Document) -> None:
-    for request in _requests(document):
-        request.update(request.pop("exactly", None) or {})
-
-
-def _requests(document: Document) -> list[Document]:
-    spec = document.get("spec") or {}
-    devices = (spec.get("spec") or spec).get("devices") or {}
-    return devices.get("requests") or []
-
-
-def _flatten_slice(document: Document) -> None:
-    for device in _devices(document):
-        device.update(device.pop("basic", None) or {})
-
-
-def _nest_slice(document: Document) -> None:
-    for device in _devices(document):
-        basic = {key: device.pop(key) for key in list(device) if key != "name"}
-        device["basic"] = basic
-
-
-def _devices(document: Document) -> list[Document]:
-    return (document.get("spec") or {}).get("devices") or []
-
-
-# ------------------------------------------------------------------ events
 
 
 def _rename(names: dict[str, str]) -> Converter:
@@ -121,15 +71,7 @@ def _rename(names: dict[str, str]) -> Converter:
     return rename
 
 
-_INWARD: dict[resources.ResourceType, Converter] = {
-    resources.NEW_EVENTS: _rename(_EVENT_FIELDS),
-    resources.optional(_DRA, "v1beta1", "resourceclaims"): _nest_claim,
-    resources.optional(_DRA, "v1beta1", "resourceclaimtemplates"): _nest_claim,
-    resources.optional(_DRA, "v1beta1", "resourceslices"): _flatten_slice,
-}
+_INWARD: dict[resources.ResourceType, Converter] = {resources.NEW_EVENTS: _rename(_EVENT_FIELDS)}
 _OUTWARD: dict[resources.ResourceType, Converter] = {
-    resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS),
-    resources.optional(_DRA, "v1beta1", "resourceclaims"): _flatten_claim,
-    resources.optional(_DRA, "v1beta1", "resourceclaimtemplates"): _flatten_claim,
-    resources.optional(_DRA, "v1beta1", "resourceslices"): _nest_slice,
+    resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS)
 }

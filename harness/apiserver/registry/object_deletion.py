@@ -9,16 +9,10 @@ import dataclasses
 from collections.abc import Callable
 
 from harness.apiserver.registry import preconditions
-from harness.apiserver.registry.strategies import generic, pod_groups, pods
+from harness.apiserver.registry.strategies import pod_groups, pods
 from harness.apiserver.scheme import resources, timestamps
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
-
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-_COLLECTORS = (ORPHAN, FOREGROUND)
-POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
-"""Propagation policies and the finalizer of each; "" for none."""
-_WITHOUT_DEPENDENTS = (resources.EVENTS, resources.NEW_EVENTS)
 
 _EVICTED = {
     "type": "DisruptionTarget",
@@ -30,14 +24,12 @@ _EVICTED = {
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """The options of a DELETE request (`DeleteOptions`)."""
+    """The options of a DELETE request (`DeleteOptions`); dependents go in the background."""
 
     grace_period_s: int | None = None
     """Grace period in seconds; None for the object's default."""
     preconditions: Document = dataclasses.field(default_factory=dict)
     """`uid` and `resourceVersion` that the object must have; either may be absent."""
-    propagation: str = ""
-    """`Orphan`, `Foreground` or `Background`; "" for what the finalizers say, else `Background`."""
     dry_run: bool = False
     overlooks_finalizers: bool = False
     """True: remove the object at once, as if it had been read before it got its finalizers."""
@@ -67,7 +59,7 @@ class Deleter:
 
         Returns (its last state, whether it is gone).
         """
-        preconditions.require_for_deletion(resource, old, options.preconditions)
+        _require_expected(resource, old, options)
         if options.overlooks_finalizers and not options.dry_run:
             return self._objects.remove(resource, old), True
         if resource is resources.NAMESPACES:
@@ -77,19 +69,22 @@ class Deleter:
         before = dict(meta)
         if resource is resources.PODS and not self._begin_gracefully(document, options):
             return old, False
-        _set_propagation(resource, meta, options)
         if meta.get("finalizers") and resource is not resources.PODS:
             self._mark(meta)
         gone = not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds")
         if meta != before:
-            old = self._put(resource, old, document, options)
+            old = (
+                stored_objects.store(document, old.resource_version)
+                if options.dry_run
+                else self._objects.put(resource, old, document)
+            )
         if gone and not options.dry_run:
             old = self._objects.remove(resource, old)
         return old, gone
 
     def evict(self, old: stored_objects.Stored, options: DeleteOptions) -> None:
         """Set the condition `DisruptionTarget` of a pod and delete it."""
-        preconditions.require_for_deletion(resources.PODS, old, options.preconditions)
+        _require_expected(resources.PODS, old, options)
         if not options.dry_run:
             old = self._set_evicted(old)
         self.delete(resources.PODS, old, dataclasses.replace(options, preconditions={}))
@@ -98,19 +93,6 @@ class Deleter:
         document, before = old.document(), old.document()
         pods.set_condition(document, _EVICTED, now=self._now())
         return old if document == before else self._objects.put(resources.PODS, old, document)
-
-    def _put(
-        self,
-        resource: resources.ResourceType,
-        old: stored_objects.Stored,
-        document: Document,
-        options: DeleteOptions,
-    ) -> stored_objects.Stored:
-        if options.dry_run:
-            return stored_objects.store(document, old.resource_version)
-        if options.propagation:
-            self._objects.garbage.append((resource, (old.namespace, old.name)))
-        return self._objects.put(resource, old, document)
 
     def _begin_gracefully(self, pod: Document, options: DeleteOptions) -> bool:
         """Set the deletion timestamp and grace period of a pod, in place.
@@ -178,8 +160,7 @@ class Deleter:
         if self._is_emptied(stored.namespace) and self._delete_content(resource, stored):
             return True
         if stored.deleting:
-            released = resource is resources.POD_GROUPS and self._release_group(stored)
-            return released or self._finish_step(resource, stored)
+            return resource is resources.POD_GROUPS and self._release_group(stored)
         if not stored.owners or self._objects.has_owner(stored) or _has_foreign_owner(stored):
             return False
         self.delete(resource, stored, AS_USUAL)
@@ -187,25 +168,6 @@ class Deleter:
 
     def _is_emptied(self, namespace: str) -> bool:
         return self._empties_namespaces and self._objects.is_terminating(namespace)
-
-    def _finish_step(self, resource: resources.ResourceType, stored: stored_objects.Stored) -> bool:
-        document = stored.document()
-        finalizers = document["metadata"].get("finalizers") or []
-        dependents = self._objects.dependents(stored.uid)
-        if ORPHAN in finalizers:
-            for place in dependents:
-                self._disown(place, stored.uid)
-        elif FOREGROUND not in finalizers:
-            return False
-        elif blocking := [place for place in dependents if self._blocks(place, stored.uid)]:
-            return self._delete_blocking(blocking)
-        left = [item for item in finalizers if item not in _COLLECTORS]
-        generic.set_or_drop(document["metadata"], "finalizers", left)
-        if left or document["metadata"].get("deletionGracePeriodSeconds"):
-            self._objects.put(resource, stored, document)
-        else:
-            self._objects.remove(resource, stored)
-        return True
 
     def _release_group(self, group: stored_objects.Stored) -> bool:
         """Take the finalizer from a PodGroup that no pod uses; return whether it had to go."""
@@ -217,32 +179,6 @@ class Deleter:
         else:
             self._objects.put(resources.POD_GROUPS, group, document)
         return True
-
-    def _delete_blocking(self, places: list[object_tables.Place]) -> bool:
-        """Delete the dependents that are not being deleted yet.
-
-        The last one to go queues their owner again. Returns False if there were none.
-        """
-        dependents = [(resource, self._objects.find(resource, *key)) for resource, key in places]
-        alive = [(kind, stored) for kind, stored in dependents if stored and not stored.deleting]
-        for resource, stored in alive:
-            self.delete(resource, stored, DeleteOptions(propagation="Foreground"))
-        return bool(alive)
-
-    def _blocks(self, place: object_tables.Place, uid: str) -> bool:
-        stored = self._objects.find(place[0], *place[1])
-        owners = stored.document()["metadata"]["ownerReferences"] if stored else ()
-        return any(owner.get("blockOwnerDeletion") for owner in owners if owner["uid"] == uid)
-
-    def _disown(self, place: object_tables.Place, uid: str) -> None:
-        stored = self._objects.find(place[0], *place[1])
-        if stored is None:
-            return
-        document = stored.document()
-        meta = document["metadata"]
-        left = [owner for owner in meta["ownerReferences"] if owner["uid"] != uid]
-        generic.set_or_drop(meta, "ownerReferences", left)
-        self._objects.put(place[0], stored, document)
 
     def _end_namespace(self, namespace: stored_objects.Stored) -> bool:
         """Remove an empty namespace, else queue its contents.
@@ -274,6 +210,12 @@ class Deleter:
         return True
 
 
+def _require_expected(
+    resource: resources.ResourceType, old: stored_objects.Stored, options: DeleteOptions
+) -> None:
+    preconditions.require_current(resource, old, options.preconditions, kind=resource.kind)
+
+
 def is_done(resource: resources.ResourceType, document: Document) -> bool:
     """Return whether nothing delays the removal of an object that is being deleted.
 
@@ -299,16 +241,6 @@ def _shorten(meta: Document, grace_s: int | None) -> bool:
     meta["deletionTimestamp"] = timestamps.later(meta["deletionTimestamp"], grace_s - known_s)
     meta["deletionGracePeriodSeconds"] = grace_s
     return True
-
-
-def _set_propagation(
-    resource: resources.ResourceType, meta: Document, options: DeleteOptions
-) -> None:
-    if not options.propagation or resource in _WITHOUT_DEPENDENTS:
-        return
-    collector = POLICIES[options.propagation]
-    finalizers = [item for item in meta.get("finalizers") or () if item not in _COLLECTORS]
-    generic.set_or_drop(meta, "finalizers", finalizers + ([collector] if collector else []))
 
 
 def _count_generation(meta: Document) -> None:

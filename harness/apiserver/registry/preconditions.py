@@ -3,9 +3,6 @@
 After k8s.io/apiserver/pkg/registry: rest/{create,update}.go and generic/registry/store.go.
 """
 
-import dataclasses
-from typing import Any
-
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
@@ -13,21 +10,7 @@ from harness.apiserver.storage import stored_objects
 
 _WIPED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 """Metadata that clients cannot set on a new object."""
-
-
-def set_namespace(resource: resources.ResourceType, namespace: str, meta: Document) -> None:
-    """Set the namespace of the path, in place.
-
-    Raises StatusError 400 if the document has another.
-    """
-    if not resource.namespaced:
-        meta.pop("namespace", None)
-        return
-    if (meta.get("namespace") or namespace) != namespace:
-        raise status_errors.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-    meta["namespace"] = namespace
+_UNSET = (None, "")
 
 
 def require_new(resource: resources.ResourceType, namespace: str, document: Document) -> None:
@@ -35,11 +18,23 @@ def require_new(resource: resources.ResourceType, namespace: str, document: Docu
 
     Raises StatusError 400 if it has another namespace.
     """
-    meta: Document = document.setdefault("metadata", {})
-    document["apiVersion"], document["kind"] = resource.api_version, resource.kind
-    set_namespace(resource, namespace, meta)
+    meta = _identify(resource, namespace, document)
     for key in _WIPED:
         meta.pop(key, None)
+
+
+def _identify(resource: resources.ResourceType, namespace: str, document: Document) -> Document:
+    meta: Document = document.setdefault("metadata", {})
+    document["apiVersion"], document["kind"] = resource.api_version, resource.kind
+    if not resource.namespaced:
+        meta.pop("namespace", None)
+    elif (meta.get("namespace") or namespace) != namespace:
+        raise status_errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    else:
+        meta["namespace"] = namespace
+    return meta
 
 
 def names_version(meta: Document) -> bool:
@@ -58,11 +53,10 @@ def require_patchable(
     """
     require_name(document, old.name)
     meta = require_same(resource, old, document)
-    if meta.get("uid") not in (None, "", old.uid):
+    if meta.get("uid") not in (*_UNSET, old.uid):
         cause = field_errors.immutable("metadata.uid", meta["uid"])
         raise status_errors.invalid(resource, old.name, [cause])
-    if meta.get("resourceVersion") not in (None, "", str(old.resource_version)):
-        raise status_errors.stale(resource, old.name)
+    require_current(resource, old, meta)
 
 
 def require_same(
@@ -72,20 +66,10 @@ def require_same(
 
     Raises StatusError 400 if it has another name or namespace.
     """
-    meta: Document = document.setdefault("metadata", {})
-    document["apiVersion"], document["kind"] = resource.api_version, resource.kind
+    meta = _identify(resource, old.namespace, document)
     _require_same_name(meta, old.name)
     meta["name"] = old.name
-    set_namespace(resource, old.namespace, meta)
     return meta
-
-
-def require_uid(
-    resource: resources.ResourceType, old: stored_objects.Stored, meta: Document
-) -> None:
-    """Raise StatusError 409 if the metadata has the uid of another object."""
-    if meta.get("uid") not in (None, "", old.uid):
-        raise _mismatch(resource, old.name, "UID", meta["uid"], old.uid)
 
 
 def require_version(
@@ -102,34 +86,29 @@ def require_version(
     version = meta.get("resourceVersion") or ""
     if resource.requires_version_on_update and not (version or subresource):
         at = "metadata.resourceVersion"
-        cause = field_errors.invalid_value(at, "0", "must be specified for an update")
-        named = dataclasses.replace(resource, kind=resource.plural)  # as upstream names it here
-        raise status_errors.invalid(named, old.name, [cause])
-    if version not in ("", "0", str(old.resource_version)):
-        raise status_errors.stale(resource, old.name)
+        cause = field_errors.invalid(at, 0, "must be specified for an update")
+        details = status_errors.about(resource, old.name)
+        raise status_errors.unprocessable(f'{resource.plural} "{old.name}"', [cause], details)
+    expected = {"uid": meta.get("uid"), "resourceVersion": version if version != "0" else ""}
+    require_current(resource, old, expected)
 
 
-def require(resource: resources.ResourceType, old: stored_objects.Stored, meta: Document) -> None:
-    """Raise StatusError 409 if the metadata has another uid or resourceVersion than the object."""
-    require_uid(resource, old, meta)
-    version = meta.get("resourceVersion")
-    if version not in (None, "", str(old.resource_version)):
-        raise _mismatch(resource, old.name, "ResourceVersion", version, old.resource_version)
-
-
-def require_for_deletion(
-    resource: resources.ResourceType, old: stored_objects.Stored, expected: Document
+def require_current(
+    resource: resources.ResourceType,
+    old: stored_objects.Stored,
+    expected: Document,
+    *,
+    kind: str = "",
 ) -> None:
-    """Raise StatusError 409 if the object has another uid or resourceVersion than expected."""
-    uid, version = expected.get("uid"), expected.get("resourceVersion")
-    if uid is not None and uid != old.uid:
-        why = f"expected an object of uid {uid}, which it does not have: it has {old.uid}"
-    elif version is not None and version != str(old.resource_version):
-        why = f"expected resourceVersion {version}, but it has {old.resource_version}"
-    else:
-        return
-    named = dataclasses.replace(resource, plural=resource.kind)  # as upstream names it here
-    raise status_errors.conflict(named, old.name, why)
+    """Raise StatusError 409 if the object has another uid or resourceVersion than expected.
+
+    `kind`: the name in the error's details, if not the plural.
+    """
+    if (uid := expected.get("uid")) not in (*_UNSET, old.uid):
+        why = f"Precondition failed: expected the uid {uid}, but the object has {old.uid}"
+        raise status_errors.conflict(resource, old.name, why, kind=kind)
+    if expected.get("resourceVersion") not in (*_UNSET, str(old.resource_version)):
+        raise status_errors.conflict(resource, old.name, status_errors.STALE, kind=kind)
 
 
 def require_none(resource: resources.ResourceType, name: str, document: Document) -> None:
@@ -140,15 +119,15 @@ def require_none(resource: resources.ResourceType, name: str, document: Document
     meta = document["metadata"]
     _require_same_name(meta, name)
     if uid := meta.get("uid"):
-        raise _mismatch(resource, name, "UID", uid, "")
+        why = f"Precondition failed: expected the uid {uid}, but there is no such object"
+        raise status_errors.conflict(resource, name, why)
     meta.pop("resourceVersion", None)
 
 
 def require_name(document: Document, name: str) -> None:
     """Raise StatusError 400 if a document has no name; `name` is the one in the URL."""
     if not (document.get("metadata") or {}).get("name"):
-        why = "was undeterminable: name must be provided"
-        raise status_errors.bad_request(f"the name of the object ({name} based on URL) {why}")
+        raise status_errors.bad_request(f"expected the object to have the name {name}, as the URL")
 
 
 def _require_same_name(meta: Document, name: str) -> None:
@@ -156,12 +135,3 @@ def _require_same_name(meta: Document, name: str) -> None:
         raise status_errors.bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
         )
-
-
-def _mismatch(
-    resource: resources.ResourceType, name: str, what: str, expected: Any, actual: Any
-) -> status_errors.StatusError:
-    why = (
-        f"Precondition failed: {what} in precondition: {expected}, {what} in object meta: {actual}"
-    )
-    return status_errors.conflict(resource, name, why)

@@ -106,7 +106,6 @@ class Store(store_reader.StoreReader):
         """
         old = self._find(resources.table_of(resource), namespace, name)
         meta = preconditions.require_same(resource, old, document)
-        preconditions.require_uid(resource, old, meta)
         preconditions.require_version(resource, old, meta, subresource=subresource)
         live = conversion.outward(resource, old).document()
         self._manage(resource, live, document, manager=manager, subresource=subresource)
@@ -144,17 +143,20 @@ class Store(store_reader.StoreReader):
         resource: resources.ResourceType,
         namespace: str,
         name: str,
-        configuration: server_side_apply.Configuration,
+        configuration: Document,
         *,
+        manager: str,
+        force: bool = False,
         subresource: str = "",
         dry_run: bool = False,
     ) -> tuple[stored_objects.Stored, bool]:
         """Apply a configuration (server-side apply).
 
-        Returns (the object, whether it was created).
+        `force`: take ownership of conflicting fields instead of failing with 409. Returns (the
+        object, whether it was created).
         """
         strategy = resource_strategies.of(resource)
-        writer = self._writer(resource, configuration.manager, subresource, operation="Apply")
+        writer = self._writer(resource, manager, subresource, operation="Apply")
         old = self._objects.find(resource, namespace, name)
         if old is None:
             if subresource:
@@ -167,7 +169,7 @@ class Store(store_reader.StoreReader):
             )
             return new, True
         live = conversion.outward(resource, old).document()
-        document = server_side_apply.apply(configuration, live, writer)
+        document = server_side_apply.apply(configuration, live, writer, force=force)
         preconditions.require_patchable(resource, old, document)
         strategy.default(resource, document, now=self._now)
         new = self._commits.replace(
@@ -179,7 +181,7 @@ class Store(store_reader.StoreReader):
         """Bind a pod to a node; raises StatusError 409 if it cannot be bound."""
         node = pods.target(binding)
         old = self._find(resources.PODS, namespace, name)
-        preconditions.require(resources.PODS, old, binding.get("metadata") or {})
+        preconditions.require_current(resources.PODS, old, binding.get("metadata") or {})
         pod = pods.bind(old.document(), node, binding, now=self._now())
         if not dry_run:
             self._objects.put(resources.PODS, old, pod)

@@ -8,17 +8,16 @@ Start at `of(resource)`, or at `of_kind(group, version, kind)` for kinds that ar
     containers.item.fields["resources"].zero()                    # {}: encoded even if unset
 
 A `Type` describes the values and how server-side apply merges them (`merges`, `keys`). A `Field`
-describes the use of a type in its parent: required or not, and the rules of strategic merge patch
-(`patch_key`, `patch_strategies`). Both are built on first use and shared: never change them. They
-hash by identity, so a function of a Type can be cached with `functools.cache`. `raw` and
-`descriptions` return the OpenAPI definitions themselves, for publishing them.
+describes the use of a type in its parent, with the rules of strategic merge patch (`patch_key`,
+`patch_strategies`). Both are built on first use and shared: never change them. They hash by
+identity, so a function of a Type can be cached with `functools.cache`. `raw` returns the OpenAPI
+definitions themselves.
 
 tools/schemas.py writes the data files. Definitions: Copyright The Kubernetes Authors, Apache
 License 2.0.
 """
 
 import functools
-import hashlib
 import pkgutil
 import zlib
 from collections.abc import Mapping
@@ -87,16 +86,14 @@ class Type(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         if self.kind != "object":
             return {}
         node = raw()[self.name]
-        required = frozenset(node.get("required", ()))
-        return {
-            name: _field(name, child, required=name in required)
-            for name, child in node.get("properties", {}).items()
-        }
+        return {name: _field(name, child) for name, child in node.get("properties", {}).items()}
 
-    @functools.cached_property
-    def required(self) -> tuple[str, ...]:
-        """The names of the required fields."""
-        return tuple(name for name, field in self.fields.items() if field.required)
+    @property
+    def item_type(self) -> "Type":
+        """The type of a list's items or of a map's values. Raises TypeError for other kinds."""
+        if self.item is None:
+            raise TypeError(f"expected a {self.kind} with items")
+        return self.item
 
     def field(self, name: str) -> "Field":
         """Return a field by its name. Raises KeyError if there is none."""
@@ -114,7 +111,6 @@ class Field(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     name: str
     type: Type
-    required: bool = False
     always: bool = False
     """Go encodes the field even if unset: it has no `omitempty`, or it is a struct."""
     pointer: bool = False
@@ -150,38 +146,14 @@ def definition(name: str) -> Type:
 @functools.cache
 def raw() -> Mapping[str, Node]:
     """Return the OpenAPI definitions by full name, without descriptions; `$ref`s are full names."""
-    definitions: Mapping[str, Node] = _load("schemas.json.gz")
+    data = pkgutil.get_data(__package__, "schemas.json.gz")
+    if data is None:
+        raise FileNotFoundError("schemas.json.gz")
+    definitions: Mapping[str, Node] = msgspec.json.decode(zlib.decompress(data, wbits=_GZIP))
     return definitions
 
 
-@functools.cache
-def descriptions() -> Mapping[str, Mapping[str, str]]:
-    """Return the descriptions of each definition: its own under "", its fields' by name."""
-    texts: Mapping[str, Mapping[str, str]] = _load("descriptions.json.gz")
-    return texts
-
-
-@functools.cache
-def fingerprint() -> bytes:
-    """Return the SHA-256 digest of the definitions and their descriptions."""
-    digest = hashlib.sha256()
-    for file in ("schemas.json.gz", "descriptions.json.gz"):
-        digest.update(_read(file))
-    return digest.digest()
-
-
 # ------------------------------------------------------------------ building
-
-
-def _load(file: str) -> Any:
-    return msgspec.json.decode(zlib.decompress(_read(file), wbits=_GZIP))
-
-
-def _read(file: str) -> bytes:
-    data = pkgutil.get_data(__package__, file)
-    if data is None:
-        raise FileNotFoundError(file)
-    return data
 
 
 @functools.cache
@@ -193,11 +165,10 @@ def _kinds() -> Mapping[tuple[str, str, str], str]:
     }
 
 
-def _field(name: str, node: Node, *, required: bool) -> Field:
+def _field(name: str, node: Node) -> Field:
     return Field(
         name=name,
         type=_type(node),
-        required=required,
         always=node.get("x-go-always", False),
         pointer=node.get("x-go-pointer", False),
         patch_key=node.get("x-kubernetes-patch-merge-key", ""),

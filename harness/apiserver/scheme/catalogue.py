@@ -5,7 +5,6 @@ categories, marks; `-` stands for none. A heading names the group and version. T
 discovery. Marks:
 
     stored          the resource has objects (all but reviews and bindings)
-    read            the resource supports get and list only
     returned        DELETE returns the object even if it is removed immediately
     generation      metadata.generation counts the changes of the spec
     versioned       a PUT without metadata.resourceVersion is rejected
@@ -15,7 +14,6 @@ discovery. Marks:
 RESOURCES = """
 = v1
 Binding                bindings                N -      -                                              -    -
-ComponentStatus        componentstatuses       - cs     -                                              -    read
 ConfigMap              configmaps              N cm     -                                              -    stored
 Endpoints              endpoints               N ep     -                                              -    stored,created
 Event                  events                  N ev     -                                              -    stored,created
@@ -124,12 +122,6 @@ OPTIONAL_RESOURCES = """
 = resource.k8s.io/v1beta2
 DeviceClass            deviceclasses           - -      -                                              -    stored,returned,generation
 DeviceTaintRule        devicetaintrules        - -      status                                         -    stored,returned,generation
-ResourceClaim          resourceclaims          N -      status                                         -    stored,returned
-ResourceClaimTemplate  resourceclaimtemplates  N -      -                                              -    stored,returned
-ResourceSlice          resourceslices          - -      -                                              -    stored,returned,generation
-
-= resource.k8s.io/v1beta1
-DeviceClass            deviceclasses           - -      -                                              -    stored,returned,generation
 ResourceClaim          resourceclaims          N -      status                                         -    stored,returned
 ResourceClaimTemplate  resourceclaimtemplates  N -      -                                              -    stored,returned
 ResourceSlice          resourceslices          - -      -                                              -    stored,returned,generation

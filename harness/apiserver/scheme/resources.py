@@ -166,7 +166,7 @@ def _parse(table: str) -> Iterator[ResourceType]:
 
 def _resource(group: str, version: str, line: list[str]) -> ResourceType:
     kind, plural, scope, short_names, subresources, categories, marks = line
-    verbs = _WITHOUT_OBJECTS.get(marks, ALL_VERBS)
+    verbs: tuple[str, ...] = ALL_VERBS if "stored" in marks else ("create",)
     if kind == "Namespace":
         verbs = tuple([verb for verb in verbs if verb != "deletecollection"])
     return ResourceType(
@@ -193,7 +193,6 @@ def _subresources() -> dict[str, tuple[str, str, tuple[str, ...]]]:
     return {name: (kind.strip("-"), home.strip("-"), _words(v)) for name, kind, home, v in lines}
 
 
-_WITHOUT_OBJECTS: dict[str, tuple[str, ...]] = {"-": ("create",), "read": ("get", "list")}
 _ALWAYS = tuple(_parse(catalogue.RESOURCES))
 ALL: list[ResourceType] = list(_ALWAYS)
 """The served resources; `enable` adds to them."""

@@ -46,16 +46,16 @@ class Tally:
 Reader = Callable[[Any, Tally], Any]
 
 
-def read(kind: api_types.Type, value: Any, tally: Tally) -> Any:
+def read(kind: api_types.Type, value: Any, tally: Tally | None = None) -> Any:
     """Return the normalized value, and add to `tally`; the input is not changed.
 
     Raises MismatchError if the value is not of the type.
     """
-    return reader(kind)(value, tally)
+    return _reader(kind)(value, tally or Tally())
 
 
 @functools.cache
-def reader(kind: api_types.Type) -> Reader:
+def _reader(kind: api_types.Type) -> Reader:
     """Return the compiled function that normalizes values of a type."""
     return _MAKERS[kind.kind](kind)
 
@@ -79,7 +79,7 @@ class _Layout:
         for name, field in kind.fields.items():
             distinguishes_zero = field.pointer or name == "managedFields"
             keep_zero = distinguishes_zero or field.type.kind in ("object", "any")
-            self.plans[name] = (_PLAIN.get(field.type.kind), reader(field.type), keep_zero)
+            self.plans[name] = (_PLAIN.get(field.type.kind), _reader(field.type), keep_zero)
             if field.always:
                 self._add_zero(name, field)
 
@@ -123,8 +123,8 @@ def _object_reader(kind: api_types.Type) -> Reader:
 
 
 def _list_reader(kind: api_types.Type) -> Reader:
-    item = _item(kind)
-    plain, zero, read_item = _PLAIN.get(item.kind), item.zero, reader(item)
+    item = kind.item_type
+    plain, zero, read_item = _PLAIN.get(item.kind), item.zero, _reader(item)
 
     def read_list(value: Any, tally: Tally) -> Any:
         if not isinstance(value, list):
@@ -138,8 +138,8 @@ def _list_reader(kind: api_types.Type) -> Reader:
 
 
 def _map_reader(kind: api_types.Type) -> Reader:
-    item = _item(kind)
-    plain, zero, read_item = _PLAIN.get(item.kind), item.zero, reader(item)
+    item = kind.item_type
+    plain, zero, read_item = _PLAIN.get(item.kind), item.zero, _reader(item)
 
     def read_map(value: Any, tally: Tally) -> Any:
         if not isinstance(value, dict):
@@ -154,12 +154,6 @@ def _map_reader(kind: api_types.Type) -> Reader:
         }
 
     return read_map
-
-
-def _item(kind: api_types.Type) -> api_types.Type:
-    if kind.item is None:
-        raise TypeError(f"expected a {kind.kind} with items")
-    return kind.item
 
 
 # ------------------------------------------------------------------ values

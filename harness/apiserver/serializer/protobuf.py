@@ -1,96 +1,265 @@
-"""Bodies in Kubernetes' protobuf encoding: the `runtime.Unknown` envelope and its message.
+"""Decode bodies in Kubernetes' protobuf encoding into documents, as Go writes them in JSON.
 
-Responses are never in protobuf. `protobuf_decoder` reads the messages themselves.
+A body is an envelope, `k8s.io/apimachinery/pkg/runtime.Unknown`, with the message of an object.
+Each type is compiled once, into a table of functions by field number. Unknown field numbers are
+skipped, as in Go. Zero values are kept for pointer fields only, where Go distinguishes them from
+unset ones. Responses are never in protobuf.
 """
 
-from typing import NamedTuple
+import base64
+import datetime
+import functools
+import pkgutil
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from harness.apiserver.codec import protobuf_wire
-from harness.apiserver.errors import status_errors
+import msgspec
+
+from harness.apiserver.codec import json_codec, protobuf_wire
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.serializer import (
-    decoding,
-    protobuf_decoder,
-)
 
 MAGIC = b"k8s\x00"
-_ENVELOPE = "Unknown"
+INT_OR_STRING_IS_STRING = 1
+"""The `type` of an IntOrString that has a string."""
+_GZIP = 16 + zlib.MAX_WBITS
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_YEAR_1_S = -62_135_596_800
+"""The seconds of Go's zero time."""
+Paths = Mapping[str, tuple[int, ...]]
+Put = Callable[[Document, Any], None]
+Plan = dict[int, Put]
+Convert = Callable[[Any], Any]
 
 
-class Envelope(NamedTuple):
-    """The fields of `k8s.io/apimachinery/pkg/runtime.Unknown`."""
+def document(data: bytes, *, api_version: str = "", kind: str = "") -> Document:
+    """Return the object or list in an envelope as it is in JSON.
 
-    api_version: str
-    kind: str
-    message: bytes
-
-
-def open_envelope(data: bytes) -> Envelope:
-    """Return the content of an envelope. Raises protobuf_wire.MalformedError if it is malformed."""
-    if not data:
-        raise protobuf_wire.MalformedError("empty data")
+    Type fields that the envelope leaves empty default to `api_version` and `kind`. Raises
+    protobuf_wire.MalformedError if it is malformed or its kind is unknown.
+    """
     if not data.startswith(MAGIC):
-        why = f"expected prefix [{' '.join(str(byte) for byte in MAGIC)}]"
-        raise protobuf_wire.MalformedError(
-            f"provided data does not appear to be a protobuf message, {why}"
-        )
-    if len(data) == len(MAGIC):
-        raise protobuf_wire.MalformedError("empty body")
-    named, message = _two_parts(data[len(MAGIC) :], _ENVELOPE)
-    api_version, kind = _two_parts(named, "TypeMeta")
-    return Envelope(_text(api_version), _text(kind), message)
+        raise protobuf_wire.MalformedError("it does not begin as Kubernetes' protobuf messages do")
+    named, message = _parts(data[len(MAGIC) :], (bytes, bytes))
+    api_version, kind = (
+        _text(given) or expected
+        for given, expected in zip(_parts(named, (bytes, bytes)), (api_version, kind), strict=True)
+    )
+    group, _, version = api_version.rpartition("/")
+    try:
+        found = api_types.of_kind(group, version, kind)
+    except KeyError as error:
+        why = f"kind {kind} of {api_version} has no protobuf message"
+        raise protobuf_wire.MalformedError(why) from error
+    return {"kind": kind, "apiVersion": api_version, **read(found, message)}
 
 
-def _two_parts(message: bytes, name: str) -> tuple[bytes, bytes]:
-    """Return the fields 1 and 2 of a message, which are bytes."""
-    parts = {1: b"", 2: b""}
-    for number, raw in protobuf_wire.read(message, name):
-        if number in parts:
-            if type(raw) is not bytes:
-                raise protobuf_wire.MalformedError(f"proto: wrong wireType = 0 for field {name}")
-            parts[number] = raw
-    return parts[1], parts[2]
+def read(kind: api_types.Type, message: bytes) -> Document:
+    """Return the document in a message of a type. Raises protobuf_wire.MalformedError."""
+    try:
+        return _read_object(kind, message)
+    except RecursionError as error:
+        raise protobuf_wire.MalformedError(json_codec.TOO_DEEP) from error
+
+
+# ------------------------------------------------------------------ the table of field numbers
+
+
+def paths(definition: str) -> Paths:
+    """Return the path of each field of a definition; empty if the definition has no message."""
+    return _tables().get(definition, {})
+
+
+def split(paths: Paths) -> tuple[dict[str, int], dict[int, Paths]]:
+    """Return a message's own fields with their numbers, and the paths in each embedded message.
+
+    Embedded messages are keyed by their number.
+    """
+    own = {name: path[0] for name, path in paths.items() if len(path) == 1}
+    embedded: dict[int, dict[str, tuple[int, ...]]] = {}
+    for name, (number, *rest) in paths.items():
+        if rest:
+            embedded.setdefault(number, {})[name] = tuple(rest)
+    return own, dict(embedded)
+
+
+@functools.cache
+def _tables() -> Mapping[str, Paths]:
+    data = pkgutil.get_data(__package__, "protobuf.json.gz")
+    if data is None:
+        raise FileNotFoundError("protobuf.json.gz")
+    text = zlib.decompress(data, wbits=_GZIP)
+    return msgspec.json.decode(text, type=dict[str, dict[str, tuple[int, ...]]])
+
+
+@functools.cache
+def _plan(kind: api_types.Type) -> Plan:
+    return _branch(kind, paths(kind.name))
+
+
+def _branch(kind: api_types.Type, paths: Paths) -> Plan:
+    """Return the plan of a message; fields with longer paths belong to embedded messages."""
+    own, embedded = split(paths)
+    plan = {number: _putter(kind.field(name)) for name, number in own.items()}
+    return plan | {number: _embedded(_branch(kind, below)) for number, below in embedded.items()}
+
+
+# ------------------------------------------------------------------ fields
+
+
+def _fill(document: Document, plan: Plan, message: bytes) -> None:
+    for number, raw in protobuf_wire.read(message):
+        if (put := plan.get(number)) is not None:
+            put(document, raw)
+
+
+def _embedded(plan: Plan) -> Put:
+    return lambda document, raw: _fill(document, plan, _checked(raw, bytes))
+
+
+def _putter(field: api_types.Field) -> Put:
+    match field.type.kind:
+        case "object":
+            return _object_putter(field)
+        case "list":
+            return _list_putter(field)
+        case "map":
+            return _map_putter(field)
+    return _value_putter(field)
+
+
+def _object_putter(field: api_types.Field) -> Put:
+    name, kind = field.name, field.type
+
+    def put_object(document: Document, raw: Any) -> None:
+        _fill(document.setdefault(name, {}), _plan(kind), _checked(raw, bytes))
+
+    return put_object
+
+
+def _value_putter(field: api_types.Field) -> Put:
+    name, (expected, convert) = field.name, _reader(field.type)
+    keeps_zero = field.pointer or field.type.kind == "any"
+
+    def put_value(document: Document, raw: Any) -> None:
+        value = convert(_checked(raw, expected))
+        if value or (keeps_zero and value is not None):
+            document[name] = value
+        else:
+            document.pop(name, None)  # the last occurrence of a field wins
+
+    return put_value
+
+
+def _list_putter(field: api_types.Field) -> Put:
+    name, (expected, convert) = field.name, _reader(field.type.item_type)
+
+    def put_item(document: Document, raw: Any) -> None:
+        items = document.setdefault(name, [])
+        if expected is int and type(raw) is bytes:
+            items.extend(map(convert, protobuf_wire.packed(raw)))
+        else:
+            items.append(convert(_checked(raw, expected)))
+
+    return put_item
+
+
+def _map_putter(field: api_types.Field) -> Put:
+    name, (expected, convert) = field.name, _reader(field.type.item_type)
+
+    def put_entry(document: Document, raw: Any) -> None:
+        key, value = _parts(_checked(raw, bytes), (bytes, expected))
+        document.setdefault(name, {})[_text(key)] = convert(value)
+
+    return put_entry
+
+
+def _checked(raw: Any, expected: type) -> Any:
+    if type(raw) is not expected:
+        raise protobuf_wire.MalformedError("a field has another wire type than its message says")
+    return raw
+
+
+def _parts(message: bytes, types: tuple[type, ...]) -> list[Any]:
+    """Return the fields of a small message in order of their numbers, zero if absent."""
+    values = [expected() for expected in types]
+    for number, raw in protobuf_wire.read(message):
+        if number <= len(types):
+            values[number - 1] = _checked(raw, types[number - 1])
+    return values
+
+
+# ------------------------------------------------------------------ values
+
+
+def _reader(kind: api_types.Type) -> tuple[type, Convert]:
+    match kind.kind:
+        case "object":
+            return bytes, functools.partial(_read_object, kind)
+        case "list":  # as the value of a map, a list is a message with its items
+            return bytes, functools.partial(_read_items, kind.item_type)
+        case "integer":
+            return int, protobuf_wire.int32 if kind.format == "int32" else protobuf_wire.int64
+    return _READERS[kind.kind]
+
+
+def _read_object(kind: api_types.Type, message: bytes) -> Document:
+    document: Document = {}
+    _fill(document, _plan(kind), message)
+    return document
+
+
+def _read_items(item: api_types.Type, message: bytes) -> list[Any]:
+    expected, convert = _reader(item)
+    found = protobuf_wire.read(message)
+    return [convert(_checked(raw, expected)) for number, raw in found if number == 1]
 
 
 def _text(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-def read(kind: api_types.Type, message: bytes) -> Document:
-    """Return the object in a message of a type. Raises protobuf_wire.MalformedError."""
-    return protobuf_decoder.read(kind, message)
+def _read_quantity(message: bytes) -> str:
+    (text,) = _parts(message, (bytes,))
+    return _text(text) or "0"
 
 
-def document(data: bytes) -> Document:
-    """Return the object or list in an envelope as it is in JSON.
+def _read_int_or_string(message: bytes) -> int | str:
+    kind, number, text = _parts(message, (int, int, bytes))
+    return _text(text) if kind == INT_OR_STRING_IS_STRING else protobuf_wire.int32(number)
 
-    Raises protobuf_wire.MalformedError if it is malformed or its kind is unknown.
-    """
-    api_version, kind, message = open_envelope(data)
-    named = {"kind": kind, "apiVersion": api_version}
-    group, _, version = api_version.rpartition("/")
+
+def _read_time(unit: str, message: bytes) -> str | None:
+    """Return a time as in JSON; None for Go's zero time, which means unset."""
+    seconds, nanoseconds = map(protobuf_wire.int64, _parts(message, (int, int)))
+    microseconds = nanoseconds // 1000 if unit == "microseconds" else 0
+    if not message or (seconds == _YEAR_1_S and not microseconds):
+        return None
     try:
-        type_of_kind = api_types.of_kind(group, version, kind)
-    except KeyError as error:
-        raise protobuf_wire.MalformedError(
-            f"kind {kind} of {api_version} has no protobuf message"
-        ) from error
-    decoded: Document = decoding.read(type_of_kind, read(type_of_kind, message), decoding.Tally())
-    return decoded | named
+        moment = _EPOCH + datetime.timedelta(seconds=seconds, microseconds=microseconds)
+    except OverflowError as error:
+        why = f"{seconds} s is outside of the years 1 to 9999"
+        raise protobuf_wire.MalformedError(why) from error
+    return moment.replace(tzinfo=None).isoformat(timespec=unit) + "Z"
 
 
-def read_body(body: bytes, *, api_version: str, expected: str) -> Document:
-    """Return the object in a protobuf envelope as it is in JSON.
-
-    Type fields that the envelope leaves empty default to `api_version` and `expected`. Raises 400
-    if the body cannot be decoded.
-    """
+def _read_any(message: bytes) -> Any:
+    (raw,) = _parts(message, (bytes,))
     try:
-        envelope = open_envelope(body)
-        kind = envelope.kind or expected
-        group, _, version = (envelope.api_version or api_version).rpartition("/")
-        document = read(api_types.of_kind(group, version, kind), envelope.message)
-    except (protobuf_wire.MalformedError, KeyError) as error:
-        raise status_errors.bad_request(f"the body is not a {expected}: {error}") from error
-    return {"kind": kind, "apiVersion": envelope.api_version or api_version, **document}
+        return json_codec.decode(raw) if raw else None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise protobuf_wire.MalformedError(f"it holds no JSON: {error}") from error
+
+
+_READERS: dict[api_types.Kind, tuple[type, Convert]] = {
+    "string": (bytes, _text),
+    "boolean": (int, bool),
+    "number": (float, float),
+    "bytes": (bytes, lambda raw: base64.b64encode(raw).decode()),
+    "quantity": (bytes, _read_quantity),
+    "time": (bytes, functools.partial(_read_time, "seconds")),
+    "micro_time": (bytes, functools.partial(_read_time, "microseconds")),
+    "int_or_string": (bytes, _read_int_or_string),
+    "any": (bytes, _read_any),
+}

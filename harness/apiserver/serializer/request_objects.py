@@ -23,17 +23,16 @@ class Validation(msgspec.Struct, frozen=True):
     directive: str = ""
     """The value of `fieldValidation`."""
     warnings: list[str] = msgspec.field(default_factory=list)
-    """Texts of `Warning` headers; `rejection` adds to them."""
+    """Texts of `Warning` headers."""
 
-    def rejection(self, kind: api_types.Type, document: Document) -> str:
-        """Return the error message for unknown fields, "" if they become warnings or nothing."""
+    def note_unknown(self, kind: api_types.Type, document: Document) -> None:
+        """Raise ValueError for the unknown fields of a document, warn of them, or do nothing."""
         if self.directive == "Ignore":
-            return ""
+            return
         problems = [f'unknown field "{at}"' for at in decoding.unknown_fields(kind, document)]
         if self.directive == "Strict":
-            return f"strict decoding error: {', '.join(problems)}"
+            raise ValueError(f"strict decoding error: {', '.join(problems)}")
         self.warnings.extend(problems)
-        return ""
 
 
 def parse(body: bytes) -> Any:
@@ -46,11 +45,8 @@ def parse(body: bytes) -> Any:
         raise status_errors.bad_request(f"the body is not JSON: {error}") from error
 
 
-def read(body: bytes, resource: resources.ResourceType, validation: Validation) -> Document:
-    """Return the normalized object in a body. Raises 400 if it is not one of this resource."""
-    document = parse(body)
-    if not isinstance(document, dict):
-        raise status_errors.bad_request(f"expected a {resource.kind}, got no object")
+def read(document: Any, resource: resources.ResourceType, validation: Validation) -> Document:
+    """Return a normalized object. Raises 400 if it is not one of this resource."""
     try:
         return _normalized(document, resource, validation)
     except ValueError as error:
@@ -65,28 +61,21 @@ def patched(
         return _normalized(document, resource, validation)
     except ValueError as error:
         cause = field_errors.invalid("patch", document, str(error))
-        raise status_errors.unprocessable(' ""', [cause]) from error
-
-
-def _require_kind(document: Document, resource: resources.ResourceType) -> None:
-    """Raise ValueError for another `kind` or `apiVersion`; they may be left out."""
-    named = (
-        document.get("apiVersion") or resource.api_version,
-        document.get("kind") or resource.kind,
-    )
-    if named != (resource.api_version, resource.kind):
-        raise ValueError(
-            f"expected {resource.kind} of {resource.api_version}, got {named[1]} of {named[0]}"
-        )
+        raise status_errors.unprocessable("the patch", [cause]) from error
 
 
 def _normalized(
-    document: Document, resource: resources.ResourceType, validation: Validation
+    document: Any, resource: resources.ResourceType, validation: Validation
 ) -> Document:
     """Raises ValueError if the document is not of the type, or has fields that it may not have."""
-    _require_kind(document, resource)
+    if not isinstance(document, dict):
+        raise ValueError("expected an object")  # noqa: TRY004 - as for wrong values below
+    expected = resource.api_version, resource.kind
+    named = document.get("apiVersion") or expected[0], document.get("kind") or expected[1]
+    if named != expected:
+        raise ValueError(f"expected {expected[1]} of {expected[0]}, got {named[1]} of {named[0]}")
     kind, tally = api_types.of(resource), decoding.Tally()
     normalized: Document = decoding.read(kind, document, tally)
-    if tally.unknown and (rejection := validation.rejection(kind, document)):
-        raise ValueError(rejection)
+    if tally.unknown:
+        validation.note_unknown(kind, document)
     return normalized

@@ -4,7 +4,7 @@ import msgspec
 
 from harness.apiserver.codec import protobuf_wire
 from harness.apiserver.endpoints import request_info, responses
-from harness.apiserver.serializer import decoding, protobuf
+from harness.apiserver.serializer import protobuf
 from harness.apiserver.storage import stored_objects
 from harness.faults import api_calls, matching
 
@@ -26,7 +26,7 @@ def of_request(
     request: request_info.Request, answer: responses.Response | None, *, newest_version: int
 ) -> matching.Facts:
     """Return the facts of a request (`answer` None), or of a response before it is sent."""
-    is_watch = request_info.watched(request) is not None
+    is_watch = request.verb == "watch"
     call = api_calls.parse(request.method, request.path, "watch=1" if is_watch else "")
     shown = _read_meta(answer.body if answer is not None else request.body)
     version = shown.resource_version if answer is not None else ""
@@ -79,10 +79,5 @@ def _read_meta(body: bytes) -> _Meta:
         if body.startswith(protobuf.MAGIC):
             return msgspec.convert(protobuf.document(body), _Object).metadata
         return _object_decoder.decode(body).metadata
-    except (
-        msgspec.MsgspecError,
-        protobuf_wire.MalformedError,
-        decoding.MismatchError,
-        UnicodeDecodeError,
-    ):
+    except (msgspec.MsgspecError, protobuf_wire.MalformedError, UnicodeDecodeError):
         return _Meta()

@@ -55,7 +55,7 @@ class ServerOptions:
     audit_writes_of: tuple[str, ...] = ()
     """Plural names of resources whose successful writes are logged only; empty: every request."""
     runtime_config: tuple[str, ...] = ()
-    """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta1=true`."""
+    """Optional API versions to serve, as in kube-apiserver: `resource.k8s.io/v1beta2=true`."""
     empties_namespaces: bool = True
     """Do the work of the namespace controller, which kube-apiserver leaves to another process."""
     feature_gates: str = ""

@@ -12,7 +12,6 @@ from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import (
     authentication,
     non_resource,
-    request_decoding,
     request_info,
     responses,
 )
@@ -61,7 +60,6 @@ class RequestLifecycle:
     ) -> None:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
-        self._asked = request_info.of(self._request)
         self._entry: audit_entries.AuditEntry | None = None
         self._reading: audit_entries.AuditEntry | None = None
         """Logs what a list or watch sends; None: it is not logged."""
@@ -76,16 +74,16 @@ class RequestLifecycle:
 
     def begin(self) -> None:
         """Respond, now or later; every error becomes a response."""
-        log, agent = self._server.audit, self._request.headers.get("user-agent", "")
-        if log is not None and log.wants(self._asked):
+        log = self._server.audit
+        if log is not None and log.wants(self._request):
             self._entry = self._new_entry(log)
-        elif log is not None and log.wants_reads(self._asked, agent):
+        elif log is not None and log.wants_reads(self._request):
             self._reading = self._new_entry(log)
         self._try(self._receive)
 
     def _new_entry(self, log: audit_log.AuditLog) -> audit_entries.AuditEntry:
         uri, source = self._incoming.uri, self._connection.source
-        return audit_entries.AuditEntry(log, self._request, self._asked, uri=uri, source=source)
+        return audit_entries.AuditEntry(log, self._request, uri=uri, source=source)
 
     def _try(self, step: Step) -> None:
         try:
@@ -107,8 +105,8 @@ class RequestLifecycle:
 
     def _receive(self) -> None:
         user = self._server.authenticator.user(self._incoming.authorization)
-        if self._asked.target is not None and not self._server.knows_roles:
-            raise authentication.forbidden(user, self._asked)
+        if self._request.target is not None and not self._server.knows_roles:
+            raise authentication.forbidden(user, self._request)
         for entry in filter(None, (self._entry, self._reading)):
             entry.allow(user)
         if self._request.path.startswith(admin_api.PREFIX):
@@ -135,16 +133,15 @@ class RequestLifecycle:
         self._finish(responses.of_document(document, status))
 
     def _serve(self) -> None:
-        target = self._asked.target
+        target = self._request.target
         if target is None:
             self._respond(non_resource.answer(self._request))
-        elif self._asked.verb == "watch":
+        elif self._request.verb == "watch":
             self._watch(target)
         else:
-            request = request_decoding.decode(self._request, target)
             now = self._server.store.resource_version
             self._listed = self._older.version if self._older else now
-            self._respond(self._handler.answer(request))
+            self._respond(self._handler.answer(self._request, target))
 
     def _watch(self, target: request_info.Target) -> None:
         if not self._incoming.takes_chunks:

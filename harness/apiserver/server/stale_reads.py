@@ -2,7 +2,7 @@
 
 As the watch cache of an API server may, a read shows the state at an older resourceVersion, but
 never one that is older than the version it asks for; without a version it asks for the newest.
-Reads of exactly one version, and pages after the first, always show that version.
+Reads of exactly one version always show that version.
 """
 
 import array
@@ -77,8 +77,8 @@ def older_state(
     None if it is no read of resources, asks for an exact or a newer version, or if its result has
     not changed since.
     """
-    target = request_info.parse_target(request.path)
-    if target is None or not target.resource.is_stored or not _is_free_to_choose(request, target):
+    target = request.target
+    if target is None or not target.resource.is_stored or not _is_free_to_choose(request):
         return None
     version, is_known = times.version_ago(seconds)
     first = store.first_version(target.resource)
@@ -96,7 +96,7 @@ def has_new_finalizers(
 
     It has some now, and is not being deleted.
     """
-    target = request_info.parse_target(request.path)
+    target = request.target
     if target is None or not target.resource.is_stored or target.subresource:
         return False
     version = max(times.version_ago(seconds)[0], store.first_version(target.resource))
@@ -116,20 +116,15 @@ def _has_finalizers(stored: stored_objects.Stored) -> bool:
     return bool(stored.document()["metadata"].get("finalizers"))
 
 
-def _is_free_to_choose(request: request_info.Request, target: request_info.Target) -> bool:
+def _is_free_to_choose(request: request_info.Request) -> bool:
     """Return whether it is a get or list that accepts any version, or any from some version on.
 
     Without a resourceVersion a read asks for the newest state.
     """
     query = request.query
-    if request.method not in ("GET", "HEAD") or request_info.watched(request) is not None:
+    if request.verb not in ("get", "list") or not query.get("resourceVersion"):
         return False
-    if not query.get("resourceVersion"):
-        return False
-    match = query.get("resourceVersionMatch", "")
-    is_paged = query.get("limit", "0") not in ("", "0") and not target.name
-    is_exact = match == "Exact" or (_asked_version(request) > 0 and is_paged and not match)
-    return not (is_exact or query.get("continue"))
+    return query.get("resourceVersionMatch") != "Exact"
 
 
 def _asked_version(request: request_info.Request) -> int:

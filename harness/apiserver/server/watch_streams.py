@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import list_options, negotiation, request_info, response_encoding
+from harness.apiserver.endpoints import negotiation, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
@@ -67,14 +67,13 @@ class Watch:
         request: request_info.Request,
         target: request_info.Target,
     ) -> None:
-        """Raises StatusError 400, 406, 422 or 500 for an invalid watch."""
+        """Raises StatusError 400 or 406 for an invalid watch."""
         self._server, self._connection = server, connection
         self._request, self._selection = request, request.selection(target)
-        form = negotiation.of(request)
-        self._rendering = response_encoding.Rendering(form, target.resource, server.now)
+        self._view = responses.View(request, target.resource, server.now)
         self._frame = server.framer.line
-        self._timeout_s = list_options.watch_timeout_s(request)
-        self._version = list_options.watch_version(request)
+        self._timeout_s = request.integer("timeoutSeconds") or 0
+        self._version = request.version
         self.resource_key = resources.table_of(target.resource)
         self._converts = self.resource_key is not target.resource
         self._lines: list[bytes] = []
@@ -258,11 +257,11 @@ class Watch:
         if annotations:
             document["metadata"]["annotations"] = annotations
         named = {"kind": resource.kind, "apiVersion": resource.api_version} | document
-        return self._frame("BOOKMARK", self._rendering.bookmark(named))
+        return self._frame("BOOKMARK", self._view.bookmark(named))
 
     def _line(self, seen: Seen) -> bytes:
         kind, stored = seen
-        return self._frame(kind, self._rendering.event(stored))
+        return self._frame(kind, self._view.one(stored))
 
     def _put(self, item: event_faults.Item) -> None:
         self._queue.put(item)

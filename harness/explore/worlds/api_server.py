@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from harness import concurrency
-from harness.apiserver.endpoints import handlers, request_decoding, request_info, responses
+from harness.apiserver.endpoints import handlers, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
@@ -181,7 +181,9 @@ class LocalServer:
         return kinds[choice - 1]
 
     def _delete_what_was_read(self, request: transports.Request) -> responses.Response:
-        target = request_info.require_target(request.path.partition("?")[0])
+        target = _understood(request).target
+        if target is None:
+            raise ValueError(f"expected the path of an object, got {request.path}")
         with self._runtime.atomically():
             self._objects.read(target.resource.plural)
             read = self._metadata(target)
@@ -212,7 +214,7 @@ class LocalServer:
         return answer
 
     def _use_objects(self, request: transports.Request) -> None:
-        target = request_info.parse_target(request.path.partition("?")[0])
+        target = _understood(request).target
         is_creation = request.method == "POST" and target is not None and not target.subresource
         if target is None or is_creation or request.method == "DELETE":
             self._objects.change_all()
@@ -231,7 +233,7 @@ class LocalServer:
 
     def _touch_object(self, request: transports.Request, *, is_other: bool) -> None:
         """Annotate an object as another client, which may happen at any time."""
-        target = request_info.parse_target(request.path.partition("?")[0])
+        target = _understood(request).target
         if target is None:
             return
         name = self._last_of(target.resource, target.namespace) if is_other else target.name
@@ -254,12 +256,12 @@ class LocalServer:
         """Return a watch, whose events are delivered when the watcher is chosen."""
         self._runtime.point()
         asked = _understood(request)
-        target = request_info.watched(asked)
-        if target is None:
+        target = asked.target
+        if target is None or asked.verb != "watch":
             raise ValueError(f"expected a watch request, got {request.path}")
         selection = asked.selection(target)
         self._objects.change(selection.resource.plural)
-        version = asked.integer("resourceVersion") or 0
+        version = asked.version
         watch = local_watches.LocalWatch(selection, self._runtime, self._breaks, version=version)
         with self._runtime.atomically():  # a commit in between would be missed
             self._begin(watch, version)
@@ -297,9 +299,7 @@ class LocalServer:
     @staticmethod
     def _answer(request: transports.Request, handler: handlers.Handler) -> responses.Response:
         try:
-            asked = _understood(request)
-            target = request_info.require_target(asked.path)
-            return handler.answer(request_decoding.decode(asked, target))
+            return handler.answer(_understood(request))
         except status_errors.StatusError as error:
             return responses.failure(error)
 
@@ -328,7 +328,7 @@ def _ends_with(request: transports.Request, end: str | None) -> bool:
 
 
 def _understood(request: transports.Request) -> request_info.Request:
-    return request_info.of_target(
+    return request_info.of_url(
         request.path,
         method=request.method,
         content_type=request.content_type,

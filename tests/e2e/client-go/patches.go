@@ -168,13 +168,12 @@ func (c *cluster) deletions() {
 	try(pods.DeleteCollection(c.ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, odd))
 	left := must(pods.List(c.ctx, metav1.ListOptions{LabelSelector: "parity"}))
 	expect(len(left.Items) == 5, "%d pods are left", len(left.Items))
-	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan} {
-		c.deletedOwner(policy)
-	}
+	c.deletedOwner()
 	done("selectors, DeleteCollection, and what becomes of dependents")
 }
 
-func (c *cluster) deletedOwner(policy metav1.DeletionPropagation) {
+func (c *cluster) deletedOwner() {
+	policy := metav1.DeletePropagationBackground
 	maps := c.CoreV1().ConfigMaps(c.namespace)
 	owner := must(maps.Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "owner-"}}, create))
 	block := true
@@ -187,11 +186,8 @@ func (c *cluster) deletedOwner(policy metav1.DeletionPropagation) {
 		_, err := maps.Get(c.ctx, owner.Name, get)
 		return apierrors.IsNotFound(err)
 	})
-	c.eventually("the dependent to be dealt with", func() bool {
-		found, err := maps.Get(c.ctx, dependent.Name, get)
-		if policy == metav1.DeletePropagationOrphan {
-			return err == nil && len(found.OwnerReferences) == 0
-		}
+	c.eventually("the dependent to go", func() bool {
+		_, err := maps.Get(c.ctx, dependent.Name, get)
 		return apierrors.IsNotFound(err)
 	})
 }

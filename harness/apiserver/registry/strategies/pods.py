@@ -117,10 +117,8 @@ def bind(pod: Document, node: str, binding: Document, *, now: str) -> Document:
     """
     meta = pod["metadata"]
     if why := _unbindable(pod):
-        name = meta["name"]
-        raise status_errors.conflict(
-            resources.PODS, name, f"pod {name} {why}", subresource="binding"
-        )
+        why = f"pod {meta['name']} {why}"
+        raise status_errors.conflict(resources.PODS, meta["name"], why, kind="pods/binding")
     pod["spec"]["nodeName"] = node
     for key in ("labels", "annotations"):
         if added := (binding.get("metadata") or {}).get(key):

@@ -17,7 +17,6 @@ from harness.apiserver.endpoints import (
     authentication,
     negotiation,
     request_info,
-    request_options,
     responses,
 )
 from harness.apiserver.serializer import protobuf
@@ -36,19 +35,18 @@ class AuditEntry:
         self,
         log: audit_log.AuditLog,
         request: request_info.Request,
-        asked: request_info.Attributes,
         *,
         uri: str,
         source: str,
     ) -> None:
-        self._log, self._request, self._asked = log, request, asked
+        self._log, self._request = log, request
         self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or log.next_id()
         self._received, self._received_ns = log.now(), clocks.monotonic_ns()
         self._common: dict[str, Any] = {**audit_log.COMMON, "auditID": self.audit_id}
         self._notes = {"authorization.k8s.io/decision": "forbid"}
         self._subject: dict[str, Any] = {
             "requestURI": _token.sub(r"\1REDACTED", uri),
-            "verb": self._asked.verb,
+            "verb": request.verb,
             "user": {},
             "sourceIPs": [source],
             "userAgent": request.headers.get("user-agent", ""),
@@ -92,7 +90,7 @@ class AuditEntry:
         self._write("ResponseComplete", self._reference(known) | rest)
 
     def _reference(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        target = self._asked.target
+        target = self._request.target
         if target is None:
             return {}
         resource = target.resource
@@ -140,7 +138,7 @@ _sent_decoder = msgspec.json.Decoder(_Sent)
 def _sent(request: request_info.Request) -> tuple[dict[str, Any], Any]:
     """Return name, uid and version in a body, and the object to log: the bytes if they can be."""
     body = request.body
-    if body and b"\n" not in body and request_options.content_type(request).endswith("json"):
+    if body and b"\n" not in body and request.content_type.endswith("json"):
         try:
             return msgspec.structs.asdict(_sent_decoder.decode(body).metadata), msgspec.Raw(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -153,7 +151,7 @@ def _sent(request: request_info.Request) -> tuple[dict[str, Any], Any]:
 def _decoded(request: request_info.Request) -> Any:
     """Return a JSON or protobuf body, decoded; None if it is empty or cannot be decoded."""
     try:
-        if request_options.content_type(request) == negotiation.PROTOBUF:
+        if request.content_type == negotiation.PROTOBUF:
             return protobuf.document(request.body)
         return json_codec.decode(request.body)
     except (ValueError, RecursionError):

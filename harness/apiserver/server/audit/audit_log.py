@@ -71,20 +71,23 @@ class AuditLog(writing.BufferedFile):
         """Return a new Audit-ID: a UUID whose last part alone differs, which is cheap."""
         return next(self._ids)
 
-    def wants(self, asked: request_info.Attributes) -> bool:
+    def wants(self, asked: request_info.Request) -> bool:
         """Return whether a request is logged if it succeeds."""
         if not self._writes_of:
             return True
         target = asked.target
         return (
-            target is not None and target.resource.plural in self._writes_of and not asked.is_read
+            target is not None
+            and target.resource.plural in self._writes_of
+            and asked.verb not in request_info.READING_VERBS
         )
 
-    def wants_reads(self, asked: request_info.Attributes, agent: str) -> bool:
+    def wants_reads(self, asked: request_info.Request) -> bool:
         """Return whether it is logged which versions a list or watch sends to its client."""
-        if not self.is_of_writes or asked.target is None or agent.startswith(_OWN_AGENT):
+        target, agent = asked.target, asked.headers.get("user-agent", "")
+        if not self.is_of_writes or target is None or agent.startswith(_OWN_AGENT):
             return False
-        return asked.verb in ("list", "watch") and asked.target.resource.plural == _READS_OF
+        return asked.verb in ("list", "watch") and target.resource.plural == _READS_OF
 
     def wants_status(self, status: int) -> bool:
         """Return whether requests with this response are logged."""

@@ -55,13 +55,10 @@ def test_what_only_the_server_says_is_nobodys() -> None:
     assert created() == []
 
 
-@pytest.mark.parametrize("entries", [None, [{}]])
-def test_the_known_parts_of_new_objects_are_those_of_a_comparison(
-    entries: list[Document] | None,
-) -> None:
-    """With entries of its own an object is compared in full, without them its parts are looked
-    up.
-    """
+@pytest.mark.parametrize("is_known", [False, True])
+def test_the_fields_of_a_new_pod(is_known: bool) -> None:
+    """The second time its parts are in the cache."""
+    del is_known
     spec = {
         "containers": [
             {"name": "a", "image": "i", "resources": {}, "ports": [{"containerPort": 80}]}
@@ -74,7 +71,7 @@ def test_the_known_parts_of_new_objects_are_those_of_a_comparison(
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": meta | ({"managedFields": entries} if entries else {}),
+        "metadata": meta,
         "spec": spec,
         "status": {"phase": "Running"},
     }
@@ -174,19 +171,6 @@ def test_clients_can_rewrite_entries_but_only_into_ones_that_make_sense() -> Non
     assert (
         field_managers.after_update(old, config(renamed, **same["data"]), through_status) == entries
     )
-
-
-def test_the_oldest_of_too_many_updates_are_put_together() -> None:
-    document = config(created(a0="x"), a0="x")
-    for number in range(1, field_managers.UPDATE_ENTRIES_MAX + 2):
-        data = document["data"] | {f"a{number}": "x"}
-        who = writer(f"m{number:02}", now=f"2026-01-01T00:00:{number:02}Z")
-        entries = field_managers.after_update(document, config(**data), who)
-        document = config(entries, **data)
-    assert len(entries) == field_managers.UPDATE_ENTRIES_MAX
-    assert entries[0]["manager"] == "ancient-changes"
-    assert entries[0]["fieldsV1"] == {"f:data": {".": {}, "f:a0": {}, "f:a1": {}, "f:a2": {}}}
-    assert entries[0]["time"] == "2026-01-01T00:00:02Z"
 
 
 def test_appliers_come_first_then_the_older_ones() -> None:

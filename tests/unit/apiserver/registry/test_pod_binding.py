@@ -67,7 +67,7 @@ def test_a_second_binding_is_refused(store: Any, refuses: Any, node: str) -> Non
     store.create(R.PODS, "default", pod())
     store.bind("default", "p", binding())
     version = store.resource_version
-    with refuses(409, "Conflict", 'pods/binding "p": pod p is already assigned to node "node"'):
+    with refuses(409, "Conflict", 'pods "p": pod p is already assigned to node "node"'):
         store.bind("default", "p", binding(node))
     assert store.resource_version == version
 
@@ -76,9 +76,9 @@ def test_another_pod_of_the_name_is_not_bound(store: Any, refuses: Any) -> None:
     old = store.create(R.PODS, "default", pod())
     store.delete(R.PODS, "default", "p")
     store.create(R.PODS, "default", pod())
-    with refuses(409, "Conflict", "UID in precondition"):
+    with refuses(409, "Conflict", "expected the uid"):
         store.bind("default", "p", binding(uid=old.uid))
-    with refuses(409, "Conflict", "ResourceVersion in precondition"):
+    with refuses(409, "Conflict", "the object has been modified"):
         store.bind("default", "p", binding(resourceVersion="1"))
     assert "nodeName" not in store.get(R.PODS, "default", "p").document()["spec"]
 

@@ -1,13 +1,8 @@
 """A version that is given at creation: the storage refuses it, after everything else was judged."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from harness.apiserver.errors import status_errors
-from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 REFUSAL = {
@@ -44,9 +39,3 @@ def test_what_is_no_version_is_none(live: Any, version: str) -> None:
     status, body = live.call("POST", CONFIGMAPS, versioned(version))
     assert status == 201
     assert int(body["metadata"]["resourceVersion"]) > 0
-
-
-def test_the_store_alone_refuses_too(store: stores.Store, refuses: Callable[..., Any]) -> None:
-    with refuses(500, "", "resourceVersion should not be set"):
-        store.create(resources.find("", "v1", "configmaps"), "default", versioned("7"))
-    assert status_errors.version_at_creation().to_status() == REFUSAL

@@ -108,13 +108,6 @@ def test_every_reference_leads_to_a_definition():
     assert len(seen) > len(api_types.raw())
 
 
-def test_descriptions_name_the_fields_of_the_definitions():
-    texts = api_types.descriptions()["io.k8s.api.resource.v1.ResourceClaim"]
-
-    assert texts[""].startswith("ResourceClaim describes")
-    assert "Spec describes" in texts["spec"]
-
-
 # ---------------------------------------------------------------- tables of the data
 
 TOOLS = pathlib.Path(__file__).parents[4] / "tools"

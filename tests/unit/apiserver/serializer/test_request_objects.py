@@ -16,7 +16,9 @@ NAMED = ['unknown field "metadata.foo"', 'unknown field "nonsense"']
 def read(body, resource=resources.CONFIGMAPS, directive=""):
     validation = request_objects.Validation(directive)
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return request_objects.read(text, resource, validation), validation.warnings
+    return request_objects.read(
+        request_objects.parse(text), resource, validation
+    ), validation.warnings
 
 
 def patched(document, directive=""):

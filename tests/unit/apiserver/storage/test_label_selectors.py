@@ -49,25 +49,12 @@ def test_label_selectors(text: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("app=web=db", "found '=', expected: ',' or 'end of string'"),
-        ("app=web db", "found 'db', expected: ',' or 'end of string'"),
-        ("a,=b", "found '=', expected: identifier after ','"),
-        ("=web", "found '=', expected: !, identifier, or 'end of string'"),
-        ("(", "found '(', expected: !, identifier, or 'end of string'"),
-        ("!", "unable to parse requirement: found '', expected: identifier"),
-        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
-        ("app in web", "unable to parse requirement: found 'web' expected: '('"),
-        ("app in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
-        ("app in (a", "unable to parse requirement: found '', expected: ',' or ')'"),
-        ("app=-", 'unable to parse requirement: values[0][app]: Invalid value: "-": must be'),
-        ("a_/b", 'unable to parse requirement: <nil>: Invalid value: "a_/b": prefix part'),
-        ("app>x", "for 'Gt', 'Lt' operators, the value must be an integer"),
-    ],
-)
-def test_what_is_no_label_selector(refuses: Any, text: str, why: str) -> None:
-    with refuses(400, "BadRequest", why):
+    "text",
+    ["app=web=db", "app=web db", "a,=b", "=web", "(", "!", "a b", "app in web", "app in (",
+     "app in (a", "app=-", "a_/b", "app>x", "a,", "app in (a)b"],
+)  # fmt: skip
+def test_what_is_no_label_selector(refuses: Any, text: str) -> None:
+    with refuses(400, "BadRequest", "not a label selector"):
         label_selectors.label_selector(text)
 
 
@@ -115,17 +102,9 @@ def test_field_selectors(text: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "text", "why"),
-    [
-        (R.PODS, "spec.containers=x", "field label not supported: spec.containers"),
-        (
-            R.CLAIMS,
-            "spec.x=1",
-            '"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"',
-        ),
-        (R.PODS, "metadata.name", "can't understand"),
-    ],
+    ("resource", "text"),
+    [(R.PODS, "spec.containers=x"), (R.CLAIMS, "spec.x=1"), (R.PODS, "metadata.name")],
 )
-def test_what_is_no_field_selector(refuses: Any, resource: Any, text: str, why: str) -> None:
-    with refuses(400, "BadRequest", why):
+def test_what_is_no_field_selector(refuses: Any, resource: Any, text: str) -> None:
+    with refuses(400, "BadRequest", ""):
         field_selectors.field_selector(resource, text)
