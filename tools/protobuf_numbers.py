@@ -69,8 +69,7 @@ def _served() -> Iterator[api_types.Type]:
             yield api_types.of_kind(item.group, item.version, f"{item.kind}List")
         for part in map(item.subresource, item.subresources):
             group, version = part.group or item.group, part.version or item.version
-            if not part.kind.endswith("Options"):
-                yield api_types.of_kind(group, version, part.kind)
+            yield api_types.of_kind(group, version, part.kind)
     yield from (api_types.of_kind("", "v1", kind) for kind in _META_KINDS)
 
 

@@ -5,7 +5,7 @@ They change or reject objects before validation. ServiceAccount and RuntimeClass
 implemented. After k8s.io/kubernetes/plugin/pkg/admission.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
@@ -13,6 +13,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
 
+_CLASSES = resources.PRIORITY_CLASSES
 _IMMORTAL = ("default", "kube-public", "kube-system")
 
 
@@ -59,28 +60,16 @@ class Plugins:
         if old is not None:
             keep_priority(document["spec"], old["spec"])
             return
-        prioritise(
-            document,
-            find_class=self._find_class,
-            classes=self._priority_classes,
-        )
-
-    def _priority_classes(self) -> list[Document]:
-        return [item.document() for item in self._objects.all_of(resources.PRIORITY_CLASSES)]
-
-    def _find_class(self, name: str) -> Document | None:
-        stored = self._objects.find(resources.PRIORITY_CLASSES, "", name)
-        return stored.document() if stored else None
+        classes = map(stored_objects.Stored.document, self._objects.all_of(_CLASSES))
+        prioritise(document, {found["metadata"]["name"]: found for found in classes})
 
 
 def _terminating(
     resource: resources.ResourceType, namespace: str, name: str
 ) -> status_errors.StatusError:
     """Return the error with the cause on which controllers do not retry."""
-    why = f"unable to create new content in namespace {namespace} because it is being terminated"
-    cause = Cause(
-        "NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace"
-    )
+    why = f"nothing can be created in namespace {namespace} because it is being terminated"
+    cause = Cause("NamespaceTerminating", why, "metadata.namespace")
     return status_errors.denied(resource, name, why, causes=[cause])
 
 
@@ -93,7 +82,6 @@ def require_no_workload(group: Document) -> None:
         raise status_errors.denied(resources.POD_GROUPS, name, why)
 
 
-Find = Callable[[str], Document | None]
 TOLERATION_S = 300
 """Seconds that a pod stays on a node that is not ready or unreachable."""
 _DEFAULT_TOLERATIONS = tuple(
@@ -125,23 +113,22 @@ def tolerate(spec: Document) -> None:
         spec["tolerations"] = own + missing
 
 
-def prioritise(
-    pod: Document, *, find_class: Find, classes: Callable[[], Iterable[Document]]
-) -> None:
+def prioritise(pod: Document, classes: Mapping[str, Document]) -> None:
     """Set priority and preemption policy from the pod's priority class, in place.
 
     Raises StatusError 403 if the class does not exist or the pod has another priority or policy.
     """
     spec, name = pod["spec"], pod["metadata"].get("name", "")
-    priority_class = _class_of(spec, name, find_class, classes)
-    value = priority_class.get("value", 0)
-    policy = priority_class.get("preemptionPolicy", _DEFAULT_POLICY)
-    if spec.get("priority") not in (None, value):
-        raise _computed(name, f"the integer value of priority ({spec['priority']})", value)
-    if spec.get("preemptionPolicy") not in (None, policy):
-        own = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']})"
-        raise _computed(name, own, policy)
-    spec["priority"], spec["preemptionPolicy"] = value, policy
+    priority_class = _class_of(spec, name, classes)
+    computed = {
+        "priority": priority_class.get("value", 0),
+        "preemptionPolicy": priority_class.get("preemptionPolicy", _DEFAULT_POLICY),
+    }
+    for key, value in computed.items():
+        if spec.get(key) not in (None, value):
+            why = f"a {key} other than {value} of its PriorityClass must not be given"
+            raise status_errors.denied(resources.PODS, name, why)
+    spec.update(computed)
 
 
 def keep_priority(spec: Document, old: Document) -> None:
@@ -152,32 +139,19 @@ def keep_priority(spec: Document, old: Document) -> None:
 
 
 def _tolerates(toleration: Document, other: Document) -> bool:
-    return toleration.get("key", "") in (other["key"], "") and toleration.get("effect", "") in (
-        other["effect"],
-        "",
-    )
+    return all(toleration.get(key, "") in (other[key], "") for key in ("key", "effect"))
 
 
-def _class_of(
-    spec: Document, pod_name: str, find: Find, classes: Callable[[], Iterable[Document]]
-) -> Document:
+def _class_of(spec: Document, pod_name: str, classes: Mapping[str, Document]) -> Document:
     if name := spec.get("priorityClassName"):
-        named = find(name) or _SYSTEM_CLASSES.get(name)
+        named = classes.get(name) or _SYSTEM_CLASSES.get(name)
         if named is None:
             why = f"no PriorityClass with name {name} was found"
             raise status_errors.denied(resources.PODS, pod_name, why)
         return named
-    defaults = [item for item in classes() if item.get("globalDefault")]
+    defaults = [item for item in classes.values() if item.get("globalDefault")]
     if not defaults:
         return {}
     default = min(defaults, key=lambda item: item.get("value", 0))
     spec["priorityClassName"] = default["metadata"]["name"]
     return default
-
-
-def _computed(pod_name: str, own: str, value: object) -> status_errors.StatusError:
-    why = (
-        f"{own} must not be provided in pod spec; priority admission controller computed {value} "
-        "from the given PriorityClass name"
-    )
-    return status_errors.denied(resources.PODS, pod_name, why)

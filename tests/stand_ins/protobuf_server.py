@@ -52,7 +52,7 @@ class _Stream:
 def _start_in_protobuf(self: watch_streams.Watch) -> None:
     if _wants(self._request):
         self._frame = _frame
-        self._connection = _Stream(self._connection)
+        self._connection = _Stream(self._connection)  # type: ignore[assignment]
     _start(self)
 
 

@@ -25,8 +25,6 @@ from harness.apiserver.storage import stored_objects
 
 _LONG_LIST = 100
 """Number of objects above which a list is encoded piece by piece, between other requests."""
-_SERVED = ("binding", "eviction")
-"""The subresources that are served, besides those whose bodies carry the whole object."""
 _APPLY = "application/apply-patch+yaml"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": json_patches.json_patch,
@@ -73,8 +71,6 @@ class Handler:
         if target is None:
             raise status_errors.unknown_path()
         verb = request_info.require_verb(request, target)
-        if not target.is_object and target.subresource not in _SERVED:
-            raise status_errors.not_served(f"{target.resource.plural}/{target.subresource}")
         view = responses.View(request, target.resource, self._now)
         return self._steps[verb](_Exchange(request, target, view))
 

@@ -97,6 +97,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """The media type of the body in lower case, without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
+    @property
+    def user_agent(self) -> str:
+        return self.headers.get("user-agent", "")
+
     def flag(self, name: str) -> bool:
         """Return a boolean of the query: true if it is present and neither `0` nor `false`."""
         text = self.query.get(name)

@@ -39,7 +39,7 @@ def of_write(request: request_info.Request) -> WriteOptions:
         known = request_objects.DIRECTIVES
         raise _invalid(field_errors.unsupported("fieldValidation", directive, known))
     return WriteOptions(
-        manager=named or _manager_of(request.headers.get("user-agent", "")),
+        manager=named or _manager_of(request.user_agent),
         dry_run=_is_dry_run([query["dryRun"]] if query.get("dryRun") else []),
         validation=request_objects.Validation(directive),
     )

@@ -19,16 +19,16 @@ Endpoints              endpoints               N ep     -                       
 Event                  events                  N ev     -                                              -    stored,created
 LimitRange             limitranges             N limits -                                              -    stored,created
 Namespace              namespaces              - ns     finalize,status                                -    stored,returned
-Node                   nodes                   - no     proxy,status                                   -    stored
+Node                   nodes                   - no     status                                         -    stored
 PersistentVolumeClaim  persistentvolumeclaims  N pvc    status                                         -    stored,returned
 PersistentVolume       persistentvolumes       - pv     status                                         -    stored,returned
-Pod                    pods                    N po     attach,binding,ephemeralcontainers,eviction,exec,log,portforward,proxy,resize,status all stored,returned,generation
+Pod                    pods                    N po     binding,eviction,status                        all stored,returned,generation
 PodTemplate            podtemplates            N -      -                                              -    stored,returned,generation
-ReplicationController  replicationcontrollers  N rc     scale,status                                   all  stored,generation
+ReplicationController  replicationcontrollers  N rc     status                                         all  stored,generation
 ResourceQuota          resourcequotas          N quota  status                                         -    stored,returned
 Secret                 secrets                 N -      -                                              -    stored
-ServiceAccount         serviceaccounts         N sa     token                                          -    stored,returned
-Service                services                N svc    proxy,status                                   all  stored,returned,created
+ServiceAccount         serviceaccounts         N sa     -                                              -    stored,returned
+Service                services                N svc    status                                         all  stored,returned,created
 
 = apiregistration.k8s.io/v1
 APIService             apiservices             - -      status                                         api-extensions stored,versioned
@@ -36,9 +36,9 @@ APIService             apiservices             - -      status                  
 = apps/v1
 ControllerRevision     controllerrevisions     N -      -                                              -    stored
 DaemonSet              daemonsets              N ds     status                                         all  stored,generation
-Deployment             deployments             N deploy scale,status                                   all  stored,generation
-ReplicaSet             replicasets             N rs     scale,status                                   all  stored,generation
-StatefulSet            statefulsets            N sts    scale,status                                   all  stored,generation
+Deployment             deployments             N deploy status                                         all  stored,generation
+ReplicaSet             replicasets             N rs     status                                         all  stored,generation
+StatefulSet            statefulsets            N sts    status                                         all  stored,generation
 
 = events.k8s.io/v1
 Event                  events                  N ev     -                                              -    stored,created
@@ -135,21 +135,10 @@ PodGroup               podgroups               N -      status                  
 """Resources that Kubernetes serves if `--runtime-config` enables their version."""
 
 SUBRESOURCES = """
-approval             -                              -         get,patch,update
-attach               PodAttachOptions               -         create,get
-binding              Binding                        -         create
-ephemeralcontainers  -                              -         get,patch,update
-eviction             Eviction                       policy/v1 create
-exec                 PodExecOptions                 -         create,get
-finalize             -                              -         update
-log                  -                              -         get
-portforward          PodPortForwardOptions          -         create,get
-resize               -                              -         get,patch,update
-scale                Scale                          autoscaling/v1 get,patch,update
-status               -                              -         get,patch,update
-token                TokenRequest                   authentication.k8s.io/v1 create
+approval  -         -         get,patch,update
+binding   Binding   -         create
+eviction  Eviction  policy/v1 create
+finalize  -         -         update
+status    -         -         get,patch,update
 """
 """Subresources: name, kind, group version, verbs; `-` stands for those of the resource itself."""
-
-PROXY_VERBS = ("create", "delete", "get", "patch", "update")
-"""The verbs of the `proxy` subresource, whose kind depends on the resource (`PodProxyOptions`)."""

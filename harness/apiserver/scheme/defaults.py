@@ -2,8 +2,8 @@
 
 `CONSTANTS` are defaults of single fields. `RULES` set defaults that depend on other fields; the
 rule of a type runs after the constants of that type and after all defaults of the objects within
-it. Types are named like their OpenAPI definitions, without `io.k8s.api.`; types of other versions
-have no defaults.
+it. Types are named like their OpenAPI definitions, without `io.k8s.api.`; types of other versions,
+and of kinds that neither schedulers nor kubelets read, have no defaults.
 
 After the `defaults.go` of each group in k8s.io/kubernetes/pkg/apis.
 """
@@ -11,7 +11,6 @@ After the `defaults.go` of each group in k8s.io/kubernetes/pkg/apis.
 import base64
 import copy
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,66 +20,20 @@ from harness.apiserver.scheme.json_document import Document
 Rule = Callable[[Document], None]
 MODE = 0o644
 """File mode of the files in a volume."""
-_INT32_MAX = 2**31 - 1
-_HOST = r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?"
-_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
-_IMAGE = re.compile(
-    rf"({_HOST}(\.{_HOST})*(:[0-9]+)?/)?{_PART}(/{_PART})*(:(?P<tag>\w[\w.-]{{0,127}}))?"
-    r"(@(?P<digest>[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
-    re.ASCII,
-)
-"""An image reference: host, path, tag and digest."""
-_IMAGE_ID = re.compile("[a-f0-9]{64}")
-
-_RETENTION = {"whenDeleted": "Retain", "whenScaled": "Retain"}
 _TERMINATION_MESSAGE = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
 
 CONSTANTS: dict[str, Document] = {
-    "apps.v1.DaemonSetSpec": {"revisionHistoryLimit": 10},
-    "apps.v1.DaemonSetUpdateStrategy": {"type": "RollingUpdate"},
-    "apps.v1.DeploymentSpec": {
-        "replicas": 1,
-        "revisionHistoryLimit": 10,
-        "progressDeadlineSeconds": 600,
-    },
-    "apps.v1.DeploymentStrategy": {"type": "RollingUpdate"},
-    "apps.v1.ReplicaSetSpec": {"replicas": 1},
-    "apps.v1.RollingUpdateDaemonSet": {"maxUnavailable": 1, "maxSurge": 0},
-    "apps.v1.RollingUpdateDeployment": {"maxUnavailable": "25%", "maxSurge": "25%"},
-    "apps.v1.RollingUpdateStatefulSetStrategy": {"partition": 0},
-    "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy": _RETENTION,
-    "apps.v1.StatefulSetSpec": {
-        "podManagementPolicy": "OrderedReady",
-        "replicas": 1,
-        "revisionHistoryLimit": 10,
-        "persistentVolumeClaimRetentionPolicy": _RETENTION,
-    },
-    "apps.v1.StatefulSetUpdateStrategy": {"type": "RollingUpdate"},
-    "batch.v1.CronJobSpec": {
-        "concurrencyPolicy": "Allow",
-        "suspend": False,
-        "successfulJobsHistoryLimit": 3,
-        "failedJobsHistoryLimit": 1,
-    },
     "core.v1.ConfigMapVolumeSource": {"defaultMode": MODE},
     "core.v1.Container": _TERMINATION_MESSAGE,
     "core.v1.ContainerPort": {"protocol": "TCP"},
     "core.v1.DownwardAPIVolumeSource": {"defaultMode": MODE},
-    "core.v1.EndpointPort": {"protocol": "TCP"},
     "core.v1.GRPCAction": {"service": ""},
     "core.v1.HTTPGetAction": {"path": "/", "scheme": "HTTP"},
     "core.v1.HostPathVolumeSource": {"type": ""},
     "core.v1.ObjectFieldSelector": {"apiVersion": "v1"},
-    "core.v1.PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
-    "core.v1.PersistentVolumeClaimStatus": {"phase": "Pending"},
-    "core.v1.PersistentVolumeSpec": {
-        "persistentVolumeReclaimPolicy": "Retain",
-        "volumeMode": "Filesystem",
-    },
-    "core.v1.PersistentVolumeStatus": {"phase": "Pending"},
     "core.v1.PodSpec": {
         "dnsPolicy": "ClusterFirst",
         "restartPolicy": "Always",
@@ -95,51 +48,22 @@ CONSTANTS: dict[str, Document] = {
         "failureThreshold": 3,
     },
     "core.v1.ProjectedVolumeSource": {"defaultMode": MODE},
-    "core.v1.ReplicationControllerSpec": {"replicas": 1},
     "core.v1.Secret": {"type": "Opaque"},
     "core.v1.SecretVolumeSource": {"defaultMode": MODE},
     "core.v1.ServiceAccountTokenProjection": {"expirationSeconds": 3600},
-    "core.v1.ServicePort": {"protocol": "TCP"},
-    "core.v1.ServiceSpec": {"sessionAffinity": "None", "type": "ClusterIP"},
-    "discovery.v1.EndpointPort": {"name": "", "protocol": "TCP"},
     "resource.v1.DeviceSubRequest": {"allocationMode": "ExactCount"},
     "resource.v1.DeviceToleration": {"operator": "Equal"},
     "resource.v1.ExactDeviceRequest": {"allocationMode": "ExactCount"},
     "scheduling.v1alpha2.PodGroupSpec": {"disruptionMode": "Pod"},
     "scheduling.v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
-    "storage.v1.CSIDriverSpec": {
-        "attachRequired": True,
-        "fsGroupPolicy": "ReadWriteOnceWithFSType",
-        "podInfoOnMount": False,
-        "requiresRepublish": False,
-        "seLinuxMount": False,
-        "storageCapacity": False,
-        "volumeLifecycleModes": ["Persistent"],
-    },
     "storage.v1.StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
 }
 
 
-def _rolling_update(name: str) -> Rule:
-    def rule(strategy: Document) -> None:
-        if strategy["type"] == "RollingUpdate":
-            strategy.setdefault("rollingUpdate", dict(CONSTANTS[name]))
-
-    return rule
-
-
-@functools.lru_cache(1024)
 def pull_policy(image: str) -> str:
-    """Return `Always` for the tag `latest`, given or implied, and `IfNotPresent` otherwise.
-
-    The latter includes images with a digest and no tag, and malformed image names.
-    """
-    parts = _IMAGE.fullmatch(image)
-    if parts is None or _IMAGE_ID.fullmatch(image):
-        return "IfNotPresent"
-    tag, digest = parts["tag"], parts["digest"]
-    is_latest = tag == "latest" or (not tag and not digest)
-    return "Always" if is_latest else "IfNotPresent"
+    """Return `Always` for the tag `latest`, given or implied, and `IfNotPresent` otherwise."""
+    _, _, tag = image.rpartition("/")[2].partition(":")
+    return "Always" if image and "@" not in image and tag in ("", "latest") else "IfNotPresent"
 
 
 def _container(container: Document) -> None:
@@ -181,15 +105,6 @@ def _node_status(status: Document) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _node_spec(spec: Document) -> None:
-    """Copy the first range between `podCIDR` and `podCIDRs`; `podCIDR` wins if they differ."""
-    ranges, single = spec.get("podCIDRs"), spec.get("podCIDR")
-    if single and (not ranges or ranges[0] != single):
-        spec["podCIDRs"] = [single]
-    elif ranges:
-        spec["podCIDR"] = ranges[0]
-
-
 def _pod_status(status: Document) -> None:
     """Copy the first address between `podIP` and `podIPs`; `podIP` wins if they differ."""
     addresses, single = status.get("podIPs"), status.get("podIP")
@@ -211,60 +126,19 @@ def _secret(secret: Document) -> None:
         secret.setdefault("data", {})[key] = base64.b64encode(text.encode()).decode()
 
 
-def _job(job: Document) -> None:
-    """Set the defaults of a Job; the template of a CronJob has none of them.
-
-    A limit for each index takes the place of the limit for all, and a failure policy needs pods
-    that are replaced only when they have failed.
-    """
-    spec = job.setdefault("spec", {})
-    if spec.get("completions") is None and spec.get("parallelism") is None:
-        spec["completions"] = 1
-    is_limited = spec.get("backoffLimitPerIndex") is not None
-    is_failing = spec.get("podFailurePolicy") is not None
-    for name, value in {
-        "parallelism": 1,
-        "backoffLimit": _INT32_MAX if is_limited else 6,
-        "completionMode": "NonIndexed",
-        "suspend": False,
-        "podReplacementPolicy": "Failed" if is_failing else "TerminatingOrFailed",
-    }.items():
-        if spec.get(name) is None:
-            spec[name] = value
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if labels and not job["metadata"].get("labels"):
-        job["metadata"]["labels"] = dict(labels)
-
-
-def _service_spec(spec: Document) -> None:
-    for port in spec.get("ports") or ():
-        if port.get("targetPort") in (None, 0, ""):
-            port["targetPort"] = port.get("port", 0)
-    if spec["type"] != "ExternalName":
-        spec.setdefault("internalTrafficPolicy", "Cluster")
-
-
 def _device_count(request: Document) -> None:
     if request["allocationMode"] == "ExactCount" and not request.get("count"):
         request["count"] = 1
 
 
 RULES: dict[str, Rule] = {
-    "apps.v1.DaemonSetUpdateStrategy": _rolling_update("apps.v1.RollingUpdateDaemonSet"),
-    "apps.v1.DeploymentStrategy": _rolling_update("apps.v1.RollingUpdateDeployment"),
-    "apps.v1.StatefulSetUpdateStrategy": _rolling_update(
-        "apps.v1.RollingUpdateStatefulSetStrategy"
-    ),
-    "batch.v1.Job": _job,
     "core.v1.Container": _container,
     "core.v1.Namespace": _namespace,
-    "core.v1.NodeSpec": _node_spec,
     "core.v1.NodeStatus": _node_status,
     "core.v1.Pod": _pod,
     "core.v1.PodSpec": _pod_spec,
     "core.v1.PodStatus": _pod_status,
     "core.v1.Secret": _secret,
-    "core.v1.ServiceSpec": _service_spec,
     "core.v1.Volume": _empty_volume,
     "resource.v1.DeviceSubRequest": _device_count,
     "resource.v1.ExactDeviceRequest": _device_count,

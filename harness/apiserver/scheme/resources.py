@@ -84,10 +84,6 @@ class ResourceType:
         """Return a subresource by its name. Raises KeyError if there is none."""
         if name not in self.subresources:
             raise KeyError(name)
-        if name == "proxy":
-            return Subresource(
-                name=name, kind=f"{self.kind}ProxyOptions", verbs=catalogue.PROXY_VERBS
-            )
         kind, home, verbs = _subresources()[name]
         group, _, version = home.rpartition("/")
         return Subresource(

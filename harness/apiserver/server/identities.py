@@ -1,7 +1,6 @@
 """Tokens, certificates and ports of a server, kept so that its kubeconfigs survive a restart."""
 
 import base64
-import dataclasses
 import ipaddress
 import json
 import pathlib
@@ -18,8 +17,7 @@ _CERTIFICATE_DAYS = 365
 """Validity of a new certificate in days."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ServingCertificate:
+class ServingCertificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A server certificate, its key, and the certificate of its authority, all PEM."""
 
     authority: bytes
@@ -34,33 +32,20 @@ class ServingCertificate:
 
 
 class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The state that survives a restart; keys and certificates are PEM."""
+    """The state that survives a restart."""
 
     host: str
     token: str
-    authority: bytes
-    certificate: bytes
-    key: bytes
+    certificates: ServingCertificate
     port: int = 0
     tls_port: int = 0
     """The ports of the last run; 0 before the first run."""
 
-    @property
-    def certificates(self) -> ServingCertificate:
-        """The certificate as the listeners take it."""
-        return ServingCertificate(self.authority, self.certificate, self.key)
-
 
 def make(host: str) -> ServerIdentity:
     """Return a new identity for this address."""
-    made = make_certificate(host)
-    return ServerIdentity(
-        host=host,
-        token=secrets.token_urlsafe(32),
-        authority=made.authority,
-        certificate=made.certificate,
-        key=made.key,
-    )
+    token = secrets.token_urlsafe(32)
+    return ServerIdentity(host=host, token=token, certificates=make_certificate(host))
 
 
 def move(identity: ServerIdentity, host: str) -> ServerIdentity:
@@ -109,31 +94,22 @@ def _names(host: str) -> list[str]:
     return list(dict.fromkeys(["localhost", "127.0.0.1", "::1", *own]))
 
 
-def secure_cluster(address: str, authority: bytes) -> dict[str, str]:
-    """Return the `cluster` of a kubeconfig for a TLS address; `authority` is PEM."""
-    return {
-        "server": f"https://{address}",
-        "certificate-authority-data": base64.b64encode(authority).decode(),
-    }
-
-
-def plain_cluster(address: str) -> dict[str, str]:
-    return {"server": f"http://{address}"}
-
-
-def write(path: pathlib.Path, cluster: dict[str, str], token: str) -> None:
-    """Write a kubeconfig with one cluster and one user, whole or not at all.
+def write(path: pathlib.Path, address: str, token: str, *, authority: bytes = b"") -> None:
+    """Write a kubeconfig for an address, whole or not at all: by TLS if there is an authority.
 
     Raises StorageError or UnwritableError.
     """
+    cluster = {"server": f"http://{address}"}
+    if authority:
+        encoded = base64.b64encode(authority).decode()
+        cluster = {"server": f"https://{address}", "certificate-authority-data": encoded}
+    context = {"cluster": "flake-hunt", "user": "flake-hunt"}
     document = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "flake-hunt", "cluster": cluster}],
         "users": [{"name": "flake-hunt", "user": {"token": token}}],
-        "contexts": [
-            {"name": "flake-hunt", "context": {"cluster": "flake-hunt", "user": "flake-hunt"}}
-        ],
+        "contexts": [{"name": "flake-hunt", "context": context}],
         "current-context": "flake-hunt",
     }
     with writing.explained(path):

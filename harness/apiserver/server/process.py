@@ -210,11 +210,10 @@ class _Process:
         if options.data_dir is not None:
             ports = {"port": listeners.port_of(plain), "tls_port": listeners.port_of(tls)}
             identities.save(options.data_dir, msgspec.structs.replace(identity, **ports))
-        secure = identities.secure_cluster(listeners.address_of(tls), identity.authority)
-        identities.write(options.kubeconfig, secure, identity.token)
+        authority, token = identity.certificates.authority, identity.token
+        identities.write(options.kubeconfig, listeners.address_of(tls), token, authority=authority)
         if options.plain_kubeconfig is not None:
-            cluster = identities.plain_cluster(listeners.address_of(plain))
-            identities.write(options.plain_kubeconfig, cluster, identity.token)
+            identities.write(options.plain_kubeconfig, listeners.address_of(plain), token)
         if options.ready_file is not None:
             with writing.explained(options.ready_file):
                 options.ready_file.parent.mkdir(parents=True, exist_ok=True)

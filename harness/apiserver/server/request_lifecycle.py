@@ -3,7 +3,7 @@
 import functools
 import urllib.parse
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,36 +27,24 @@ from harness.apiserver.server import (
 from harness.apiserver.server.audit import audit_entries, audit_log
 from harness.faults import admin_api, injection
 
+if TYPE_CHECKING:
+    from harness.apiserver.server import connections
+
 Step = Callable[[], None]
-
-
-class ClientConnection(watch_streams.ResponseStream, Protocol):
-    """The connection that a request was received on."""
-
-    source: str
-    """The client's IP address."""
-
-    def write(self, data: bytes) -> None:
-        """Send a response, or a part of one."""
-
-    def end(self) -> None:
-        """Close the connection when everything is sent."""
-
-    def follow(self, watch: watch_streams.Watch, *, keep_alive: bool) -> None:
-        """Give the connection to a watch; when the watch ends, close it unless `keep_alive`."""
-
-    def block(self) -> None:
-        """Make the next request wait."""
-
-    def unblock(self) -> None:
-        """Begin the next request."""
+_STEP_BYTES = 32 * 1024
+"""Approximate size of a chunk of a long list."""
+_PIECE_BYTES_MIN = 256
+"""Least size that a piece counts for: an empty one takes time to encode, too."""
 
 
 class RequestLifecycle:
     """One request and its response."""
 
     def __init__(
-        self, server: servers.Server, connection: ClientConnection, incoming: http_parsing.Incoming
+        self,
+        server: servers.Server,
+        connection: "connections.Connection",
+        incoming: http_parsing.Incoming,
     ) -> None:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
@@ -208,9 +196,21 @@ class RequestLifecycle:
         self._connection.block()
         self._has_head = True
         self._connection.write_head(answer.status, answer.content_type)
-        watch_streams.Sending(self._connection, pieces, on_end=self._on_sent).go_on()
+        self._send_some(pieces)
 
-    def _on_sent(self) -> None:
+    def _send_some(self, pieces: Iterator[bytes]) -> None:
+        """Send a chunk, and the next one when the client has read most of it."""
+        try:
+            step = list(_some(pieces))
+        except Exception:
+            self._connection.abort()  # after 200, only this shows the client that the list is cut
+            raise
+        if step:
+            if data := b"".join(step):
+                self._connection.write_chunk(http_framing.chunk(data))
+            self._connection.when_writable(functools.partial(self._send_some, pieces))
+            return
+        self._connection.write_chunk(http_framing.LAST_CHUNK)
         self._note_sent(self._listed)
         if not self._incoming.keep_alive:
             self._connection.end()
@@ -296,6 +296,15 @@ class RequestLifecycle:
             self._handler = self._server.past_handler(version)
             applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
             applied.note = self._older.note
+
+
+def _some(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    size = 0
+    for piece in pieces:
+        yield piece
+        size += max(len(piece), _PIECE_BYTES_MIN)
+        if size > _STEP_BYTES:
+            return
 
 
 def encode(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:

@@ -9,10 +9,11 @@ import asyncio
 import dataclasses
 import random
 from collections.abc import Callable
-from typing import Annotated, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
+from harness.apiserver import persistence
 from harness.apiserver.endpoints import authentication, handlers
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
@@ -20,6 +21,9 @@ from harness.apiserver.server import http_framing, stale_reads
 from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
+
+if TYPE_CHECKING:
+    from harness.apiserver.server import connections, watch_streams
 
 Show = Callable[[], None]
 
@@ -109,40 +113,11 @@ class Limits:
     until its authorizer has read the roles."""
 
 
-class Client(Protocol):
-    """A connection, as the server uses it."""
-
-    def check(self, now_s: float) -> None:
-        """Enforce the time limit; `now_s` is the loop's clock."""
-
-    def finish(self) -> None:
-        """End the connection after the current request: the server stops."""
-
-    def abort(self) -> None:
-        """Close the connection at once."""
-
-
-class Follower(Protocol):
-    """A receiver of the commits of one resource."""
-
-    resource_key: resources.ResourceType
-
-    def offer(self, commit: watch_cache.Commit) -> None:
-        """Receive a commit."""
-
-
-class CommitJournal(Protocol):
-    """The log that commits are written to before they are acknowledged."""
-
-    def settle(self) -> None:
-        """Write the buffered commits. Raises OSError."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ServerParts:
     """The optional parts of a server."""
 
-    journal: CommitJournal | None = None
+    journal: persistence.Journal | None = None
     audit: audit_log.AuditLog | None = None
     faults: injection.Faults | None = None
     """The faults; None: the fault API is not served."""
@@ -178,8 +153,8 @@ class Server:
         self._roles_known_s = self._loop.time() + parts.limits.roles_late_s
         self._is_controlling = False
         """True while the garbage collector works."""
-        self._watches: dict[resources.ResourceType, set[Follower]] = {}
-        self._connections: set[Client] = set()
+        self._watches: dict[resources.ResourceType, set[watch_streams.Watch]] = {}
+        self._connections: set[connections.Connection] = set()
         self._is_collecting = False
         self._has_failed = False
         self._gone = asyncio.Event()
@@ -214,10 +189,10 @@ class Server:
 
     # -------------------------------------------------------------- connections
 
-    def admit(self, client: Client) -> None:
+    def admit(self, client: "connections.Connection") -> None:
         self._connections.add(client)
 
-    def leave(self, client: Client) -> None:
+    def leave(self, client: "connections.Connection") -> None:
         """Remove a connection that has ended."""
         self._connections.discard(client)
         if not self._connections:
@@ -249,11 +224,11 @@ class Server:
 
     # -------------------------------------------------------------- watches
 
-    def add_watch(self, watch: Follower) -> None:
+    def add_watch(self, watch: "watch_streams.Watch") -> None:
         """Offer every commit of its resource to the watch from now on."""
         self._watches.setdefault(watch.resource_key, set()).add(watch)
 
-    def remove_watch(self, watch: Follower) -> None:
+    def remove_watch(self, watch: "watch_streams.Watch") -> None:
         """Stop offering commits to the watch."""
         self._watches.get(watch.resource_key, set()).discard(watch)
 

@@ -1,4 +1,4 @@
-"""Watches, and long lists in chunks: responses that are sent as fast as the client reads.
+"""Watches: responses that are sent as fast as the client reads.
 
 A watch selects commits, buffers their event lines, and writes them once per iteration.
 
@@ -10,15 +10,18 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import negotiation, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.server import event_faults, http_framing, servers
+from harness.apiserver.server import event_faults, servers
 from harness.apiserver.storage import stored_objects, watch_cache
+
+if TYPE_CHECKING:
+    from harness.apiserver.server import connections
 
 BOOKMARK_INTERVAL_S = 10.0
 LAST_BOOKMARK_BEFORE_END_S = 2.0
@@ -32,38 +35,13 @@ Seen = tuple[watch_cache.EventType, stored_objects.Stored]
 """An event that a watch sees: its type and its object."""
 
 
-class ResponseStream(Protocol):
-    """A chunked response on some connection."""
-
-    def write_head(self, status: int, content_type: str) -> None:
-        """Begin the response."""
-
-    def write_chunk(self, chunk: bytes) -> None:
-        """Continue the response."""
-
-    def when_writable(self, call: Callable[[], None]) -> None:
-        """Call `call` soon, once the client has read most of what it was sent.
-
-        It is never called if the client disconnects.
-        """
-
-    def end_stream(self) -> None:
-        """End the response."""
-
-    def abort(self) -> None:
-        """Close the connection at once."""
-
-    def reset(self) -> None:
-        """Reset the connection when everything is sent."""
-
-
 class Watch:
     """One watch: it selects commits, buffers their lines, and writes them once per iteration."""
 
     def __init__(
         self,
         server: servers.Server,
-        connection: ResponseStream,
+        connection: "connections.Connection",
         request: request_info.Request,
         target: request_info.Target,
     ) -> None:
@@ -299,47 +277,3 @@ class Watch:
         if self._sent and self.on_sent is not None:
             self.on_sent(self._sent)
         self._sent = 0
-
-
-_STEP_BYTES = 32 * 1024
-"""Approximate size of a chunk."""
-_PIECE_BYTES_MIN = 256
-"""Least size that a piece counts for: an empty one takes time to encode, too."""
-
-
-class Sending:
-    """One chunked response."""
-
-    def __init__(
-        self,
-        stream: ResponseStream,
-        pieces: Iterator[bytes],
-        *,
-        on_end: Callable[[], None],
-    ) -> None:
-        """`on_end` is called when all is sent, never if the client disconnects before."""
-        self._stream, self._pieces, self._on_end = stream, pieces, on_end
-
-    def go_on(self) -> None:
-        """Send a chunk, and the next one when the client has read most of it."""
-        try:
-            step = list(_some(self._pieces))
-        except Exception:
-            self._stream.abort()  # after 200, only this shows the client that the list is cut
-            raise
-        if step:
-            if data := b"".join(step):
-                self._stream.write_chunk(http_framing.chunk(data))
-            self._stream.when_writable(self.go_on)
-        else:
-            self._stream.write_chunk(http_framing.LAST_CHUNK)
-            self._on_end()
-
-
-def _some(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    size = 0
-    for piece in pieces:
-        yield piece
-        size += max(len(piece), _PIECE_BYTES_MIN)
-        if size > _STEP_BYTES:
-            return

@@ -6,20 +6,15 @@ accepts a token from a URL.)
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from harness import clocks
 from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import (
-    authentication,
-    negotiation,
-    request_info,
-    responses,
-)
+from harness.apiserver.endpoints import authentication, negotiation, request_info, responses
 from harness.apiserver.serializer import protobuf
+from harness.apiserver.server import fault_facts
 from harness.apiserver.server.audit import audit_log
 
 _HEADER = "audit-id"
@@ -32,12 +27,7 @@ class AuditEntry:
     """The audit events of one request."""
 
     def __init__(
-        self,
-        log: audit_log.AuditLog,
-        request: request_info.Request,
-        *,
-        uri: str,
-        source: str,
+        self, log: audit_log.AuditLog, request: request_info.Request, *, uri: str, source: str
     ) -> None:
         self._log, self._request = log, request
         self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or log.next_id()
@@ -49,7 +39,7 @@ class AuditEntry:
             "verb": request.verb,
             "user": {},
             "sourceIPs": [source],
-            "userAgent": request.headers.get("user-agent", ""),
+            "userAgent": request.user_agent,
         }
 
     def allow(self, user: authentication.User) -> None:
@@ -65,48 +55,30 @@ class AuditEntry:
 
     def started(self, status: int) -> None:
         """Log `ResponseStarted`, before the head of a watch is sent."""
-        self._write(
-            "ResponseStarted",
-            self._reference({}) | {"responseStatus": {"metadata": {}, "code": status}},
-        )
+        self._write("ResponseStarted", {"responseStatus": {"metadata": {}, "code": status}})
 
     def sent(self, version: int) -> None:
         """Log that all that a client reads, up to a version, is handed to its connection."""
         self._notes[audit_log.SENT] = str(version)
-        self._write("ResponseStarted", self._reference({}))
+        self._write("ResponseStarted", {})
 
     def completed(self, status: int, answer: responses.Response | None = None) -> None:
         """Log `ResponseComplete`, before the response, or the end of a watch, is sent."""
         if not self._log.wants_status(status):
             return
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
-        known, sent = _sent(self._request)
-        if sent is not None:
+        known = fault_facts.metadata_in(self._request.body)
+        if (sent := _logged(self._request.body, is_object=known is not None)) is not None:
             rest["requestObject"] = sent
-        if answer is not None and (shown := _in_json(answer)):
-            rest["responseObject"] = msgspec.Raw(shown)
+        if answer is not None and answer.body and answer.content_type == negotiation.JSON:
+            rest["responseObject"] = msgspec.Raw(answer.body)
             if status >= 400:
-                rest["responseStatus"] = msgspec.Raw(shown)
-        self._write("ResponseComplete", self._reference(known) | rest)
+                rest["responseStatus"] = rest["responseObject"]
+        self._write("ResponseComplete", rest, known)
 
-    def _reference(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        target = self._request.target
-        if target is None:
-            return {}
-        resource = target.resource
-        reference = {
-            "resource": resource.plural,
-            "namespace": target.namespace,
-            "name": target.name or known.get("name"),
-            "uid": known.get("uid"),
-            "apiGroup": resource.group,
-            "apiVersion": resource.version,
-            "resourceVersion": known.get("resourceVersion"),
-            "subresource": target.subresource,
-        }
-        return {"objectRef": {key: value for key, value in reference.items() if value}}
-
-    def _write(self, stage: str, rest: dict[str, Any]) -> None:
+    def _write(
+        self, stage: str, rest: dict[str, Any], known: fault_facts.Meta | None = None
+    ) -> None:
         if self._log.is_of_writes:
             self._notes[audit_log.MOMENTS] = f"{self._received_ns} {clocks.monotonic_ns()}"
         self._log.append(
@@ -114,6 +86,7 @@ class AuditEntry:
                 **self._common,
                 "stage": stage,
                 **self._subject,
+                **self._reference(known or fault_facts.Meta()),
                 **rest,
                 "requestReceivedTimestamp": self._received,
                 "stageTimestamp": self._log.now(),
@@ -121,43 +94,29 @@ class AuditEntry:
             }
         )
 
-
-class _Known(msgspec.Struct, gc=False):
-    name: Any = None
-    uid: Any = None
-    resourceVersion: Any = None  # noqa: N815 - the API's spelling
-
-
-class _Sent(msgspec.Struct, gc=False):
-    metadata: _Known = msgspec.field(default_factory=_Known)
-
-
-_sent_decoder = msgspec.json.Decoder(_Sent)
-
-
-def _sent(request: request_info.Request) -> tuple[dict[str, Any], Any]:
-    """Return name, uid and version in a body, and the object to log: the bytes if they can be."""
-    body = request.body
-    if body and b"\n" not in body and request.content_type.endswith("json"):
-        try:
-            return msgspec.structs.asdict(_sent_decoder.decode(body).metadata), msgspec.Raw(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass  # no object, or no JSON
-    sent = _decoded(request)
-    meta = sent.get("metadata") if isinstance(sent, dict) else None
-    return meta if isinstance(meta, dict) else {}, sent
+    def _reference(self, known: fault_facts.Meta) -> dict[str, Any]:
+        target = self._request.target
+        if target is None:
+            return {}
+        reference = {
+            "resource": target.resource.plural,
+            "namespace": target.namespace,
+            "name": target.name or known.name,
+            "uid": known.uid,
+            "apiGroup": target.resource.group,
+            "apiVersion": target.resource.version,
+            "resourceVersion": known.resource_version,
+            "subresource": target.subresource,
+        }
+        return {"objectRef": {key: value for key, value in reference.items() if value}}
 
 
-def _decoded(request: request_info.Request) -> Any:
-    """Return a JSON or protobuf body, decoded; None if it is empty or cannot be decoded."""
+def _logged(body: bytes, *, is_object: bool) -> Any:
+    """Return a body as it is logged, the bytes if they are a line of JSON; None if it is none."""
+    is_protobuf = body.startswith(protobuf.MAGIC)
+    if is_object and b"\n" not in body and not is_protobuf:
+        return msgspec.Raw(body)
     try:
-        if request.content_type == negotiation.PROTOBUF:
-            return protobuf.document(request.body)
-        return json_codec.decode(request.body)
+        return protobuf.document(body) if is_protobuf else json_codec.decode(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _in_json(answer: responses.Response) -> bytes:
-    """Return the object in a response, b"" if there is none."""
-    return answer.body if answer.content_type == negotiation.JSON else b""

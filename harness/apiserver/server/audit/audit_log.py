@@ -84,8 +84,8 @@ class AuditLog(writing.BufferedFile):
 
     def wants_reads(self, asked: request_info.Request) -> bool:
         """Return whether it is logged which versions a list or watch sends to its client."""
-        target, agent = asked.target, asked.headers.get("user-agent", "")
-        if not self.is_of_writes or target is None or agent.startswith(_OWN_AGENT):
+        target = asked.target
+        if not self.is_of_writes or target is None or asked.user_agent.startswith(_OWN_AGENT):
             return False
         return asked.verb in ("list", "watch") and target.resource.plural == _READS_OF
 

@@ -63,7 +63,7 @@ def test_every_stored_kind_has_a_schema_and_unique_names() -> None:
         ("DELETE", "/api/v1/namespaces", 405, True),
         ("POST", "/api/v1/pods", 405, True),
         ("GET", "/api/v1/namespaces/default/pods/x/binding", 405, True),
-        ("GET", "/api/v1/namespaces/default/pods/x/log", 501, True),
+        ("GET", "/api/v1/namespaces/default/pods/x/log", 404, True),
         ("GET", "/openapi/v3/apis/nowhere", 404, False),
         ("GET", "/openapi/v2", 404, False),
     ],

@@ -1,9 +1,6 @@
-"""Claims: which endpoint writes what, allocations that are set or cleared but never changed,
-reservations.
-"""
+"""Claims: which endpoint writes what."""
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,22 +23,6 @@ def claim(name: str = "c", **meta: Any) -> Document:
 def allocation(device: str = "d0", **result: Any) -> Document:
     row = {"request": "gpu", "driver": "gpu.example", "pool": "node-0", "device": device, **result}
     return {"devices": {"results": [row]}}
-
-
-def reservations(*uids: str) -> list[Document]:
-    return [{"resource": "pods", "name": f"pod-{uid}", "uid": uid} for uid in uids]
-
-
-@pytest.fixture
-def set_status(store: Any) -> Callable[..., Any]:
-    """Replace the status of claim `c`."""
-
-    def replace(**status: Any) -> Any:
-        document = store.get(R.CLAIMS, "default", "c").document()
-        document["status"] = {key: value for key, value in status.items() if value is not None}
-        return store.update(R.CLAIMS, "default", "c", document, subresource="status")
-
-    return replace
 
 
 @pytest.fixture
@@ -119,145 +100,3 @@ def test_specs_are_immutable(store: Any, refuses: Any, resource: Any) -> None:
         store.patch(resource, "default", "c", lambda old: old | {"spec": wrapped(spec(count=2))})
     same = {"metadata": {"name": "c", "labels": {"a": "b"}}, "spec": wrapped(spec())}
     store.update(resource, "default", "c", same)
-
-
-def test_defaults_of_a_request(stored_claim: Any) -> None:
-    exactly = stored_claim.document()["spec"]["devices"]["requests"][0]["exactly"]
-    assert (exactly["allocationMode"], exactly["count"]) == ("ExactCount", 1)
-
-
-# ---------------------------------------------------------------- allocation
-
-
-@pytest.mark.usefixtures("stored_claim")
-def test_an_allocation_is_set_and_cleared_but_never_changed(
-    store: Any, refuses: Any, set_status: Callable[..., Any]
-) -> None:
-    set_status(allocation=allocation("d0"))
-    with refuses(422, "Invalid", "status.allocation: Invalid value"):
-        set_status(allocation=allocation("d1"))
-    assert status_of(store)["allocation"] == allocation("d0")
-    set_status(allocation=None)
-    assert "allocation" not in status_of(store)
-    set_status(allocation=allocation("d1"))
-    assert status_of(store)["allocation"] == allocation("d1")
-
-
-@pytest.mark.usefixtures("stored_claim")
-def test_two_claims_may_be_given_one_device(store: Any, set_status: Callable[..., Any]) -> None:
-    """The server never checks this, which is why there is a harness."""
-    set_status(allocation=allocation("d0"))
-    other = store.create(R.CLAIMS, "default", claim("other")).document()
-    other["status"] = {"allocation": allocation("d0")}
-    store.update(R.CLAIMS, "default", "other", other, subresource="status")
-
-
-@pytest.mark.usefixtures("stored_claim")
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        (allocation(request="nobody"), "results[0].request"),
-        (allocation(request="gpu/sub"), "results[0].request"),
-        (allocation(driver=""), "results[0].driver"),
-        (allocation(driver="Not_A_Name"), "results[0].driver"),
-        (allocation(pool=""), "results[0].pool"),
-        (allocation(pool="a/B_"), "results[0].pool"),
-        (allocation(device=""), "results[0].device"),
-        (allocation(device="a.b"), "results[0].device"),
-        ({"devices": {"results": allocation()["devices"]["results"] * 33}}, "at most 32"),
-        ({"devices": {"config": [{}] * 65}}, "at most 64"),
-        ({"nodeSelector": {"nodeSelectorTerms": []}}, "nodeSelectorTerms"),
-    ],
-)
-def test_what_cannot_be_an_allocation(
-    store: Any, refuses: Any, set_status: Callable[..., Any], wrong: Document, field: str
-) -> None:
-    with refuses(422, "Invalid", field):
-        set_status(allocation=wrong)
-    assert status_of(store) == {}
-
-
-def test_a_result_may_name_a_subrequest(store: Any, set_status: Callable[..., Any]) -> None:
-    alternatives = [{"name": name, "deviceClassName": "gpu.example"} for name in ("big", "small")]
-    requests = [{"name": "gpu", "firstAvailable": alternatives}]
-    document = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": requests}}}
-    store.create(R.CLAIMS, "default", document)
-    set_status(allocation=allocation(request="gpu/small"))
-
-
-@pytest.mark.usefixtures("stored_claim")
-def test_device_statuses_are_of_allocated_devices_once_each(
-    refuses: Any, set_status: Callable[..., Any]
-) -> None:
-    device = {"driver": "gpu.example", "pool": "node-0", "device": "d0"}
-    set_status(allocation=allocation(), devices=[device])
-    with refuses(422, "Invalid", "must be an allocated device in the claim"):
-        set_status(allocation=allocation(), devices=[device | {"device": "d1"}])
-    with refuses(422, "Invalid", "status.devices[1]: Duplicate value"):
-        set_status(allocation=allocation(), devices=[device, device])
-
-
-# ---------------------------------------------------------------- reservations
-
-
-@pytest.mark.usefixtures("stored_claim")
-def test_reservations_want_an_allocation(refuses: Any, set_status: Callable[..., Any]) -> None:
-    why = "may not be specified when `allocated` is not set"
-    with refuses(422, "Invalid", why):
-        set_status(reservedFor=reservations("a"))
-    set_status(allocation=allocation(), reservedFor=reservations("a"))
-    with refuses(422, "Invalid", why):
-        set_status(reservedFor=reservations("a"))
-    set_status()
-
-
-@pytest.mark.usefixtures("stored_claim")
-def test_at_most_256_reservations(refuses: Any, set_status: Callable[..., Any]) -> None:
-    many = reservations(*(str(number) for number in range(257)))
-    with refuses(422, "Invalid", "Too many: 257: must have at most 256 items"):
-        set_status(allocation=allocation(), reservedFor=many)
-    set_status(allocation=allocation(), reservedFor=many[:256])
-
-
-@pytest.mark.usefixtures("stored_claim")
-def test_reservations_have_unique_uids(refuses: Any, set_status: Callable[..., Any]) -> None:
-    with refuses(422, "Invalid", "status.reservedFor[1]: Duplicate value"):
-        set_status(allocation=allocation(), reservedFor=reservations("a", "a"))
-
-
-@pytest.mark.usefixtures("stored_claim")
-@pytest.mark.parametrize("missing", ["resource", "name", "uid"])
-def test_reservations_are_complete(
-    refuses: Any, set_status: Callable[..., Any], missing: str
-) -> None:
-    entry = reservations("a")[0]
-    del entry[missing]
-    with refuses(422, "Invalid", f"status.reservedFor[0].{missing}: Required value"):
-        set_status(allocation=allocation(), reservedFor=[entry])
-
-
-def test_no_new_reservations_while_the_claim_is_being_deleted(
-    store: Any, refuses: Any, set_status: Callable[..., Any]
-) -> None:
-    store.create(R.CLAIMS, "default", claim(finalizers=["x/y"]))
-    set_status(allocation=allocation(), reservedFor=reservations("a", "b"))
-    store.delete(R.CLAIMS, "default", "c")
-    with refuses(422, "Invalid", "new entries may not be added"):
-        set_status(allocation=allocation(), reservedFor=reservations("a", "c"))
-    set_status(allocation=allocation(), reservedFor=reservations("b"))
-    set_status(allocation=allocation())
-    set_status()
-    assert status_of(store) == {}
-
-
-# ---------------------------------------------------------------- admin access
-
-
-def test_admin_access_wants_a_label_on_the_namespace(store: Any, refuses: Any) -> None:
-    wanting = {"metadata": {"name": "c"}, "spec": spec(adminAccess=True)}
-    with refuses(422, "Invalid", "adminAccess"):
-        store.create(R.CLAIMS, "default", copy.deepcopy(wanting))
-    store.create(R.CLAIMS, "default", {"metadata": {"name": "d"}, "spec": spec(adminAccess=False)})
-    labels = {"resource.kubernetes.io/admin-access": "true"}
-    store.create(R.NAMESPACES, "", {"metadata": {"name": "admin", "labels": labels}})
-    store.create(R.CLAIMS, "admin", wanting)

@@ -55,15 +55,6 @@ def commits(store: Any) -> list[tuple[str, str]]:
 # ---------------------------------------------------------------- finalizers
 
 
-def test_an_object_without_finalizers_goes_at_once(store: Any, refuses: Any) -> None:
-    stored = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}})
-    last, gone = store.delete(R.CONFIGMAPS, "default", "a")
-    assert gone
-    assert (last.uid, last.resource_version) == (stored.uid, stored.resource_version + 1)
-    with refuses(404, "NotFound", 'configmaps "a" not found'):
-        store.delete(R.CONFIGMAPS, "default", "a")
-
-
 def test_finalizers_hold_an_object_until_the_last_is_removed(
     store: Any, refuses: Any, commits: list[tuple[str, str]]
 ) -> None:
@@ -89,12 +80,6 @@ def test_finalizers_hold_an_object_until_the_last_is_removed(
     assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
 
 
-def test_asking_twice_for_a_deletion_is_no_commit(store: Any) -> None:
-    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a", "finalizers": ["x/1"]}})
-    first, _ = store.delete(R.CONFIGMAPS, "default", "a")
-    assert store.delete(R.CONFIGMAPS, "default", "a") == (first, False)
-
-
 def test_a_deletion_cannot_be_taken_back(store: Any) -> None:
     store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a", "finalizers": ["x/1"]}})
     document = store.delete(R.CONFIGMAPS, "default", "a")[0].document()
@@ -102,23 +87,6 @@ def test_a_deletion_cannot_be_taken_back(store: Any) -> None:
     document["data"] = {"a": "b"}
     updated = store.update(R.CONFIGMAPS, "default", "a", document).document()
     assert updated["metadata"]["deletionTimestamp"] == stamp
-
-
-# ---------------------------------------------------------------- preconditions
-
-
-@pytest.mark.parametrize("key", ["uid", "resourceVersion"])
-def test_preconditions_of_a_deletion(store: Any, refuses: Any, key: str) -> None:
-    meta = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}}).document()["metadata"]
-    with refuses(409, "Conflict"):
-        store.delete(
-            R.CONFIGMAPS, "default", "a", object_deletion.DeleteOptions(preconditions={key: "77"})
-        )
-    assert names(store) == ["a"]
-    store.delete(
-        R.CONFIGMAPS, "default", "a", object_deletion.DeleteOptions(preconditions={key: meta[key]})
-    )
-    assert names(store) == []
 
 
 # ---------------------------------------------------------------- pods
@@ -129,35 +97,6 @@ def bound_pod(store: Any) -> Any:
     store.create(R.PODS, "default", pod())
     store.bind("default", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     return store.get(R.PODS, "default", "p")
-
-
-def test_a_pod_that_nobody_runs_goes_at_once(store: Any) -> None:
-    store.create(R.PODS, "default", pod())
-    assert store.delete(R.PODS, "default", "p")[1]
-
-
-def test_a_bound_pod_ends_gracefully(store: Any, bound_pod: Any) -> None:
-    marked, gone = store.delete(R.PODS, "default", "p")
-    meta = marked.document()["metadata"]
-    assert not gone
-    assert meta["deletionGracePeriodSeconds"] == 30
-    assert meta["deletionTimestamp"]
-    assert store.delete(R.PODS, "default", "p") == (marked, False)  # asked for already
-    last, gone = store.delete(
-        R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=0)
-    )
-    assert gone
-    assert last.uid == bound_pod.uid
-
-
-def test_a_pod_may_be_given_less_time_than_before_but_not_more(store: Any, bound_pod: Any) -> None:
-    def grace(seconds: int) -> int:
-        stored, _ = store.delete(
-            R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=seconds)
-        )
-        return int(stored.document()["metadata"]["deletionGracePeriodSeconds"])
-
-    assert [grace(10), grace(20), grace(5)] == [10, 10, 5]
 
 
 def test_a_pod_that_ends_gracefully_survives_updates(store: Any, bound_pod: Any) -> None:
@@ -191,17 +130,6 @@ def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
         ending,
         False,
     )
-
-
-def test_a_pod_with_a_finalizer_stays_after_its_grace(store: Any) -> None:
-    store.create(R.PODS, "default", pod(finalizers=["x/1"]))
-    store.bind("default", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
-    store.delete(R.PODS, "default", "p")
-    assert not store.delete(
-        R.PODS, "default", "p", object_deletion.DeleteOptions(grace_period_s=0)
-    )[1]
-    store.patch(R.PODS, "default", "p", without_finalizers)
-    assert names(store, R.PODS) == []
 
 
 # ---------------------------------------------------------------- owners
@@ -276,13 +204,6 @@ def test_a_dry_run_deletes_nothing(store: Any, bound_pod: Any) -> None:
     assert last.deleting
     assert store.resource_version == before
     assert not store.get(R.PODS, "default", "p").deleting
-
-
-def test_an_evicted_pod_says_why_it_ends(store: Any, bound_pod: Any) -> None:
-    store.evict("default", "p", object_deletion.AS_USUAL)
-    document = store.get(R.PODS, "default", "p").document()
-    assert document["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert document["status"]["conditions"][-1]["type"] == "DisruptionTarget"
 
 
 def test_a_pod_that_is_evicted_twice_says_so_once(store: Any, bound_pod: Any) -> None:

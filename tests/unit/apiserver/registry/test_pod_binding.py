@@ -18,34 +18,6 @@ def binding(node: str = "node", **meta: Any) -> dict[str, Any]:
     return {"metadata": {"name": "p", **meta}, "target": {"kind": "Node", "name": node}}
 
 
-def test_binding_sets_the_node_and_the_condition(store: Any) -> None:
-    created = store.create(R.PODS, "default", pod())
-    store.bind("default", "p", binding(uid=created.uid, annotations={"by": "me"}))
-    stored = store.get(R.PODS, "default", "p")
-    document = stored.document()
-    assert document["spec"]["nodeName"] == "node"
-    assert document["metadata"]["annotations"] == {"by": "me"}
-    assert stored.resource_version == created.resource_version + 1
-    (condition,) = document["status"]["conditions"]
-    assert (condition["type"], condition["status"]) == ("PodScheduled", "True")
-
-
-def test_binding_replaces_an_earlier_condition(store: Any) -> None:
-    store.create(R.PODS, "default", pod())
-    conditions = [{"type": "PodScheduled", "status": "False"}, {"type": "Other", "status": "True"}]
-    store.patch(
-        R.PODS,
-        "default",
-        "p",
-        lambda d: d | {"status": {"phase": "Pending", "conditions": conditions}},
-        subresource="status",
-    )
-    store.bind("default", "p", binding())
-    found = store.get(R.PODS, "default", "p").document()["status"]["conditions"]
-    assert [c["type"] for c in found] == ["PodScheduled", "Other"]
-    assert (found[0]["status"], bool(found[0]["lastTransitionTime"])) == ("True", True)
-
-
 def test_a_condition_that_holds_already_keeps_its_time(store: Any) -> None:
     store.create(R.PODS, "default", pod())
     since = "2020-01-01T00:00:00Z"
@@ -60,27 +32,6 @@ def test_a_condition_that_holds_already_keeps_its_time(store: Any) -> None:
     store.bind("default", "p", binding())
     (found,) = store.get(R.PODS, "default", "p").document()["status"]["conditions"]
     assert found["lastTransitionTime"] == since
-
-
-@pytest.mark.parametrize("node", ["node", "another"])
-def test_a_second_binding_is_refused(store: Any, refuses: Any, node: str) -> None:
-    store.create(R.PODS, "default", pod())
-    store.bind("default", "p", binding())
-    version = store.resource_version
-    with refuses(409, "Conflict", 'pods "p": pod p is already assigned to node "node"'):
-        store.bind("default", "p", binding(node))
-    assert store.resource_version == version
-
-
-def test_another_pod_of_the_name_is_not_bound(store: Any, refuses: Any) -> None:
-    old = store.create(R.PODS, "default", pod())
-    store.delete(R.PODS, "default", "p")
-    store.create(R.PODS, "default", pod())
-    with refuses(409, "Conflict", "expected the uid"):
-        store.bind("default", "p", binding(uid=old.uid))
-    with refuses(409, "Conflict", "the object has been modified"):
-        store.bind("default", "p", binding(resourceVersion="1"))
-    assert "nodeName" not in store.get(R.PODS, "default", "p").document()["spec"]
 
 
 def test_pods_that_cannot_be_bound(store: Any, refuses: Any) -> None:
@@ -114,16 +65,7 @@ def test_a_binding_names_its_pod_and_binds_it_to_nothing_but_a_node(
         store.bind("default", "p", {"metadata": {"name": "p"}, "target": target})
 
 
-BINDING = {"kind": "Binding", "apiVersion": "v1", "target": {"name": "node"}}
 PODS = "/api/v1/namespaces/default/pods"
-
-
-def test_a_binding_that_is_sent_to_no_pod_names_one(live: Any) -> None:
-    live.call("POST", PODS, pod())
-    path = "/api/v1/namespaces/default/bindings"
-    assert live.call("POST", path, BINDING | {"metadata": {"name": "p"}})[0] == 201
-    assert live.call("GET", f"{PODS}/p")[1]["spec"]["nodeName"] == "node"
-    assert live.call("POST", path, BINDING | {"metadata": {"name": "nobody"}})[0] == 404
 
 
 @pytest.mark.parametrize("part", ["binding", "eviction"])

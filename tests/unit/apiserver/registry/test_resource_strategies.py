@@ -4,7 +4,6 @@ import copy
 
 import pytest
 
-from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
 
 
@@ -38,36 +37,3 @@ def test_metadata_of_a_write_of_the_status(store, resource, namespace, document,
     after = _with_status(store, resource, namespace, document, meta)
 
     assert (after.items() >= meta.items()) == kept
-
-
-def test_a_gated_pod_says_so(store):
-    pod = copy.deepcopy(POD)
-    pod["spec"]["schedulingGates"] = [{"name": "example.com/g"}]
-    status = store.create(resources.PODS, "default", pod).document()["status"]
-
-    assert [item["reason"] for item in status["conditions"]] == ["SchedulingGated"]
-
-
-def test_taints_of_devices_are_dated(store):
-    device = {"name": "d", "taints": [{"key": "k", "effect": "NoSchedule"}]}
-    spec = {
-        "driver": "driver.example.com",
-        "nodeName": "n",
-        "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
-        "devices": [device],
-    }
-    made = store.create(resources.SLICES, "", {"metadata": {"name": "s"}, "spec": spec}).document()
-
-    assert "timeAdded" in made["spec"]["devices"][0]["taints"][0]
-
-
-def test_only_a_deletion_says_that_an_object_ends(store):
-    made = store.create(resources.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
-    document = copy.deepcopy(made.document())
-    document["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-
-    with pytest.raises(status_errors.StatusError) as refused:
-        store.update(resources.CONFIGMAPS, "default", "c", document)
-
-    causes = (refused.value.details or {})["causes"]
-    assert {cause["field"] for cause in causes} == {"metadata.deletionTimestamp"}

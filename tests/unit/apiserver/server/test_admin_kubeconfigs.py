@@ -9,12 +9,12 @@ import pytest
 from harness import errors
 from harness.apiserver.server import identities
 
-CLUSTER = identities.plain_cluster("127.0.0.1:1")
+ADDRESS = "127.0.0.1:1"
 
 
 def test_it_names_the_server_and_the_token(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "new" / "config"
-    identities.write(path, CLUSTER, "token")
+    identities.write(path, ADDRESS, "token")
     document = json.loads(path.read_text())
     assert document["clusters"][0]["cluster"] == {"server": "http://127.0.0.1:1"}
     assert document["users"][0]["user"] == {"token": "token"}
@@ -24,7 +24,7 @@ def test_it_names_the_server_and_the_token(tmp_path: pathlib.Path) -> None:
 def test_nothing_is_left_where_a_folder_is(tmp_path: pathlib.Path) -> None:
     (tmp_path / "config").mkdir()
     with pytest.raises(errors.UnwritableError, match=r"cannot write .*/config: is a directory"):
-        identities.write(tmp_path / "config", CLUSTER, "token")
+        identities.write(tmp_path / "config", ADDRESS, "token")
     assert [item.name for item in tmp_path.rglob("*")] == ["config"]
 
 
@@ -37,5 +37,5 @@ def test_nothing_is_left_on_a_full_disk(
 
     monkeypatch.setattr(os, "fdopen", fdopen)
     with pytest.raises(errors.StorageError, match=r"cannot write .*/config: no space left"):
-        identities.write(tmp_path / "config", CLUSTER, "token")
+        identities.write(tmp_path / "config", ADDRESS, "token")
     assert list(tmp_path.iterdir()) == []

@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_framing, watch_streams
+from harness.apiserver.server import http_framing
 from harness.apiserver.storage import stored_objects
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -135,37 +135,3 @@ def test_a_list_that_cannot_be_made_to_its_end_is_no_whole_list(
                 text += data
     assert http_framing.LAST_CHUNK not in text
     assert live.call("GET", "/healthz") == (200, b"ok")
-
-
-class Slow:
-    """A stream whose client reads when it is told to."""
-
-    def __init__(self) -> None:
-        self.chunks: list[bytes] = []
-        self.read: Callable[[], None] = lambda: None
-
-    def write_chunk(self, chunk: bytes) -> None:
-        self.chunks.append(chunk)
-
-    def when_writable(self, call: Callable[[], None]) -> None:
-        self.read = call
-
-
-def test_no_more_is_made_than_is_read() -> None:
-    made: list[int] = []
-
-    def pieces() -> Iterator[bytes]:
-        for number in range(100):
-            made.append(number)
-            yield b"x" * 10_000
-
-    stream, ends = Slow(), [0]
-    watch_streams.Sending(stream, pieces(), on_end=lambda: ends.append(1)).go_on()  # type: ignore[arg-type]
-    steps = [len(made)]
-    while ends == [0]:
-        stream.read()
-        steps.append(len(made))
-    assert steps[:3] == [4, 8, 12]
-    assert made == list(range(100))
-    assert stream.chunks[-1] == http_framing.LAST_CHUNK
-    assert sum(chunk.count(b"x") for chunk in stream.chunks) == MB

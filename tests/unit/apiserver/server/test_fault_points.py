@@ -134,15 +134,6 @@ def test_hold_and_release(faulty: Any, point: str, there_while_held: bool) -> No
     assert entry["facts"]["resourceVersion"] == (version if there_while_held else version - 1)
 
 
-def test_others_are_not_held(faulty: Any) -> None:
-    name = begin(faulty, "request", {"type": "block"})
-    call = Call(faulty, "POST", CONFIGMAPS, config("a"))
-    wait_until_held(faulty, name)
-    assert faulty.call("POST", CONFIGMAPS, config("a"))[0] == 201
-    faulty.call("DELETE", f"{FAULTS}/{name}")
-    assert call.wait()[0] == 409  # it came later, though it was sent first
-
-
 def test_a_held_write_is_carried_out_although_its_client_has_left(faulty: Any) -> None:
     name = begin(faulty, "request", {"type": "block"})
     body = json.dumps(config("a")).encode()
@@ -183,11 +174,6 @@ def test_lose(faulty: Any, point: str, there: bool) -> None:
     result = Call(faulty, "POST", CONFIGMAPS, config("a")).wait()
     assert isinstance(result, ConnectionError)  # no byte of an answer came
     assert exists(faulty, "a") == there
-
-
-def test_errors_meet_faults_too(faulty: Any) -> None:
-    begin(faulty, "response", {"type": "reject", "code": 500}, match={"name": "missing"})
-    assert faulty.call("GET", f"{CONFIGMAPS}/missing")[0] == 500
 
 
 def test_names_in_protobuf_are_read_too(faulty: Any) -> None:

@@ -43,12 +43,6 @@ def codes(said: bytes) -> list[int]:
 # ---------------------------------------------------------------- options
 
 
-def test_a_selection_that_cannot_be_deletes_nothing(live: Any) -> None:
-    live.call("POST", CONFIGMAPS, {"metadata": {"name": "kept"}})
-    assert live.call("DELETE", f"{CONFIGMAPS}?resourceVersion=x")[0] == 400
-    assert live.call("GET", f"{CONFIGMAPS}/kept")[0] == 200
-
-
 def test_what_goes_wrong_after_the_head_ends_the_connection(
     live: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@ others.
 """
 
 import asyncio
-import random
 import re
 import socket
 from collections.abc import Callable
@@ -151,55 +150,3 @@ def test_a_body_that_is_too_large(live: Any, announced: bool) -> None:
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"Request entity too large: limit is 3145728" in answer
     require_alive(live)
-
-
-# ---------------------------------------------------------------- no sense
-
-SCRAPS = [
-    b"GET ",
-    b"/api/v1/pods",
-    b" HTTP/1.1",
-    b"\r\n",
-    b"\r\n\r\n",
-    b"\0",
-    b"\xff\xfe",
-    b"Content-Length: 5\r\n",
-    b"Content-Length: -1\r\n",
-    b"Transfer-Encoding: chunked\r\n",
-    b"Transfer-Encoding: gzip\r\n",
-    b"Host: x\r\n",
-    b"Authorization: Bearer secret-of-the-tests\r\n",
-    b"Upgrade: websocket\r\nConnection: Upgrade\r\n",
-    b"5\r\nabcde\r\n",
-    b"zz\r\n",
-    b"HTTP/9.9",
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    b"GET http://[::1 HTTP/1.1\r\n\r\n",
-    b"GET /%zz?a=%ff&b HTTP/1.1\r\n",
-    b"A" * 300,
-]
-
-
-def test_nonsense_ends_its_connection_only(live: Any) -> None:
-    dice = random.Random(1)
-    for _ in range(400):
-        text = b"".join(dice.choices(SCRAPS, k=dice.randrange(1, 8)))
-        with live.connect() as connection:
-            connection.sendall(text)
-            connection.shutdown(socket.SHUT_WR)
-            answers = re.findall(rb"HTTP/1.1 (\d+)", read_all(connection))
-        assert set(answers) <= {b"100", b"200", b"400", b"401", b"404", b"405"}, text
-    require_alive(live)
-    clocks.wait_until(
-        lambda: live.run(lambda: len(live.server._connections)) == 0,
-        timeout_s=TIMEOUT_S,
-        why="every connection to be forgotten",
-    )
-
-
-def test_a_request_may_come_byte_by_byte(live: Any) -> None:
-    with live.connect() as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for byte in GET + b"Connection: close\r\n\r\n":
-            connection.sendall(bytes([byte]))
-        assert read_all(connection).startswith(b"HTTP/1.1 200 ")

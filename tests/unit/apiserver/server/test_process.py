@@ -175,15 +175,6 @@ def test_a_file_that_cannot_be_written_is_one_message(
     assert str(path) in line
 
 
-def test_folders_of_files_are_made(start: Callable[..., Any], tmp_path: pathlib.Path) -> None:
-    start(
-        *("--set", f"plain_kubeconfig={tmp_path / 'a' / 'b' / 'plain'}"),
-        *("--set", f"audit_log={tmp_path / 'c' / 'audit.log'}"),
-    )
-    assert (tmp_path / "a" / "b" / "plain").is_file()
-    assert (tmp_path / "c" / "audit.log").is_file()
-
-
 def test_only_loopback_is_served(called: FlakeHunt, tmp_path: pathlib.Path) -> None:
     server = ("part", "apiserver", "--kubeconfig", tmp_path / "other", "--set")
     code, _, err = called(*server, "host=0.0.0.0")
@@ -221,15 +212,6 @@ def test_an_open_server_is_open_by_tls_only(
     assert server_of(tmp_path / "plain").startswith("http://127.0.0.1:")
     assert server_of(tmp_path / "kubeconfig").startswith("https://127.0.0.1:")
     assert connect("kubeconfig").list(apis.NAMESPACES).items
-
-
-def test_a_body_that_is_too_large_is_answered_over_tls(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api]
-) -> None:
-    start()
-    large = {"metadata": {"name": "a", "annotations": {"a": "x" * 4_000_000}}, "spec": {}}
-    with pytest.raises(apis.ApiError, match="Request entity too large"):
-        connect("kubeconfig").create(apis.LEASES, large, namespace="default")
 
 
 # ---------------------------------------------------------------- a data directory
@@ -336,16 +318,6 @@ def test_a_data_folder_that_is_a_file_is_one_message(tmp_path: pathlib.Path) -> 
     assert len(text.splitlines()) == 1
 
 
-def test_what_a_server_left_that_was_killed_before_it_had_an_identity_is_its_own(
-    start: Callable[..., Any], tmp_path: pathlib.Path
-) -> None:
-    data = tmp_path / "data"
-    start("--data-dir", data).kill()
-    (data / "identity.json").unlink()
-    (data / ".identity.json-killed").touch()
-    start("--data-dir", data)
-
-
 def test_nothing_in_a_data_folder_is_anybody_elses_business(
     start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
 ) -> None:
@@ -391,19 +363,3 @@ def test_a_bounded_history_is_410_from_its_end_on(
         api.create(apis.LEASES, lease, namespace="default")
     (line,) = api.watch(apis.LEASES, resource_version=version)
     assert json.loads(line)["object"]["code"] == 410
-
-
-def test_nonsense_at_the_tls_port_ends_its_connection_only(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
-) -> None:
-    process = start()
-    port = int(server_of(tmp_path / "kubeconfig").rpartition(":")[2])
-    half = b"\x16\x03\x01\x02\x00\x01\x00\x01"  # the beginning of a handshake
-    with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as waiting:
-        waiting.sendall(half)
-        for text in (b"GET / HTTP/1.1\r\n\r\n", bytes(500), half):
-            with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as connection:
-                connection.sendall(text)
-        assert connect("kubeconfig").list(apis.NAMESPACES).items
-    process.stop(timeout_s=TIMEOUT_S)
-    assert process.log.read_text() == ""

@@ -126,20 +126,6 @@ def test_refusals(
     assert live.run(lambda: live.store.resource_version) == version
 
 
-def test_a_body_that_is_too_large_ends_the_connection(live: Any) -> None:
-    size = http_parsing.BODY_BYTES_MAX + 1
-    head = b"POST %b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n" % (
-        CONFIGMAPS.encode(),
-        HEADERS,
-        size,
-    )
-    with live.connect() as connection:
-        connection.sendall(head + b"x" * size)
-        answer = read_all(connection)
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    assert b"RequestEntityTooLarge" in answer
-
-
 def test_headers_that_are_too_large_end_the_connection(live: Any) -> None:
     with live.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
@@ -188,77 +174,6 @@ def test_a_server_error_is_answered_and_serving_goes_on(
 
 
 # ---------------------------------------------------------------- verbs
-
-
-def test_the_verbs(live: Any) -> None:
-    status, made = live.call("POST", CONFIGMAPS, config("a"))
-    assert (status, made["kind"], made["apiVersion"]) == (201, "ConfigMap", "v1")
-    assert live.call("GET", f"{CONFIGMAPS}/a") == (200, made)
-    status, changed = live.call("PUT", f"{CONFIGMAPS}/a", made | {"data": {"x": "1"}})
-    assert (status, changed["data"]) == (200, {"x": "1"})
-    patch = {"Content-Type": "application/merge-patch+json"}
-    status, patched = live.call("PATCH", f"{CONFIGMAPS}/a", {"data": {"x": None}}, headers=patch)
-    assert status == 200
-    assert "data" not in patched
-    status, listed = live.call("GET", CONFIGMAPS)
-    bare = {key: value for key, value in patched.items() if key not in ("kind", "apiVersion")}
-    assert (status, listed["kind"], listed["items"]) == (200, "ConfigMapList", [bare])
-    assert listed["metadata"] == {"resourceVersion": patched["metadata"]["resourceVersion"]}
-    status, deleted = live.call("DELETE", f"{CONFIGMAPS}/a")
-    assert (status, deleted["status"]) == (200, "Success")
-    assert deleted["details"]["uid"] == made["metadata"]["uid"]
-    assert live.call("GET", f"{CONFIGMAPS}/a")[0] == 404
-
-
-def test_deletions_answer_with_the_object_where_kubernetes_does(live: Any) -> None:
-    _, made = live.call("POST", CLAIMS, config("c") | {"spec": {}})
-    options = {"preconditions": {"uid": "another"}}
-    assert live.call("DELETE", f"{CLAIMS}/c", options)[0] == 409
-    options = {"preconditions": {"uid": made["metadata"]["uid"]}}
-    status, last = live.call("DELETE", f"{CLAIMS}/c", options)
-    assert (status, last["kind"], last["metadata"]["uid"]) == (
-        200,
-        "ResourceClaim",
-        made["metadata"]["uid"],
-    )
-
-
-def test_collections_are_deleted_by_selector(live: Any) -> None:
-    for name, color in [("a", "red"), ("b", "blue"), ("c", "red")]:
-        live.call("POST", CONFIGMAPS, config(name, color=color))
-    assert live.call("DELETE", f"{CONFIGMAPS}?labelSelector=color%3Dred")[0] == 200
-    _, listed = live.call("GET", CONFIGMAPS)
-    assert [item["metadata"]["name"] for item in listed["items"]] == ["b"]
-
-
-def test_tables_for_kubectl(live: Any) -> None:
-    live.call("POST", CLAIMS, config("c") | {"spec": {}})
-    accept = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
-    for path in (CLAIMS, f"{CLAIMS}/c"):
-        _, table = live.call("GET", path, headers=accept)
-        assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "State", "Age"]
-        assert table["rows"][0]["cells"][:2] == ["c", "pending"]
-        assert table["rows"][0]["object"]["metadata"]["name"] == "c"
-
-
-def test_every_resource_is_discovered_and_served(live: Any) -> None:
-    for resource in resources.ALL:
-        version = resource.version
-        root = f"/apis/{resource.group}/{version}" if resource.group else f"/api/{version}"
-        _, listed = live.call("GET", root)
-        assert resource.plural in [entry["name"] for entry in listed["resources"]]
-        status, body = live.call("GET", f"{root}/{resource.plural}")
-        expected = (200, f"{resource.kind}List") if "list" in resource.verbs else (405, "Status")
-        assert (status, body["kind"]) == expected
-
-
-@pytest.mark.parametrize(
-    "path", ["/version", "/api", "/apis", "/apis/resource.k8s.io", "/openapi/v3"]
-)
-def test_what_the_server_says_about_itself(live: Any, path: str) -> None:
-    status, body = live.call("GET", path)
-    assert status == 200
-    assert body
 
 
 def test_every_openapi_document_that_is_named_is_there(live: Any) -> None:
@@ -380,40 +295,6 @@ def test_both_orders_happen(serve: Callable[..., Any]) -> None:
 # ---------------------------------------------------------------- watches
 
 
-def test_a_watch_streams_what_happens(live: Any) -> None:
-    _, listed = live.call("GET", CONFIGMAPS)
-    version = listed["metadata"]["resourceVersion"]
-    with live.watching(f"{CONFIGMAPS}?watch=true&resourceVersion={version}") as events:
-        live.call("POST", CONFIGMAPS, config("a"))
-        live.call("PUT", f"{CONFIGMAPS}/a", config("a", x="y"))
-        live.call("DELETE", f"{CONFIGMAPS}/a")
-        seen = [next(events) for _ in range(3)]
-    assert [event["type"] for event in seen] == ["ADDED", "MODIFIED", "DELETED"]
-    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in seen]
-    assert versions == [int(version) + n for n in (1, 2, 3)]
-    assert seen[2]["object"]["metadata"]["labels"] == {"x": "y"}
-
-
-def test_a_watch_resumes_and_ends_in_time(live: Any) -> None:
-    _, first = live.call("POST", CONFIGMAPS, config("a"))
-    live.call("POST", CONFIGMAPS, config("b"))
-    query = f"watch=1&resourceVersion={first['metadata']['resourceVersion']}&timeoutSeconds=1"
-    with live.watching(f"{CONFIGMAPS}?{query}") as events:
-        assert [event["object"]["metadata"]["name"] for event in events] == ["b"]
-    assert live.run(lambda: any(live.server._watches.values())) is False
-
-
-def test_a_watch_from_nowhere_begins_with_what_is_there(live: Any) -> None:
-    live.call("POST", CONFIGMAPS, config("a"))
-    with live.watching(
-        f"{CONFIGMAPS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-    ) as events:
-        added, bookmark = next(events), next(events)
-    assert (added["type"], added["object"]["metadata"]["name"]) == ("ADDED", "a")
-    assert bookmark["type"] == "BOOKMARK"
-    assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-
-
 def test_a_watch_that_cannot_be_resumed_says_410(live: Any) -> None:
     live.call("POST", CONFIGMAPS, config("a"))
     live.run(lambda: live.store.compact(resources.CONFIGMAPS))
@@ -447,36 +328,6 @@ def test_the_last_bookmark_comes_before_the_end(live: Any, monkeypatch: pytest.M
     monkeypatch.setattr(watch_streams, "LAST_BOOKMARK_BEFORE_END_S", 1)
     with live.watching(f"{CONFIGMAPS}?{query}1") as events:
         assert list(events) == []
-
-
-def test_a_watch_of_a_selection(live: Any) -> None:
-    version = live.run(lambda: live.store.resource_version)
-    query = f"watch=true&resourceVersion={version}&labelSelector=color%3Dred"
-    with live.watching(f"{CONFIGMAPS}?{query}") as events:
-        live.call("POST", CONFIGMAPS, config("a", color="blue"))
-        live.call("POST", CONFIGMAPS, config("b", color="red"))
-        live.call("PUT", f"{CONFIGMAPS}/b", config("b", color="blue"))
-        seen = [next(events) for _ in range(2)]
-    assert [(e["type"], e["object"]["metadata"]["name"]) for e in seen] == [
-        ("ADDED", "b"),
-        ("DELETED", "b"),
-    ]
-
-
-def test_a_watch_of_one_object(live: Any) -> None:
-    with live.watching("/api/v1/watch/namespaces/default/configmaps/b") as events:
-        live.call("POST", CONFIGMAPS, config("a"))
-        live.call("POST", CONFIGMAPS, config("b"))
-        assert next(events)["object"]["metadata"]["name"] == "b"
-
-
-def test_a_watch_of_tables(live: Any) -> None:
-    live.call("POST", CONFIGMAPS, config("a"))
-    accept = b"Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n"
-    with live.connect() as connection:
-        connection.sendall(raw("GET", f"{CONFIGMAPS}?watch=true", headers=accept))
-        text = read_until(connection, lambda t: b"ADDED" in t)
-    assert b'"kind":"Table"' in text
 
 
 def test_a_watcher_that_does_not_read_is_dropped(serve: Callable[..., Any]) -> None:
