@@ -6,9 +6,10 @@ clock, so `explore` can drive it one commit at a time.
 
 A request: `server.connections` receives bytes, `server.http_parsing` parses them,
 `server.request_lifecycle` checks the user, `endpoints.handlers` understands and does what is asked
-(for watches `server.watch_streams`), and `server.servers` sends responses and events once the log (`persistence`) and the audit log (`server.audit_log`) are
-written. `harness.faults` says which requests, responses and events are delayed, rejected or dropped
-on demand; `server.servers` limits the clients.
+(for watches `server.watch_streams`), and `server.servers` sends responses and events once the log
+(`persistence`) and the audit log (`server.audit_log`) are written. `harness.faults` says which
+requests, responses and events are delayed, rejected or dropped on demand; `server.servers` limits
+the clients.
 
 JSON and protobuf bodies are read for every kind, so client-go needs no special content type; every
 response is JSON. A list is always whole, and its options `limit` and `continue` are ignored.

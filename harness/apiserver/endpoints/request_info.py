@@ -70,7 +70,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> Target | None:
-        """What the path names; None if it names no resource."""
+        """The resource, object or subresource that the path names, None if it names none."""
         try:
             return _parse_target(self.path)
         except LookupError:

@@ -180,11 +180,13 @@ def _gained(entries: list[Entry], written: field_sets.Tree, writer: FieldWriter)
     """Add the written fields to the writer's entry, which is appended if there is none yet."""
     if not written:
         return entries
-    mine = writer.entry
-    known = [entry for entry in entries if identity(entry) == identity(mine)]
-    for entry in known:
-        written = field_sets.union(entry["fieldsV1"], written)
-    others = [entry for entry in entries if entry not in known]
+    mine, others = writer.entry, []
+    own = identity(mine)
+    for entry in entries:
+        if identity(entry) == own:
+            written = field_sets.union(entry["fieldsV1"], written)
+        else:
+            others.append(entry)
     return [*others, {**mine, "fieldsV1": in_order(written)}]
 
 
