@@ -157,7 +157,8 @@ class Deleter:
             return False
         if resource is resources.NAMESPACES:
             return self._empties_namespaces and stored.deleting and self._end_namespace(stored)
-        if self._is_emptied(stored.namespace) and self._delete_content(resource, stored):
+        is_emptied = self._empties_namespaces and self._objects.is_terminating(stored.namespace)
+        if is_emptied and self._delete_content(resource, stored):
             return True
         if stored.deleting:
             return resource is resources.POD_GROUPS and self._release_group(stored)
@@ -165,9 +166,6 @@ class Deleter:
             return False
         self.delete(resource, stored, AS_USUAL)
         return True
-
-    def _is_emptied(self, namespace: str) -> bool:
-        return self._empties_namespaces and self._objects.is_terminating(namespace)
 
     def _release_group(self, group: stored_objects.Stored) -> bool:
         """Take the finalizer from a PodGroup that no pod uses; return whether it had to go."""

@@ -107,10 +107,8 @@ class Store(store_reader.StoreReader):
         old = self._find(resources.table_of(resource), namespace, name)
         meta = preconditions.require_same(resource, old, document)
         preconditions.require_version(resource, old, meta, subresource=subresource)
-        live = conversion.outward(resource, old).document()
-        self._manage(resource, live, document, manager=manager, subresource=subresource)
-        return self._commits.replace(
-            resource, old, live, document, subresource=subresource, dry_run=dry_run
+        return self._replace(
+            resource, old, document, subresource=subresource, manager=manager, dry_run=dry_run
         )
 
     def patch(
@@ -129,13 +127,10 @@ class Store(store_reader.StoreReader):
         A patch without a resourceVersion cannot conflict.
         """
         old = self._find(resources.table_of(resource), namespace, name)
-        outward = conversion.outward(resource, old)
-        live = outward.document()
-        document = change(outward.document())
+        document = change(conversion.outward(resource, old).document())
         preconditions.require_patchable(resource, old, document)
-        self._manage(resource, live, document, manager=manager, subresource=subresource)
-        return self._commits.replace(
-            resource, old, live, document, subresource=subresource, dry_run=dry_run
+        return self._replace(
+            resource, old, document, subresource=subresource, manager=manager, dry_run=dry_run
         )
 
     def apply(
@@ -221,23 +216,27 @@ class Store(store_reader.StoreReader):
             while self.collect_garbage_step():
                 pass
 
-    def _manage(
+    def _replace(
         self,
         resource: resources.ResourceType,
-        live: Document,
+        old: stored_objects.Stored,
         document: Document,
         *,
-        manager: str,
         subresource: str,
-    ) -> None:
-        """Set default values and metadata.managedFields, in place."""
-        strategy = resource_strategies.of(resource)
-        strategy.default(resource, document, now=self._now)
-        if not self._track_managers:
-            _set_managed_fields(document, live["metadata"].get("managedFields"))
-            return
-        writer = self._writer(resource, manager, subresource)
-        _set_managed_fields(document, field_managers.after_update(live, document, writer))
+        manager: str,
+        dry_run: bool,
+    ) -> stored_objects.Stored:
+        """Set default values and metadata.managedFields, in place, and commit."""
+        live = conversion.outward(resource, old).document()
+        resource_strategies.of(resource).default(resource, document, now=self._now)
+        entries = live["metadata"].get("managedFields")
+        if self._track_managers:
+            writer = self._writer(resource, manager, subresource)
+            entries = field_managers.after_update(live, document, writer)
+        _set_managed_fields(document, entries)
+        return self._commits.replace(
+            resource, old, live, document, subresource=subresource, dry_run=dry_run
+        )
 
     def _writer(
         self,
