@@ -50,7 +50,7 @@ def replace(path: pathlib.Path, content: bytes) -> None:
     or UnwritableError if the file cannot be written.
     """
     with explained(path):
-        target = path.resolve()
+        target = path.resolve() if path.is_symlink() else path
         if target.exists() and not target.is_file():
             target.write_bytes(content)
         else:

@@ -5,13 +5,11 @@ HTTP/1.1 over sockets with one keep-alive connection per calling thread. It neve
 that was sent without a complete response has an unknown outcome, and the error says so.
 """
 
-import http.client
-import itertools
 import pathlib
 import socket
 import threading
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -25,8 +23,8 @@ WATCH_SILENCE_MAX_S = 600.0
 
 Longer than the `timeoutSeconds` of any watch.
 """
-_READ_BYTES = 256 * 1024
-_UNAUTHORIZED = 401
+_READ_BYTES = 64 * 1024
+_OK, _UNAUTHORIZED = 200, 401
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,76 +93,57 @@ class HttpTransport:
     """HTTP/1.1 over sockets."""
 
     def __init__(self, endpoint: kubeconfigs.Endpoint, *, user_agent: str = USER_AGENT) -> None:
-        self._endpoint = endpoint
+        self._endpoint, self._user_agent = endpoint, user_agent
         self._local = threading.local()
-        self._common = {"Accept": "application/json", "User-Agent": user_agent}
         self._root = endpoint.prefix
         if endpoint.proxy and not endpoint.tls:  # plain HTTP through a proxy needs the whole URL
             self._root = f"http://{_authority(endpoint)}{endpoint.prefix}"
-            self._common |= endpoint.proxy.headers
         self._plugin = kubeconfigs.shared_plugin(endpoint.plugin) if endpoint.plugin else None
-        self._identity, self._headers = exec_credentials.Credentials(), self._common
         self._use(self._plugin.current() if self._plugin else endpoint.identity)
 
     def send(self, request: Request) -> Response:
         """Return the response. Raises TransportError if there is none."""
         self._renew()
-        connection = self._connection()
-        connection.timeout = request.timeout_s
-        if connection.sock is None:
-            self._open(connection)
-        connection.sock.settimeout(request.timeout_s)
+        connection = self._kept()
         try:
-            connection.request(
-                request.method,
-                self._root + request.path,
-                body=request.body,
-                headers=self._headers_for(request),
-            )
-            with connection.getresponse() as response:
-                _require_length(response)
-                self._note_status(response.status)
-                return Response(response.status, response.read())
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
+            status, body = connection.ask(self._content(request), request.timeout_s)
+            response = Response(status, b"".join(body))
+        except (OSError, ValueError) as error:
+            self.close()
             raise TransportError(
                 f"{request.method} {request.path}: sent, but got no complete response ({error!r})",
                 sent=True,
             ) from error
+        self._note_status(status)
+        if connection.is_last:
+            self.close()
+        return response
 
     def watch(self, request: Request) -> Watch:
         """Open a watch on its own connection."""
         self._renew()
-        connection = self._new_connection()
-        self._open(connection)
-        connection.sock.settimeout(WATCH_SILENCE_MAX_S)
+        connection = self._open()
         try:
-            connection.request(
-                request.method,
-                self._root + request.path,
-                headers=self._headers_for(request),
-            )
-            response = connection.getresponse()
-            self._note_status(response.status)
-            return _HttpWatch(connection, response)
-        except (OSError, http.client.HTTPException) as error:
+            status, body = connection.ask(self._content(request), WATCH_SILENCE_MAX_S)
+        except (OSError, ValueError) as error:
             connection.close()
             message = f"{request.method} {request.path}: got no response ({error!r})"
             raise TransportError(message, sent=True) from error
+        self._note_status(status)
+        return _HttpWatch(connection, status, body)
 
     def close(self) -> None:
         """Close the calling thread's connection; those of other threads end with their threads."""
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        connection: _Connection | None = self._local.__dict__.pop("connection", None)
         if connection is not None:
             connection.close()
 
-    def _headers_for(self, request: Request) -> Mapping[str, str]:
-        headers = self._headers
-        if request.body is not None:
-            headers = {**headers, "Content-Type": request.content_type}
-        if not self._endpoint.impersonation:
-            return headers
-        return _Repeating(headers, self._endpoint.impersonation)
+    def _content(self, request: Request) -> bytes:
+        head = f"{request.method} {self._root}{request.path} HTTP/1.1\r\n{self._headers}"
+        if request.body is None:
+            return f"{head}\r\n".encode()
+        about = f"Content-Type: {request.content_type}\r\nContent-Length: {len(request.body)}"
+        return f"{head}{about}\r\n\r\n".encode() + request.body
 
     def _renew(self) -> None:
         if self._plugin is None:
@@ -177,69 +156,126 @@ class HttpTransport:
             self._use(identity)
 
     def _use(self, identity: exec_credentials.Credentials) -> None:
-        self._identity, self._headers = identity, dict(self._common)
+        self._identity, endpoint = identity, self._endpoint
+        headers = [
+            ("Host", _authority(endpoint)),
+            ("Accept", "application/json"),
+            ("User-Agent", self._user_agent),
+            *endpoint.impersonation,
+        ]
         if identity.token:
-            self._headers["Authorization"] = f"Bearer {identity.token}"
+            headers.append(("Authorization", f"Bearer {identity.token}"))
+        if endpoint.proxy and not endpoint.tls:
+            headers += endpoint.proxy.headers.items()
+        self._headers = _lines(headers)
 
     def _note_status(self, status: int) -> None:
         """Make the exec plugin run before the next request, after a 401; nothing is retried now."""
         if status == _UNAUTHORIZED and self._plugin is not None:
             self._plugin.invalidate(self._identity)
 
-    def _connection(self) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None or self._local.certificate != self._identity.certificate:
-            if connection is not None:
-                connection.close()
-            self._local.certificate = self._identity.certificate
-            connection = self._local.connection = self._new_connection()
+    def _kept(self) -> "_Connection":
+        connection: _Connection | None = getattr(self._local, "connection", None)
+        if connection is not None and connection.certificate != self._identity.certificate:
+            self.close()
+            connection = None
+        if connection is None:
+            connection = self._local.connection = self._open()
         return connection
 
-    def _new_connection(self) -> http.client.HTTPConnection:
-        endpoint = self._endpoint
-        context = kubeconfigs.shared_context(endpoint, self._identity)
-        near = endpoint.proxy or endpoint
-        if context is None:
-            return http.client.HTTPConnection(near.host, near.port, timeout=CONNECT_TIMEOUT_S)
-        kind = _named(endpoint.server_name) if endpoint.server_name else http.client.HTTPSConnection
-        connection = kind(near.host, near.port, timeout=CONNECT_TIMEOUT_S, context=context)
-        if endpoint.proxy:
-            headers = {"Host": _authority(endpoint), **endpoint.proxy.headers}
-            connection.set_tunnel(endpoint.host, endpoint.port, headers)
-        return connection
-
-    def _open(self, connection: http.client.HTTPConnection) -> None:
+    def _open(self) -> "_Connection":
         try:
-            connection.connect()
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
+            return _Connection(self._endpoint, self._identity)
+        except (OSError, ValueError) as error:
             raise TransportError(
                 f"expected an API server at {self._endpoint}, but: {error}", sent=False
             ) from error
-        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def _named(server_name: str) -> type[http.client.HTTPSConnection]:
-    class Named(http.client.HTTPSConnection):
-        def connect(self) -> None:
-            http.client.HTTPConnection.connect(self)
-            self.sock = self._context.wrap_socket(self.sock, server_hostname=server_name)  # type: ignore[attr-defined]
+class _Connection:
+    """A connection to the API server, perhaps through a proxy."""
 
-    return Named
+    def __init__(
+        self, endpoint: kubeconfigs.Endpoint, identity: exec_credentials.Credentials
+    ) -> None:
+        """Connect. Raises OSError or ValueError if that fails."""
+        near, context = endpoint.proxy or endpoint, kubeconfigs.shared_context(endpoint, identity)
+        self.certificate = identity.certificate
+        self.is_last = False
+        """True once the server has said that it ends the connection."""
+        self.socket = socket.create_connection((near.host, near.port), CONNECT_TIMEOUT_S)
+        try:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if context is not None:
+                self._tunnel(endpoint)
+                name = endpoint.server_name or endpoint.host
+                self.socket = context.wrap_socket(self.socket, server_hostname=name)
+        except BaseException:
+            self.socket.close()
+            raise
+        self._file = self.socket.makefile("rb", _READ_BYTES)
+
+    def ask(self, content: bytes, timeout_s: float) -> tuple[int, Iterator[bytes]]:
+        """Send a request; return the status of the answer, and the parts of its body."""
+        if self.socket.gettimeout() != timeout_s:
+            self.socket.settimeout(timeout_s)
+        self.socket.sendall(content)
+        status, headers = _head(self._file)
+        self.is_last = headers.get("connection", "").lower() == "close"
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            return status, self._chunks()
+        return status, iter([self._exactly(int(headers.get("content-length", "?")))])
+
+    def close(self) -> None:
+        self._file.close()
+        self.socket.close()
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(_line(self._file).partition(b";")[0], 16):
+            yield self._exactly(size)
+            _line(self._file)
+        while _line(self._file).strip():
+            pass
+
+    def _exactly(self, size: int) -> bytes:
+        data = self._file.read(size)
+        if len(data) < size:
+            raise ConnectionResetError("the connection ended")
+        return data
+
+    def _tunnel(self, endpoint: kubeconfigs.Endpoint) -> None:
+        if endpoint.proxy is None:
+            return
+        where = _authority(endpoint)
+        headers = _lines([("Host", where), *endpoint.proxy.headers.items()])
+        self.socket.sendall(f"CONNECT {where} HTTP/1.1\r\n{headers}\r\n".encode())
+        with self.socket.makefile("rb") as file:
+            status, _ = _head(file)
+        if status != _OK:
+            raise ConnectionError(f"Tunnel connection failed: {status}")
 
 
-class _Repeating(dict[str, str]):
-    """Headers with repeated names, in a form that `http.client` accepts."""
+def _head(file: BinaryIO) -> tuple[int, dict[str, str]]:
+    """Return the status and the headers of an answer."""
+    version, status, *_ = _line(file).split(None, 2)
+    if not version.startswith(b"HTTP/1."):
+        raise ValueError(f"expected HTTP/1.1, got {version!r}")
+    headers = {}
+    while line := _line(file).strip().decode("latin-1"):
+        name, _, value = line.partition(":")
+        headers[name.lower()] = value.strip()
+    return int(status), headers
 
-    def __init__(self, headers: Mapping[str, str], more: kubeconfigs.Headers) -> None:
-        super().__init__(headers)
-        self._more = more
 
-    def items(self) -> Any:
-        """Return all headers; those with repeated names come last, in UTF-8 like Go's."""
-        return itertools.chain(
-            super().items(), ((name, value.encode()) for name, value in self._more)
-        )
+def _line(file: BinaryIO) -> bytes:
+    line = file.readline(_READ_BYTES)
+    if not line.endswith(b"\n"):
+        raise ConnectionResetError("the connection ended")
+    return line
+
+
+def _lines(headers: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)
 
 
 def _authority(endpoint: kubeconfigs.Endpoint) -> str:
@@ -247,32 +283,23 @@ def _authority(endpoint: kubeconfigs.Endpoint) -> str:
     return f"{host}:{endpoint.port}"
 
 
-def _require_length(response: http.client.HTTPResponse) -> None:
-    """Reject a response without a length: if it were cut off, nothing would show that."""
-    if response.length is None and not response.chunked:
-        raise http.client.IncompleteRead(b"")
-
-
 class _HttpWatch:
     """A chunked response, read as it arrives."""
 
-    def __init__(
-        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
-    ) -> None:
-        self._connection, self._response = connection, response
-        self._socket: socket.socket | None = connection.sock
+    def __init__(self, connection: _Connection, status: int, body: Iterator[bytes]) -> None:
+        self._connection, self._body = connection, body
         self._closed = False
-        self.status = response.status
+        self.status = status
 
     def __iter__(self) -> Iterator[bytes]:
         rest = b""
         try:
-            while data := self._response.read1(_READ_BYTES):
+            for data in self._body:
                 *lines, rest = (rest + data).split(b"\n")
                 yield from lines
             if rest.strip():
                 yield rest
-        except (OSError, ValueError, AttributeError, http.client.HTTPException) as error:
+        except (OSError, ValueError) as error:
             if not self._closed:
                 raise TransportError(f"the watch broke off ({error!r})", sent=True) from error
         finally:
@@ -281,9 +308,7 @@ class _HttpWatch:
     def close(self) -> None:
         """End the watch now; a pending read returns."""
         self._closed = True
-        if self._socket is None:
-            return
         try:
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self._connection.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             return  # the connection has ended already

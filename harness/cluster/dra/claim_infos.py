@@ -151,7 +151,7 @@ class Checkpoint:
 
     def _append(self, content: bytes) -> None:
         if self._path is not None:
-            with writing.explained(self._path), self._path.open("ab") as file:
+            with writing.explained(self._path), self._path.open("ab", buffering=0) as file:
                 file.write(content)
 
 

@@ -56,10 +56,11 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
     def on_state(self, obj: Object) -> None:
         """Decide what happens to the devices of a new allocation."""
         allocation, key = _allocation_of(obj), informers.key_of(obj)
+        if not allocation and key not in self._claims:
+            return
         with self._changed:
             known = self._claims.get(key)
-            if allocation or known:
-                self._claims[key] = obj
+            self._claims[key] = obj
             if allocation and (known is None or _allocation_of(known) != allocation):
                 self._decide(key, allocation)
 

@@ -50,11 +50,12 @@ def write(
 
     Raises StorageError or UnwritableError if a file cannot be written.
     """
-    with writing.explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        with writing.explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
     for request, environment in environments.items():
         document = _document(driver, uid, request, environment)
-        writing.replace(path(folder, driver, uid, request), msgspec.json.encode(document))
+        writing.replace(_path(folder, driver, uid, request), msgspec.json.encode(document))
 
 
 def exist(folder: pathlib.Path, driver: str, uid: str) -> bool:
@@ -62,9 +63,13 @@ def exist(folder: pathlib.Path, driver: str, uid: str) -> bool:
     return any(_found(folder, driver, uid))
 
 
-def remove(folder: pathlib.Path, driver: str, uid: str) -> None:
-    """Remove the files of a claim. Raises StorageError or UnwritableError if one stays."""
-    for found in _found(folder, driver, uid):
+def remove(folder: pathlib.Path, driver: str, uid: str, requests: Iterable[str] = ()) -> None:
+    """Remove the files of a claim for these requests; none: for any.
+
+    Raises StorageError or UnwritableError if one stays.
+    """
+    paths = [_path(folder, driver, uid, request) for request in requests]
+    for found in paths or _found(folder, driver, uid):
         with writing.explained(found):
             found.unlink(missing_ok=True)
 
@@ -73,8 +78,7 @@ def _found(folder: pathlib.Path, driver: str, uid: str) -> Iterator[pathlib.Path
     return folder.glob(f"{glob.escape(driver)}-{uid}-*.json")
 
 
-def path(folder: pathlib.Path, driver: str, uid: str, request: str) -> pathlib.Path:
-    """Return the file for one request of a claim."""
+def _path(folder: pathlib.Path, driver: str, uid: str, request: str) -> pathlib.Path:
     return folder / f"{driver}-{uid}-{request}.json"
 
 

@@ -195,9 +195,9 @@ class Driver:
             self._configure(claim)
             self._happened("prepare.cdi-written", claim)
         except BaseException:
-            with contextlib.suppress(errors.HarnessError):  # the first error is the one to tell
-                self._unconfigure(claim)
-                self._claims.remove(claim)
+            for undo in (self._unconfigure, self._claims.remove):
+                with contextlib.suppress(errors.HarnessError):  # the first error is the one to tell
+                    undo(claim)
             self._give_back(claim)
             raise
 
@@ -226,7 +226,7 @@ class Driver:
         """Let no container find the devices any longer."""
         folder = self._cdi_folder(claim.node)
         if folder is not None:
-            cdi_files.remove(folder, self.name, claim.uid)
+            cdi_files.remove(folder, self.name, claim.uid, claim.environments)
 
     def _cdi_folder(self, node: str) -> pathlib.Path | None:
         return node_folders.of_node(self._cdi, node) if self._cdi else None
