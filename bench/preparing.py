@@ -113,10 +113,10 @@ def _rate(
     started = time.perf_counter()
     for _ in range(PODS):
         claims.prepare(pod)
-        claims.unprepare(pod["metadata"]["uid"])
+        claims.unprepare(NODE, pod["metadata"]["uid"])
     seconds = time.perf_counter() - started
     if beside:
-        claims.unprepare(beside["metadata"]["uid"])
+        claims.unprepare(NODE, beside["metadata"]["uid"])
     claims.close()
     return PODS / seconds
 

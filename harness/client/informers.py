@@ -78,6 +78,17 @@ class StateHandler:
         raise NotImplementedError
 
 
+class Calling(StateHandler):
+    """An event handler that calls functions."""
+
+    def __init__(
+        self,
+        on_state: Callable[[Object], None],
+        on_delete: Callable[[Object], None] = lambda _: None,
+    ) -> None:
+        self.on_state, self.on_delete = on_state, on_delete  # type: ignore[assignment, method-assign]
+
+
 class _Event(msgspec.Struct):
     type: str
     object: Object

@@ -213,7 +213,7 @@ class _Connection:
         except BaseException:
             self.socket.close()
             raise
-        self._file = self.socket.makefile("rb", _READ_BYTES)
+        self._file: BinaryIO = self.socket.makefile("rb", _READ_BYTES)  # type: ignore[assignment]
 
     def ask(self, content: bytes, timeout_s: float) -> tuple[int, Iterator[bytes]]:
         """Send a request; return the status of the answer, and the parts of its body."""

@@ -66,23 +66,21 @@ class NodeClaims:
         )
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
-        self._nodes: dict[str, str] = {}
-        """uid of a pod that may use claims -> its node."""
         self._checkpoints = _below(options.state, CHECKPOINTS)
         self._journal = journals.PreparationJournal(options.journal, run_id=options.run_id)
         for path in sorted(self._checkpoints.glob("*.json") if self._checkpoints else ()):
-            self._restore(path.stem)
+            self._manager(path.stem)
 
     def _make_driver(self, options: NodeClaimsOptions) -> Callable[[str], drivers.Driver]:
         files = drivers.DriverFiles(cdi=self._cdi_template)
         make = self._parts.driver
         return lambda name: make(options.driver, name=name, files=files, seed=options.seed)
 
-    def pods(self) -> set[tuple[str, str]]:
-        """Return `namespace/name` and uid of the pods that use claims."""
+    def pods(self) -> set[tuple[str, str, str]]:
+        """Return `namespace/name`, uid and node of the pods that use claims."""
         with self._guard:
-            managers = list(self._managers.values())
-        return {pod for manager in managers for pod in manager.pods()}
+            managers = list(self._managers.items())
+        return {(*pod, node) for node, manager in managers for pod in manager.pods()}
 
     def prepare(self, pod: Object) -> None:
         """Prepare the claims of a pod on its node.
@@ -92,10 +90,8 @@ class NodeClaims:
         """
         claims = pod_claims.of(pod)
         if claims:
-            node, uid = pod["spec"]["nodeName"], pod["metadata"]["uid"]
             with self._guard:
-                self._nodes[uid] = node
-                manager = self._manager(node)
+                manager = self._manager(pod["spec"]["nodeName"])
             manager.prepare(pod, claims)
 
     def start_containers(self, pod: Object) -> None:
@@ -119,20 +115,17 @@ class NodeClaims:
     def note_reboot(self, node: str, boot_id: str) -> None:
         self._journal.rebooted(node, boot_id)
 
-    def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
-        """Unprepare the claims that only this pod uses; do nothing for an unknown pod.
+    def unprepare(self, node: str, pod_uid: str, pod: Object | None = None) -> None:
+        """Unprepare the claims that only this pod uses on a node; nothing for an unknown pod.
 
         `pod`: it, if it is to be deleted and still there.
 
         Raises PreparationError if the driver fails.
         """
         with self._guard:
-            node = self._nodes.get(pod_uid)
-            manager = self._managers.get(node or "")
+            manager = self._managers.get(node)
         if manager is not None:
             manager.unprepare(pod_uid, pod)
-        with self._guard:
-            self._nodes.pop(pod_uid, None)
 
     def stop(self) -> None:
         """End the waits of the drivers."""
@@ -141,10 +134,6 @@ class NodeClaims:
     def close(self) -> None:
         """Close the journal, after the last call."""
         self._journal.close()
-
-    def _restore(self, node: str) -> None:
-        manager = self._manager(node)
-        self._nodes.update((uid, node) for _, uid in manager.pods())
 
     def _manager(self, node: str) -> claim_managers.ClaimManager:
         found = self._managers.get(node)

@@ -6,6 +6,7 @@ without one was never rebooted. The kubelet compares it with the `bootID` of the
 does, and writes it there when all containers that the reboot has ended run again.
 """
 
+import collections
 import pathlib
 import shutil
 from collections.abc import Callable, Iterable
@@ -36,7 +37,7 @@ def reboot(state: pathlib.Path, node: str, boot_id: str) -> None:
 
 
 class NodeBoots:
-    """The pods whose containers a reboot of their node has ended. Thread-safe."""
+    """The nodes that were rebooted, and how many pods are to be started again. Thread-safe."""
 
     def __init__(self, api: apis.Api, state: pathlib.Path | None) -> None:
         """`state`: the state folder of the kubelets; None: their nodes are never rebooted."""
@@ -44,15 +45,15 @@ class NodeBoots:
         self._guard = concurrency.lock("kubelet.boots")
         self._boot_ids: dict[str, str] = {}
         """Rebooted node -> its boot id, until the Node has it."""
-        self._lost: dict[pod_queues.PodItem, str] = {}
-        """Pod whose containers have to be started again -> its node."""
+        self._lost: collections.Counter[str] = collections.Counter()
+        """Node -> the number of its pods whose containers have to be started again."""
 
     def look(
         self,
         nodes: Iterable[Object],
-        pods: Iterable[Object],
+        running: Iterable[pod_queues.PodState],
         rebooted: Callable[[str, str], None],
-    ) -> list[pod_queues.PodItem]:
+    ) -> list[pod_queues.PodState]:
         """Return the running pods of nodes that were rebooted, before any of them is handled.
 
         `rebooted` is called with each such node and its boot id. Raises ApiError and
@@ -61,32 +62,29 @@ class NodeBoots:
         for node in nodes:
             if boot_id := self._new_boot_id(node):
                 self._boot_ids[node["metadata"]["name"]] = boot_id
-        self._lost = {
-            pod_queues.of(pod): pod["spec"]["nodeName"]
-            for pod in pods
-            if pod["spec"].get("nodeName") in self._boot_ids and _runs(pod)
-        }
+        lost = sorted(pod for pod in running if pod.node in self._boot_ids)
+        for pod in lost:
+            pod.is_lost, pod.ends_s = True, None
+        self._lost.update(pod.node for pod in lost)
         for name, boot_id in self._boot_ids.items():
             rebooted(name, boot_id)
-        for name in set(self._boot_ids).difference(self._lost.values()):
+        for name in self._boot_ids.keys() - self._lost:
             self._report(name)
-        return sorted(self._lost)
+        return lost
 
-    def is_lost(self, item: pod_queues.PodItem) -> bool:
-        """Return whether the containers of a running pod have to be started again."""
-        with self._guard:
-            return item in self._lost
-
-    def done(self, item: pod_queues.PodItem) -> None:
+    def done(self, pod: pod_queues.PodState) -> None:
         """Note that the containers of a pod run again, or that the pod has ended.
 
         Raises ApiError and TransportError if its Node cannot be written.
         """
+        if not pod.is_lost:
+            return
         with self._guard:
-            node = self._lost.pop(item, None)
-            is_last = node is not None and node not in self._lost.values()
-        if node is not None and is_last:
-            self._report(node)
+            pod.is_lost = False
+            self._lost[pod.node] -= 1
+            is_last = not self._lost[pod.node]
+        if is_last:
+            self._report(pod.node)
 
     def _new_boot_id(self, node: Object) -> str:
         """Return the boot id of a node if it is not the one that its Node has; empty: it is."""
@@ -100,7 +98,3 @@ class NodeBoots:
         status = {"nodeInfo": {"bootID": self._boot_ids[node]}}
         with apis.if_there():
             self._api.patch(apis.NODES, node, {"status": status}, subresource="status")
-
-
-def _runs(pod: Object) -> bool:
-    return bool(pod.get("status", {}).get("phase") == "Running")

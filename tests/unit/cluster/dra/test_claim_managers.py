@@ -109,10 +109,10 @@ def test_a_claim_is_prepared_once_and_unprepared_after_its_last_pod(nodes: Nodes
     nodes.claims.prepare(b)  # again, as after a failure to report the pod
     assert nodes.prepared() == [("c", "a")]
     assert nodes.api.gets == 3  # live, for each pod
-    nodes.claims.unprepare("uid-of-a")
+    nodes.claims.unprepare(NODE, "uid-of-a")
     assert nodes.unprepared() == []
     assert len(nodes.cdi_files()) == 1
-    nodes.claims.unprepare("uid-of-b")
+    nodes.claims.unprepare(NODE, "uid-of-b")
     assert nodes.unprepared() == [("c", "b")]
     assert nodes.cdi_files() == []
 
@@ -172,7 +172,7 @@ def test_a_name_that_is_still_prepared_with_another_uid_is_refused(nodes: Nodes)
     nodes.claim("c", new, uid="reborn")
     with pytest.raises(preparations.PreparationError, match="different UID uid-of-c still exists"):
         nodes.claims.prepare(new)
-    nodes.claims.unprepare("uid-of-old")
+    nodes.claims.unprepare(NODE, "uid-of-old")
     nodes.claims.prepare(new)
     assert nodes.refused() == [("c", "StillPrepared")]
     assert nodes.prepared() == [("c", "old"), ("c", "new")]
@@ -196,19 +196,19 @@ def test_a_kubelet_that_is_killed_knows_its_claims_when_it_is_back(tmp_path: pat
     nodes.claim("other", rival)  # of the same device
     nodes.claims.prepare(a)
     nodes.start()  # without an end
-    assert nodes.claims.pods() == {("ns/a", "uid-of-a")}
+    assert nodes.claims.pods() == {("ns/a", "uid-of-a", NODE)}
     with pytest.raises(preparations.PreparationError):
         nodes.claims.prepare(rival)
     nodes.claims.prepare(b)
     assert nodes.prepared() == [("c", "b")]  # the driver is asked again after a restart
-    nodes.claims.unprepare("uid-of-a")
-    nodes.claims.unprepare("uid-of-b")
+    nodes.claims.unprepare(NODE, "uid-of-a")
+    nodes.claims.unprepare(NODE, "uid-of-b")
     assert nodes.unprepared() == [("c", "b")]
     nodes.start()
-    assert nodes.claims.pods() == {("ns/rival", "uid-of-rival")}
+    assert nodes.claims.pods() == {("ns/rival", "uid-of-rival", NODE)}
     nodes.claims.prepare(rival)
     assert nodes.prepared() == [("other", "rival")]
-    nodes.claims.unprepare("uid-of-rival")
+    nodes.claims.unprepare(NODE, "uid-of-rival")
     nodes.start()
     assert nodes.claims.pods() == set()
 
@@ -256,7 +256,7 @@ def test_a_claim_of_the_checkpoint_that_the_driver_never_prepared(tmp_path: path
         nodes.claims.prepare(user)
     nodes.start()
     assert nodes.unprepared() == [("c", "a")]
-    assert nodes.claims.pods() == {("ns/a", "uid-of-a")}  # it may be tried again
+    assert nodes.claims.pods() == {("ns/a", "uid-of-a", NODE)}  # it may be tried again
 
 
 def test_containers_find_the_variables_of_the_requests_that_they_use(nodes: Nodes) -> None:
@@ -335,7 +335,7 @@ def test_a_pod_that_comes_while_its_claim_is_unprepared_waits(tmp_path: pathlib.
     old, new = pod("old", "c"), pod("new", "c")
     nodes.claim("c", old, new)
     nodes.claims.prepare(old)
-    leaving = threading.Thread(target=nodes.claims.unprepare, args=("uid-of-old",))
+    leaving = threading.Thread(target=nodes.claims.unprepare, args=(NODE, "uid-of-old"))
     leaving.start()
     entry = nodes.claims._managers[NODE]._entries["ns/c"]
     clocks.wait_until(
@@ -350,5 +350,5 @@ def test_a_pod_that_comes_while_its_claim_is_unprepared_waits(tmp_path: pathlib.
     coming.join(TIMEOUT_S)
     kinds = [type(record) for record in nodes.records()]
     assert kinds == [records.Prepared, records.Unprepared, records.Prepared]
-    assert nodes.claims.pods() == {("ns/new", "uid-of-new")}
+    assert nodes.claims.pods() == {("ns/new", "uid-of-new", NODE)}
     assert len(nodes.cdi_files()) == 1
