@@ -264,10 +264,10 @@ def driver(
     --set changes plugins_dir, registry_dir and cdi_dir, in which {node} stands for the node, as in
     --state; and instance=UID gives each instance sockets of its own in a rolling update.
     """
-    from harness.cluster.driver import device_files, driver_parts, driver_process, drivers
+    from harness.cluster.driver import driver_process, drivers, served_drivers
 
     chosen = key_values.fields(_DriverSettings, more)
-    parts = driver_parts.CORRECT
+    parts = served_drivers.CORRECT
     if defect:
         from harness.cluster.dra import kubelet_defects
 
@@ -280,9 +280,9 @@ def driver(
             plugins=chosen.plugins_dir,
             registry=chosen.registry_dir,
             files=drivers.DriverFiles(cdi=chosen.cdi_dir, state=state),
-            devices=device_files.equal(int(devices or 0))
+            devices=driver_process.equal_devices(int(devices or 0))
             if devices.isdecimal() or not devices
-            else device_files.read(pathlib.Path(devices)),
+            else driver_process.read_devices(pathlib.Path(devices)),
             settings=settings,
             parts=parts,
             instance=chosen.instance,

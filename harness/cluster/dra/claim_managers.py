@@ -15,7 +15,6 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
 
 from harness import clocks, concurrency
 from harness.cluster.dra import (
@@ -28,11 +27,11 @@ from harness.cluster.dra import (
 from harness.cluster.driver import drivers as test_drivers
 from harness.cluster.driver import served_drivers
 from harness.cluster.kubelet_api import preparations
+from harness.history import records
 from harness.model.objects import Object
 
 GetClaim = Callable[[str, str], Object | None]
 """Returns the claim with this namespace and name from the API server; None: there is none."""
-_Attempt = TypeVar("_Attempt", bound=driver_calls.Attempt[Any])
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -128,7 +127,7 @@ class ClaimManager:
         at all.
         """
         pod = next(iter(info.pods.items()))
-        self._journal.unprepared(self._node, info, pod, begun_ns=clocks.monotonic_ns())
+        self._journal.ended("unprepare", self._node, info, pod, begun_ns=clocks.monotonic_ns())
 
     def _read_usable(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as `_read` does, if its drivers can be called."""
@@ -145,7 +144,7 @@ class ClaimManager:
             return _usable(found, claim, pod)
         except preparations.PreparationError as error:
             info = _described(found, meta["namespace"], claim.name)
-            self._journal.refused(self._node, info, _named(pod), error, begun_ns=begun_ns)
+            self._note_refused(info, pod, error, begun_ns)
             raise
 
     def _require_drivers(self, pod: Object, claim: Object) -> None:
@@ -155,7 +154,7 @@ class ClaimManager:
             for driver in wanted.drivers:
                 self._drivers.plugin(driver, self._node)
         except preparations.PreparationError as error:
-            self._journal.refused(self._node, wanted, _named(pod), error, begun_ns=begun_ns)
+            self._note_refused(wanted, pod, error, begun_ns)
             raise
 
     def _refer(self, pod: Object, claim: Object) -> _Entry:
@@ -179,7 +178,7 @@ class ClaimManager:
                 entry = self._entries[wanted.key] = _Entry(wanted, _lock(wanted))
         error = _mismatch(entry.info, wanted)
         if error is not None:
-            self._journal.refused(self._node, wanted, _named(pod), error, begun_ns=begun_ns)
+            self._note_refused(wanted, pod, error, begun_ns)
             raise error
         return entry
 
@@ -203,7 +202,7 @@ class ClaimManager:
         Raises PreparationError for the first driver that fails; what others have prepared stays
         noted, and is prepared again by the next attempt.
         """
-        attempt = self._attempt(driver_calls.Preparation, new, _named(pod))
+        attempt = self._attempt("prepare", new, _named(pod))
         for driver, part in driver_calls.batches([entry.info for entry in new]).items():
             asked = [claims[info.name] for info in part]
             call = functools.partial(self._drivers.plugin(driver, self._node).prepare, asked)
@@ -275,31 +274,37 @@ class ClaimManager:
             self._save(last)
 
     def _call_unprepare(self, last: Sequence[_Entry], pod: tuple[str, str]) -> None:
-        attempt = self._attempt(driver_calls.Unpreparation, last, pod)
+        attempt = self._attempt("unprepare", last, pod)
         for driver, part in driver_calls.batches([entry.info for entry in last]).items():
             try:
                 plugin = self._drivers.plugin(driver, self._node)
             except preparations.PreparationError as error:
                 attempt.refused(part, error)
                 raise
-            attempt.ask(part, functools.partial(plugin.unprepare, part), _nothing)
+            attempt.ask(part, functools.partial(plugin.unprepare, part))
         attempt.finish()
 
     # ------------------------------------------------------------------------- both
 
     def _attempt(
-        self, kind: type[_Attempt], entries: Sequence[_Entry], pod: tuple[str, str]
-    ) -> _Attempt:
+        self, call: records.PreparationCall, entries: Sequence[_Entry], pod: tuple[str, str]
+    ) -> driver_calls.Attempt:
         infos = [entry.info for entry in entries]
-        return kind(infos, node=self._node, pod=pod, journal=self._journal)
+        return driver_calls.Attempt(call, infos, node=self._node, pod=pod, journal=self._journal)
+
+    def _note_refused(
+        self,
+        info: claim_infos.ClaimInfo,
+        pod: Object,
+        error: preparations.PreparationError,
+        begun_ns: int,
+    ) -> None:
+        """Journal that no driver was called to prepare a claim."""
+        self._journal.failed("prepare", self._node, info, _named(pod), error, begun_ns=begun_ns)
 
     def _save(self, changed: Iterable[_Entry]) -> None:
         with self._guard:
             self._checkpoint.save(entry.info for entry in changed)
-
-
-def _nothing(info: claim_infos.ClaimInfo, answer: None) -> None:
-    del info, answer
 
 
 def _sorted(entries: Iterable[_Entry]) -> list[_Entry]:

@@ -1,7 +1,7 @@
 """Calls of drivers for several claims at once, what an answer may lack, and their journal."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any
 
 from harness import clocks
 from harness.cluster.dra import (
@@ -12,8 +12,10 @@ from harness.cluster.dra import (
 from harness.cluster.kubelet_api import preparations
 from harness.history import records
 
-_A = TypeVar("_A")
-"""The answer of a driver about a claim that it has handled."""
+_METHODS: Mapping[records.PreparationCall, str] = {
+    "prepare": "NodePrepareResources",
+    "unprepare": "NodeUnprepareResources",
+}
 
 
 def batches(infos: Sequence[claim_infos.ClaimInfo]) -> dict[str, list[claim_infos.ClaimInfo]]:
@@ -22,14 +24,17 @@ def batches(infos: Sequence[claim_infos.ClaimInfo]) -> dict[str, list[claim_info
     return {driver: [info for info in infos if driver in info.drivers] for driver in drivers}
 
 
-class Attempt(Generic[_A]):
-    """One attempt to prepare, or to unprepare, the claims of a pod by all their drivers."""
+class Attempt:
+    """One attempt to prepare, or to unprepare, the claims of a pod by all their drivers.
 
-    call: records.PreparationCall
-    method: str
+    A claim is prepared when all its drivers have prepared it. The first driver that unprepares it
+    gives its devices free. So may one that does not answer, as when it is killed at the end of the
+    call: it can prepare the devices for another claim before it is asked again.
+    """
 
     def __init__(
         self,
+        call: records.PreparationCall,
         infos: Sequence[claim_infos.ClaimInfo],
         *,
         node: str,
@@ -37,17 +42,18 @@ class Attempt(Generic[_A]):
         journal: preparation_journals.PreparationJournal,
     ) -> None:
         """`pod`: its uid and name."""
-        self._infos, self._node, self._pod = infos, node, pod
-        self._journal = journal
+        self._call, self._node, self._pod, self._journal = call, node, pod, journal
+        self._method = _METHODS[call]
+        self._without_driver = [info for info in infos if not info.drivers]
         self._begun_ns = clocks.monotonic_ns()
-        self._answered = {info.uid: 0 for info in infos}
-        """uid of a claim -> number of its drivers that have handled it."""
+        self._left = {info.uid: len(info.drivers) if call == "prepare" else 1 for info in infos}
+        """uid of a claim -> number of drivers that have to handle it before it is journaled."""
 
     def ask(
         self,
         part: Sequence[claim_infos.ClaimInfo],
-        call: Callable[[], Mapping[str, _A | preparations.PreparationError]],
-        note: Callable[[claim_infos.ClaimInfo, _A], None],
+        call: Callable[[], Mapping[str, Any]],
+        note: Callable[[claim_infos.ClaimInfo, Any], None] = lambda *_: None,
     ) -> None:
         """Call a driver for some of its claims; `note` gets each claim that it has handled.
 
@@ -57,89 +63,48 @@ class Attempt(Generic[_A]):
         for info in part:
             answer = answers[info.uid] if info.uid in answers else _skipped()
             if isinstance(answer, preparations.PreparationError):
-                self._failed(info, answer)
+                self.refused([info], answer)
             else:
                 note(info, answer)
                 self._handled(info)
-        error = _problem(self.method, part, answers)
+        error = _problem(self._method, part, answers)
         if error is not None:
             raise error
 
     def finish(self) -> None:
         """Journal the claims that have no driver, after all drivers have succeeded."""
-        for info in self._infos:
-            if not info.drivers:
-                self._write(info)
+        for info in self._without_driver:
+            self._end(info)
 
     def refused(
         self, part: Sequence[claim_infos.ClaimInfo], error: preparations.PreparationError
     ) -> None:
-        """Journal that the driver of some claims cannot be called."""
+        """Journal that some claims were not handled."""
         for info in part:
-            self._failed(info, error)
+            self._journal.failed(
+                self._call, self._node, info, self._pod, error, begun_ns=self._begun_ns
+            )
 
     def _answers(
-        self,
-        part: Sequence[claim_infos.ClaimInfo],
-        call: Callable[[], Mapping[str, _A | preparations.PreparationError]],
-    ) -> Mapping[str, _A | preparations.PreparationError]:
+        self, part: Sequence[claim_infos.ClaimInfo], call: Callable[[], Mapping[str, Any]]
+    ) -> Mapping[str, Any]:
         try:
             return call()
         except driver_contracts.CallFailedError as error:
             self.refused(part, error)
-            self._unanswered(part)
-            raise driver_contracts.CallFailedError(error.code, f"{self.method}: {error}") from error
+            for info in part if self._call == "unprepare" else ():
+                self._handled(info)
+            raise driver_contracts.CallFailedError(
+                error.code, f"{self._method}: {error}"
+            ) from error
 
     def _handled(self, info: claim_infos.ClaimInfo) -> None:
-        self._answered[info.uid] += 1
-        if self._answered[info.uid] == self._told_after(info):
-            self._write(info)
+        self._left[info.uid] -= 1
+        if not self._left[info.uid]:
+            self._end(info)
 
-    def _failed(self, info: claim_infos.ClaimInfo, error: preparations.PreparationError) -> None:
-        self._journal.failed(self.call, self._node, info, self._pod, error, begun_ns=self._begun_ns)
-
-    def _unanswered(self, part: Sequence[claim_infos.ClaimInfo]) -> None:
-        """Journal what a call without an answer may have done."""
-
-    def _told_after(self, info: claim_infos.ClaimInfo) -> int:
-        """Return after how many of its drivers the claim is prepared, or is not any more."""
-        raise NotImplementedError
-
-    def _write(self, info: claim_infos.ClaimInfo) -> None:
-        raise NotImplementedError
-
-
-class Preparation(Attempt[preparations.Prepared]):
-    """An attempt to prepare claims: each is prepared when all its drivers have prepared it."""
-
-    call, method = "prepare", "NodePrepareResources"
-
-    def _told_after(self, info: claim_infos.ClaimInfo) -> int:
-        return len(info.drivers)
-
-    def _write(self, info: claim_infos.ClaimInfo) -> None:
-        self._journal.prepared(self._node, info, self._pod, begun_ns=self._begun_ns)
-
-
-class Unpreparation(Attempt[None]):
-    """An attempt to unprepare claims: the first driver of a claim gives its devices free.
-
-    So may one that does not answer, as when it is killed at the end of the call: it can prepare
-    the devices for another claim before it is asked again.
-    """
-
-    call, method = "unprepare", "NodeUnprepareResources"
-
-    def _unanswered(self, part: Sequence[claim_infos.ClaimInfo]) -> None:
-        for info in part:
-            self._handled(info)
-
-    def _told_after(self, info: claim_infos.ClaimInfo) -> int:
-        del info
-        return 1
-
-    def _write(self, info: claim_infos.ClaimInfo) -> None:
-        self._journal.unprepared(self._node, info, self._pod, begun_ns=self._begun_ns)
+    def _end(self, info: claim_infos.ClaimInfo) -> None:
+        self._journal.ended(self._call, self._node, info, self._pod, begun_ns=self._begun_ns)
 
 
 def _problem(

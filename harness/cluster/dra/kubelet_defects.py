@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from harness import errors
 from harness.cluster.dra import claim_managers, defects
-from harness.cluster.driver import driver_parts as parts_of_driver
+from harness.cluster.driver import served_drivers
 from harness.extensions import replacements
 
 CATALOGUE = replacements.Catalogue(
@@ -31,7 +31,7 @@ def parts(chosen: Iterable[str] = ()) -> claim_managers.KubeletParts:
     return replacements.replaced(claim_managers.CORRECT, CATALOGUE.chosen(chosen))
 
 
-def driver_parts(chosen: Iterable[str]) -> parts_of_driver.DriverParts:
+def driver_parts(chosen: Iterable[str]) -> served_drivers.DriverParts:
     """Return the parts of the driver as a program with these defects.
 
     Raises UsageError for an unknown name, one of the kubelet, and for two defects that override
@@ -45,4 +45,4 @@ def driver_parts(chosen: Iterable[str]) -> parts_of_driver.DriverParts:
                 f"Known ones: {', '.join(known)}"
             )
     made = parts(chosen)
-    return parts_of_driver.DriverParts(driver=made.driver, served=made.served)
+    return served_drivers.DriverParts(driver=made.driver, served=made.served)

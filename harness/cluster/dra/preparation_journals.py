@@ -20,30 +20,21 @@ class PreparationJournal:
         if path is not None:
             self._writer = journal_writer.Writer(path, process="kubelet", run_id=run_id)
 
-    def prepared(
-        self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str], *, begun_ns: int
-    ) -> None:
-        """Journal that a claim was prepared, for a pod's uid and name."""
-        about = _about(node, info, pod, begun_ns)
-        self._write(records.Prepared(**about, shared=info.shared))
-
-    def unprepared(
-        self, node: str, info: claim_infos.ClaimInfo, pod: tuple[str, str], *, begun_ns: int
-    ) -> None:
-        """Journal the end of a preparation, after the claim's last pod."""
-        self._write(records.Unprepared(**_about(node, info, pod, begun_ns)))
-
-    def refused(
+    def ended(
         self,
+        call: records.PreparationCall,
         node: str,
         info: claim_infos.ClaimInfo,
         pod: tuple[str, str],
-        error: preparations.PreparationError,
         *,
         begun_ns: int,
     ) -> None:
-        """Journal that no driver was called to prepare a claim."""
-        self.failed("prepare", node, info, pod, error, begun_ns=begun_ns)
+        """Journal that a claim was prepared for a pod's uid and name, or unprepared after it."""
+        about = _about(node, info, pod, begun_ns)
+        is_new = call == "prepare"
+        self._write(
+            records.Prepared(**about, shared=info.shared) if is_new else records.Unprepared(**about)
+        )
 
     def failed(
         self,
@@ -62,34 +53,17 @@ class PreparationJournal:
         )
 
     def started(self, node: str, pod: Object, environments: Mapping[str, dict[str, str]]) -> None:
-        meta = pod["metadata"]
         for container, environment in environments.items():
             self._write(
                 records.ContainerStarted(
-                    node=node,
-                    namespace=meta["namespace"],
-                    pod=meta["name"],
-                    pod_uid=meta["uid"],
-                    container=container,
-                    environment=environment,
-                    ts_ns=clocks.monotonic_ns(),
+                    **_of_pod(node, pod), container=container, environment=environment
                 )
             )
 
     def not_started(self, node: str, pod: Object, error: preparations.PreparationError) -> None:
         """Journal that the containers of a pod could not be started."""
-        meta = pod["metadata"]
-        self._write(
-            records.ContainersFailed(
-                node=node,
-                namespace=meta["namespace"],
-                pod=meta["name"],
-                pod_uid=meta["uid"],
-                reason=error.reason,
-                message=str(error),
-                ts_ns=clocks.monotonic_ns(),
-            )
-        )
+        about = _of_pod(node, pod)
+        self._write(records.ContainersFailed(**about, reason=error.reason, message=str(error)))
 
     def rebooted(self, node: str, boot_id: str) -> None:
         self._write(records.NodeRebooted(node=node, boot_id=boot_id, ts_ns=clocks.monotonic_ns()))
@@ -119,5 +93,16 @@ def _about(
         "pod_uid": pod[0],
         "pod": pod[1],
         "begun_ns": begun_ns,
+        "ts_ns": clocks.monotonic_ns(),
+    }
+
+
+def _of_pod(node: str, pod: Object) -> dict[str, Any]:
+    meta = pod["metadata"]
+    return {
+        "node": node,
+        "namespace": meta["namespace"],
+        "pod": meta["name"],
+        "pod_uid": meta["uid"],
         "ts_ns": clocks.monotonic_ns(),
     }

@@ -7,20 +7,19 @@ import pathlib
 import resource
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from harness import errors, processes, writing
 from harness.client import apis, informers, transports
 from harness.cluster.driver import (
-    device_statuses,
-    driver_parts,
+    driver_settings,
     drivers,
-    moment_actions,
     plugin_server,
-    program_settings,
     served_drivers,
     slice_publishing,
 )
 from harness.cluster.kubelet_api import node_folders, socket_paths
+from harness.manifests import reading, sources
 from harness.model.objects import Object
 
 _PUBLISHED_S = 20.0
@@ -41,7 +40,7 @@ class DriverOptions:
     devices: tuple[Object, ...] = ()
     """Entries of `spec.devices` of the slices of each node; empty: publish no slices."""
     settings: pathlib.Path | None = None
-    parts: driver_parts.DriverParts = driver_parts.CORRECT
+    parts: served_drivers.DriverParts = served_drivers.CORRECT
     instance: str = ""
     """The uid of this instance, beside others of the same driver; empty: there are no others."""
     ready_file: pathlib.Path | None = None
@@ -92,12 +91,12 @@ def run(options: DriverOptions) -> int:
     _allow_files()
     _make_folders(options)
     with contextlib.ExitStack() as running:
-        settings = program_settings.LiveSettings(options.settings)
+        settings = driver_settings.LiveSettings(options.settings)
         transport = running.enter_context(
             contextlib.closing(transports.connect(options.kubeconfig, user_agent=options.names[0]))
         )
         api = apis.Api(transport)
-        moments = moment_actions.MomentActions(settings, options.state)
+        moments = served_drivers.MomentActions(settings, options.state)
         served = [_served(options, name, api, settings, moments) for name in options.names]
         publishers = running.enter_context(_publishing(options, api))
         _serve(options, served, settings, publishers, running)
@@ -131,8 +130,8 @@ def _served(
     options: DriverOptions,
     name: str,
     api: apis.Api,
-    settings: program_settings.LiveSettings,
-    moments: moment_actions.MomentActions,
+    settings: driver_settings.LiveSettings,
+    moments: served_drivers.MomentActions,
 ) -> served_drivers.ServedDriver:
     """Return the driver of a name, which knows what it has prepared before."""
     driver = options.parts.driver(
@@ -142,7 +141,7 @@ def _served(
         sys.stderr.write(f"flake-hunt driver: {problem}\n")
     reader = options.parts.reader(api)
     lock_file = options.state / f"{name}.lock" if options.instance else None
-    statuses = device_statuses.DeviceStatuses(api, settings)
+    statuses = served_drivers.DeviceStatuses(api, settings)
     return options.parts.served(
         driver, reader=reader, at=moments, lock_file=lock_file, statuses=statuses
     )
@@ -151,7 +150,7 @@ def _served(
 def _serve(
     options: DriverOptions,
     served: Sequence[served_drivers.ServedDriver],
-    settings: program_settings.LiveSettings,
+    settings: driver_settings.LiveSettings,
     publishers: Sequence[slice_publishing.SlicePublisher],
     running: contextlib.ExitStack,
 ) -> None:
@@ -207,8 +206,43 @@ def _publishing(
 
 
 def _end(
-    served: Sequence[served_drivers.ServedDriver], moments: moment_actions.MomentActions
+    served: Sequence[served_drivers.ServedDriver], moments: served_drivers.MomentActions
 ) -> None:
     moments.stop()
     for one in served:
         one.driver.stop()
+
+
+def equal_devices(count: int) -> tuple[Object, ...]:
+    """Return devices that differ in their names and indexes only."""
+    return tuple(
+        {
+            "name": f"device-{index:03d}",
+            "attributes": {"model": {"string": "fake"}, "index": {"int": index}},
+        }
+        for index in range(count)
+    )
+
+
+def read_devices(path: pathlib.Path) -> tuple[Object, ...]:
+    """Return the devices of all ResourceSlices of a file, in YAML or JSON.
+
+    Raises ManifestError if it cannot be read, or has other things or no devices.
+    """
+    slices = reading.read([str(path)], kinds=["ResourceSlice"], of="--devices")
+    devices = tuple(device for manifest in slices for device in _devices(manifest))
+    if not devices:
+        raise errors.ManifestError(f"{path}: expected ResourceSlices with devices, got none")
+    return devices
+
+
+def _devices(manifest: sources.Manifest) -> list[Object]:
+    spec = manifest.obj.get("spec")
+    found = spec.get("devices") or [] if isinstance(spec, dict) else None
+    if not isinstance(found, list) or not all(_is_device(item) for item in found):
+        raise manifest.error("expected a list of devices with names", field="spec.devices")
+    return found
+
+
+def _is_device(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("name"), str)

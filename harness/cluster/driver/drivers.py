@@ -7,11 +7,12 @@ same process does so anyway, and `served_drivers` does it for kubelets behind so
 
 import contextlib
 import pathlib
+import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from harness import concurrency, errors, seeds
-from harness.cluster.driver import cdi_files, misbehaviour, prepared_claims
+from harness.cluster.driver import cdi_files, prepared_claims
 from harness.cluster.kubelet_api import node_folders, preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
@@ -36,6 +37,53 @@ class DriverFiles(NamedTuple):
 
 NOWHERE = DriverFiles()
 """Nothing is written."""
+
+
+class Misbehaviour:
+    """Delays, blocks and fails the calls of one kind. Thread-safe."""
+
+    def __init__(
+        self,
+        spec: driver_specs.CallSpec,
+        stream: random.Random,
+        wait: Callable[[float], bool],
+    ) -> None:
+        """`wait` waits for these seconds, or until the driver stops."""
+        self.spec = spec
+        """May be replaced at any time."""
+        self._stream, self._wait = stream, wait
+        self._guard = concurrency.lock("driver.failures")
+        self._started_s = concurrency.monotonic_s()
+
+    def wait(self) -> None:
+        """Wait as long as the settings say."""
+        left_s = self.spec.delay_s + self._blocked_s()
+        if left_s > 0:
+            self._wait(left_s)
+
+    def fail(self) -> None:
+        """Raise PreparationError as often as the settings say."""
+        if self.spec.failing_from_s is not None and self._is_failing(self.spec.failing_from_s):
+            raise preparations.PreparationError("FailedForATime", "the driver fails for a time")
+        if not self.spec.failure_probability:
+            return
+        with self._guard:
+            fails = self._stream.random() < self.spec.failure_probability
+        if fails:
+            raise preparations.PreparationError("FailedOnDemand", "the driver fails on demand")
+
+    def _blocked_s(self) -> float:
+        """Return the seconds until a call that comes now is let through, 0 for none."""
+        start_s, now_s = self.spec.blocked_from_s, self._since_start_s()
+        if start_s is None or now_s < start_s:
+            return 0.0
+        return max(0.0, start_s + self.spec.blocked_s - now_s)
+
+    def _is_failing(self, start_s: float) -> bool:
+        return 0.0 <= self._since_start_s() - start_s < self.spec.failing_s
+
+    def _since_start_s(self) -> float:
+        return concurrency.monotonic_s() - self._started_s
 
 
 class Driver:
@@ -63,10 +111,8 @@ class Driver:
         self._claims = claims(name, files.state)
         self._stopped = concurrency.Event("driver.stopped")
         stream, wait = seeds.Seeds(seed).stream, self._stopped.wait
-        self._prepare = misbehaviour.Misbehaviour(spec.prepare, stream("driver", "prepare"), wait)
-        self._unprepare = misbehaviour.Misbehaviour(
-            spec.unprepare, stream("driver", "unprepare"), wait
-        )
+        self._prepare = Misbehaviour(spec.prepare, stream("driver", "prepare"), wait)
+        self._unprepare = Misbehaviour(spec.unprepare, stream("driver", "unprepare"), wait)
 
     def prepare(self, claims: Iterable[Object], node: str) -> Prepared:
         """Prepare allocated claims on a node, as the API server has them.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import clocks, concurrency
-from harness.cluster.driver import program_settings, served_drivers
+from harness.cluster.driver import driver_settings, served_drivers
 from harness.cluster.kubelet_api import calls, messages, preparations, servers, services
 from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
 
@@ -26,7 +26,7 @@ class PluginServer:
         node: str,
         endpoint: pathlib.Path,
         registration: pathlib.Path,
-        settings: program_settings.LiveSettings,
+        settings: driver_settings.LiveSettings,
         devices: Sequence[tuple[str, str]],
     ) -> None:
         """Serve; `devices` are pool and name of those whose health is told.

@@ -1,18 +1,144 @@
 """The driver as kubelets call it from outside: they only name claims, and repeat calls at any time.
 
 So an Unprepare may overtake a Prepare that is slow. Calls for one claim on a node are handled one
-after the other, and a claim is read when it is its turn.
+after the other, and a claim is read when it is its turn: a kubelet may be late, and its call about
+a claim that is gone, that another one has replaced, or that no pod uses any longer.
 """
 
 import contextlib
+import dataclasses
 import fcntl
+import os
 import pathlib
+import signal
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from harness import concurrency, errors
-from harness.cluster.driver import claim_reading, device_statuses, drivers
+from harness import concurrency, errors, writing
+from harness.client import apis
+from harness.cluster.driver import driver_settings, drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
+
+_LOOK_S = 0.02
+_KEYS = ("driver", "pool", "device", "shareID")
+
+
+class ClaimReader:
+    """Reads claims. Thread-safe."""
+
+    def __init__(self, api: apis.Api) -> None:
+        self._api = api
+
+    def read(self, claim: preparations.ClaimReference) -> Object:
+        """Return the claim of this uid, which is allocated and reserved.
+
+        Raises PreparationError if there is none, or the API server does not answer.
+        """
+        try:
+            found = self._api.get(apis.CLAIMS, claim.name, namespace=claim.namespace)
+        except errors.HarnessError as error:
+            raise preparations.PreparationError(
+                "NotRead", f"cannot read claim {claim.namespace}/{claim.name}: {error}"
+            ) from error
+        self._require_usable(found, claim)
+        return found
+
+    def _require_usable(self, found: Object, claim: preparations.ClaimReference) -> None:
+        """Raise PreparationError if this is another claim of the name, or no pod may use it."""
+        place = f"claim {claim.namespace}/{claim.name}"
+        if found["metadata"]["uid"] != claim.uid:
+            raise preparations.PreparationError(
+                "Replaced", f"{place} was replaced: it does not have the uid {claim.uid} any more"
+            )
+        status = found.get("status") or {}
+        if not status.get("allocation"):
+            raise preparations.PreparationError("NotAllocated", f"{place} is not allocated")
+        if not status.get("reservedFor"):
+            raise preparations.PreparationError("NotReserved", f"{place} is reserved for no pod")
+
+
+class DeviceStatuses:
+    """Writes the reports. Thread-safe."""
+
+    def __init__(self, api: apis.Api, settings: driver_settings.LiveSettings) -> None:
+        self._api, self._settings = api, settings
+
+    def report(self, claim: Object, driver: str, node: str) -> None:
+        """Report on the driver's devices of a claim, if the settings say so.
+
+        Raises ApiError and TransportError.
+        """
+        if not self._settings.now().device_status:
+            return
+        meta = claim["metadata"]
+        document = {
+            "apiVersion": apis.CLAIMS.api_version,
+            "kind": "ResourceClaim",
+            "metadata": {key: meta[key] for key in ("namespace", "name", "uid")},
+            "status": {"devices": status_entries(claim, driver, node)},
+        }
+        self.write(
+            claim, document, kind=apis.PatchKind.APPLY, field_manager=f"{driver}-{node}", force=True
+        )
+
+    def write(self, claim: Object, patch: Any, **options: Any) -> None:
+        """Patch the status of a claim; `options` are those of `Api.patch`."""
+        name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
+        self._api.patch(
+            apis.CLAIMS, name, patch, namespace=namespace, subresource="status", **options
+        )
+
+
+def status_entries(claim: Object, driver: str, node: str) -> list[Object]:
+    """Return the entries of `status.devices` for a driver's devices: that a node has prepared them.
+
+    They are the same each time, so that a second report changes nothing.
+    """
+    results = claim["status"]["allocation"]["devices"]["results"]
+    keys = [{key: row[key] for key in _KEYS if key in row} for row in results]
+    own = {tuple(key.items()): key for key in keys if key["driver"] == driver}
+    return [{**key, "data": {"preparedOn": node}} for key in own.values()]
+
+
+class MomentActions:
+    """Is called at each moment of Prepare and Unprepare. Thread-safe."""
+
+    def __init__(self, settings: driver_settings.LiveSettings, state: pathlib.Path) -> None:
+        self._settings, self._state = settings, state
+        self._stopped = concurrency.Event("driver.moments")
+
+    def __call__(self, moment: str, claim: str) -> None:
+        """Act at a moment, as `prepare.received`, for a claim (`namespace/name`).
+
+        Raises PreparationError on demand.
+        """
+        name, _, when = moment.partition(".")
+        spec = self._spec(name)
+        if not spec.concerns(claim):
+            return
+        if spec.error and when == "received":
+            raise preparations.PreparationError("FailedOnDemand", spec.error)
+        if spec.crash_at == when:
+            self._crash_once(moment)
+        while spec.block_at == when and self._spec(name) is spec:
+            if self._stopped.wait(_LOOK_S):
+                raise preparations.PreparationError("Stopped", "the driver ends")
+
+    def stop(self) -> None:
+        """End all waits."""
+        self._stopped.set()
+
+    def _spec(self, name: str) -> driver_settings.CallSpec:
+        settings = self._settings.now()
+        return settings.prepare if name == "prepare" else settings.unprepare
+
+    def _crash_once(self, moment: str) -> None:
+        note = self._state / f"crashed-{moment}"
+        if not note.exists():
+            with writing.explained(note):
+                note.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class ServedDriver:
@@ -22,10 +148,10 @@ class ServedDriver:
         self,
         driver: drivers.Driver,
         *,
-        reader: claim_reading.ClaimReader,
+        reader: ClaimReader,
         at: drivers.Moments,
         lock_file: pathlib.Path | None = None,
-        statuses: device_statuses.DeviceStatuses | None = None,
+        statuses: DeviceStatuses | None = None,
     ) -> None:
         """`lock_file`: another instance of the driver may work with the same state folder.
 
@@ -116,3 +242,17 @@ def _told() -> Iterator[None]:
         yield
     except errors.HarnessError as error:
         raise preparations.PreparationError("DriverFailed", str(error)) from error
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DriverParts:
+    """The parts; the defaults are the correct ones."""
+
+    driver: type[drivers.Driver] = drivers.Driver
+    claims: type[prepared_claims.PreparedClaims] = prepared_claims.PreparedClaims
+    reader: type[ClaimReader] = ClaimReader
+    served: type[ServedDriver] = ServedDriver
+
+
+CORRECT = DriverParts()
+"""No known defect."""

@@ -85,23 +85,22 @@ def _error(text: str) -> preparations.PreparationError:
 
 
 def _device(service: services.DraService, device: preparations.PreparedDevice) -> Any:
-    made: Any = service.messages.Device(
+    made: Any = services.DEVICE(
         request_names=device.request_names,
         pool_name=device.pool,
         device_name=device.device,
         cdi_device_ids=device.cdi_device_ids,
     )
-    if device.share_id is not None and "share_id" in made.DESCRIPTOR.fields_by_name:
+    if device.share_id is not None and service.has_shares:
         made.share_id = device.share_id
     return made
 
 
 def _read(device: Any) -> preparations.PreparedDevice:
-    has_share = "share_id" in device.DESCRIPTOR.fields_by_name and device.HasField("share_id")
     return preparations.PreparedDevice(
         request_names=tuple(device.request_names),
         pool=device.pool_name,
         device=device.device_name,
         cdi_device_ids=tuple(device.cdi_device_ids),
-        share_id=device.share_id if has_share else None,
+        share_id=device.share_id if device.HasField("share_id") else None,
     )

@@ -4,7 +4,6 @@
 these services are in kubelets from 1.34 on; v1beta1 of DRA from 1.32 on.
 """
 
-import types
 from typing import Any, NamedTuple
 
 from harness import errors
@@ -16,7 +15,6 @@ except ImportError as error:
 
 from harness.cluster.kubelet_api.generated import (
     dra_v1_pb2,
-    dra_v1beta1_pb2,
     health_v1alpha1_pb2,
     registration_v1_pb2,
 )
@@ -41,10 +39,10 @@ class DraService(NamedTuple):
 
     name: str
     """As in `supported_versions`: `v1.DRAPlugin`."""
-    messages: types.ModuleType
-    """The module with the types of its messages; both versions have the same names."""
     prepare: Method
     unprepare: Method
+    has_shares: bool
+    """Its devices have a `share_id`; all else of its messages is as in the other version."""
 
 
 def _method(messages: Any, service: str, name: str) -> Method:
@@ -57,19 +55,23 @@ def _method(messages: Any, service: str, name: str) -> Method:
     )
 
 
-def _dra(version: str, messages: types.ModuleType) -> DraService:
-    return DraService(
-        f"{version}.DRAPlugin",
-        messages,
-        prepare=_method(messages, "DRAPlugin", "NodePrepareResources"),
-        unprepare=_method(messages, "DRAPlugin", "NodeUnprepareResources"),
+def _dra(version: str, *, has_shares: bool) -> DraService:
+    prepare, unprepare = (
+        found._replace(path=found.path.replace(".v1.", f".{version}."))
+        for name in ("NodePrepareResources", "NodeUnprepareResources")
+        if (found := _method(dra_v1_pb2, "DRAPlugin", name))
     )
+    return DraService(f"{version}.DRAPlugin", prepare, unprepare, has_shares)
 
 
 DRA = {
-    service.name: service for service in (_dra("v1", dra_v1_pb2), _dra("v1beta1", dra_v1beta1_pb2))
+    service.name: service
+    for service in (_dra("v1", has_shares=True), _dra("v1beta1", has_shares=False))
 }
 """Name -> service, newest first, as drivers list them: kubelets use the first that they know."""
+
+DEVICE: Any = dra_v1_pb2.Device
+"""A prepared device in an answer."""
 
 GET_INFO = _method(registration_v1_pb2, "Registration", "GetInfo")
 NOTIFY = _method(registration_v1_pb2, "Registration", "NotifyRegistrationStatus")

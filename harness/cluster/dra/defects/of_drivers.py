@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.client import apis
-from harness.cluster.driver import device_statuses, drivers, prepared_claims, served_drivers
+from harness.cluster.driver import drivers, prepared_claims, served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.extensions import replacements
 from harness.model.objects import Object
@@ -245,7 +245,7 @@ class DeviceStatusOverwritten(served_drivers.ServedDriver):
 
     def _report(self, claim: Object, node: str) -> None:
         if self._statuses is not None:
-            entries = device_statuses.entries(claim, self.driver.name, node)
+            entries = served_drivers.status_entries(claim, self.driver.name, node)
             patch = {"status": {"devices": entries}}
             self._statuses.write(claim, patch, kind=apis.PatchKind.MERGE)
 

@@ -10,7 +10,7 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis
 from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
-from harness.cluster.driver import claim_reading, drivers, prepared_claims
+from harness.cluster.driver import drivers, prepared_claims, served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import node_preparations
@@ -243,7 +243,7 @@ class LatePrepare(PatientPods):
     def begin(self) -> None:
         """Start the late call, and the kubelet."""
         driver = self.parts.kubelet.driver(self.driver_spec, name=world_fixtures.DRIVER)
-        reader = claim_reading.ClaimReader(apis.Api(self.server))
+        reader = served_drivers.ClaimReader(apis.Api(self.server))
         self._served = self.parts.kubelet.served(driver, reader=reader, at=self._happened)
         first, second = (self._reference(name) for name in ("claim-1", "claim-2"))
         concurrency.spawn("late-call", lambda: self._late(first))

@@ -4,7 +4,7 @@ import pathlib
 import threading
 from typing import Any
 
-from harness.cluster.driver import claim_reading, drivers, prepared_claims, served_drivers
+from harness.cluster.driver import drivers, prepared_claims, served_drivers
 from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
 
@@ -85,7 +85,7 @@ class Slow(drivers.Driver):
         return super().prepare_claim(claim, node)
 
 
-class Reader(claim_reading.ClaimReader):
+class Reader(served_drivers.ClaimReader):
     """Reads claims that are there."""
 
     def __init__(self) -> None:

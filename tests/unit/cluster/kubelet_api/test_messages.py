@@ -11,15 +11,18 @@ from google.protobuf import json_format
 from hypothesis import strategies
 
 from harness.cluster.kubelet_api import messages, preparations, services
-from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2, registration_v1_pb2
+from harness.cluster.kubelet_api.generated import (
+    dra_v1_pb2,
+    health_v1alpha1_pb2,
+    registration_v1_pb2,
+)
 from tests.support import cases
 from tools import compile_protos
 
 V1, V1BETA1 = services.DRA.values()
 GENERATED = compile_protos.API / "generated"
 MODULES = {
-    "dra v1beta1": V1BETA1.messages,
-    "dra v1": V1.messages,
+    "dra v1": dra_v1_pb2,
     "registration v1": registration_v1_pb2,
     "health v1alpha1": health_v1alpha1_pb2,
 }
