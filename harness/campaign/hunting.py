@@ -53,7 +53,6 @@ def hunt(
     if plan.runs and len(plan.done) == len(plan.runs):
         return Hunted(results=results.in_plan_order(kept))
     collector = _Collector(plan, folder, listener)
-    cluster_records.mark_children()  # so that `cluster prune` finds workers of a killed campaign
     with cluster_records.temporary_folder() as temporary:
         jobs = min(plan.jobs, len(plan.runs) - len(plan.done))
         arguments = _arguments(campaign, jobs=jobs, temporary=temporary)

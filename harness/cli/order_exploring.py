@@ -27,12 +27,12 @@ def explore(
 
     `settings` are `claims=N`, `depth=N`, `reports=FOLDER`, and any number of `functions=PATTERN`.
     """
+    from harness import processes
     from harness.cli.terminal import displaying, indexing
-    from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import order_hunts, order_scenarios
 
     subject, (world, reports) = _subject(program), _chosen(settings)
-    held_clusters.prepare()
+    processes.prepare()
     out.note(f"seed {seed}")
     on = choosing.RunOptions(subject=[subject])
     plays = playing.Plays(on, itertools.count(seed), reports, out)

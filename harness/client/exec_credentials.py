@@ -12,7 +12,9 @@ import pathlib
 import subprocess
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from harness import errors
 
@@ -146,36 +148,39 @@ def _run(command: Command) -> tuple[Credentials, datetime.datetime | None]:
     return _decode(command, ended.stdout)
 
 
+class _Status(msgspec.Struct, rename="camel"):
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: datetime.datetime | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    api_version: str
+    kind: Literal["ExecCredential"]
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
 def _decode(command: Command, output: bytes) -> tuple[Credentials, datetime.datetime | None]:
     try:
-        document = json.loads(output)
-        kind, version = document["kind"], document["apiVersion"]
-        status = document.get("status") or {}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unusable(command, "its output is not an ExecCredential in JSON") from error
-    if kind != "ExecCredential" or version != command.api_version:
+        answer = msgspec.json.decode(output, type=_Answer)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _unusable(
+            command, f"its output is not an ExecCredential in JSON ({error})"
+        ) from error
+    found = answer.status
+    if answer.api_version != command.api_version:
         raise _unusable(
             command,
-            f"it printed {kind} {version}; the kubeconfig specifies ExecCredential {command.api_version}",
+            f"it printed {answer.api_version}; the kubeconfig specifies {command.api_version}",
         )
-    certificate, key = status.get("clientCertificateData", ""), status.get("clientKeyData", "")
-    identity = Credentials(status.get("token", ""), certificate.encode(), key.encode())
-    if bool(certificate) != bool(key):
-        raise _unusable(command, "it printed a certificate without a key, or only a key")
-    if not (identity.token or certificate):
+    has_pair = bool(found.client_certificate_data and found.client_key_data)
+    if not (found.token or has_pair):
         raise _unusable(command, "it printed neither a token nor a certificate with a key")
-    return identity, _moment(command, status.get("expirationTimestamp"))
-
-
-def _moment(command: Command, text: str | None) -> datetime.datetime | None:
-    if text is None:
-        return None
-    try:
-        return datetime.datetime.fromisoformat(text)
-    except (ValueError, TypeError) as error:
-        raise _unusable(
-            command, f"its expirationTimestamp is not an RFC 3339 time: {text!r}"
-        ) from error
+    if not has_pair and (found.client_certificate_data or found.client_key_data):
+        raise _unusable(command, "it printed a certificate without a key, or only a key")
+    pair = found.client_certificate_data.encode(), found.client_key_data.encode()
+    return Credentials(found.token, *pair), found.expiration_timestamp
 
 
 def _unusable(command: Command, why: str) -> errors.KubeconfigError:

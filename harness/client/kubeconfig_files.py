@@ -127,11 +127,9 @@ def _parse(text: str, path: pathlib.Path) -> Any:
 def require_context(name: str, document: Document, path: pathlib.Path) -> None:
     """Raise KubeconfigError if no context is named and the kubeconfig has no current one."""
     if not name:
-        entries = document.get("contexts") or []
-        known = ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
         raise errors.KubeconfigError(
             f"{path}: expected a current-context, got none: choose one of its contexts "
-            f"({known or 'it has none'}) with `kubectl config use-context NAME`"
+            f"({_names(document, 'contexts') or 'it has none'}) with `kubectl config use-context NAME`"
         )
 
 
@@ -140,14 +138,18 @@ def named(document: Document, section: str, name: str, path: pathlib.Path) -> Do
 
     Raises KubeconfigError if there is none.
     """
-    entries = document.get(section) or []
-    for entry in entries:
+    for entry in document.get(section) or []:
         if isinstance(entry, dict) and entry.get("name") == name:
             return entry
-    known = ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
     raise errors.KubeconfigError(
-        f"{path}: expected {name!r} among its {section}, which are: {known or 'none'}"
+        f"{path}: expected {name!r} among its {section}, which are: "
+        f"{_names(document, section) or 'none'}"
     )
+
+
+def _names(document: Document, section: str) -> str:
+    entries = document.get(section) or []
+    return ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
 
 
 def write_for_client(source: pathlib.Path, *, client: str) -> pathlib.Path:
@@ -159,7 +161,10 @@ def write_for_client(source: pathlib.Path, *, client: str) -> pathlib.Path:
     """
     path = source.with_name(f"{source.name}-{client}")
     document = extracted([source])
-    user = _user(document)
+    if not document["users"]:
+        document["users"] = [{"name": "client"}]
+        document["contexts"][0]["context"]["user"] = "client"
+    user: dict[str, Any] = document["users"][0].setdefault("user", {})
     if user.get("as"):
         raise errors.KubeconfigError(
             f"{source}: expected a user that impersonates no other one, so that requests can name "
@@ -168,12 +173,3 @@ def write_for_client(source: pathlib.Path, *, client: str) -> pathlib.Path:
     user["as"] = api_calls.user_of(client)
     write(path, document)
     return path
-
-
-def _user(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the user of the only context, added to the document if there is none."""
-    if not document["users"]:
-        document["users"] = [{"name": "client", "user": {}}]
-        document["contexts"][0]["context"]["user"] = "client"
-    user: dict[str, Any] = document["users"][0].setdefault("user", {})
-    return user

@@ -26,13 +26,9 @@ from harness.client import exec_credentials, kubeconfig_files
 Headers = tuple[tuple[str, str], ...]
 """(name, value) pairs. Names may repeat: each group has its own header."""
 _TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - the characters that header names may have besides letters and digits
-_KEYS = ("as", "as-uid", "as-groups", "as-user-extra")
 
 
 Document = kubeconfig_files.Document
-_REFUSED_USER = {
-    "username": "a user name with a password, which no supported API server accepts: use a token or a client certificate",
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +136,11 @@ def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str =
 def endpoint(document: Document, path: pathlib.Path, *, context: str | None = None) -> Endpoint:
     """Return the endpoint of a kubeconfig that was read; `path` is for messages. See `load`."""
     name, cluster, user = _chosen(document, context, path)
-    _refuse(user, name, path)
+    if user.get("username"):
+        raise errors.KubeconfigError(
+            f"{path}: the user of context {name!r} has a user name with a password, which no "
+            "supported API server accepts: use a token or a client certificate"
+        )
     url, port = _server(cluster.get("server"), name, path)
     certificate, key = _pem(user, "client-certificate", path), _pem(user, "client-key", path)
     token = _token(user, path) or _id_token(user.get("auth-provider") or {}, name, path)
@@ -178,14 +178,6 @@ def _chosen(
         return name, cluster, {}
     user = kubeconfig_files.named(document, "users", chosen["user"], path).get("user") or {}
     return name, cluster, user
-
-
-def _refuse(user: Document, name: str, path: pathlib.Path) -> None:
-    for key, what in _REFUSED_USER.items():
-        if user.get(key):
-            raise errors.KubeconfigError(
-                f"{path}: the user of context {name!r} has {what} (key {key!r})"
-            )
 
 
 def _server(
@@ -235,18 +227,12 @@ def _id_token(provider: Document, context: str, path: pathlib.Path) -> str:
     """
     if not provider:
         return ""
-    kind, why = provider.get("name"), "which is not supported here: use an exec plugin"
-    if kind in ("gcp", "azure"):
-        why = "which client-go has removed: use an exec plugin"
-    if kind == "oidc":
-        token = str((provider.get("config") or {}).get("id-token") or "")
-        expires_ns = _expiry_s(token) * 10**9
-        if expires_ns > clocks.wall_ns():
-            return token
-        until = f"has expired ({clocks.wall_text(expires_ns)})" if expires_ns else "has no expiry"
-        why = f"whose id-token {until}: let kubectl write a new one (kubectl get namespaces)"
+    token = str((provider.get("config") or {}).get("id-token") or "")
+    if provider.get("name") == "oidc" and _expiry_s(token) * 10**9 > clocks.wall_ns():
+        return token
     raise errors.KubeconfigError(
-        f"{path}: the user of context {context!r} has the auth-provider {kind!r}, {why}"
+        f"{path}: the user of context {context!r} has the auth-provider {provider.get('name')!r}: "
+        "use an exec plugin; or, of `oidc`, an id-token that has not expired (let kubectl renew it)"
     )
 
 
@@ -322,17 +308,14 @@ def read_impersonation(user: Mapping[str, Any], path: pathlib.Path) -> Headers:
 
     Raises KubeconfigError if a value cannot be sent in a header.
     """
-    given = [key for key in _KEYS if user.get(key)]
-    if given and "as" not in given:
-        raise errors.KubeconfigError(
-            f"{path}: expected `as` with {' and '.join(given)}, got no user to impersonate: add `as`"
-        )
     try:
         headers = tuple(_impersonation_headers(user))
     except (TypeError, AttributeError) as error:
         raise errors.KubeconfigError(
             f"{path}: expected `as` and `as-uid` as text, `as-groups` as a list, and `as-user-extra` as lists by key ({error})"
         ) from error
+    if headers and not user.get("as"):
+        raise errors.KubeconfigError(f"{path}: expected a user to impersonate (`as`), got none")
     for name, value in headers:
         if not value.isprintable():
             raise errors.KubeconfigError(
@@ -342,23 +325,18 @@ def read_impersonation(user: Mapping[str, Any], path: pathlib.Path) -> Headers:
 
 
 def _impersonation_headers(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if name := user.get("as"):
-        yield "Impersonate-User", _text(name)
-    if uid := user.get("as-uid"):
-        yield "Impersonate-Uid", _text(uid)
-    for group in _texts(user.get("as-groups")):
-        yield "Impersonate-Group", group
+    named = {"Impersonate-User": user.get("as"), "Impersonate-Uid": user.get("as-uid")}
+    yield from ((name, _text(value)) for name, value in named.items() if value)
+    yield from (("Impersonate-Group", group) for group in _texts(user.get("as-groups")))
     for key, values in (user.get("as-user-extra") or {}).items():
         for value in _texts(values):
             yield f"Impersonate-Extra-{urllib.parse.quote(_text(key), safe=_TOKEN)}", value
 
 
 def _texts(values: object) -> list[str]:
-    if values is None:
-        return []
-    if not isinstance(values, list):
+    if not isinstance(values, list | None):
         raise TypeError(f"got {values!r}")
-    return [_text(value) for value in values]
+    return [_text(value) for value in values or ()]
 
 
 def _text(value: object) -> str:

@@ -221,7 +221,7 @@ class _Connection:
             self.socket.settimeout(timeout_s)
         self.socket.sendall(content)
         status, headers = _head(self._file)
-        self.is_last = headers.get("connection", "").lower() == "close"
+        self.is_last = headers["connection"].lower() == "close"
         if headers.get("transfer-encoding", "").lower() == "chunked":
             return status, self._chunks()
         return status, iter([self._exactly(int(headers.get("content-length", "?")))])
@@ -260,7 +260,7 @@ def _head(file: BinaryIO) -> tuple[int, dict[str, str]]:
     version, status, *_ = _line(file).split(None, 2)
     if not version.startswith(b"HTTP/1."):
         raise ValueError(f"expected HTTP/1.1, got {version!r}")
-    headers = {}
+    headers = {"connection": "close" if version == b"HTTP/1.0" else ""}
     while line := _line(file).strip().decode("latin-1"):
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()

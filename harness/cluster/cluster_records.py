@@ -2,12 +2,10 @@
 
 A record is written before anything is created for its cluster and removed after everything is gone.
 After any interruption, including `kill -9`, `flake-hunt cluster prune` therefore knows what to
-remove. A process is identified by pid and start time, so a reused pid is never killed. Every
-process that the owner of a record starts inherits the owner's mark in its environment.
+remove. A process is identified by pid and start time, so a reused pid is never killed.
 """
 
 import contextlib
-import hashlib
 import os
 import pathlib
 import re
@@ -23,8 +21,6 @@ from harness import clocks, errors, regular_files, suggestions, writing
 from harness.cluster import interfaces, state_folder
 from harness.scenario import profiles
 
-MARK = "FLAKE_HUNT_OWNER"
-"""Environment variable with the owner's mark; inherited by all processes that an owner starts."""
 SUFFIX = ".json"
 PROXY_KUBECONFIG = "kubeconfig-fault-proxy-"
 """Prefix of the kubeconfigs that a run's fault proxy writes into a cluster's folder."""
@@ -129,7 +125,7 @@ def begin(profile: profiles.Profile, request: interfaces.ClusterRequest) -> Clus
     Raises UsageError if the name is taken.
     """
     check_name(request.name)
-    owner = mark_children()
+    owner = identity(os.getpid(), "flake-hunt")
     entry = ClusterRecord(
         name=request.name,
         provider=profile.provider,
@@ -215,32 +211,6 @@ def identity(pid: int, name: str) -> ProcessIdentity:
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
 
 
-def mark_children() -> ProcessIdentity:
-    """Mark all processes that this process starts from now on; return its own identity."""
-    owner = identity(os.getpid(), "flake-hunt")
-    os.environ[MARK] = mark(owner)
-    return owner
-
-
-def mark(owner: ProcessIdentity) -> str:
-    """Return the mark of an owner's processes: its pid, its start time and the id of this registry.
-
-    The registry shows which of these processes belong to clusters that stay.
-    """
-    return f"{owner.pid}@{owner.started!r}@{_registry_id()}"
-
-
-def owner_of(carried: str) -> ProcessIdentity | None:
-    """Return the owner encoded in a process's mark; None for a mark of another registry."""
-    parts = carried.split("@")
-    try:
-        pid, started, registry_id = int(parts[0]), float(parts[1]), parts[2]
-    except (ValueError, IndexError):
-        return None
-    owner = ProcessIdentity(name="owner", pid=pid, started=started)
-    return owner if registry_id == _registry_id() else None
-
-
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[pathlib.Path]:
     """Yield a temporary folder; `cluster prune` removes it if this process is killed meanwhile."""
@@ -257,10 +227,6 @@ def check_name(name: str) -> None:
         raise errors.UsageError(
             f"expected a cluster's name of lower-case letters, digits and dashes, got {name!r}"
         )
-
-
-def _registry_id() -> str:
-    return hashlib.sha256(str(folder().resolve()).encode()).hexdigest()[:16]
 
 
 def _taken(name: str) -> errors.UsageError:

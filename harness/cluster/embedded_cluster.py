@@ -117,11 +117,12 @@ class ServerCommand:
                 path.unlink(missing_ok=True)
 
 
-class EmbeddedCluster:
+class EmbeddedCluster(interfaces.Cluster):
     """An API server process and its kubeconfigs."""
 
     def __init__(self, name: str, command: ServerCommand, process: processes.Process) -> None:
-        self.name = name
+        self.name, self.kubeconfig = name, command.plain_kubeconfig  # without the cost of TLS
+        self.versions = {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
         self.process = process
         self._command = command
         self._lock = threading.Lock()
@@ -129,19 +130,9 @@ class EmbeddedCluster:
         self._is_going_down = threading.Event()
 
     @property
-    def kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for the harness's processes: plain HTTP saves the cost of TLS."""
-        return self._command.plain_kubeconfig
-
-    @property
     def user_kubeconfig(self) -> pathlib.Path:
         """The kubeconfig for kubectl and other programs, with TLS."""
         return self._command.kubeconfig
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """The version of the server, which is that of Flake Hunt."""
-        return {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
 
     @property
     def pids(self) -> list[int]:
@@ -184,9 +175,6 @@ class EmbeddedCluster:
                 ) from error
         return end
 
-    def collect_logs(self, into: pathlib.Path) -> None:
-        """Do nothing: the server logs to the cluster's folder."""
-
     def audit_position(self) -> int:
         """Return the size of the audit log."""
         return control_plane_settings.audit_position(self._command.audit_log)
@@ -203,7 +191,7 @@ class EmbeddedCluster:
         self._command.forget()
 
 
-class Provider:
+class Provider(interfaces.Provider):
     """Starts embedded clusters."""
 
     def __init__(self, profile: profiles.EmbeddedProfile) -> None:
@@ -226,9 +214,6 @@ class Provider:
         for port in filter(None, (self._profile.port, self._profile.tls_port)):
             loopback_ports.require_free(port)
 
-    def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """Do nothing: an embedded cluster has no name outside its folder."""
-
     def up(self, request: interfaces.ClusterRequest) -> EmbeddedCluster:
         """Start the server and wait until it is ready."""
         return start(
@@ -249,14 +234,6 @@ class Provider:
                 is_audited=self._profile.audit_log,
             ),
         )
-
-    def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Return True: the cluster consists of its process only."""
-        del request
-        return True
-
-    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """Do nothing: the server logs to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
         """Remove the data, the audit log and the kubeconfigs, which contain tokens."""

@@ -9,7 +9,7 @@ so that a later change of the user's current context cannot redirect a run.
 import dataclasses
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -29,50 +29,20 @@ _UNAUTHORIZED = 401
 _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ExistingCluster:
+@dataclasses.dataclass(kw_only=True)
+class ExistingCluster(interfaces.Cluster):
     """An existing cluster, which outlives the run."""
 
     name: str
     kubeconfig: pathlib.Path
     versions: Mapping[str, str]
 
-    @property
-    def user_kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for kubectl; the same as `kubeconfig`."""
-        return self.kubeconfig
-
-    @property
-    def pids(self) -> Sequence[int]:
-        """Empty: none of the cluster's processes belongs to the harness."""
-        return ()
-
-    def exit_report(self) -> str | None:
-        """Return None: an API server that does not respond for a while may still be running."""
-        return None
-
-    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
-        """Raise ClusterError: the harness cannot restart this cluster's API server."""
-        del kill, down_s
-        raise interfaces.unsupported_restart(self.name, "an existing cluster may serve others")
-
-    def audit_position(self) -> int:
-        """Return 0: the audit log of an existing cluster is not read."""
-        return 0
-
-    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        """Do nothing: `flake-hunt check --witness` reads an audit log that is brought along."""
-        del into, after
-
-    def collect_logs(self, into: pathlib.Path) -> None:
-        """Do nothing: the logs of an existing cluster are not read."""
-
     def down(self) -> None:
         """Remove the copied credentials; each run has removed its own objects."""
         self.kubeconfig.unlink(missing_ok=True)
 
 
-class Provider:
+class Provider(interfaces.Provider):
     """Provides a cluster from one context of a kubeconfig."""
 
     def __init__(self, profile: profiles.KubeconfigProfile) -> None:
@@ -96,9 +66,6 @@ class Provider:
         with cluster_records.temporary_folder() as folder:
             self._enter(folder / "kubeconfig")
 
-    def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """Do nothing: object names carry the run's id."""
-
     def up(self, request: interfaces.ClusterRequest) -> ExistingCluster:
         """Return the cluster with its own copy of the kubeconfig."""
         path = request.directory / KUBECONFIG
@@ -112,9 +79,6 @@ class Provider:
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Return whether the copied kubeconfig exists."""
         return (request.directory / KUBECONFIG).is_file()
-
-    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """Do nothing: the logs of an existing cluster are not read."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
         """Remove the objects of the recorded runs, found by label, then the copied kubeconfig."""

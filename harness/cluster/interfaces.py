@@ -83,34 +83,34 @@ class End:
         return cls(alive_ns, clocks.monotonic_ns())
 
 
-class Cluster(Protocol):
-    """A running cluster."""
+class Cluster:
+    """A running cluster; the defaults are those of one that logs to its folder, without processes
+    of ours and without an audit log.
+    """
 
-    @property
-    def name(self) -> str:
-        """The cluster's name."""
+    name: str
+    versions: Mapping[str, str]
+    """Detected version of each component, for the run directory."""
 
-    @property
-    def kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for the harness's processes."""
+    kubeconfig: pathlib.Path
+    """The kubeconfig for the harness's processes."""
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
         """The kubeconfig for kubectl and other programs."""
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Detected version of each component, for the run directory."""
+        return self.kubeconfig
 
     @property
     def pids(self) -> Sequence[int]:
         """Pids of its processes on this machine, in the order in which to stop them."""
+        return ()
 
     def exit_report(self) -> str | None:
         """Return which component exited and why.
 
         None while all components run, or if their state cannot be seen from this machine.
         """
+        return None
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> End:
         """End the API server (`kill`: by SIGKILL) and start it again after `down_s` seconds.
@@ -120,14 +120,17 @@ class Cluster(Protocol):
         called from any thread. Raises ClusterError if it does not come back, or if the cluster's
         capabilities do not include `restarts_api_server`.
         """
+        del kill, down_s
+        raise unsupported_restart(self.name, "it may serve others")
 
     def audit_position(self) -> int:
         """Return where the audit log ends now, for `save_audit_log`; 0 if there is none."""
+        return 0
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
         """Copy the audit log to a new folder, at least what was logged after a position.
 
-        Does nothing if the cluster has none. Raises HarnessError if it cannot be copied.
+        Raises HarnessError if it cannot be copied.
         """
 
     def collect_logs(self, into: pathlib.Path) -> None:
@@ -135,6 +138,7 @@ class Cluster(Protocol):
 
     def down(self) -> None:
         """Remove the cluster and everything but its logs; a second call does no harm."""
+        raise NotImplementedError
 
 
 class ControlledProcess(Protocol):
@@ -169,18 +173,20 @@ def unsupported_restart(name: str, remedy: str) -> errors.ClusterError:
     )
 
 
-class Provider(Protocol):
-    """Starts clusters of one profile."""
+class Provider:
+    """Starts clusters of one profile; the defaults are those of one that only has processes."""
 
     @property
     def capabilities(self) -> Capabilities:
         """The capabilities of its clusters."""
+        raise NotImplementedError
 
     def check(self) -> None:
         """Check that this machine has everything required; starts nothing.
 
         Raises UsageError or ClusterError with the remedy if something is missing.
         """
+        raise NotImplementedError
 
     def require_free(self, request: ClusterRequest) -> None:
         """Raise UsageError if something foreign of this name exists.
@@ -190,9 +196,12 @@ class Provider(Protocol):
 
     def up(self, request: ClusterRequest) -> Cluster:
         """Start a cluster and wait until it is ready; a failed start leaves only logs."""
+        raise NotImplementedError
 
     def is_there(self, request: ClusterRequest) -> bool:
         """Return whether a cluster that stays still has its parts other than processes."""
+        del request
+        return True
 
     def collect_logs(self, request: ClusterRequest, into: pathlib.Path) -> None:
         """Copy the logs of a cluster that stays that are not in the request's folder."""
@@ -202,3 +211,4 @@ class Provider(Protocol):
 
         The cluster's processes have already been stopped.
         """
+        raise NotImplementedError

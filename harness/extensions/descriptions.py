@@ -1,7 +1,7 @@
 """Asks plug-ins that are values what they are, in a process of their own; and that process."""
 
+import dataclasses
 import functools
-import sys
 from collections.abc import Collection, Mapping
 
 import msgspec
@@ -13,10 +13,8 @@ from harness.extensions import contracts, discovery, entry_points, isolation, lo
 @functools.cache
 def subject(plugin: entry_points.Plugin) -> contracts.Subject:
     """Return how a scheduler is started. Raises PluginError if the plug-in does not say it."""
-    message = msgspec.json.encode(plugin)
-    answer = isolation.ask(__name__, [], message, plugin=str(plugin))
     try:
-        found = msgspec.json.decode(answer, type=contracts.Subject)
+        found = msgspec.json.decode(_asked(plugin), type=contracts.Subject)
     except msgspec.ValidationError as error:
         raise errors.PluginError(
             f"expected {plugin} to be a harness.api.Subject with a list of words ({error})"
@@ -29,24 +27,24 @@ def subject(plugin: entry_points.Plugin) -> contracts.Subject:
 def problem(plugin: entry_points.Plugin) -> str:
     """Return why a plug-in cannot be used, in a sentence; empty if its file or object is there."""
     try:
-        isolation.ask(__name__, ["find"], msgspec.json.encode(plugin), plugin=str(plugin))
+        _asked(plugin)
     except errors.PluginError as error:
         return str(error)
     return ""
 
 
-def _find(message: bytes) -> bytes:
-    """Find or load a plug-in. Raises PluginError if it is not there."""
+def _asked(plugin: entry_points.Plugin) -> bytes:
+    return isolation.ask(__name__, [], msgspec.json.encode(plugin), plugin=str(plugin))
+
+
+def _described(message: bytes) -> bytes:
+    """Return the file of a plug-in, or its object. Raises PluginError if it is not there."""
     plugin = msgspec.json.decode(message, type=entry_points.Plugin)
     if plugin.kind in ("scenarios", "clusters"):
         return str(loading.find(plugin, ".toml")).encode()
-    return str(loading.load(plugin)).encode()
-
-
-def _describe(message: bytes) -> bytes:
-    """Return a plug-in as JSON. Raises PluginError if it is nothing that its kind may be."""
-    plugin = msgspec.json.decode(message, type=entry_points.Plugin)
     found = loading.load(plugin)
+    if plugin.kind != "subjects":
+        return str(found).encode()
     if not isinstance(found, contracts.Subject):
         raise errors.PluginError(
             f"expected {plugin} to be a harness.api.Subject, got {type(found).__name__}: "
@@ -61,7 +59,7 @@ def _describe(message: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    isolation.answer(_find if "find" in sys.argv else _describe)
+    isolation.answer(_described)
 
 
 class ListedPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,29 +95,10 @@ def listed(shipped: Mapping[entry_points.Kind, Collection[str]]) -> PluginList:
         discovery.packages()
     except errors.PluginError as error:
         return PluginList(plugins=[], problem=str(error))
-    plugins = {kind: discovery.found(kind) for kind in entry_points.KINDS}
-    return PluginList(
-        plugins=[
-            _listed(plugin, plugins[kind], shipped.get(kind, ()))
-            for kind in entry_points.KINDS
-            for plugin in plugins[kind]
-        ],
-        problem="",
-    )
-
-
-def _listed(
-    plugin: entry_points.Plugin,
-    others: Collection[entry_points.Plugin],
-    shipped: Collection[str],
-) -> ListedPlugin:
-    objection = discovery.objection_to(plugin, others, shipped=shipped)
-    return ListedPlugin(
-        kind=plugin.kind,
-        name=plugin.name,
-        package=plugin.package,
-        version=plugin.version,
-        target=plugin.target,
-        folder=plugin.folder,
-        problem=objection or problem(plugin),
-    )
+    rows = []
+    for kind in entry_points.KINDS:
+        found = discovery.found(kind)
+        for plugin in found:
+            why = discovery.objection_to(plugin, found, shipped=shipped.get(kind, ()))
+            rows.append(ListedPlugin(**dataclasses.asdict(plugin), problem=why or problem(plugin)))
+    return PluginList(plugins=rows, problem="")

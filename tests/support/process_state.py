@@ -11,7 +11,7 @@ from typing import Any
 from harness.cluster import state_folder
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_EXPECTED = ("PYTEST_CURRENT_TEST", state_folder.VARIABLE, "FLAKE_HUNT_OWNER")
+_EXPECTED = ("PYTEST_CURRENT_TEST", state_folder.VARIABLE)
 """Variables that a session changes, and the mark of all processes that a hunt's process starts."""
 
 

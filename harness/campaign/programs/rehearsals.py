@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness import clocks, errors
+from harness import clocks, errors, processes
 from harness.campaign.programs import tested_programs
 from harness.checks import verdict_files
-from harness.cluster.lifecycle import held_clusters
 from harness.history import directories, last_words
 from harness.model import naming
 from harness.run import progressing, run_plan, runs, subjects
@@ -57,7 +56,7 @@ def rehearsed(
     if program.kind not in ("kube-scheduler", "command") or cluster.provider != _PROVIDER:
         return program
     say(f"first {program.title} has to bind one pod with one claim, in {TIMEOUT_S} s at most")
-    held_clusters.prepare()
+    processes.prepare()
     with tempfile.TemporaryDirectory(prefix="flake-hunt-rehearsal-") as folder:
         judgement = _run(program, cluster, pathlib.Path(folder))
     reasons = [item.reason for item in judgement.certificate if not item.ok]

@@ -52,9 +52,8 @@ def confirm(
     20: not followed, a step did not happen in its time. A script in a file is then tried without
     that step.
     """
-    from harness import seeds
+    from harness import processes, seeds
     from harness.cli.terminal import indexing
-    from harness.cluster.lifecycle import held_clusters
     from harness.confirmation import chosen_scripts, confirming
 
     with form.chosen() as out:
@@ -66,7 +65,7 @@ def confirm(
             return 0
         for line in (*found.notes, *(chosen_scripts.steps(found) if out.is_verbose else ())):
             out.note(line)
-        held_clusters.prepare()
+        processes.prepare()
         out.note(f"seed {first_seed}")
         plays = playing.Plays(on, itertools.count(first_seed), reports, out)
         with indexing.refreshed(reports):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import rich.text
 
     from harness.cluster import cluster_records
-    from harness.cluster.doctor import diagnosis
+    from harness.cluster.doctor import State
     from harness.extensions import entry_points
 
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
@@ -49,18 +49,18 @@ def doctor(
     not installed. Exit code 2 if one cannot be used.
     """
     from harness.cli.terminal import displaying
-    from harness.cluster.doctor import diagnosis, requirements
+    from harness.cluster import doctor as checks
 
     if plugins:
         return _list_plugins(output)
-    asked = requirements.PROVIDERS if provider is None else (provider,)
+    asked = checks.PROVIDERS if provider is None else (provider,)
     with outputs.chosen(output) as out:
         findings = [
             finding
             for name in asked
-            for finding in requirements.examine(name, contact=provider is not None, folder="")
+            for finding in checks.examine(name, contact=provider is not None, folder="")
         ]
-        missing = {item.provider for item in findings if item.state is diagnosis.State.MISSING}
+        missing = {item.provider for item in findings if item.state is checks.State.MISSING}
         ready = [name for name in asked if name not in missing]
         if out.is_json:
             out.document({"schema": 1, "ready": ready, "findings": findings})
@@ -77,7 +77,7 @@ def doctor(
     return 0 if ready else 1
 
 
-def _state(state: "diagnosis.State") -> "rich.text.Text":
+def _state(state: "State") -> "rich.text.Text":
     import rich.text
 
     return rich.text.Text(state, _STYLES[state])

@@ -52,13 +52,12 @@ def run(
 
     flake-hunt run pod-churn --defect gather-not-atomic
     """
-    from harness import seeds
+    from harness import processes, seeds
     from harness.cli.terminal import annotations, displaying, indexing
-    from harness.cluster.lifecycle import held_clusters
     from harness.scenario import loading
 
     loaded = loading.load(scenario, overrides=override or (), given_thresholds=threshold or ())
-    held_clusters.prepare()
+    processes.prepare()
     choosing.require_bearable("traffic.processes", loaded.scenario.traffic.processes)
     chosen = seeds.fresh() if seed is None else seed
     plan = on.planned(loaded, chosen, until_found=until_found, fault_carrier=fault_carrier)

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from harness import errors
 from harness.cluster import control_plane_settings, interfaces, state_folder
@@ -12,7 +12,6 @@ from harness.cluster.kind import (
     docker_engine,
     kind_command,
     kind_config,
-    kind_failures,
     node_containers,
     verification,
 )
@@ -26,12 +25,14 @@ SETTLE_S = 2.0
 """How long to look for containers that the engine still creates for an interrupted command."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class KindCluster:
+@dataclasses.dataclass(kw_only=True)
+class KindCluster(interfaces.Cluster):
     """A cluster created by kind."""
 
     name: str
     directory: pathlib.Path
+    kubeconfig: pathlib.Path
+    """The cluster's own: ~/.kube/config is never touched."""
     command: kind_command.Kind
     versions: Mapping[str, str]
     audited: bool
@@ -40,21 +41,6 @@ class KindCluster:
     def node(self) -> str:
         """Name of the cluster's only container."""
         return self.name + NODE_SUFFIX
-
-    @property
-    def kubeconfig(self) -> pathlib.Path:
-        """The cluster's own kubeconfig: ~/.kube/config is never touched."""
-        return self.directory / KUBECONFIG
-
-    @property
-    def user_kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for kubectl; the same as `kubeconfig`, with TLS."""
-        return self.kubeconfig
-
-    @property
-    def pids(self) -> Sequence[int]:
-        """Empty: the engine runs the processes."""
-        return ()
 
     def exit_report(self) -> str | None:
         """Report that the node does not run; None if it does or the engine does not respond."""
@@ -69,10 +55,6 @@ class KindCluster:
             return node_containers.restart(
                 engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
             )
-
-    def audit_position(self) -> int:
-        """Return 0: the log is on the node, and is copied whole."""
-        return 0
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
         """Copy the whole audit log from the node."""
@@ -99,7 +81,7 @@ class KindCluster:
         forget_kubeconfig(self.kubeconfig)
 
 
-class Provider:
+class Provider(interfaces.Provider):
     """Starts clusters with the kind command."""
 
     def __init__(self, profile: profiles.KindProfile) -> None:
@@ -177,6 +159,7 @@ class Provider:
         return KindCluster(
             name=node_containers.cluster_name(request.name),
             directory=request.directory,
+            kubeconfig=request.directory / KUBECONFIG,
             command=command,
             audited=self._profile.audit_log,
             versions={
@@ -223,6 +206,11 @@ def require_usable(engine: docker_engine.Description) -> None:
             f"expected a container engine with API {_dotted(docker_engine.API_VERSION_MIN)} or newer "
             f"(Docker 20.10), got {_dotted(engine.api_version)} (Docker {engine.version}): update it"
         )
+    if engine.rootless and engine.cgroup_version != "2":
+        raise errors.ClusterError(
+            f"expected cgroups of version 2 for a rootless engine, got {engine.cgroup_version}: "
+            "boot with systemd.unified_cgroup_hierarchy=1"
+        )
 
 
 def forget_kubeconfig(path: pathlib.Path) -> None:
@@ -259,8 +247,6 @@ def _undone_on_failure(engine: docker_engine.Engine, cluster: KindCluster) -> It
             cluster.export_logs(cluster.directory)
         node_containers.remove(engine, cluster.name, settle_s=SETTLE_S)
         forget_kubeconfig(cluster.kubeconfig)
-        if isinstance(error, errors.ClusterError):
-            kind_failures.explain_by_journals(error, cluster.directory / EXPORTED)
         raise
 
 

@@ -12,10 +12,9 @@ import pathlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness import clocks, errors, processes
-from harness.cluster.kind import kind_failures
 
 COMMAND = "kind"
 EXPORT_TIMEOUT_S = 180.0
@@ -26,6 +25,9 @@ PULL_TIMEOUT_S = 1200.0
 _ENVIRONMENT = {"KIND_EXPERIMENTAL_PROVIDER": "docker"}
 """Overrides the user's default provider: podman's containers would never be removed."""
 _VERSION = re.compile(r"kind v?(\d+)\.(\d+)\.(\d+)")
+_SAID_MAX = 500
+"""Characters of kind's own error in a message."""
+_KNOWN_FAILURES = "kind.sigs.k8s.io/docs/user/known-issues"
 _INSTALL = "install kind v{} or newer (kind.sigs.k8s.io/docs/user/quick-start)"
 
 
@@ -170,4 +172,14 @@ def _run(
         with log.open("rb") as stream:
             stream.seek(start)
             output = stream.read().decode(errors="replace")
-        raise errors.ClusterError(kind_failures.explain(words, exit_code, output, log))
+        raise errors.ClusterError(_failure(words, exit_code, output, log))
+
+
+def _failure(words: Sequence[str], exit_code: int, output: str, log: pathlib.Path) -> str:
+    """Return what kind said of a failed command, and where the rest is."""
+    said = " ".join(output.rpartition("ERROR: ")[2].split()) if "ERROR: " in output else ""
+    detail = said[:_SAID_MAX] or f"exit code {exit_code}"
+    return (
+        f"`kind {' '.join(words[:2])}` failed: {detail}\n  {log} (known failures and their remedies: "
+        f"{_KNOWN_FAILURES}; `flake-hunt doctor kind`)"
+    )

@@ -18,15 +18,6 @@ READY_TIMEOUT_S, STOP_TIMEOUT_S = 30.0, 10.0
 _NAMESPACE = "flake-hunt"
 
 
-def prepare() -> None:
-    """Have the processes of clusters and runs forked from a template, which takes this one's mark.
-
-    `held` does so too; who calls it earlier has something else to do while the template imports.
-    """
-    cluster_records.mark_children()
-    processes.prepare()
-
-
 @contextlib.contextmanager
 def held(
     profile: profiles.Profile, request: interfaces.ClusterRequest
@@ -36,7 +27,7 @@ def held(
     However the block ends, the logs are collected and everything else is removed.
     """
     providers.of(profile).require_free(request)
-    prepare()
+    processes.prepare()
     entry = cluster_records.begin(profile, request)
     try:
         cluster = providers.up(profile, request)

@@ -2,13 +2,13 @@
 
 import contextlib
 import dataclasses
-import operator
 import os
 import pathlib
+import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 
 import psutil
 
@@ -16,6 +16,8 @@ from harness import clocks, errors
 from harness.cluster import cluster_records, providers
 
 STOP_TIMEOUT_S = 10.0
+_PROGRAM = "harness.cli.main"
+_CONTROL_PLANE = re.compile(r"(.*/)?(etcd|kube-[^/]*)$")
 FOREIGN_AGE_S = 2 * 3600
 """Minimum age of containers without a record, which may belong to another user.
 
@@ -38,7 +40,7 @@ def remove(entry: cluster_records.ClusterRecord) -> None:
     """Stop the cluster's processes, remove its other parts and its record."""
     for process in entry.processes:
         _stop(process)
-    _kill_unlisted(entry)
+    _kill_of_folder(entry)
     provider = providers.of(entry.load_profile())
     provider.reap(entry.request())
     cluster_records.forget_proxy_kubeconfigs(entry.path)
@@ -63,16 +65,12 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
     """
     removed: list[str] = []
     failed: list[str] = []
-    with _noting(failed):  # first: a campaign worker that lost its controller holds a cluster
-        removed += [f"process {pid}" for pid in _kill_strays()]
     for entry in cluster_records.known():
         with _noting(failed):
             if not is_alive(entry):
                 remove(entry)
                 removed.append(f"cluster {entry.name}")
     cluster_records.forget_interrupted_writes()
-    with _noting(failed):
-        removed += [f"process {pid}" for pid in _kill_strays()]
     removed += [f"folder {path}" for path in _remove_folders()]
     removed += _remove_foreign_containers(older_than_s)
     return Pruned(removed, failed)
@@ -86,69 +84,18 @@ def _noting(failed: list[str]) -> Iterator[None]:
         failed.append(str(error))
 
 
-def kill_of(owner: cluster_records.ProcessIdentity, *, keep: Collection[int]) -> list[int]:
-    """Kill every process with this owner's mark; return the pids."""
-    marked = [
-        process
-        for process, other in _marked()
-        if (other.pid, other.started) == (owner.pid, owner.started) and process.pid not in keep
-    ]
-    for process in marked:
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-    pids = [process.pid for process in marked]
-    clocks.wait_until(
-        lambda: not any(map(cluster_records.is_running, marked)),
-        timeout_s=STOP_TIMEOUT_S,
-        why=f"the processes {pids} to end",
-    )
-    return pids
+def _kill_of_folder(entry: cluster_records.ClusterRecord) -> None:
+    """Kill processes of the cluster that its record does not name: their commands name its folder.
 
-
-def _kill_unlisted(entry: cluster_records.ClusterRecord) -> None:
-    """Kill processes that the owner started for the cluster but did not record."""
-    others = [other for other in cluster_records.known() if other.name != entry.name]
-    if any(other.is_held and other.owner == entry.owner for other in others):
-        return  # they may belong to the other cluster; the owner lives and stops them itself
-    keep = _processes_of(others)
-    kill_of(entry.owner, keep=keep)
-
-
-def _kill_strays() -> list[int]:
-    """Kill processes started by dead owners, and their descendants.
-
-    Processes of clusters that stay are kept.
+    Such are there when the command that started a cluster which stays was killed meanwhile; all
+    others die with the process that started them.
     """
-    killed: list[int] = []
-    while dead := _dead_owners(keep := _processes_of(cluster_records.known())):
-        for owner in sorted(dead, key=operator.attrgetter("pid")):
-            killed += kill_of(owner, keep=keep)
-    return killed
-
-
-def _dead_owners(keep: Collection[int]) -> set[cluster_records.ProcessIdentity]:
-    return {
-        owner for process, owner in _marked() if process.pid not in keep and owner.find() is None
-    }
-
-
-def _processes_of(entries: Iterable[cluster_records.ClusterRecord]) -> set[int]:
-    pids = set()
-    for identity in (process for entry in entries for process in entry.processes):
-        with contextlib.suppress(psutil.Error):
-            if (process := identity.find()) is not None:
-                pids |= {process.pid, *(child.pid for child in process.children(recursive=True))}
-    return pids
-
-
-def _marked() -> Iterator[tuple[psutil.Process, cluster_records.ProcessIdentity]]:
     for process in psutil.process_iter():
-        if process.pid == os.getpid():
-            continue
-        with contextlib.suppress(psutil.Error, OSError):
-            owner = cluster_records.owner_of(process.environ().get(cluster_records.MARK, ""))
-            if owner is not None and cluster_records.is_running(process):
-                yield process, owner
+        with contextlib.suppress(psutil.Error):
+            words = process.cmdline()
+            is_ours = _PROGRAM in words or (words[:1] and _CONTROL_PLANE.match(words[0]))
+            if is_ours and any(f"{entry.path}/" in word for word in words):
+                process.kill()
 
 
 def _stop(process: cluster_records.ProcessIdentity) -> None:

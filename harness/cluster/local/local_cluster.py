@@ -23,8 +23,8 @@ KUBECONFIG = "kubeconfig"
 API_SERVER, MANAGER = "kube-apiserver", "kube-controller-manager"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LocalCluster:
+@dataclasses.dataclass(kw_only=True)
+class LocalCluster(interfaces.Cluster):
     """A running control plane."""
 
     name: str
@@ -34,11 +34,6 @@ class LocalCluster:
     ports: control_plane.Ports
     running: Sequence[components.Component]
     """The processes in the order in which to stop them: etcd last."""
-
-    @property
-    def user_kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for kubectl; the same as `kubeconfig`, with TLS."""
-        return self.kubeconfig
 
     @property
     def pids(self) -> list[int]:
@@ -69,9 +64,6 @@ class LocalCluster:
         """Copy what was logged after a position."""
         control_plane_settings.save_audit(self.files.audit_log, into, after=after)
 
-    def collect_logs(self, into: pathlib.Path) -> None:
-        """Do nothing: the processes log to the cluster's folder."""
-
     def down(self) -> None:
         """Stop the processes and remove everything but the logs."""
         for component in self.running:
@@ -80,7 +72,7 @@ class LocalCluster:
         control_plane.remove_files(self.kubeconfig, self.files.secrets, self.files.data)
 
 
-class Provider:
+class Provider(interfaces.Provider):
     """Starts local control planes."""
 
     def __init__(self, profile: profiles.LocalProfile) -> None:
@@ -103,9 +95,6 @@ class Provider:
         """Check that the binaries exist, run on this machine and are new enough."""
         self._versions()
 
-    def require_free(self, request: interfaces.ClusterRequest) -> None:
-        """Do nothing: a local cluster has no name outside this user's folders."""
-
     def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
         """Start all processes and wait until they are ready."""
         versions = self._versions()
@@ -125,9 +114,6 @@ class Provider:
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
         """Return whether the cluster's keys exist."""
         return control_plane.files_of(self._profile, request).secrets.is_dir()
-
-    def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """Do nothing: the processes log to the cluster's folder."""
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
         """Remove keys, etcd's data and the kubeconfig."""

@@ -19,8 +19,7 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.cluster import embedded_cluster, existing_cluster
-from harness.cluster.doctor import requirements
+from harness.cluster import doctor, embedded_cluster, existing_cluster
 from harness.history import directories, journal_reader, records
 from tests.e2e import running
 from tests.stand_ins import commands
@@ -87,7 +86,7 @@ def on_stand_in(request: pytest.FixtureRequest) -> Options:
 def on_kind(_: pytest.FixtureRequest) -> Options:
     if os.environ.get("E2E") != "kind":
         pytest.skip("kind is for: make e2e-kind")
-    missing = [item for item in requirements.examine("kind") if item.state == "missing"]
+    missing = [item for item in doctor.examine("kind") if item.state == "missing"]
     if missing:
         pytest.skip("; ".join(f"{item.part}: {item.remedy}" for item in missing))
     return ["--cluster", running.KIND_PROFILE, *running.LONGER]
@@ -97,7 +96,7 @@ def test_the_profiles_of_kind_are_chosen_for_all_files_at_once(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setenv("E2E", "kind")
-    monkeypatch.setattr(requirements, "examine", lambda _: [])
+    monkeypatch.setattr(doctor, "examine", lambda _: [])
     monkeypatch.setattr(running, "KIND_PROFILE", "kind-1.36")
     assert on_kind(request)[:2] == ["--cluster", "kind-1.36"]
 

@@ -22,7 +22,7 @@ import yaml
 
 from harness import clocks
 from harness.client import apis, transports
-from harness.cluster.doctor import requirements
+from harness.cluster import doctor
 from harness.cluster.fake_nodes import fake_objects
 from harness.scenario import profiles
 from tests.e2e import running
@@ -35,7 +35,7 @@ LABEL = "io.x-k8s.kind.cluster"
 def _missing() -> str:
     if os.environ.get("E2E") != "kind":
         return "end to end on kind is run by: make e2e-kind"
-    missing = [item for item in requirements.examine("kind") if item.state == "missing"]
+    missing = [item for item in doctor.examine("kind") if item.state == "missing"]
     return "; ".join(f"{item.part}: {item.remedy}" for item in missing)
 
 

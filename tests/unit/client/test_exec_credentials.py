@@ -132,14 +132,14 @@ def test_sections_that_cannot_be_used(
         ("!you are logged out", "exited with code 1: you are logged out"),
         ("nonsense", "not an ExecCredential in JSON"),
         ("[]", "not an ExecCredential in JSON"),
-        ('{"kind": "Pod", "apiVersion": "v1"}', "it printed Pod v1"),
+        ('{"kind": "Pod", "apiVersion": "v1"}', "not an ExecCredential in JSON"),
         (
             '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1"}',
-            "the kubeconfig specifies ExecCredential client.authentication.k8s.io/v1",
+            "the kubeconfig specifies client.authentication.k8s.io/v1",
         ),
         ({}, "neither a token nor a certificate"),
-        ({"clientCertificateData": "x"}, "a certificate without a key"),
-        ({"token": "t", "expirationTimestamp": "soon"}, "not an RFC 3339 time: 'soon'"),
+        ({"token": "t", "clientCertificateData": "x"}, "a certificate without a key"),
+        ({"token": "t", "expirationTimestamp": "soon"}, "status.expirationTimestamp"),
     ],
 )
 def test_answers_that_cannot_be_used(program: Program, say: Any, message: str) -> None:

@@ -23,8 +23,7 @@ def request(name: str, *, stays: bool = False) -> interfaces.ClusterRequest:
 
 
 @pytest.fixture(autouse=True)
-def own_state(state_home: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    monkeypatch.setenv(cluster_records.MARK, "")  # taken back at the end
+def own_state(state_home: pathlib.Path) -> pathlib.Path:
     return state_home
 
 
@@ -36,7 +35,6 @@ def test_an_entry_comes_changes_and_goes(own_state: pathlib.Path) -> None:
     assert cluster_records.known() == [entry]
     assert entry.is_held
     assert entry.load_profile() == EMBEDDED
-    assert os.environ[cluster_records.MARK] == cluster_records.mark(entry.owner)
     changed = cluster_records.mark_up(entry, [entry.owner])
     assert cluster_records.find("one") == changed
     assert not changed.is_held, "a cluster that stays is nobody's once it is up"
@@ -104,16 +102,3 @@ def test_a_process_that_has_only_the_pid_is_another_one() -> None:
     assert same.find() == me
     later = cluster_records.ProcessIdentity(name="me", pid=me.pid, started=me.create_time() - 60)
     assert later.find() is None
-    assert cluster_records.mark(later) != cluster_records.mark(same)
-
-
-def test_a_mark_says_whose_it_is_and_in_which_registry(
-    own_state: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    me = cluster_records.identity(os.getpid(), "owner")
-    mine = cluster_records.mark(me)
-    assert cluster_records.owner_of(mine) == me
-    for nonsense in ("", "x", "1@2", "a@b@c", mine.rpartition("@")[0]):
-        assert cluster_records.owner_of(nonsense) is None
-    monkeypatch.setenv("XDG_STATE_HOME", str(own_state / "other"))
-    assert cluster_records.owner_of(mine) is None, "another registry may know that it is to stay"

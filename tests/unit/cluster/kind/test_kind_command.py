@@ -7,8 +7,7 @@ import pathlib
 import pytest
 
 from harness import errors
-from harness.cluster.kind import kind_command, kind_failures
-from tests.support import cases
+from harness.cluster.kind import kind_command
 
 
 def executable(folder: pathlib.Path, name: str, body: str) -> None:
@@ -64,18 +63,23 @@ def test_something_else_called_kind(programs: pathlib.Path) -> None:
         kind_command.find(at_least="0.33.0")
 
 
-@pytest.mark.parametrize("failure", cases.read(__file__, "failures"), ids=lambda item: item["from"])
-def test_every_known_failure_has_its_remedy(failure: dict[str, str]) -> None:
-    said = f" ✗ …\n{failure['said']}"
-    message = kind_failures.explain(["create", "cluster"], 1, said, pathlib.Path("kind.log"))
-    first, second, third = message.splitlines()
-    assert first.startswith("`kind create cluster` failed: ")
-    assert failure["remedy"] in first
-    assert second.startswith("  kind said: failed to create cluster: ")
-    assert third == "  kind.log"
-
-
-def test_an_unknown_failure_points_to_the_log() -> None:
-    message = kind_failures.explain(["create", "cluster"], 139, "", pathlib.Path("kind.log"))
-    assert "see kind.log" in message
-    assert "exit code 139" in message
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (
+            " ✗ …\nERROR: failed to create cluster: failed to pull image\n\nCommand Output: canceled",
+            "failed: failed to create cluster: failed to pull image Command Output: canceled",
+        ),
+        ("", "failed: exit code 139"),
+    ],
+)
+def test_a_failure_has_the_words_of_kind_and_the_path_of_its_log(
+    programs: pathlib.Path, tmp_path: pathlib.Path, output: str, words: str
+) -> None:
+    executable(programs, "kind", f"printf '%s' '{output}'\nexit 139")
+    kind = kind_command.Kind(path=str(programs / "kind"), version=(0, 33, 0))
+    log = tmp_path / "kind.log"
+    with pytest.raises(errors.ClusterError) as caught:
+        kind_command.export_logs(kind, "one", tmp_path, log=log)
+    assert words in str(caught.value)
+    assert str(log) in str(caught.value)

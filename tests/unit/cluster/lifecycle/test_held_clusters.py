@@ -34,7 +34,6 @@ pytestmark = pytest.mark.filterwarnings(
 def own_places(
     state_home: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    monkeypatch.setenv(cluster_records.MARK, "")  # taken back at the end
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
@@ -118,15 +117,14 @@ def test_a_cluster_for_a_while_is_in_the_registry_and_safe_from_prune(
 
 
 @contextlib.contextmanager
-def orphan(mark: str) -> Iterator[psutil.Process]:
-    child = subprocess.Popen(
-        [sys.executable, "-c", "import signal; signal.pause()"],
-        env={**os.environ, cluster_records.MARK: mark},
-    )
+def of_folder(entry: cluster_records.ClusterRecord, program: str) -> Iterator[psutil.Process]:
+    """A process whose command names the program and a file of the cluster's folder."""
+    code = "import signal; signal.pause()"
+    child = subprocess.Popen([sys.executable, "-c", code, program, f"{entry.path}/kubeconfig"])
     process = psutil.Process(child.pid)
-    try:  # for a moment of its exec, a process has no environment
+    try:
         clocks.wait_until(
-            lambda: process.environ().get(cluster_records.MARK), timeout_s=TIMEOUT_S, why="the mark"
+            lambda: program in process.cmdline(), timeout_s=TIMEOUT_S, why="the command"
         )
         yield process
     finally:
@@ -171,69 +169,18 @@ def test_a_cluster_takes_the_kubeconfigs_of_killed_proxies_with_it(
 
 
 def test_prune_removes_what_a_killed_run_has_left() -> None:
-    owner = dead()
-    entry = owned(lambda made: msgspec.structs.replace(made, owner=owner))
+    entry = owned(lambda made: msgspec.structs.replace(made, owner=dead()))
     entry.kubeconfig.write_text("token")
     (entry.path / "apiserver.log").touch()
-    with (
-        orphan(cluster_records.mark(owner)) as child,
-        orphan(cluster_records.mark(cluster_records.identity(os.getpid(), "me"))) as mine,
-    ):
-        assert prune.prune().removed == [f"process {child.pid}", "cluster run"]
-        assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
-        assert mine.status() != psutil.STATUS_ZOMBIE
+    with of_folder(entry, "harness.cli.main") as left, of_folder(entry, "tail") as other:
+        assert prune.prune().removed == ["cluster run"]
+        clocks.wait_until(
+            lambda: not cluster_records.is_running(left), timeout_s=TIMEOUT_S, why="its end"
+        )
+        assert cluster_records.is_running(other), "of a user who looks at the log"
     assert not entry.kubeconfig.exists()
     assert (entry.path / "apiserver.log").exists(), "a log is evidence"
     assert cluster_records.known() == []
-
-
-def test_a_worker_whose_controller_is_dead_holds_nothing() -> None:
-    """As of a campaign that was killed: for a while its workers go on."""
-    with orphan(cluster_records.mark(dead())) as worker:
-        holder = cluster_records.identity(worker.pid, "worker")
-        entry = owned(lambda made: msgspec.structs.replace(made, owner=holder))
-        assert entry.is_held
-        with orphan(cluster_records.mark(holder)) as started:
-            pruned = prune.prune()
-            assert pruned.removed == [
-                f"process {worker.pid}",
-                f"process {started.pid}",
-                "cluster run",
-            ]
-        assert cluster_records.known() == []
-
-
-def test_prune_kills_what_a_dead_owner_without_an_entry_has_left() -> None:
-    owner = dead()
-    with orphan(cluster_records.mark(owner)) as child:
-        assert prune.prune().removed == [f"process {child.pid}"]
-        assert child.status() == psutil.STATUS_ZOMBIE
-        assert prune.prune().removed == []
-
-
-def test_prune_spares_what_another_registry_knows(
-    state_home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A cluster that stays has a dead owner as a rule; that it is to stay is written in its own
-    registry only.
-    """
-    with orphan(cluster_records.mark(dead())) as child:
-        monkeypatch.setenv("XDG_STATE_HOME", str(state_home / "other"))
-        assert prune.prune().removed == []
-        assert child.status() != psutil.STATUS_ZOMBIE
-
-
-def test_prune_spares_the_processes_of_clusters_that_stay() -> None:
-    """Their owner, the command that started them, is dead as a rule."""
-    entry = up("one")
-    with orphan(cluster_records.mark(dead())) as child:
-        carried = msgspec.structs.replace(
-            entry, processes=[cluster_records.identity(child.pid, "it")]
-        )
-        cluster_records._written(carried).replace(cluster_records._path("one"))
-        assert prune.prune().removed == []
-        assert child.status() != psutil.STATUS_ZOMBIE
-        cluster_records._written(entry).replace(cluster_records._path("one"))
 
 
 def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> None:
@@ -244,21 +191,6 @@ def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> 
     assert prune.prune().removed == [f"folder {tmp_path}/flake-hunt-{gone}-abc"]
     assert (tmp_path / f"flake-hunt-{os.getpid()}-abc").exists()
     assert (tmp_path / "flake-hunt-notes").exists()
-
-
-def test_a_process_that_does_not_end_does_not_keep_the_rest(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def kill_of(owner: cluster_records.ProcessIdentity, **_: object) -> list[int]:
-        raise errors.WaitTimeoutError(f"what {owner.pid} has started did not end")
-
-    gone = dead()
-    (tmp_path / f"flake-hunt-{gone.pid}-abc").mkdir()
-    monkeypatch.setattr(prune, "kill_of", kill_of)
-    with orphan(cluster_records.mark(gone)):
-        pruned = prune.prune()
-    assert pruned.removed == [f"folder {tmp_path}/flake-hunt-{gone.pid}-abc"]
-    assert set(pruned.failed) == {f"what {gone.pid} has started did not end"}
 
 
 def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
@@ -372,9 +304,7 @@ def test_prune_goes_on_when_one_cluster_does_not_answer(tmp_path: pathlib.Path) 
         "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
         "clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n"
     )
-    with orphan(cluster_records.mark(dead())) as child:
-        pruned = prune.prune()
-        assert pruned.removed == [f"process {child.pid}"]
+    pruned = prune.prune()
     assert "expected to remove what is left on the cluster of" in pruned.failed[0]
     assert cluster_records.known() == [entry], "the next prune tries again"
     entry.kubeconfig.unlink()

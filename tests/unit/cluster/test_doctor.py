@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.cluster.doctor import diagnosis, requirements
+from harness.cluster import doctor as doctors
 from tests.stand_ins import standing_in
 from tests.support import cases
 
@@ -24,13 +24,13 @@ def use(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def findings(provider: str) -> dict[str, diagnosis.Finding]:
-    return {item.part: item for item in requirements.examine(provider)}
+def findings(provider: str) -> dict[str, doctors.Finding]:
+    return {item.part: item for item in doctors.examine(provider)}
 
 
 def examined(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, **description: Any
-) -> dict[str, diagnosis.Finding]:
+) -> dict[str, doctors.Finding]:
     with standing_in.started(tmp_path / "engine", describe={**GOOD, **description}) as engine:
         use(engine, monkeypatch, tmp_path)
         return findings("kind")
@@ -40,21 +40,10 @@ def test_a_machine_that_has_everything(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     found = examined(monkeypatch, tmp_path)
-    assert found["kind command"].seen.startswith("v0.33.0 (")
-    assert found["container engine"].seen.startswith("Docker 27.5.1, API 1.47, 8 CPUs")
-    for part in (
-        "kind command",
-        "docker command",
-        "container engine",
-        "engine's memory",
-        "cgroups",
-    ):
-        assert found[part].state is diagnosis.State.OK, found[part]
+    for part in ("kind", "engine's memory", "left by earlier runs"):
+        assert found[part].state is doctors.State.OK, found[part]
         assert not found[part].remedy
     assert found["left by earlier runs"].seen == "nothing"
-    assert found["network"].seen == "none yet, the first cluster creates it"
-    assert found["node image"].state is diagnosis.State.WARNING, "it can still be pulled"
-    assert "docker pull kindest/node:v1.37.0@sha256:" in found["node image"].remedy
 
 
 @pytest.mark.parametrize(
@@ -88,12 +77,9 @@ def test_what_earlier_runs_left(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
 
 def test_no_engine_and_no_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    found = findings("kind")
-    missing = {part for part, item in found.items() if item.state is diagnosis.State.MISSING}
-    assert missing == {"kind command", "docker command", "container engine"}
-    assert "No such file or directory" in found["container engine"].remedy
-    assert "sudo systemctl start docker" in found["container engine"].remedy
+    found = findings("kind")["kind"]
+    assert found.state is doctors.State.MISSING
+    assert "expected the command docker in PATH" in found.remedy
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may open every socket")
@@ -103,14 +89,14 @@ def test_an_engine_that_lets_nobody_in(
     with standing_in.started(tmp_path / "engine") as engine:
         use(engine, monkeypatch, tmp_path)
         pathlib.Path(engine.host.removeprefix("unix://")).chmod(0)
-        assert "usermod -aG docker" in findings("kind")["container engine"].remedy
+        assert "usermod -aG docker" in findings("kind")["kind"].remedy
 
 
 def test_embedded_needs_nothing_that_is_not_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert not [item for item in requirements.examine("embedded") if item.state == "missing"]
+    assert not [item for item in doctors.examine("embedded") if item.state == "missing"]
 
 
 ETCD = '#!/bin/sh\n[ "$1" = --version ] && echo "etcd Version: 3.6.0"\n'
@@ -128,12 +114,12 @@ def install(folder: pathlib.Path, **texts: str) -> None:
 def test_the_binaries_of_a_folder(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "binaries"
     install(folder, etcd=ETCD, kube_apiserver=KUBERNETES.format("1.33.9"))
-    found = {item.part: item for item in requirements.examine("local", folder=str(folder))}
+    found = {item.part: item for item in doctors.examine("local", folder=str(folder))}
     assert found["etcd"].seen == f"v3.6.0 ({folder}/etcd)"
-    assert found["kube-apiserver"].state is diagnosis.State.MISSING
+    assert found["kube-apiserver"].state is doctors.State.MISSING
     assert "v1.34.0 or newer, got v1.33.9" in found["kube-apiserver"].remedy
     optional = found["kube-scheduler (optional)"]
-    assert optional.state is diagnosis.State.WARNING
+    assert optional.state is doctors.State.WARNING
     assert f"expected the binary kube-scheduler in {folder}" in optional.remedy
 
 
@@ -151,7 +137,7 @@ def test_the_command_with_a_folder_of_binaries(tmp_path: pathlib.Path) -> None:
 
 def test_an_unknown_provider() -> None:
     with pytest.raises(errors.UsageError, match=r"embedded, local, kind, kubeconfig, got 'cloud'"):
-        requirements.examine("cloud")
+        doctors.examine("cloud")
 
 
 def doctor(
@@ -167,7 +153,7 @@ def doctor(
     return subprocess.run(
         [sys.executable, "-m", "harness.cli.main", "doctor", *arguments],
         env=bare,
-        cwd=pathlib.Path(__file__).parents[4],
+        cwd=pathlib.Path(__file__).parents[3],
         capture_output=True,
         text=True,
         timeout=60,
@@ -179,8 +165,7 @@ def test_the_command_on_a_machine_without_anything(tmp_path: pathlib.Path) -> No
     every = doctor(tmp_path)
     assert every.returncode == 0
     words = " ".join(every.stdout.split())
-    assert "install kind v0.33.0 or newer" in words
-    assert "sudo systemctl start docker" in words
+    assert "install Docker's command line" in words
     assert "export KUBECONFIG=FILE" in words
     last = every.stdout.splitlines()[-1]
     assert last == "Ready: embedded. Not ready: kind, kubeconfig, local."
