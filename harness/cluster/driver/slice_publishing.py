@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 
 from harness import concurrency, errors
 from harness.client import apis, backoffs, informers
+from harness.cluster import slices
 from harness.model.objects import Object
 
-DEVICES_MAX = 128
-"""Devices of one slice; 64 with taints or counters."""
-_DEVICES_MAX_LARGE = 64
 _FIRST_S, _MAX_S = 0.1, 5.0
 """Wait before another try after a failure."""
 
@@ -26,7 +24,7 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
     def __init__(self, api: apis.Api, *, driver: str, node: str, devices: Sequence[Object]) -> None:
         super().__init__(f"slices-of-{node}")
         self._api, self.driver, self.node = api, driver, node
-        self._parts = _parts(devices)
+        self._parts = slices.parts(devices)
         self._published: dict[str, Object] = {}
         """Name -> `spec` of the slices, as the API server has stored them."""
         self._is_due = True
@@ -114,7 +112,7 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
             return {name: item["spec"] for name, item in found.items()} == self._published
         wanted = {self._slice_name(index): index for index in range(len(self._parts))}
         if found.keys() != wanted.keys() or not all(
-            _covers(item["spec"], self._spec(wanted[name], generation))
+            _covers(item["spec"], self._document({}, wanted[name], generation)["spec"])
             for name, item in found.items()
         ):
             return False
@@ -144,29 +142,14 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
             "uid": node["metadata"]["uid"],
             "controller": True,
         }
-        return {
-            "apiVersion": apis.SLICES.api_version,
-            "kind": apis.SLICES.kind,
-            "metadata": {"name": self._slice_name(index), "ownerReferences": [owner]},
-            "spec": self._spec(index, generation),
-        }
+        metadata = {"name": self._slice_name(index), "ownerReferences": [owner]}
+        return self._document(metadata, index, generation)
 
-    def _spec(self, index: int, generation: int) -> Object:
-        count = len(self._parts)
-        pool = {"name": self.node, "generation": generation, "resourceSliceCount": count}
-        return {
-            "driver": self.driver,
-            "nodeName": self.node,
-            "pool": pool,
-            "devices": self._parts[index],
-        }
-
-
-def _parts(devices: Sequence[Object]) -> list[list[Object]]:
-    """Return the devices of each slice; no devices make one empty slice."""
-    is_large = any(item.get("taints") or item.get("consumesCounters") for item in devices)
-    size = _DEVICES_MAX_LARGE if is_large else DEVICES_MAX
-    return [list(devices[at : at + size]) for at in range(0, len(devices), size)] or [[]]
+    def _document(self, metadata: Object, index: int, generation: int) -> Object:
+        spec = {"driver": self.driver, "nodeName": self.node, "devices": self._parts[index]}
+        return slices.document(
+            metadata, spec, self.node, generation=generation, count=len(self._parts)
+        )
 
 
 def _covers(found: object, wanted: object) -> bool:

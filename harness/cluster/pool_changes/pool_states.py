@@ -3,22 +3,17 @@
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-from harness.client import apis
+from harness.cluster import slices
 from harness.model import devices as device_ids
 from harness.model.objects import Object
 
 PoolKey = tuple[str, str]
 """Driver and name of a pool."""
-DEVICES_PER_SLICE_MAX, DEVICES_PER_RICH_SLICE_MAX = 128, 64
-"""The API's limits of devices in a slice: the lower one if a device has taints or consumes
-counters."""
 REPUBLISHED = "published"
 """Attribute that changes when a driver publishes the same devices again."""
 _LABEL_MAX = 40
 """Characters of a pool's name in the name of a device, which has at most 63."""
-_RICH = ("taints", "consumesCounters")
 
 
 @dataclasses.dataclass(slots=True)
@@ -114,23 +109,16 @@ class PoolState:
         """Return all slices of the current generation, without versions of the API server."""
         if not self.is_published:
             return []
-        parts = [*self._fixed, *self._parts()]
-        pool = {
-            "name": self.key[1],
-            "generation": self.generation,
-            "resourceSliceCount": len(parts),
-        }
+        made = [*self._fixed, *self._parts()]
         return [
-            {
-                "apiVersion": apis.SLICES.api_version,
-                "kind": "ResourceSlice",
-                "metadata": {
-                    "name": part["metadata"]["name"],
-                    "labels": part["metadata"].get("labels") or {},
-                },
-                "spec": {**part["spec"], "pool": pool},
-            }
-            for part in parts
+            slices.document(
+                {key: part["metadata"].get(key) or {} for key in ("name", "labels")},
+                part["spec"],
+                self.key[1],
+                generation=self.generation,
+                count=len(made),
+            )
+            for part in made
         ]
 
     def _parts(self) -> Iterator[Object]:
@@ -138,7 +126,7 @@ class PoolState:
         least = -(-self.split // len(self._sections)) if self._sections else 0
         for section in self._sections:
             name = section.document["metadata"]["name"]
-            for number, part in enumerate(_chunks([*self._visible(section)], least)):
+            for number, part in enumerate(slices.parts([*self._visible(section)], least)):
                 meta = {**section.document["metadata"], "name": f"{name}-{number}"}
                 if not number:
                     meta = section.document["metadata"]
@@ -189,15 +177,3 @@ def _is_whole(slices: Sequence[Object]) -> bool:
 def _label(text: str) -> str:
     """Return the name of a pool as a part of a device's name."""
     return re.sub(r"[^a-z0-9-]", "-", text)[-_LABEL_MAX:].lstrip("-")
-
-
-def _chunks(items: list[Any], least: int) -> Iterator[list[Any]]:
-    """Yield the devices in parts of about the same size: at least this number, none with too many.
-
-    A pool without devices has one slice.
-    """
-    is_rich = any(item.get(key) for item in items for key in _RICH)
-    most = DEVICES_PER_RICH_SLICE_MAX if is_rich else DEVICES_PER_SLICE_MAX
-    count = max(1, min(least, len(items)), -(-len(items) // most))
-    for number in range(count):
-        yield items[number * len(items) // count : (number + 1) * len(items) // count]
