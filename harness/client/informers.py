@@ -9,7 +9,7 @@ handler that goes by the highest version that it has seen needs to know where a 
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypedDict, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -94,7 +94,43 @@ class _Event(msgspec.Struct):
     object: Object
 
 
-_events = msgspec.json.Decoder(_Event)
+class _TrimmedMeta(TypedDict, total=False):
+    """`metadata` of an object without `managedFields`, which are not decoded at all."""
+
+    name: Any
+    generateName: Any
+    namespace: Any
+    uid: Any
+    resourceVersion: Any
+    generation: Any
+    creationTimestamp: Any
+    deletionTimestamp: Any
+    deletionGracePeriodSeconds: Any
+    labels: Any
+    annotations: Any
+    ownerReferences: Any
+    finalizers: Any
+
+
+class _Trimmed(TypedDict, total=False):
+    """An object, or the `Status` of an error."""
+
+    apiVersion: Any
+    kind: Any
+    metadata: _TrimmedMeta
+    spec: Any
+    status: Any
+    code: Any
+    reason: Any
+    message: Any
+
+
+class _TrimmedEvent(msgspec.Struct):
+    type: str
+    object: _Trimmed
+
+
+_events, _trimmed_events = msgspec.json.Decoder(_Event), msgspec.json.Decoder(_TrimmedEvent)
 
 
 def key_of(obj: Object) -> str:
@@ -121,7 +157,8 @@ class Informer:
     ) -> None:
         """`lists_cached`: the first list may be an older state, from a watch cache.
 
-        `trims`: leave `metadata.managedFields` out of every object, which halves its memory.
+        `trims`: leave `metadata.managedFields` out of every object, which halves its memory; for
+        resources that have nothing but `spec` and `status` beside it.
         """
         self._lists_cached, self._trims = lists_cached, trims
         self._api, self._resource, self._name = api, resource, name
@@ -229,6 +266,8 @@ class Informer:
         list_handlers = [item for item in self._handlers if _is_list_handler(item)]
         for handler in list_handlers:
             handler.on_list_begin()
+        for obj in listing.items if self._trims else ():
+            obj["metadata"].pop("managedFields", None)
         self._replace({key_of(obj): obj for obj in listing.items})
         for handler in list_handlers:
             handler.on_list_end(listing.resource_version)
@@ -251,9 +290,10 @@ class Informer:
         )
         if self._stopped.is_set():
             watch.close()
+        decoder: Any = _trimmed_events if self._trims else _events
         for line in watch:
             self._received += 1
-            self._receive(_events.decode(line))
+            self._receive(decoder.decode(line))
 
     def _receive(self, event: _Event) -> None:
         obj = event.object
@@ -274,7 +314,6 @@ class Informer:
         self._version = version
 
     def _put(self, key: str, obj: Object) -> None:
-        self._trim(obj)
         with self._guard:
             old = self._objects.get(key)
             self._objects[key] = obj
@@ -289,15 +328,10 @@ class Informer:
             self._tell(lambda handler: handler.on_update(old, obj))
 
     def _delete(self, key: str, last: Object) -> None:
-        self._trim(last)
         with self._guard:
             known = self._objects.pop(key, None)
         if known is not None:
             self._tell(lambda handler: handler.on_delete(last))
-
-    def _trim(self, obj: Object) -> None:
-        if self._trims:
-            obj["metadata"].pop("managedFields", None)
 
     def _tell(self, call: Callable[[EventHandler], None]) -> None:
         for handler in self._handlers:
