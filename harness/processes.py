@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import pathlib
+import resource
 import select
 import signal
 import subprocess
@@ -165,6 +166,12 @@ def start(
         process.kill()  # the caller will not get it
         signal.raise_signal(interrupts[0])
     return process
+
+
+def allow_files() -> None:
+    """Use as many open files as are allowed: each watch, and each socket of a node, needs some."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def prepare() -> None:

@@ -73,6 +73,21 @@ def write(path: pathlib.Path, document: Document) -> None:
     writing.write_private(path, json.dumps(document, indent=2).encode())
 
 
+def of_server(
+    cluster: Document, user: Document, *, name: str = "flake-hunt", namespace: str = ""
+) -> dict[str, Any]:
+    """Return a kubeconfig with one cluster and one user; `namespace`: that of its context."""
+    context = {"cluster": name, "user": name} | ({"namespace": namespace} if namespace else {})
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "contexts": [{"name": name, "context": context}],
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": user}],
+    }
+
+
 def _absolute(entry: Any, path: pathlib.Path) -> Any:
     if not isinstance(entry, dict):
         return entry

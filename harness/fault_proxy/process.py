@@ -7,7 +7,6 @@ import gc
 import hmac
 import os
 import pathlib
-import resource
 import secrets
 import signal
 import ssl
@@ -78,8 +77,6 @@ TLS_HANDSHAKE_TIMEOUT_S = 10.0
 TLS_SHUTDOWN_TIMEOUT_S = 2.0
 TLS_BUFFER_BYTES = 32 * 1024
 """Two records of TLS."""
-FILES = 16_384
-"""Number of open files to ask for: each watch takes two."""
 _CERTIFICATE_DAYS = 365
 _NAME = "flake-hunt fault proxy"
 _Protocol = Callable[[], asyncio.Protocol]
@@ -157,34 +154,6 @@ def save_memory() -> None:
     asyncio.sslproto.SSLProtocol.max_size = TLS_BUFFER_BYTES
 
 
-def allow_files() -> None:
-    """Raise the limit on open files as far as this process may."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def kubeconfig_of(
-    url: str, token: str, *, authority: bytes = b"", namespace: str = ""
-) -> dict[str, Any]:
-    """Return a kubeconfig with one cluster and one user; `authority` is PEM."""
-    cluster = {"server": url}
-    if authority:
-        cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
-    context = {"cluster": "flake-hunt", "user": "flake-hunt"}
-    if namespace:
-        context["namespace"] = namespace
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "flake-hunt", "cluster": cluster}],
-        "users": [{"name": "flake-hunt", "user": {"token": token}}],
-        "contexts": [{"name": "flake-hunt", "context": context}],
-        "current-context": "flake-hunt",
-    }
-
-
 STOP_TIMEOUT_S = 3.0
 """Time for requests under way to end when the proxy stops."""
 _GC_THRESHOLDS = (10_000, 10, 10)
@@ -202,7 +171,7 @@ def serve(
     chosen = settings.load(settings_file)
     for client in chosen.clients:
         upstreams.require_reachable(client)
-    allow_files()
+    processes.allow_files()
     save_memory()
     proxy = _Proxy(chosen, note)
     try:
@@ -259,10 +228,13 @@ class _Proxy:
             context = self._certificate.context(_rejected(client.name, self._note))
             server = await listen(client.server, client.settings.port, context=context)
             self._listening.append(server)
-            document = kubeconfig_of(
-                f"https://{HOST}:{port_of(server)}",
-                client.token,
-                authority=self._certificate.authority,
+            authority = base64.b64encode(self._certificate.authority).decode()
+            document = kubeconfig_files.of_server(
+                {
+                    "server": f"https://{HOST}:{port_of(server)}",
+                    "certificate-authority-data": authority,
+                },
+                {"token": client.token},
                 namespace=_namespace(client.settings.kubeconfig),
             )
             self._write(client.settings.proxied_kubeconfig, document)
@@ -274,8 +246,10 @@ class _Proxy:
         admin = AdminServer(faults, on_change=on_change)
         server = await listen(admin.server, self._settings.admin.port)
         self._listening.append(server)
-        url = f"http://{HOST}:{port_of(server)}"
-        self._write(self._settings.admin.kubeconfig, kubeconfig_of(url, admin.token))
+        document = kubeconfig_files.of_server(
+            {"server": f"http://{HOST}:{port_of(server)}"}, {"token": admin.token}
+        )
+        self._write(self._settings.admin.kubeconfig, document)
         return admin
 
     def _write(self, path: pathlib.Path, document: dict[str, object]) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import os
 import pathlib
-import resource
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -88,7 +87,7 @@ def run(options: DriverOptions) -> int:
     """
     stopped = processes.stop_event()
     processes.end_on_thread_failure("flake-hunt part driver")
-    _allow_files()
+    processes.allow_files()
     _make_folders(options)
     with contextlib.ExitStack() as running:
         settings = driver_settings.LiveSettings(options.settings)
@@ -105,12 +104,6 @@ def run(options: DriverOptions) -> int:
             processes.touch_ready(options.ready_file)
         stopped.wait()
     return 0
-
-
-def _allow_files() -> None:
-    """Use as many files as are allowed: each socket of a node needs some."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _make_folders(options: DriverOptions) -> None:

@@ -199,19 +199,11 @@ class _Starting:
         return {"client-certificate": str(certificate), "client-key": str(key)}
 
     def _kubeconfig_document(self, user: Mapping[str, str]) -> dict[str, object]:
-        name = self._request.name
         cluster = {
             "server": f"https://{control_plane.ADDRESS}:{self._ports.apiserver}",
             "certificate-authority": self._files.secret("authority.crt"),
         }
-        return {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": name,
-            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-            "clusters": [{"name": name, "cluster": cluster}],
-            "users": [{"name": name, "user": user}],
-        }
+        return kubeconfig_files.of_server(cluster, user, name=self._request.name)
 
     # ---------------------------------------------------------------------- processes
 
