@@ -9,8 +9,9 @@ import pathlib
 import socket
 import threading
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
+import httptools
 import msgspec
 
 from harness import errors
@@ -25,6 +26,8 @@ Longer than the `timeoutSeconds` of any watch.
 """
 _READ_BYTES = 64 * 1024
 _OK, _UNAUTHORIZED = 200, 401
+_BROKEN = (OSError, ValueError, httptools.HttpParserError)
+"""What is raised if there is no complete answer, or none in HTTP."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +111,7 @@ class HttpTransport:
         try:
             status, body = connection.ask(self._content(request), request.timeout_s)
             response = Response(status, b"".join(body))
-        except (OSError, ValueError) as error:
+        except _BROKEN as error:
             self.close()
             raise TransportError(
                 f"{request.method} {request.path}: sent, but got no complete response ({error!r})",
@@ -125,7 +128,7 @@ class HttpTransport:
         connection = self._open()
         try:
             status, body = connection.ask(self._content(request), WATCH_SILENCE_MAX_S)
-        except (OSError, ValueError) as error:
+        except _BROKEN as error:
             connection.close()
             message = f"{request.method} {request.path}: got no response ({error!r})"
             raise TransportError(message, sent=True) from error
@@ -186,7 +189,7 @@ class HttpTransport:
     def _open(self) -> "_Connection":
         try:
             return _Connection(self._endpoint, self._identity)
-        except (OSError, ValueError) as error:
+        except _BROKEN as error:
             raise TransportError(
                 f"expected an API server at {self._endpoint}, but: {error}", sent=False
             ) from error
@@ -213,35 +216,22 @@ class _Connection:
         except BaseException:
             self.socket.close()
             raise
-        self._file: BinaryIO = self.socket.makefile("rb", _READ_BYTES)  # type: ignore[assignment]
 
     def ask(self, content: bytes, timeout_s: float) -> tuple[int, Iterator[bytes]]:
         """Send a request; return the status of the answer, and the parts of its body."""
         if self.socket.gettimeout() != timeout_s:
             self.socket.settimeout(timeout_s)
         self.socket.sendall(content)
-        status, headers = _head(self._file)
-        self.is_last = headers["connection"].lower() == "close"
-        if headers.get("transfer-encoding", "").lower() == "chunked":
-            return status, self._chunks()
-        return status, iter([self._exactly(int(headers.get("content-length", "?")))])
+        answer = _Answer(self.socket)
+        status, self.is_last = answer.head()
+        return status, answer.parts()
 
     def close(self) -> None:
-        self._file.close()
         self.socket.close()
 
-    def _chunks(self) -> Iterator[bytes]:
-        while size := int(_line(self._file).partition(b";")[0], 16):
-            yield self._exactly(size)
-            _line(self._file)
-        while _line(self._file).strip():
-            pass
-
-    def _exactly(self, size: int) -> bytes:
-        data = self._file.read(size)
-        if len(data) < size:
-            raise ConnectionResetError("the connection ended")
-        return data
+    def __del__(self) -> None:  # the connection of a thread ends with the thread
+        if hasattr(self, "socket"):
+            self.close()
 
     def _tunnel(self, endpoint: kubeconfigs.Endpoint) -> None:
         if endpoint.proxy is None:
@@ -249,29 +239,54 @@ class _Connection:
         where = _authority(endpoint)
         headers = _lines([("Host", where), *endpoint.proxy.headers.items()])
         self.socket.sendall(f"CONNECT {where} HTTP/1.1\r\n{headers}\r\n".encode())
-        with self.socket.makefile("rb") as file:
-            status, _ = _head(file)
+        status, _ = _Answer(self.socket).head()
         if status != _OK:
             raise ConnectionError(f"Tunnel connection failed: {status}")
 
 
-def _head(file: BinaryIO) -> tuple[int, dict[str, str]]:
-    """Return the status and the headers of an answer."""
-    version, status, *_ = _line(file).split(None, 2)
-    if not version.startswith(b"HTTP/1."):
-        raise ValueError(f"expected HTTP/1.1, got {version!r}")
-    headers = {"connection": "close" if version == b"HTTP/1.0" else ""}
-    while line := _line(file).strip().decode("latin-1"):
-        name, _, value = line.partition(":")
-        headers[name.lower()] = value.strip()
-    return int(status), headers
+class _Answer:
+    """An answer on a socket; httptools calls the methods that begin with `on_`."""
 
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket, self._parser = connected, httptools.HttpResponseParser(self)
+        self._parts: list[bytes] = []
+        self._has_head = self._has_length = self._is_complete = self._is_last = False
 
-def _line(file: BinaryIO) -> bytes:
-    line = file.readline(_READ_BYTES)
-    if not line.endswith(b"\n"):
-        raise ConnectionResetError("the connection ended")
-    return line
+    def head(self) -> tuple[int, bool]:
+        """Return the status, and whether the connection ends with this answer."""
+        while not self._has_head:
+            self._read()
+        return self._parser.get_status_code(), self._is_last
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield the body as it arrives."""
+        if not self._has_length:
+            raise ValueError("expected an answer with its length")
+        while True:
+            yield from self._parts
+            self._parts.clear()
+            if self._is_complete:
+                return
+            self._read()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        del value
+        self._has_length |= name.lower() in (b"content-length", b"transfer-encoding")
+
+    def on_headers_complete(self) -> None:
+        self._has_head, self._is_last = True, not self._parser.should_keep_alive()
+
+    def on_body(self, data: bytes) -> None:
+        self._parts.append(data)
+
+    def on_message_complete(self) -> None:
+        self._is_complete = True
+
+    def _read(self) -> None:
+        data = self._socket.recv(_READ_BYTES)
+        if not data:
+            raise ConnectionResetError("the connection ended")
+        self._parser.feed_data(data)
 
 
 def _lines(headers: Iterable[tuple[str, str]]) -> str:
@@ -299,7 +314,7 @@ class _HttpWatch:
                 yield from lines
             if rest.strip():
                 yield rest
-        except (OSError, ValueError) as error:
+        except _BROKEN as error:
             if not self._closed:
                 raise TransportError(f"the watch broke off ({error!r})", sent=True) from error
         finally:
