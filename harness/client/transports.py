@@ -27,7 +27,7 @@ Longer than the `timeoutSeconds` of any watch.
 _READ_BYTES = 64 * 1024
 _OK, _UNAUTHORIZED = 200, 401
 _BROKEN = (OSError, ValueError, httptools.HttpParserError)
-"""What is raised if there is no complete answer, or none in HTTP."""
+"""There was no complete answer, or none in HTTP."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

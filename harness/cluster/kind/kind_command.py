@@ -179,6 +179,8 @@ def _failure(words: Sequence[str], exit_code: int, output: str, log: pathlib.Pat
     """Return what kind said of a failed command, and where the rest is."""
     said = " ".join(output.rpartition("ERROR: ")[2].split()) if "ERROR: " in output else ""
     detail = said[:_SAID_MAX] or f"exit code {exit_code}"
+    if "failed to pull image" in said:
+        detail += "\n  without a network: `docker save IMAGE -o node.tar` elsewhere, then --cluster image_archive=node.tar"
     return (
         f"`kind {' '.join(words[:2])}` failed: {detail}\n  {log} (known failures and their remedies: "
         f"{_KNOWN_FAILURES}; `flake-hunt doctor kind`)"
