@@ -12,7 +12,7 @@ import pathlib
 import re
 from collections.abc import Iterator, Mapping
 
-from harness.scenario import hazards
+from harness.scenario import hazards, loading
 
 FOLDER = pathlib.Path(__file__).parents[1] / "docs" / "findings"
 MARK, END = "<!-- written by tools/findings_index.py -->\n", "<!-- end -->\n"
@@ -22,6 +22,7 @@ SECTIONS = (
     "An issue to file",
 )
 """Headings of every page of a hazard."""
+SOURCE = "https://github.com/kubernetes/kubernetes/blob"
 _SECTION = re.compile(f"(?<={MARK}).*?(?={END})", re.DOTALL)
 _WRITTEN = re.compile(f"{MARK}.*?{END}\n?", re.DOTALL)
 _VERSION = re.compile(r"^Version:.*$", re.MULTILINE)
@@ -64,15 +65,29 @@ def _facts(page: hazards.Page) -> str:
     name = page.path.stem
     picture = f"![What happens, step by step](pictures/{name}.svg)\n\n" if hazard.steps else ""
     rows = {
+        "severity": hazard.severity,
+        "needs": _needs(hazard),
         "effect": ", ".join(hazard.kinds),
         "part": ", ".join(hazard.parts) or "none",
         "oldest release looked at that has it": _since(hazard.since_release),
         "reported": ", ".join(hazard.issues) or "no report was found",
         "remedy here": _remedy(hazard),
+        "code": "<br>".join(map(_code, hazard.code)),
         "found here": str(hazard.found),
     }
-    lines = "".join(f"| {title} | {text} |\n" for title, text in rows.items())
+    lines = "".join(f"| {title} | {text} |\n" for title, text in rows.items() if text)
     return f"{picture}| status | {hazard.status} |\n|---|---|\n{lines}"
+
+
+def _needs(hazard: hazards.Hazard) -> str:
+    needs = "no fault" if hazard.needs == hazards.NO_FAULT else hazard.needs
+    return f"{needs}: {hazard.likely}" if hazard.likely else needs
+
+
+def _code(code: hazards.Code) -> str:
+    tag, _, path = code.at.partition("/")
+    name = path.rpartition("/")[2].replace("#L", " ").replace("-L", "-")
+    return f"[{name}]({SOURCE}/{tag}/{path}) ({tag}): {code.what}"
 
 
 def _remedy(hazard: hazards.Hazard) -> str:
@@ -93,15 +108,22 @@ def _trials(hazard: hazards.Hazard) -> str:
     if not hazard.programs:
         return ""
     rows = (
-        f"| {trial.program} | {trial.server} | {_how(trial.how)} | {trial.shown} of {trial.runs} |\n"
+        f"| {trial.program} | {trial.server} | {_how(trial.how)} | {_shown(trial)} |\n"
         for trial in sorted(hazard.programs, key=_order)
     )
-    return f"| program | API server | shown by | shown in |\n|---|---|---|---|\n{''.join(rows)}"
+    return f"| program | API server | tried by | result |\n|---|---|---|---|\n{''.join(rows)}"
 
 
 def _order(trial: hazards.Trial) -> tuple[str, list[int], str, str]:
     program, _, release = trial.program.rpartition(" ")
     return program, [int(part) for part in release.split(".")], trial.how, trial.server
+
+
+def _shown(trial: hazards.Trial) -> str:
+    """Return a rate for a load; a script commands the order, so that a rate would say nothing."""
+    if trial.how not in loading.SHELF.names(loading.CONFIRM):
+        return f"{trial.shown} of {trial.runs}"
+    return "reproduced" if trial.shown else "not reproduced"
 
 
 def _how(how: str) -> str:
@@ -135,38 +157,31 @@ def _lines(hazard: hazards.Hazard) -> Iterator[tuple[str, str]]:
 
 
 def _index() -> str:
-    head = "| finding | effect | real programs that did it | show it | status |\n|---|---|---|---|---|\n"
-    return f"\n{head}{''.join(map(_row, _all()))}\n"
+    head = "| finding | severity | needs | effect | real programs that did it | status |\n"
+    rows = "".join(map(_row, sorted(_all(), key=_rank)))
+    return f"\n{head}|---|---|---|---|---|---|\n{rows}\n"
+
+
+def _rank(page: hazards.Page) -> tuple[bool, bool, bool, int]:
+    """Return what sorts findings: what happens without a fault first, then by severity."""
+    hazard = page.hazard
+    severity = ("high", "medium", "low", "none").index(hazard.severity)
+    is_past = hazard.status.startswith("fixed")
+    return severity == 3, hazard.needs != hazards.NO_FAULT, is_past, severity
 
 
 def _row(page: hazards.Page) -> str:
     hazard = page.hazard
     name = "" if "#" in hazard.id else f"{hazard.id}: "
-    shown = command(page)
     cells = (
         f"[{name}{hazard.title}]({page.path.name})",
+        hazard.severity,
+        "no fault" if hazard.needs == hazards.NO_FAULT else hazard.needs,
         ", ".join(hazard.kinds),
         hazards.seen(hazard),
-        f"`{shown}`" if shown else "",
         hazard.status,
     )
     return f"| {' | '.join(cells)} |\n"
-
-
-def command(page: hazards.Page, *, whole: bool = False) -> str:
-    """Return the command that shows a finding, `whole`: with its options; empty: there is none."""
-    lines = _lines(page.hazard) if whole else ()
-    return next((found for found, _ in (*lines, *_shown(page))), "")
-
-
-def _shown(page: hazards.Page) -> Iterator[tuple[str, str]]:
-    """Yield the commands of the front matter without their options, or those of the page."""
-    for command, says in _lines(page.hazard):
-        yield " ".join(command.split()[:3]), says
-    for line in page.text.splitlines():
-        if line.startswith("flake-hunt "):
-            command, _, says = line.partition("  ")
-            yield command, says.strip()
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ ACTORS = (
 """From left to right in a picture."""
 EFFECT = "therefore"
 LOST = "x"
+NO_FAULT = "none"
 _MESSAGE = re.compile(r"(?P<sender>[^:]+?) -(?P<how>\d?>|x) (?P<receiver>[^:]+): (?P<text>.+)")
 _ARRIVAL = re.compile(r"(?P<number>\d) arrives")
 _NOTE = re.compile(r"(?P<sender>[^:]+): (?P<text>.+)")
@@ -130,12 +131,27 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The API server, as `kube-apiserver 1.36.2`, with etcd."""
 
 
+class Code(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the source of Kubernetes does it."""
+
+    at: str
+    """Tag, file and lines, as in `v1.36.3/pkg/scheduler/scheduler.go#L10-L12`."""
+    what: str
+
+
 class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The front matter of a page."""
 
     id: str
     """Its short name, such as H1 or kubernetes#128980."""
     title: str
+    severity: Literal["high", "medium", "low", "none"]
+    """`high`: a device is used twice, or a pod runs without its own; `low`: it heals by itself."""
+    needs: str
+    """The faults without which it does not happen; NO_FAULT: nothing has to break."""
+    likely: str = ""
+    """How likely it is, in a few words."""
+    code: list[Code] = []
     kinds: list[str]
     """Its effects, such as DOUBLE_ALLOCATION."""
     issues: list[str]

@@ -68,6 +68,8 @@ NAME = "H99-forgets"
 HAZARD = """---
 id: H99
 title: A scheduler that forgets
+severity: high
+needs: none
 kinds: [double allocation]
 issues: []
 worlds: [two-claims-one-device]

@@ -30,7 +30,6 @@ PROGRAMS = sorted(
 
 NO_ARGUMENTS = {
     "-m tests.histories.golden",
-    "-m tools.gallery",
     "tools/collect_changes.py",
     "tools/finding_pictures.py",
     "tools/findings_index.py",

@@ -18,6 +18,8 @@ NAME = "H99-new"
 FRONT_MATTER = """---
 id: H99
 title: A new one
+severity: high
+needs: none
 kinds: [leak]
 issues: []
 worlds: []

@@ -1,16 +1,15 @@
-"""Write the gallery of races: docs/gallery/, a page for each finding in which something happens.
+"""Write a run of a finding into its page, moment by moment.
 
-    .venv/bin/python -m tools.gallery                 heads of the pages, and the index
-    .venv/bin/python -m tools.gallery RUN_DIR…        the run of a page, too
-    .venv/bin/python -m tools.gallery H24=RUN_DIR     if the scenario does not name its finding
+    .venv/bin/python -m tools.finding_runs RUN_DIR…        the scenario names the finding
+    .venv/bin/python -m tools.finding_runs H24=RUN_DIR     or the command does
 
-A page has the picture of the finding, one real run of it, and the moments of that run, as its
-report replays them. The head follows from docs/findings, and a test compares. The rest is written
-from the run directory, whose evidence is too large to be kept here.
+The part is folded up at the end of "What real programs did". It is written from the run directory,
+whose evidence is too large to be kept here, and stays as it is until the page gets another run.
 """
 
 import argparse
 import dataclasses
+import html
 import pathlib
 import re
 import sys
@@ -23,94 +22,21 @@ from harness import errors
 from harness.checks import judging, verdicts
 from harness.checks.certificate import script_items
 from harness.history import directories, records
-from harness.report import cards, escaping, evidence, page_templates, rendering, run_facts
+from harness.report import cards, escaping, evidence, page_templates, run_facts
 from harness.report.causes import deciding_writes
 from harness.report.replay import race_states, replays
 from harness.scenario import hazards
-from tools import findings_index
 
-FOLDER = pathlib.Path(__file__).parents[1] / "docs" / "gallery"
-PICTURES = FOLDER / "pictures"
-RUN = "## A run of it\n\n<!-- it stays as it is until tools/gallery.py gets another run -->\n"
-"""Above the part of a page that stays as it is until the page gets another run."""
-_NONE = "No run is shown"
-"""How a page says so, and why."""
-MOMENTS_MAX = 30
+PICTURES = pathlib.Path(__file__).parents[1] / "docs" / "findings" / "runs"
+MARK, END = "<!-- written by tools/finding_runs.py -->\n", "<!-- end -->\n"
+"""Around the part that this program writes."""
+SECTION = "\n## Show it\n"
+"""The part is above this heading."""
+MOMENTS_MAX = 12
 WIDTH = 1000
 """Pixels of a picture."""
-_NOTE = "<!-- written by tools/gallery.py: change the finding, or show another run -->\n"
+_WRITTEN = re.compile(f"{MARK}.*?{END}\n?", re.DOTALL)
 _NAMESPACE = re.compile(r"flake-hunt-[0-9a-f]{8}/")
-
-
-def shown() -> Sequence[hazards.Page]:
-    """Return the findings that have a page: something happens in them."""
-    return [page for page in hazards.pages().values() if page.hazard.steps]
-
-
-def pages() -> Mapping[pathlib.Path, str]:
-    """Return the files of the gallery with their texts for today."""
-    texts = {FOLDER / page.path.name: _page(page, _run_of(page)) for page in shown()}
-    return {**texts, FOLDER / "README.md": _index()}
-
-
-def _run_of(page: hazards.Page) -> str:
-    """Return the run that a page shows; empty: none so far."""
-    path = FOLDER / page.path.name
-    _, _, run = path.read_text("utf-8").partition(RUN) if path.is_file() else ("", "", "")
-    return "" if run.strip().startswith(_NONE) else run
-
-
-# --------------------------------------------------------------------------------- the head
-
-
-def _page(page: hazards.Page, run: str) -> str:
-    hazard, name = page.hazard, page.path.name
-    picture = f"../findings/pictures/{page.path.stem}.svg"
-    return (
-        f"{_NOTE}\n# {_title(hazard)}\n\n{_effect(hazard)}\n\n"
-        f"[Why it happens, what real programs did, and what would fix it](../findings/{name}) · "
-        f"[all races](README.md)\n\n![What happens, step by step]({picture})\n\n{RUN}{run or _no_run(hazard)}"
-    )
-
-
-def _no_run(hazard: hazards.Hazard) -> str:
-    return f"\n{_NONE}: {hazard.status}.\n"
-
-
-def _title(hazard: hazards.Hazard) -> str:
-    return hazard.title if "#" in hazard.id else f"{hazard.id}: {hazard.title}"
-
-
-def _effect(hazard: hazards.Hazard) -> str:
-    """Return how it ends, as a sentence."""
-    text = list(hazards.parsed(hazard.steps))[-1].text
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _index() -> str:
-    left_out = [page for page in hazards.pages().values() if not page.hazard.steps]
-    names = " and ".join(f"[{page.hazard.id}](../findings/{page.path.name})" for page in left_out)
-    rows = "".join(map(_row, shown()))
-    return (
-        f"{_NOTE}\n# The gallery of races\n\n"
-        "Each race and hazard that was found: what happens in which order, one real run of it, and "
-        "that run moment by moment.\nThe [findings](../findings/README.md) say why it happens, and "
-        f"what would fix it. Nothing happens in {names}: they are refuted.\n\n"
-        f"| what happens | how it ends |\n|---|---|\n{rows}"
-    )
-
-
-def _row(page: hazards.Page) -> str:
-    hazard, name = page.hazard, page.path.name
-    picture = f"![{_title(hazard)}](../findings/pictures/{page.path.stem}.svg)"
-    command = findings_index.command(page)
-    lines = (
-        f"**[{_title(hazard)}]({name})**",
-        _effect(hazard),
-        _run_of(page).strip().partition("\n")[0] or f"{_NONE}: {hazard.status}.",
-        *([f"`{command}`"] if command else []),
-    )
-    return f"| [{picture}]({name}) | {'<br>'.join(lines)} |\n"
 
 
 # ---------------------------------------------------------------------------------- the run
@@ -130,41 +56,41 @@ def show(run: pathlib.Path, wanted: str = "") -> None:
 
     Raises HarnessError if the run is none, or of no finding, or not INVALID.
     """
-    examination = judging.examine(directories.existing(run))
-    source = evidence.Evidence(examination)
+    source = evidence.Evidence(judging.examine(directories.existing(run)))
     page = hazards.find(wanted or source.history.plan.known_to_fail)
-    if page is None or page not in shown():
+    if page is None or not page.hazard.steps:
         raise errors.HarnessError(f"{run}: expected a run of a finding: name it as in H1={run}")
     if source.judgement.verdict is not verdicts.Verdict.INVALID:
         raise errors.HarnessError(f"{run}: expected a run that is INVALID")
-    FOLDER.mkdir(exist_ok=True)
     (PICTURES / f"{page.path.stem}.svg").unlink(missing_ok=True)
-    text = "".join(_run(source, page))
-    (FOLDER / page.path.name).write_text(_page(page, _NAMESPACE.sub("", text)), "utf-8")
+    text = _NAMESPACE.sub("", "".join(_run(source, page)))
+    page.path.write_text(written(page.path.read_text("utf-8"), text), "utf-8")
+
+
+def written(page: str, run: str) -> str:
+    """Return the text of a page with this run instead of the one that it has."""
+    part = f"\n{MARK}\n<details markdown>\n{run}</details>\n\n{END}"
+    return _WRITTEN.sub("", page).replace(SECTION, f"{part}{SECTION}", 1)
 
 
 def _run(source: evidence.Evidence, page: hazards.Page) -> Iterator[str]:
     facts, judgement = run_facts.collect(source.history), source.judgement
+    subject = _subject(facts.subject, source.history.plan.defects)
     day = facts.date.partition("T")[0]
-    subject = escaping.in_markdown(_subject(facts.subject, source.history.plan.defects))
-    reason = escaping.in_markdown(judgement.reason)
-    yield f"\n**{judgement.verdict}**: {subject}, {facts.cluster}, {day}: {reason}\n\n"
+    yield f"<summary>A run of it, moment by moment: {html.escape(subject)}, {day}</summary>\n\n"
+    yield f"**{judgement.verdict}**: {escaping.in_markdown(judgement.reason)}\n\n"
     shown = [card for section in cards.sections_of(source) for card in section.cards]
     first = next((item for item in shown if item.replay), shown[0])
-    yield f"{escaping.in_markdown(first.violation.text)}\n\n"
-    commands = "\n".join(
-        [findings_index.command(page, whole=True), *rendering.commands(source)[:-1]]
-    )
-    yield f"```\n{commands}\n```\n\n"
     if first.strip and first.replay:
         PICTURES.mkdir(parents=True, exist_ok=True)
         (PICTURES / f"{page.path.stem}.svg").write_text(_picture(first.strip.picture), "utf-8")
-        yield f"![Both claims hold the device, over time](pictures/{page.path.stem}.svg)\n\n"
+        yield f"![Both claims hold the device, over time](runs/{page.path.stem}.svg)\n\n"
     if first.replay and isinstance(first.violation, verdicts.DoubleAllocation):
         one, two = (escaping.in_markdown(item.name) for item in first.violation.holders)
-        yield from _table(_replayed(first.replay), f"Claim A is {one}, claim B is {two}. {_TIMES}")
+        yield f"Claim A is {one}, claim B is {two}.\n\n"
+        yield from _table(_replayed(first.replay))
     else:
-        yield from _table(_told(source, first.violation), _TIMES)
+        yield from _table(_told(source, first.violation))
 
 
 def _subject(name: str, defects: Sequence[str]) -> str:
@@ -174,19 +100,16 @@ def _subject(name: str, defects: Sequence[str]) -> str:
     return re.sub("^(correct|python)(?= |$)", "our scheduler", name)
 
 
-_TIMES = "A commit has the time at which it was seen."
-
-
-def _table(moments: Sequence[Moment], about: str) -> Iterator[str]:
-    if not moments:
-        return
+def _table(moments: Sequence[Moment]) -> Iterator[str]:
     has_state = any(moment.state for moment in moments)
-    yield f"## Moment by moment\n\n{about}\n\n| ms | what happens |"
-    yield " what is so from then on |\n|---:|---|---|\n" if has_state else "\n|---:|---|\n"
-    for moment in moments[:MOMENTS_MAX]:
+    shown = [moment for moment in moments if moment.state or not has_state]
+    yield "| ms | what happens |" + " what is so from then on |" * has_state
+    yield f"\n|---:|---|{'---|' * has_state}\n"
+    for moment in shown[:MOMENTS_MAX]:
         yield f"| {moment.ms} | {moment.text} |{f' {moment.state} |' * has_state}\n"
-    if len(moments) > MOMENTS_MAX:
-        yield f"| … | {len(moments) - MOMENTS_MAX:,} more |{' |' * has_state}\n"
+    if len(shown) > MOMENTS_MAX:
+        yield f"| … | {len(shown) - MOMENTS_MAX:,} more |{' |' * has_state}\n"
+    yield "\n"
 
 
 def _replayed(replay: replays.Replay) -> list[Moment]:
@@ -324,20 +247,17 @@ def _picture(drawn: str) -> str:
 
 
 def main() -> None:
-    """Write the pages."""
+    """Write the parts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("run", nargs="*", help="run directory, or HAZARD=run directory")
+    parser.add_argument("run", nargs="+", help="run directory, or HAZARD=run directory")
     for given in parser.parse_args().run:
         wanted, _, path = given.rpartition("=")
         try:
             show(pathlib.Path(path), wanted)
         except errors.HarnessError as error:
             sys.exit(str(error))
-    FOLDER.mkdir(exist_ok=True)
-    for path, text in pages().items():
-        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
