@@ -1,9 +1,9 @@
-"""Search worlds whole, and write down how many schedules that takes.
+"""Search worlds whole, and print how many schedules that takes.
 
     .venv/bin/python tools/whole_searches.py all
     .venv/bin/python tools/whole_searches.py two-claims-one-device answers-first:claims=2,devices=1
 
-The table is in docs/reference/whole-searches.md. After the name of a world come changed sizes.
+docs/findings/measured.md tells of it. After the name of a world come changed sizes.
 Where the correct subject is known to fail, its remedy is used. A search ends after 20 CPU seconds;
 all cores search.
 """
@@ -11,19 +11,11 @@ all cores search.
 import argparse
 import concurrent.futures
 import dataclasses
-import pathlib
-import re
 import time
-from collections.abc import Sequence
 
 from harness.explore.search import search_campaign, search_progress
 from harness.explore.worlds import world_catalogue
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "reference" / "whole-searches.md"
-SECTION = re.compile(
-    r"(?<=<!-- written by tools/whole_searches.py -->\n).*?(?=<!-- end -->)", re.DOTALL
-)
-"""The part of the page that this program writes."""
 LIMIT_S = 20.0
 SMALLER = (
     "three-pods-one-claim:pods=2",
@@ -79,25 +71,13 @@ def searched(name: str) -> Search:
     return Search(hunt, progress, time.process_time() - started)
 
 
-def table(searches: Sequence[Search]) -> str:
-    """Return the table: first the worlds that were searched whole."""
-    head = "| world | sizes, remedy | schedules | CPU time | |\n|---|---|---|---|---|\n"
-    ordered = sorted(searches, key=lambda it: (not it.progress.is_complete, it.hunt.scenario))
-    return f"\n{head}{''.join(search.row() for search in ordered)}\n"
-
-
 def main() -> None:
-    """Search, and print the table; write it if all worlds were searched."""
+    """Search, and print a row of a table in Markdown for each world."""
     wanted = _options().world
-    is_all = wanted == ["all"]
-    searches = []
+    names = [*world_catalogue.WORLDS, *SMALLER] if wanted == ["all"] else wanted
     with concurrent.futures.ProcessPoolExecutor() as pool:
-        for search in pool.map(searched, [*world_catalogue.WORLDS, *SMALLER] if is_all else wanted):
+        for search in pool.map(searched, names):
             print(search.row(), end="", flush=True)
-            searches.append(search)
-    if is_all:
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(SECTION.sub(lambda _: table(searches), page), encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
