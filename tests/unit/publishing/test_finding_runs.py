@@ -37,7 +37,7 @@ def pages(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pa
     found = {}
     for name in ("H1", "H10"):
         page = hazards.pages()[name]
-        path = tmp_path / f"{name}.md"
+        path = tmp_path / name
         path.write_text(page.path.read_text("utf-8"), "utf-8")
         found[name] = hazards.Page(hazard=page.hazard, path=path, text=page.text)
     monkeypatch.setattr(hazards, "pages", lambda: found)
@@ -56,7 +56,7 @@ def test_a_run_replaces_that_of_its_page(
     pages: pathlib.Path, tmp_path: pathlib.Path, run: str, page: str, said: str
 ) -> None:
     finding_runs.show(real_runs.unpack(run, tmp_path / "unpacked").path)
-    text = (pages / f"{page}.md").read_text("utf-8")
+    text = (pages / page).read_text("utf-8")
     assert text.count(finding_runs.MARK) == 1
     assert said in text
     assert (pages / "runs" / f"{page}.svg").is_file() == (page == "H1")
@@ -65,7 +65,7 @@ def test_a_run_replaces_that_of_its_page(
 def test_names_of_a_run_are_no_markup(pages: pathlib.Path, tmp_path: pathlib.Path) -> None:
     names = {"a": "<img src=x>|", "b": "[b](http://evil.example)"}
     finding_runs.show(building.build(tmp_path / "run", "a+D1 b+D1", names=names).path, "H1")
-    text = (pages / "H1.md").read_text("utf-8")
+    text = (pages / "H1").read_text("utf-8")
     assert "<img" not in text.replace("\\<", "")
     assert "](http://evil" not in text
 
