@@ -118,7 +118,7 @@ def checks() -> str:
     return (
         "# Checks\n\n"
         "Each check judges one promise from the files of a run. The letters name the guarantees of "
-        "[Verdicts and words](verdicts.md#guarantees).\n\n"
+        "[Verdicts](verdicts.md#guarantees).\n\n"
         "| check | | promise |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
