@@ -1,6 +1,6 @@
 # One line a target; `make` alone says what there is. Everything happens in .venv, made on first use.
 .DEFAULT_GOAL := help
-.PHONY: help setup flake-hunt test test-all quick suite wheel-test lint types e2e-kind e2e-local e2e-client-go mutation nightly doctor bench report docs container clean
+.PHONY: help setup flake-hunt test test-all quick suite wheel-test lint types e2e-kind e2e-local e2e-client-go mutation reproduce-all nightly doctor bench report docs container clean
 PYTHON ?= python3
 ENGINE ?= docker
 BIN := .venv/bin
@@ -63,6 +63,9 @@ e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver b
 
 e2e-client-go: .venv/.dev-installed  ## the embedded API server against client-go; skips, and says why, without Go
 	E2E=client-go $(BIN)/python -m pytest -rs tests/e2e/clusters/test_client_go.py $(ARGS)
+
+reproduce-all: .venv/.dev-installed  ## every known defect, hazard, script and real run once more (ARGS="--loads --write")
+	$(BIN)/python tools/reproduce_all.py $(ARGS)
 
 mutation: .venv/.dev-installed  ## small changes of the judge's code, one at a time: does a test notice? (ARGS=harness.checks.holds)
 	$(BIN)/python tools/mutations.py $(or $(ARGS),harness.checks --write)
