@@ -36,7 +36,13 @@ MOMENTS_MAX = 12
 WIDTH = 1000
 """Pixels of a picture."""
 _WRITTEN = re.compile(f"{MARK}.*?{END}\n?", re.DOTALL)
-_NAMESPACE = re.compile(r"flake-hunt-[0-9a-f]{8}/")
+_SHORTER = (
+    (re.compile(r"flake-hunt-[0-9a-f]{8}/"), ""),
+    (re.compile(r", written by ([a-z-]+?)(-\d[\d.]*)?(/v[\w.]+)?(?=[,)| ])"), r", by \1"),
+    (re.compile(", as stored: version "), ": version "),
+    (re.compile(r"the API server stores (version \d+: )"), r"\1"),
+)
+"""Words that the reader of a page does not need, and what stands for them."""
 
 
 # ---------------------------------------------------------------------------------- the run
@@ -63,7 +69,9 @@ def show(run: pathlib.Path, wanted: str = "") -> None:
     if source.judgement.verdict is not verdicts.Verdict.INVALID:
         raise errors.HarnessError(f"{run}: expected a run that is INVALID")
     (PICTURES / f"{page.path.stem}.svg").unlink(missing_ok=True)
-    text = _NAMESPACE.sub("", "".join(_run(source, page)))
+    text = "".join(_run(source, page))
+    for long, short in _SHORTER:
+        text = long.sub(short, text)
     page.path.write_text(written(page.path.read_text("utf-8"), text), "utf-8")
 
 

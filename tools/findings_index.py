@@ -107,16 +107,20 @@ def _trials(hazard: hazards.Hazard) -> str:
     """Return a table of what was tried; empty: nothing was."""
     if not hazard.programs:
         return ""
+    tried: dict[tuple[str, ...], list[str]] = {}
+    for trial in sorted(hazard.programs, key=_release):
+        program, _, release = trial.program.rpartition(" ")
+        key = (program, trial.server, _how(trial.how), _shown(trial))
+        tried.setdefault(key, []).append(release)
     rows = (
-        f"| {trial.program} | {trial.server} | {_how(trial.how)} | {_shown(trial)} |\n"
-        for trial in sorted(hazard.programs, key=_order)
+        f"| {program} {', '.join(releases)} | {' | '.join(key)} |\n"
+        for (program, *key), releases in sorted(tried.items())
     )
     return f"| program | API server | tried by | result |\n|---|---|---|---|\n{''.join(rows)}"
 
 
-def _order(trial: hazards.Trial) -> tuple[str, list[int], str, str]:
-    program, _, release = trial.program.rpartition(" ")
-    return program, [int(part) for part in release.split(".")], trial.how, trial.server
+def _release(trial: hazards.Trial) -> list[int]:
+    return [int(part) for part in trial.program.rpartition(" ")[2].split(".")]
 
 
 def _shown(trial: hazards.Trial) -> str:
