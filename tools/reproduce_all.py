@@ -4,8 +4,8 @@
     .venv/bin/python tools/reproduce_all.py --loads     with every scenario of `hunt --all`
     .venv/bin/python tools/reproduce_all.py --write     and write down the commit that did it
 
-tests/reproduced.json has each item with its command and the last commit that reproduced it. What is
-written there and cannot be reproduced is named, and the exit code is 1.
+tests/reproduced.json has each item with its command and the last commit that reproduced it. Items
+of this file that cannot be reproduced are named, and the exit code is 1.
 """
 
 import argparse
@@ -32,7 +32,7 @@ TESTS = {
 INVALID = 10
 
 Item = tuple[str, str]
-"""What is reproduced, and by which command."""
+"""A name, and the command that reproduces it."""
 
 
 def explored() -> Iterator[Item]:
