@@ -77,7 +77,7 @@ doctor: .venv/.installed  ## what is missing on this machine (ARGS="kind")
 	@$(BIN)/flake-hunt doctor $(ARGS) || { code=$$?; \
 	  test $$code -ne 1 || echo "Exit code 1: not ready. The table above says what is missing and how to fix it."; exit $$code; }
 
-bench: .venv/.dev-installed  ## figures and ratios; nothing is asserted
+bench: .venv/.dev-installed  ## figures and ratios; nothing is asserted (ARGS="judging --keep")
 	$(BIN)/python -m bench $(ARGS)
 
 report: .venv/.installed  ## render the newest run again (RUN=reports/<scenario>/<run>)

@@ -70,14 +70,14 @@ def test_help(program: str) -> None:
 
 
 def test_a_benchmark_whose_first_figure_is_zero_is_printed() -> None:
-    assert benchmarks.line("found", 0.0, "findings", 0.0).split() == [
+    assert benchmarks.line("found", 0.0, "findings", 0.0, None).split() == [
         "found",
         "0.0",
         "findings",
         "-",
     ]
-    assert benchmarks.line("found", 2.0, "findings", 0.0).split()[-1] == "-"
-    assert benchmarks.line("pods", 3.0, "pods/s", 2.0).split()[-2:] == ["1.50", "×"]
+    assert benchmarks.line("found", 2.0, "findings", 0.0, None).split()[-1] == "-"
+    assert benchmarks.line("pods", 3.0, "pods/s", 2.0, None).split()[-2:] == ["1.50", "×"]
 
 
 def test_changes_are_collected_at_the_end_of_what_is_unreleased() -> None:

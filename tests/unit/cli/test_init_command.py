@@ -20,7 +20,6 @@ def test_the_examples_are_copied_once(flake_hunt: Any, tmp_path: pathlib.Path) -
         "in-the-wild",
         "locustfile.py",
         "my-plugins",
-        "otel-export",
         "README.md",
         "campaign-job.yaml",
         "campaign.sbatch",
