@@ -6,6 +6,7 @@ import pytest
 
 from harness.checks import check_registry
 from harness.scenario import loading
+from tests.support import golden_runs
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [check.name for check in check_registry.CHECKS]
@@ -59,4 +60,4 @@ def test_its_scenario_names_the_defect(check: str) -> None:
 
 @pytest.mark.parametrize("check", NAMES)
 def test_it_has_a_golden_run_that_is_invalid(check: str) -> None:
-    assert list((ROOT / "tests/golden" / check).glob("INVALID*"))
+    assert list((golden_runs.FOLDER / check).glob("INVALID*"))

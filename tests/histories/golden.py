@@ -2,23 +2,26 @@
 
     .venv/bin/python -m tests.histories.golden
 
-The same bytes wherever and whenever it runs, until the format or a case changes. `flake-hunt check
-tests/golden/*/*` prints for each what its folder's name says.
+The same bytes wherever and whenever it runs, until the format or a case changes. They are packed
+as tests/golden.tar.xz. `flake-hunt check 'build/golden-*/*/*'` prints for each what its folder's
+name says.
 """
 
 import argparse
 import os
 import pathlib
 import shutil
+import tempfile
 from unittest import mock
 
 import msgspec
 
 from harness import clocks
 from harness.history import records
-from tests.histories import audit_logs, building, recording, specimens
+from tests.histories import audit_logs, building, recording
 from tests.histories.golden_cases import catalogue, words
 from tests.histories.golden_cases.case import Case
+from tests.support import golden_runs
 
 
 def write(case: Case, folder: pathlib.Path) -> pathlib.Path:
@@ -71,11 +74,13 @@ def _plan(case: Case) -> dict[str, object]:
 
 
 def main() -> None:
-    for path in specimens.GOLDEN.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-    for case in catalogue.CASES:
-        print(write(case, specimens.GOLDEN))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for case in catalogue.CASES:
+            print(write(case, folder).relative_to(folder))
+        golden_runs.pack(folder)
+    shutil.rmtree(golden_runs.FOLDER)
+    golden_runs.unpacked()
 
 
 if __name__ == "__main__":

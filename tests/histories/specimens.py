@@ -13,8 +13,9 @@ from typing import Any
 
 from harness.checks import verdicts
 from harness.history import directories, zstd_frames
+from tests.support import golden_runs
 
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+GOLDEN = golden_runs.FOLDER
 RECORDED = pathlib.Path(__file__).parent / "recorded"
 NO_EVIDENCE = (
     "manifest.json",

@@ -10,10 +10,10 @@ import pytest
 from harness.checks import judging, verdict_files
 from harness.history import directories
 from tests.histories import archives, building
-from tests.support import schemas
+from tests.support import golden_runs, schemas
 
 ROOT = pathlib.Path(__file__).parents[2]
-GOLDEN = sorted(path.parent for path in (ROOT / "tests" / "golden").glob("*/INVALID*/plan.json"))
+GOLDEN = sorted(path.parent for path in golden_runs.FOLDER.glob("*/INVALID*/plan.json"))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}-{path.name}")

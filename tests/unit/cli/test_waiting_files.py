@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 
-GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "device_exclusivity"
+from tests.support import golden_runs
+
+GOLDEN = golden_runs.FOLDER / "device_exclusivity"
 LIMIT_S = 60
 """Far more than any of the calls takes on a busy machine."""
 CALLS = """
@@ -17,6 +19,7 @@ import gc, importlib, json, os, pkgutil, signal, sys, traceback
 import duckdb
 import harness
 from harness.cli import commands, main
+from tests.support import golden_runs
 commands.make_app([])
 for name in ("checks", "comparison", "tables", "report", "run", "scenario"):
     package = importlib.import_module(f"harness.{name}")

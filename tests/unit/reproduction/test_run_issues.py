@@ -15,6 +15,7 @@ from harness.cli.subcommands import check_command
 from harness.history import directories, plans, records
 from harness.reproduction.issue import run_issues, stored_objects
 from tests.histories import building, language
+from tests.support import golden_runs
 
 TEXT = "p:a q:b a+D1 a^p p>n b+D1 b^q q>n"
 DEVICE = language.device_id("D1")
@@ -88,7 +89,7 @@ def test_the_two_claims_are_shown_as_they_were_stored_then(tmp_path: pathlib.Pat
 
 
 def test_of_another_violation_the_objects_are_shown() -> None:
-    golden = pathlib.Path(__file__).parents[2] / "golden" / "bound_pods" / "INVALID"
+    golden = golden_runs.FOLDER / "bound_pods" / "INVALID"
     text = _text(directories.existing(golden))
     assert "## The objects" in text
     assert {"Pod"} <= {item["kind"] for item in _claims(text)}
@@ -177,7 +178,7 @@ def test_names_are_no_markup(tmp_path: pathlib.Path) -> None:
 
 
 def test_another_guarantee_can_be_broken() -> None:
-    golden = pathlib.Path(__file__).parents[2] / "golden" / "allocation_stability" / "INVALID"
+    golden = golden_runs.FOLDER / "allocation_stability" / "INVALID"
     text = _text(directories.existing(golden))
     assert text.startswith("# Flake Hunt's Python port of kube-scheduler breaks the guarantee “")
     assert "## The two claims" not in text

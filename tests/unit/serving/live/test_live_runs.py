@@ -15,8 +15,9 @@ from harness.checks import judging
 from harness.history import directories, plans
 from harness.serving.live import live_runs, snapshots
 from tests.histories import building
+from tests.support import golden_runs
 
-GOLDEN = pathlib.Path(__file__).parents[3] / "golden"
+GOLDEN = golden_runs.FOLDER
 ENOUGH_S = 30.0
 
 
