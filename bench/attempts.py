@@ -18,7 +18,7 @@ import psutil
 from bench import clusters
 from harness.client import apis, transports
 from harness.subject.objects import claims
-from harness.subject.scheduling import assigned_pods, node_orders, node_search, schedulers
+from harness.subject.scheduling import node_search, schedulers
 
 Object = dict[str, Any]
 Figures = Iterator[tuple[str, float, str]]
@@ -53,7 +53,6 @@ def _figures(nodes: int) -> Figures:
         name = f"{nodes} nodes x {clusters.DEVICES}, {percent} % in use"
         for kind, devices in clusters.CLAIMS.items():
             yield f"{name}{kind}", cluster.rate(devices, node_search.ALONE), "pods/CPU s"
-        yield f"{name}, nodes weighed", cluster.weighed_rate(clusters.CLAIMS[""]), "pods/CPU s"
         if (nodes, percent) == (SIZES[0], 50):
             yield from _with_threads(cluster, name)
     yield f"{nodes} nodes: a slice changes", cluster.changes_rate(), "changes/CPU s"
@@ -102,9 +101,6 @@ class Cluster:
         for index in range(nodes):
             self._nodes.on_add(_received(clusters.node(index)), initial=True)
             self._inventory.on_add(_received(clusters.slice_of(index)), initial=True)
-        self._assigned = assigned_pods.AssignedPods()
-        for node in self._nodes.listed():
-            self._assigned.groups.on_add(node, initial=True)
 
     def fill(self, percent: int) -> None:
         """Allocate devices in order; 100 % leaves those of one node."""
@@ -113,7 +109,6 @@ class Cluster:
             claim = clusters.claim(f"held-{len(self.held)}", clusters.CLAIMS[""])
             stored = claims.with_metadata(claim, uid=claim["metadata"]["name"], resourceVersion="1")
             device = next(self._free)
-            self._assigned.assume(_pod_of(claim), device[0])
             stored["status"] = {
                 "allocation": clusters.allocation([device]),
                 "reservedFor": [{"resource": "pods", "name": "pod", "uid": str(uuid.uuid4())}],
@@ -126,12 +121,6 @@ class Cluster:
         search = node_search.NodeSearch(self._plugin, options)
         return _rate(lambda: self._schedule(devices, search))
 
-    def weighed_rate(self, devices: Object) -> float:
-        """Return the same when each pod goes to the node on which least is requested."""
-        order = node_orders.BestFirst(self._assigned)
-        search = node_search.NodeSearch(self._plugin, order=order)
-        return _rate(lambda: self._schedule(devices, search, is_counted=True))
-
     def changes_rate(self) -> float:
         """Return how many changes of a slice the inventory takes in a second of CPU time."""
         return _rate(self._change)
@@ -141,9 +130,7 @@ class Cluster:
         self._inventory.on_update(piece, piece)
         self._inventory.snapshot().view(clusters.node(0))
 
-    def _schedule(
-        self, devices: Object, search: node_search.NodeSearch, *, is_counted: bool = False
-    ) -> None:
+    def _schedule(self, devices: Object, search: node_search.NodeSearch) -> None:
         name = f"claim-{next(self._numbers)}"
         claim = claims.with_metadata(clusters.claim(name, devices), uid=name, resourceVersion="1")
         self._cache.on_add(claim, initial=False)
@@ -152,15 +139,11 @@ class Cluster:
         found = search.find(attempt, self._nodes.listed())
         if found is None:
             raise RuntimeError(f"expected a node for {name}, got none: {attempt.explanation()}")
-        if is_counted:
-            self._assigned.assume(pod, found[0]["metadata"]["name"])
         self._plugin.reserve(attempt, *found)
         bound = claims.with_status(claim, allocation=found[1][0])
         self._cache.assume(claims.with_metadata(bound, resourceVersion="2"))
         self._flight.remove(name)
         self._cache.on_delete(bound)
-        if is_counted:
-            self._assigned.forget(pod)
 
 
 def _pod_of(claim: Object) -> Object:

@@ -119,7 +119,7 @@ Thresholds = Annotated[
 Release = Annotated[
     str,
     options.more(
-        "Let the Python subject do what this release of Kubernetes does: 1.34.2, 1.34.9, 1.35.6, 1.36.2, 1.36.3 or 1.37.",
+        "Let the Python subject do what this release of Kubernetes does: 1.34.2 or 1.36.2.",
         "--as",
         autocompletion=release_names,
     ),

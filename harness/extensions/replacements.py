@@ -1,18 +1,24 @@
 """Classes that replace a part of correct code: known defects, remedies, and what releases do.
 
 A part is a field of a dataclass of classes, the whole, such as the scheduler's parts. Its
-replacement is a subclass, with a docstring that says what is wrong, and with `facts`. Those that
-are shipped are found in the modules of a package; those of other packages are plug-ins. Several can
-be combined if they are of different parts, or override different methods.
+replacement is a subclass. Those that are shipped have a name (`known_as`), and a row of that name
+in the TOML file of their package says what is wrong; a few consist of classes of several parts.
+Those of other packages are plug-ins: one class with a docstring, and with `facts`. Several can be
+combined if they are of different parts, or override different methods.
 """
 
+import collections
 import dataclasses
 import functools
 import importlib
+import importlib.resources
 import inspect
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from harness import errors, suggestions
 from harness.extensions import discovery, entry_points, loading
@@ -21,89 +27,49 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 P = TypeVar("P", bound="DataclassInstance")
+T = TypeVar("T", bound=type[Any])
 LIVE_CHECKS = ("device_exclusivity", "device_consumption")
 """The checks whose violations can be seen while a run goes on."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Releases:
-    """Releases of Kubernetes, or words for those of something else."""
+class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the code of a replacement cannot say: a row of TOML."""
 
-    first: str = ""
-    """The first release with the defect; empty: it has always been there."""
-    last: str = ""
-    """The last one; `1.35` includes its patch releases. Empty: see `words`."""
-    is_open: bool = False
-    """It is not fixed after `last`, the newest release that was looked at."""
-    fixed: tuple[str, ...] = ()
-    """Patch releases inside the range from which on a minor release is without it, as `1.34.4`."""
-    of: str = ""
-    """The part of Kubernetes, where the defect's own part does not say it."""
-    given: str = ""
-    """A condition of it, such as a feature gate that is on."""
-    words: str = ""
-    """Instead of a range: which versions, for what is no release of Kubernetes."""
-
-    def __str__(self) -> str:
-        if self.words:
-            return self.words
-        span = f"{self.first} to {self.last}" if self.first else f"up to {self.last}"
-        span = self.last if self.first == self.last else span
-        text = f"{self.of} {span}".strip() + " and newer" * self.is_open
-        fixed = f"fixed in {' and '.join(self.fixed)}" if self.fixed else ""
-        return ", ".join(filter(None, [text, fixed, self.given]))
-
-    def include(self, release: str) -> bool:
-        """Return whether a release, such as `1.34.2`, is in the range."""
-        if self.words:
-            return False
-        version = _numbers(release)
-        first, last = _numbers(self.first), _numbers(self.last)
-        if any(version[:2] == of[:2] and version >= of for of in map(_numbers, self.fixed)):
-            return False
-        return version[: len(first)] >= first and (self.is_open or version[: len(last)] <= last)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split("."))) if version else ()
-
-
-NEVER = Releases(words="none")
-"""Those of a mutant, which was never shipped."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """The facts about a replacement that its code and its docstring cannot say."""
-
-    name: str = ""
-    """Its name on the command line; that of a plug-in is its entry point's."""
+    text: str = ""
+    """What is wrong, and how it was fixed; empty: the docstring says it."""
     check: str = "device_exclusivity"
     """The check that catches a defect in a run. In a world its oracle judges the same."""
     issues: tuple[str, ...] = ()
     """Where it was reported, as `kubernetes#136269`."""
-    releases: Releases = NEVER
-    """The releases that have it; NEVER: it is a mutant."""
+    releases: str = ""
+    """The releases that have it, as prose; empty: it is a mutant, which was never shipped."""
     worlds: tuple[str, ...] = ()
     """Worlds of `flake-hunt explore` in which a defect is found within seconds."""
     rule: str = ""
     """The rule of `driver-test` that shows a defect of the driver which no run and no world can."""
-    instead_of: tuple[str, ...] = ()
-    """Names of known defects that the class of a release's difference has, too."""
+
+
+def known_as(name: str) -> Callable[[T], T]:
+    """Mark a class as the replacement of this name, or as its part of it."""
+
+    def mark(kind: T) -> T:
+        kind.known_as = name
+        return kind
+
+    return mark
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replacement:
-    """A class that replaces a part by a subclass of it."""
+    """Classes that each replace a part by a subclass of it; mostly one."""
 
-    part: str
-    """The field of `whole`."""
-    replacement: type[Any]
+    parts: Mapping[str, type[Any]]
+    """The classes by the field of `whole` that they replace."""
     whole: type[Any]
     """The dataclass with all parts: the scheduler's, for example."""
     process: str
     """The process that is made of these parts, such as `scheduler`."""
-    facts: Facts = Facts()
+    facts: Facts
 
     @property
     def shows_otherwise(self) -> bool:
@@ -112,15 +78,20 @@ class Replacement:
 
     @property
     def description(self) -> str:
-        """The docstring."""
-        return inspect.getdoc(self.replacement) or ""
+        first = next(iter(self.parts.values()))
+        return self.facts.text.strip() or inspect.getdoc(first) or ""
 
-    def overridden(self) -> set[str]:
-        """Return the names of the methods that the class overrides, apart from `__init__`."""
-        correct = getattr(self.whole(), self.part)
-        own = [kind for kind in self.replacement.__mro__ if kind not in correct.__mro__]
-        names = {name for kind in own for name in vars(kind) if not name.startswith("__")}
-        return {name for name in names if hasattr(correct, name)}
+    def overridden(self) -> dict[tuple[str, str], Any]:
+        """Return the methods that it overrides, apart from `__init__`, by part and name."""
+        correct = self.whole()
+        return {
+            (part, name): getattr(kind, name)
+            for part, kind in self.parts.items()
+            for own in kind.__mro__
+            if own not in getattr(correct, part).__mro__
+            for name in vars(own)
+            if not name.startswith("__") and hasattr(getattr(correct, part), name)
+        }
 
 
 class Catalogue:
@@ -138,22 +109,35 @@ class Catalogue:
     ) -> None:
         """`kind` and `plural` are the words for one and for several of them in messages.
 
-        `package`: the package, or module, that has the classes. `wholes`: the dataclasses of parts
-        by process. `plugins`: plug-ins of the group `defects` are known, too; `own_plugins`: only
-        those that replace one of these parts, as another catalogue has the others.
+        `package` has the classes, and the rows in a file `defects.toml`, for example. `wholes`: the
+        dataclasses of parts by process. `plugins`: plug-ins of the group `defects` are known, too;
+        `own_plugins`: only those that replace one of these parts, as another catalogue has the
+        others.
         """
         self._kind, self._plural, self._wholes = kind, plural, wholes
         self._has_plugins, self._only_own = plugins or own_plugins, own_plugins
-        found = sorted(_classes(package), key=lambda item: str(item.facts.name))
-        self._known = {item.facts.name: self._made(item, item.facts) for item in found}
+        of_name = collections.defaultdict(list)
+        for found in _classes(package):
+            of_name[found.known_as].append(found)
+        rows = importlib.resources.files(package).joinpath(f"{plural}.toml").read_text()
+        facts = msgspec.convert(tomllib.loads(rows), dict[str, Facts])
+        self._known = {
+            name: self._made(kinds, facts[name]) for name, kinds in sorted(of_name.items())
+        }
 
-    def _made(self, found: Any, facts: Facts) -> Replacement:
-        """Return what a class replaces. Raises ValueError if it is no subclass of a part."""
+    def _made(self, found: Iterable[Any], facts: Facts) -> Replacement:
+        """Return what classes replace. Raises ValueError if one is no subclass of a part."""
+        replaced = [(*self._part(kind), kind) for kind in found]
+        process = replaced[0][0]
+        parts = {part: kind for _, part, kind in replaced}
+        return Replacement(parts, self._wholes[process], process, facts)
+
+    def _part(self, found: Any) -> tuple[str, str]:
         for process, whole in self._wholes.items():
             for field in dataclasses.fields(whole):
                 correct = getattr(whole(), field.name)
                 if inspect.isclass(found) and found is not correct and issubclass(found, correct):
-                    return Replacement(field.name, found, whole, process, facts)
+                    return process, field.name
         raise ValueError(f"no part of a {self._kind}: {found!r:.100}")
 
     def names(self, process: str | None = None) -> tuple[str, ...]:
@@ -175,10 +159,6 @@ class Catalogue:
                     f"expected a {self._kind} of the {process}, got {name!r}, which is one of the "
                     f"{other}. Known {self._plural} of the {process}: {known}"
                 )
-
-    def describe(self, name: str) -> str:
-        """Return the description of a replacement. Raises UsageError for an unknown name."""
-        return self.named(name).description
 
     def require_known(self, chosen: Iterable[str]) -> None:
         """Raise UsageError for an unknown name."""
@@ -213,7 +193,7 @@ class Catalogue:
         found = loading.load(plugin)
         unseen = "claim_progress" if getattr(found, "shows_otherwise", False) else Facts().check
         try:
-            made = self._made(found, getattr(found, "facts", Facts(check=unseen)))
+            made = self._made([found], getattr(found, "facts", Facts(check=unseen)))
         except ValueError as error:
             if self._only_own:
                 return None
@@ -230,14 +210,9 @@ class Catalogue:
 
 def _classes(package: str) -> Iterator[Any]:
     top = importlib.import_module(package)
-    below = pkgutil.walk_packages(getattr(top, "__path__", ()), f"{package}.")
-    for module in (top, *(importlib.import_module(info.name) for info in below)):
-        for kind in list(vars(module).values()):
-            if (
-                inspect.isclass(kind)
-                and kind.__module__ == module.__name__
-                and "facts" in vars(kind)
-            ):
+    for info in pkgutil.walk_packages(top.__path__, f"{package}."):
+        for kind in list(vars(importlib.import_module(info.name)).values()):
+            if inspect.isclass(kind) and kind.__module__ == info.name and "known_as" in vars(kind):
                 yield kind
 
 
@@ -248,22 +223,31 @@ def replaced(correct: P, chosen: Mapping[str, Replacement]) -> P:
     """
     chosen = {name: item for name, item in chosen.items() if item.whole is type(correct)}
     _require_apart(chosen)
-    classes: dict[str, type[Any]] = {}
-    for item in chosen.values():
-        other = classes.get(item.part)
-        classes[item.part] = (
-            type("Combined", (item.replacement, other), {}) if other else item.replacement
-        )
-    return dataclasses.replace(correct, **classes)
+    return dataclasses.replace(correct, **joined(chosen.values()))
+
+
+def joined(chosen: Iterable[Replacement]) -> dict[str, type[Any]]:
+    """Return one class for each part; what a replacement says comes before what later ones say."""
+    of_part = collections.defaultdict(list)
+    for item in chosen:
+        for part, kind in item.parts.items():
+            of_part[part].append(kind)
+    return {part: _one(kinds) for part, kinds in of_part.items()}
+
+
+def _one(kinds: list[type[Any]]) -> type[Any]:
+    every = dict.fromkeys(kinds)
+    last = [kind for kind in every if sum(issubclass(other, kind) for other in every) == 1]
+    return last[0] if len(last) == 1 else type("Combined", tuple(last), {})
 
 
 def _require_apart(chosen: Mapping[str, Replacement]) -> None:
-    taken: dict[tuple[str, str], str] = {}
+    taken: dict[tuple[str, str], tuple[str, Any]] = {}
     for name, item in chosen.items():
-        for method in sorted(item.overridden()):
-            other = taken.setdefault((item.part, method), name)
-            if other != name:
+        for (part, method), code in sorted(item.overridden().items()):
+            other, known = taken.setdefault((part, method), (name, code))
+            if known is not code:
                 raise errors.UsageError(
                     f"expected defects and remedies that override different methods, but {other} and "
-                    f"{name} both override {method} of the {item.part}: choose one of them"
+                    f"{name} both override {method} of the {part}: choose one of them"
                 )

@@ -34,7 +34,6 @@ _SUBJECT_SETTINGS = (
     "backoff_max_s",
     "filter_timeout_s",
     "parallelism",
-    "weighs_nodes",
     "lists_cached",
     "pauses",
 )

@@ -184,9 +184,6 @@ class SubjectSpec(Spec):
     parallelism: Annotated[int, pydantic.Field(ge=1, le=64)] = 1
     """Threads of our scheduler that filter nodes. One is fastest in Python; kube-scheduler has
     16."""
-    weighs_nodes: bool = False
-    """Our scheduler prefers the nodes on which least CPU and memory is requested and rules out full
-    ones, as kube-scheduler does; by default every pod goes to the first node with devices."""
     lists_cached: bool = False
     """Our scheduler's first lists may come from a watch cache that lags (resourceVersion 0), as
     those of kube-scheduler do when the feature WatchListClient is off."""

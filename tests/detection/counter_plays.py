@@ -68,7 +68,7 @@ def perform(play: Play, *defects: str, claims: int = 6) -> verdicts.CheckResult:
     by_name = {item["metadata"]["name"]: item for item in classes}
     for number in range(claims):
         made = _made(play, number)
-        allocator = assembling.parts(defects).allocator(snapshot, state, by_name, [made])
+        allocator = assembling.parts(defects).new_allocator(snapshot, state, by_name, [made])
         node = {"metadata": {"name": naming.node(number % play.pools.nodes), "labels": {}}}
         found = allocator.allocate(node)
         if found is not None:

@@ -57,7 +57,7 @@ def _allocating(**fields: Any) -> Callable[[Sequence[str]], Events]:
     def perform(defects: Sequence[str]) -> Events:
         made = claim("c", **fields)
         obj = {**made.obj, "metadata": {**made.obj["metadata"], "resourceVersion": "1"}}
-        allocator = assembling.parts(defects).allocator(
+        allocator = assembling.parts(defects).new_allocator(
             inventories.snapshot_of([PIECE.obj]),
             allocated_states.AllocatedState(),
             {placements.CLASS: device_class().obj},
@@ -81,7 +81,7 @@ def _deleting(defects: Sequence[str]) -> Events:
     tracker.on_add(stored, initial=True)
     tracker.on_delete(stored)
     made = {**claim("c").obj, "metadata": {**claim("c").obj["metadata"], "resourceVersion": "1"}}
-    allocator = assembling.parts().allocator(
+    allocator = assembling.parts().new_allocator(
         inventory.snapshot(),
         allocated_states.AllocatedState(),
         {placements.CLASS: device_class().obj},

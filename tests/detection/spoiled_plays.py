@@ -124,7 +124,7 @@ def allocate(seed: int, defects: Sequence[str]) -> Found:
     """An allocator fulfils the claims, one after the other."""
     drawn = Drawn(seed)
     classes = {event.obj["metadata"]["name"]: event.obj for event in drawn.classes}
-    allocator, state = assembling.parts(defects).allocator, allocated_states.AllocatedState()
+    allocator, state = assembling.parts(defects).new_allocator, allocated_states.AllocatedState()
     made = []
     for number, event in enumerate(drawn.claims):
         version = {"resourceVersion": str(number)}

@@ -17,7 +17,6 @@ import pytest
 
 import harness
 from harness.cluster.dra import kubelet_defects
-from harness.extensions import replacements
 from harness.subject import defects, releases, remedies
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
@@ -29,19 +28,18 @@ Pair = tuple[type, type]
 
 
 def every_replacement() -> Iterator[tuple[str, Pair]]:
-    catalogues = (defects.CATALOGUE, remedies.CATALOGUE)
-    named = [(name, known.named(name)) for known in catalogues for name in known.names()]
+    named = {
+        name: known.named(name)
+        for known in (defects.CATALOGUE, remedies.CATALOGUE, releases.DIFFERENCES)
+        for name in known.names()
+    }
     for release in releases.names():
-        found = releases.replacements_of(release)
-        named += [(f"{release}-{name}", item) for name, item in found.items()]
-    for name, item in named:
-        yield name, _pair(item)
+        named |= releases.replacements_of(release)
     for name in kubelet_defects.CATALOGUE.names():
-        yield name, _pair(kubelet_defects.CATALOGUE.named(name))
-
-
-def _pair(item: replacements.Replacement) -> Pair:
-    return item.replacement, getattr(item.whole(), item.part)
+        named[name] = kubelet_defects.CATALOGUE.named(name)
+    for name, item in named.items():
+        for part, kind in item.parts.items():
+            yield f"{name}-{part}", (kind, getattr(item.whole(), part))
 
 
 # ------------------------------------------------------------------------------- what is wrong
@@ -67,7 +65,7 @@ def _own(replacement: type, correct: type) -> Iterator[str]:
     for kind in replacement.__mro__:
         if kind not in correct.__mro__:
             yield from (
-                name for name in vars(kind) if not name.startswith("__") and name != "facts"
+                name for name in vars(kind) if not name.startswith("__") and name != "known_as"
             )
 
 

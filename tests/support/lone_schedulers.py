@@ -14,7 +14,7 @@ from harness.subject.allocation import inventories
 from harness.subject.extended_resources import class_resolver, extended_claims
 from harness.subject.objects import claims, nodes
 from harness.subject.plugin import binding_conditions, scheduling_attempts
-from harness.subject.scheduling import assigned_pods, node_orders, node_search, schedulers
+from harness.subject.scheduling import node_search, schedulers
 from harness.subject.tracking import assume_caches, in_flight
 from tests.support import local_servers
 
@@ -24,10 +24,8 @@ Object = dict[str, Any]
 class LoneScheduler:
     """One scheduler, and what it knows of its cluster."""
 
-    def __init__(
-        self, parts: schedulers.SchedulerParts | None = None, *, weighs_nodes: bool = True
-    ) -> None:
-        """`parts` None: those of the default subject; `weighs_nodes`: begin with the best node."""
+    def __init__(self, parts: schedulers.SchedulerParts | None = None) -> None:
+        """`parts` None: those of the default subject."""
         parts = parts or assembling.parts()
         allocated, self._flight = parts.allocated(), in_flight.InFlightClaims()
         self.extended = class_resolver.ExtendedResources()
@@ -45,23 +43,21 @@ class LoneScheduler:
             in_flight_claims=self._flight,
             gatherer=parts.gatherer(allocated, self._flight),
             inventory=inventory,
-            allocator=parts.allocator,
+            allocator=parts.new_allocator,
+            remembers=parts.is_monotonic,
             classes=lambda: self.classes,
             choices=random.Random(1),
             binder=binder,
             conditions=binding_conditions.BindingConditions(self.cache.get),
             extended=self.extended,
         )
-        self._assigned = assigned_pods.AssignedPods()
         self._nodes: list[Object] = []
-        order = node_orders.BestFirst(self._assigned) if weighs_nodes else None
-        self._search = node_search.NodeSearch(self._plugin, order=order)
+        self._search = node_search.NodeSearch(self._plugin)
 
     def add_node(self, node: Object) -> None:
         """Add a node."""
         self._nodes.append(node)
         self._nodes.sort(key=lambda item: nodes.natural_order(item["metadata"]["name"]))
-        self._assigned.groups.on_add(node, initial=True)
 
     def add_class(self, device_class: Object) -> None:
         """Add a DeviceClass."""
@@ -84,7 +80,6 @@ class LoneScheduler:
         if found is None:
             raise scheduling_attempts.Unschedulable(attempt.explanation())
         name = str(found[0]["metadata"]["name"])
-        self._assigned.assume(attempt.pod, name)
         self._plugin.reserve(attempt, *found)
         return name
 

@@ -61,7 +61,8 @@ class World:
             binder=self.binder,
             conditions=self.conditions,
             extended=self.extended,
-            allocator=parts.allocator,
+            allocator=parts.new_allocator,
+            remembers=parts.is_monotonic,
         )
 
     def claim(self, name: str, **more: Any) -> Object:

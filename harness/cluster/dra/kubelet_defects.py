@@ -15,12 +15,12 @@ CATALOGUE = replacements.Catalogue(
     own_plugins=True,
 )
 """The known defects by name."""
-_PARTS_OF_DRIVER = ("driver", "served")
+_PARTS_OF_DRIVER = {"driver", "served"}
 
 
 def is_of_driver(name: str) -> bool:
     """Return whether a defect is one of the driver. Raises UsageError for an unknown name."""
-    return CATALOGUE.named(name).part in _PARTS_OF_DRIVER
+    return CATALOGUE.named(name).parts.keys() <= _PARTS_OF_DRIVER
 
 
 def parts(chosen: Iterable[str] = ()) -> claim_managers.KubeletParts:

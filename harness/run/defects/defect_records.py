@@ -9,7 +9,6 @@ from typing import Literal
 import msgspec
 
 from harness.checks import check_registry
-from harness.extensions import replacements
 from harness.run.defects import known_defects
 from harness.scenario import loading
 from harness.subject import releases
@@ -131,7 +130,7 @@ def _row(name: str, part: str, scenarios: list[str]) -> KnownDefect:
         guarantee=_LETTERS[facts.check],
         check=facts.check,
         issues=list(facts.issues),
-        releases="" if facts.releases == replacements.NEVER else str(facts.releases),
+        releases=facts.releases,
         as_releases=[] if defect.process == "kubelet" else releases.with_defect(name),
         scenarios=scenarios,
         worlds=list(facts.worlds),

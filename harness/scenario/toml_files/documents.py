@@ -19,6 +19,7 @@ _REMOVED = {
     ),
     "it is always as it was by default": (
         *("subject.schedulers.qps", "subject.schedulers.burst", "subject.rotates_nodes"),
+        "subject.weighs_nodes",
         *("subject.claim_controller.qps", "subject.claim_controller.burst", "traffic.steps.try_s"),
         *("faults.object_name", "faults.event_types", "memory_mib_min", "disk_gib_min"),
     ),

@@ -26,7 +26,6 @@ class AllocatedState:
     """The consumption of each share, by `driver/pool/device` and share ID."""
 
     def copy(self) -> "AllocatedState":
-        """Return a copy that does not change with this state."""
         return AllocatedState(self.devices.copy(), self.shares.copy())
 
     def freed_since(self, older: "AllocatedState") -> Iterator[str]:
@@ -60,5 +59,4 @@ class AllocatedState:
         yield from self.shares
 
     def is_used(self, device: str) -> bool:
-        """Return whether a claim has the device, or a share of it."""
         return device in self.devices or device in self.shares

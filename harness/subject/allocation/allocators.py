@@ -9,7 +9,6 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import ClassVar
 
 from harness import concurrency
 from harness.client import informers
@@ -17,6 +16,7 @@ from harness.model.objects import Object
 from harness.subject.allocation import (
     allocated_states,
     attributes,
+    capacities,
     device_requests,
     devices,
     holdings,
@@ -44,12 +44,6 @@ class AllocationCancelledError(AllocationError):
 class Allocator:
     """Allocates devices that are not in use."""
 
-    search_class: ClassVar[type[searches.Search]] = searches.Search
-    holdings_class: ClassVar[type[holdings.Holdings]] = holdings.Holdings
-    """The classes of its parts; releases replace them."""
-    is_monotonic: ClassVar[bool] = True
-    """If it finds nothing, it finds nothing when more devices are in use."""
-
     def __init__(
         self,
         snapshot: inventories.Snapshot,
@@ -57,6 +51,9 @@ class Allocator:
         classes: Mapping[str, Object],
         claims: Sequence[Object],
         *,
+        search: type[searches.Search] = searches.Search,
+        held: type[holdings.Holdings] = holdings.Holdings,
+        rules: type[capacities.Rules] = capacities.Rules,
         timeout_s: float = FILTER_TIMEOUT_S,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -66,6 +63,7 @@ class Allocator:
         that cannot be allocated on any node.
         """
         self._snapshot, self._allocated, self._claims = snapshot, allocated, claims
+        self._search_class, self._holdings_class, self._rules = search, held, rules()
         self._timeout_s, self._is_cancelled = timeout_s, is_cancelled
         self._requests = [
             request
@@ -110,7 +108,7 @@ class Allocator:
             return self._refuse(error)
         self._require_few(lambda option: option.count or len(every[option]))
         problem = searches.Problem(self._requests, self._constraints, self._clock())
-        search = self.search_class(problem, view, self._holdings(view), every.__getitem__)
+        search = self._search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
             chosen = self._solution(search)
         except quantities.QuantityError as error:
@@ -134,7 +132,6 @@ class Allocator:
         return None
 
     def _solution(self, search: searches.Search) -> Sequence[results.Choice] | None:
-        """Return what a search has chosen; None: there is no solution."""
         return search.chosen if search.run() else None
 
     def may_fail(self) -> bool:
@@ -156,7 +153,9 @@ class Allocator:
         return any(self._least(index, lambda it: it.count or most) > limit for index in indexes)
 
     def _holdings(self, view: inventories.NodeView) -> holdings.Holdings:
-        return self.holdings_class(self._allocated, lambda device: self._free(view, device))
+        return self._holdings_class(
+            self._allocated, lambda device: self._free(view, device), self._rules
+        )
 
     def _clock(self) -> Callable[[], None]:
         """Return a function that raises an error when the search has to end."""

@@ -31,12 +31,10 @@ class PartedMap(MutableMapping[K, V], Generic[K, V]):
         self._count = 0 if shared is None else len(shared)
 
     def copy(self) -> "PartedMap[K, V]":
-        """Return a copy that does not change with this map."""
         self._own = set()
         return PartedMap(self)
 
     def changed_since(self, older: "PartedMap[K, V]") -> Iterator[K]:
-        """Yield the keys of an older map that are not here, or not with the same value."""
         for before, now in zip(older.parts, self.parts, strict=True):
             if before and before is not now:
                 yield from (key for key, value in before.items() if now.get(key, self) is not value)
@@ -85,7 +83,6 @@ class DeviceSet(MutableSet[str]):
             self |= set(devices)
 
     def copy(self) -> "DeviceSet":
-        """Return a copy that does not change with this set."""
         return DeviceSet(self.map.copy())
 
     def lost_since(self, older: "DeviceSet") -> Iterator[str]:

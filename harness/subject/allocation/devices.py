@@ -18,22 +18,7 @@ def blocking(device: Object) -> tuple[Object, ...]:
 
 
 def are_tolerated(taints: Iterable[Object], tolerations: Iterable[Object]) -> bool:
-    return all(any(_tolerates(toleration, taint) for toleration in tolerations) for taint in taints)
-
-
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    """Return whether a toleration tolerates a taint.
-
-    An empty key or effect stands for all. An unknown operator tolerates nothing.
-    """
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if operator == "Equal":
-        return bool(toleration.get("value", "") == taint.get("value", ""))
-    return bool(operator == "Exists")
+    return all(any(nodes.tolerates(item, taint) for item in tolerations) for taint in taints)
 
 
 PoolKey = tuple[str, str]
@@ -90,7 +75,6 @@ class Device:
 
     @property
     def waits(self) -> bool:
-        """The device has binding conditions."""
         return bool(self.document.get("bindingConditions"))
 
     def is_on(self, node: Object) -> bool:
@@ -132,7 +116,6 @@ class Device:
         return frozenset(((kind, content),))
 
     def has_list(self, name: str) -> bool:
-        """Return whether a qualified attribute is a list."""
         return not _LISTS.keys().isdisjoint(self._attribute(name) or ())
 
     def _attribute(self, name: str) -> Object | None:

@@ -23,13 +23,16 @@ _ZERO = Decimal(0)
 class Holdings:
     """The devices in use, those that are allocated and those that the search has taken."""
 
-    rules: ClassVar[capacities.Rules] = capacities.Rules()
-    """How much requests take of capacities; releases replace it."""
+    is_monotonic: ClassVar[bool] = True
+    """What cannot be taken cannot be taken either when more devices are in use."""
 
     def __init__(
-        self, allocated: allocated_states.AllocatedState, free_counters: FreeCounters
+        self,
+        allocated: allocated_states.AllocatedState,
+        free_counters: FreeCounters,
+        rules: capacities.Rules,
     ) -> None:
-        self._allocated, self._free_counters = allocated, free_counters
+        self._allocated, self._free_counters, self._rules = allocated, free_counters, rules
         self._holders: dict[devices.Device, frozenset[int]] = {}
         """The claims that have taken a device for themselves, or for admin access."""
         self._owned: set[devices.Device] = set()
@@ -88,7 +91,7 @@ class Holdings:
         """Return the choice of the device; None: it has not enough capacity."""
         if not (device.is_shared or option.capacity):
             return results.Choice(claim, option, device, None)
-        consumed = device.consumption(option.capacity, self.rules)
+        consumed = device.consumption(option.capacity, self._rules)
         if consumed is None:
             return None
         used = self.used_capacity(device)
@@ -101,7 +104,7 @@ class Holdings:
         """Return whether the device would have enough capacity if no claim had a share of it."""
         if not (device.is_shared or option.capacity):
             return True
-        consumed = device.consumption(option.capacity, self.rules)
+        consumed = device.consumption(option.capacity, self._rules)
         return consumed is not None and all(
             taken.amount <= device.capacity(name) for name, taken in consumed.items()
         )
@@ -111,7 +114,7 @@ class Holdings:
         used: dict[str, Decimal] = {}
         for share in self._allocated.shares.get(device.id, {}).values():
             for name, text in share.items():
-                used[name] = used.get(name, _ZERO) + self.rules.held(text)
+                used[name] = used.get(name, _ZERO) + self._rules.held(text)
         for choice in self._shares.get(device, ()):
             for name, taken in (choice.consumed or {}).items():
                 used[name] = used.get(name, _ZERO) + taken.amount

@@ -92,7 +92,6 @@ class Snapshot:
                 yield self.by_key[key].node_name
 
     def pools_without(self, used: Iterable[str]) -> Iterator[devices.PoolKey]:
-        """Yield the pools with counters that do not offer a device of theirs that is in use."""
         for device in used:
             key = devices.pool_of(device)
             if (known := self.by_key.get(key)) and known.counters and device not in known.offered:
@@ -130,16 +129,13 @@ class Inventory:
             return self._snapshot
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Add a slice."""
         del initial
         self._replace(None, obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Replace a slice."""
         self._replace(old, new)
 
     def on_delete(self, last: Object) -> None:
-        """Remove a slice."""
         self._replace(last, None)
 
     def _replace(self, old: Object | None, new: Object | None) -> None:

@@ -9,6 +9,7 @@ deep, and it ends at its deadline.
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
 
 from harness.subject.allocation import (
     attributes,
@@ -62,6 +63,9 @@ _Move = Begin | Take
 
 class Search:
     """One search; `chosen` is the solution after `run` has returned True."""
+
+    is_monotonic: ClassVar[bool] = True
+    """If it finds nothing, it finds nothing when more devices are in use."""
 
     def __init__(
         self,

@@ -42,6 +42,7 @@ from harness.subject.claim_control import (
     taint_evictors,
     work_queues,
 )
+from harness.subject.objects import change_handlers
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,18 +138,20 @@ class ClaimController:
     def _new_context(
         self, created: created_claims.CreatedClaims
     ) -> controller_contexts.ControllerContext:
-        pod_events = enqueuing.PodEvents(lambda: self._enqueuer)
-        claim_events = enqueuing.ClaimEvents(lambda: self._enqueuer)
-        group_events = enqueuing.GroupEvents(lambda: self._enqueuer)
-        template_events = enqueuing.TemplateEvents(lambda: self._enqueuer)
+        changes = change_handlers.Changes  # the enqueuer is made later
+        on_group = changes(lambda *change: self._enqueuer.change_group(*change))
+        on_template = changes(
+            lambda *change: self._enqueuer.change_template(*change),
+            ignores_first=True,  # those of the first list come before all pods
+        )
         return controller_contexts.ControllerContext(
             api=self._api,
             queue=work_queues.WorkQueue("claim-controller.queue"),
-            templates=self._informer(apis.CLAIM_TEMPLATES, template_events),
-            claims=self._informer(apis.CLAIMS, created, claim_events, *self._evicting("on_claim")),
-            pods=self._informer(apis.PODS, pod_events, *self._evicting("on_pod")),
+            templates=self._informer(apis.CLAIM_TEMPLATES, on_template),
+            claims=self._informer(apis.CLAIMS, created, changes(self._on_claim)),
+            pods=self._informer(apis.PODS, changes(self._on_pod)),
             groups=served_informers.ServedInformer(
-                self._api, [apis.POD_GROUPS], [group_events], namespace=self._options.namespace
+                self._api, [apis.POD_GROUPS], [on_group], namespace=self._options.namespace
             ),
             created=created,
             deleted_pods=controller_contexts.DeletedPods(),
@@ -156,13 +159,15 @@ class ClaimController:
             gates=self._options.gates,
         )
 
-    def _evicting(self, method: str) -> list[informers.EventHandler]:
-        """Return the handlers that give events to the evictor, which is made later, if any."""
+    def _on_claim(self, old: Object | None, new: Object | None) -> None:
+        self._enqueuer.change_claim(old, new)
+        if self._evictor is not None and new:
+            self._evictor.on_claim(new)
 
-        def pass_on(obj: Object) -> None:
-            getattr(self._evictor, method)(obj)
-
-        return [taint_evictors.Changes(pass_on)] if self._options.evicts else []
+    def _on_pod(self, old: Object | None, new: Object | None) -> None:
+        self._enqueuer.change_pod(old, new)
+        if self._evictor is not None and new:
+            self._evictor.on_pod(new)
 
     def _informer(
         self, resource: apis.Resource, *handlers: informers.EventHandler

@@ -35,7 +35,6 @@ class CreatedClaims:
         """The keys of the claims controlled by a pod or PodGroup, by its UID."""
 
     def add(self, claim: Object) -> None:
-        """Add a claim that the controller has created, unless the informer has passed it."""
         with self._guard:
             key = informers.key_of(claim)
             if not self._passed.covers(claim) and key not in self._claims:
@@ -55,24 +54,20 @@ class CreatedClaims:
             return [self._pending.get(key) or self._claims[key] for key in keys]
 
     def on_list_begin(self) -> None:
-        """Forget no created claim before all events of the list have come."""
         with self._guard:
             self._passed.begin_list()
 
     def on_list_end(self, version: str) -> None:
-        """Forget the created claims that are not newer than the list."""
         with self._guard:
             self._passed.end_list(version)
             self._forget_passed()
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Store a claim that the informer has added."""
         del initial
         with self._guard:
             self._store(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Store a new version from the informer; its owner may have changed."""
         with self._guard:
             self._remove_from_index(old)
             self._store(new)

@@ -5,7 +5,6 @@ has keys `pod:namespace/name`, `podgroup:namespace/name` and `claim:namespace/na
 """
 
 import collections
-from collections.abc import Callable
 
 from harness import concurrency
 from harness.client import informers
@@ -25,6 +24,29 @@ class Enqueuer:
         self._guard = concurrency.lock("claim-controller.indexes")
         self._users: dict[str, set[str]] = collections.defaultdict(set)
         """The queue's keys of the pods and PodGroups that use a claim, by the claim's key."""
+
+    def change_pod(self, old: Object | None, new: Object | None) -> None:
+        if new:
+            self.on_pod(new, old)
+        elif old:
+            self.on_pod_deleted(old)
+
+    def change_group(self, old: Object | None, new: Object | None) -> None:
+        if new:
+            self.on_group(new, old)
+        elif old:
+            self.on_pod_deleted(old)  # what is reserved for it is free
+
+    def change_claim(self, old: Object | None, new: Object | None) -> None:
+        if new:
+            self.on_claim(informers.key_of(new))
+        elif old:
+            self.on_claim_deleted(informers.key_of(old))
+
+    def change_template(self, old: Object | None, new: Object | None) -> None:
+        del old  # one that was deleted and created again looks like a changed one
+        if new:
+            self.on_template(new)
 
     def on_pod(self, pod: Object, old: Object | None = None) -> None:
         """Index a new or changed pod, and enqueue it or its claims if they need work.
@@ -109,80 +131,3 @@ def _key(obj: Object) -> str:
     """Return the key of a pod or PodGroup in the queue."""
     kind = "podgroup" if pod_groups.is_group(obj) else "pod"
     return f"{kind}:{informers.key_of(obj)}"
-
-
-EnqueuerOf = Callable[[], Enqueuer]
-"""Returns the enqueuer, which is made after the informers that it reads."""
-
-
-class PodEvents:
-    """Passes the events of pods on."""
-
-    def __init__(self, enqueuer: EnqueuerOf) -> None:
-        self._enqueuer = enqueuer
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Handle a new pod."""
-        del initial
-        self._enqueuer().on_pod(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Handle a changed pod."""
-        self._enqueuer().on_pod(new, old)
-
-    def on_delete(self, last: Object) -> None:
-        self._enqueuer().on_pod_deleted(last)
-
-
-class GroupEvents:
-    """Passes the events of PodGroups on."""
-
-    def __init__(self, enqueuer: EnqueuerOf) -> None:
-        self._enqueuer = enqueuer
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Handle a new PodGroup."""
-        del initial
-        self._enqueuer().on_group(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Handle a changed PodGroup."""
-        self._enqueuer().on_group(new, old)
-
-    def on_delete(self, last: Object) -> None:
-        """Handle a deleted PodGroup: what is reserved for it is free."""
-        self._enqueuer().on_pod_deleted(last)
-
-
-class ClaimEvents(informers.StateHandler):
-    """Passes the events of claims on."""
-
-    def __init__(self, enqueuer: EnqueuerOf) -> None:
-        self._enqueuer = enqueuer
-
-    def on_state(self, obj: Object) -> None:
-        """Handle a new or changed claim."""
-        self._enqueuer().on_claim(informers.key_of(obj))
-
-    def on_delete(self, last: Object) -> None:
-        self._enqueuer().on_claim_deleted(informers.key_of(last))
-
-
-class TemplateEvents:
-    """Passes the events of templates on."""
-
-    def __init__(self, enqueuer: EnqueuerOf) -> None:
-        self._enqueuer = enqueuer
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Handle a new template; those of the first list come before all pods."""
-        if not initial:
-            self._enqueuer().on_template(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Handle a changed template: one that was deleted and created again looks like it."""
-        del old
-        self._enqueuer().on_template(new)
-
-    def on_delete(self, last: Object) -> None:
-        """Ignore the deletion: claims generated from the template remain."""

@@ -38,7 +38,6 @@ def extended_claim_name(pod: Object) -> str | None:
 
 
 def key_of(pod: Object, claim_name: str) -> str:
-    """Return `namespace/name` of a claim in the pod's namespace."""
     return f"{pod['metadata']['namespace']}/{claim_name}"
 
 
@@ -117,7 +116,6 @@ class ClaimGenerator:
 
 
 def resource_of(owner: Object) -> apis.Resource:
-    """Return the resource of a pod or PodGroup."""
     return apis.POD_GROUPS if pod_groups.is_group(owner) else apis.PODS
 
 

@@ -5,19 +5,19 @@ kube-controller-manager. Taints are those of the slices and of DeviceTaintRules;
 devices that are in no slice any more. The results of its claims say what a pod tolerates.
 """
 
+import datetime
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from harness import concurrency
 from harness.client import apis, informers, served_informers, transports
 from harness.model.objects import Object
 from harness.subject.claim_control import (
     controller_contexts,
-    eviction_times,
     generating,
     work_queues,
 )
-from harness.subject.objects import claims
+from harness.subject.objects import change_handlers, claims, nodes
 from harness.subject.telemetry import klog
 
 CONDITION = {
@@ -27,6 +27,7 @@ CONDITION = {
     "message": "Device Taint manager: deleting due to NoExecute taint",
 }
 """The condition of an evicted pod, in upstream's words."""
+NO_EXECUTE = "NoExecute"
 
 
 class TaintEvictor:
@@ -73,7 +74,6 @@ class TaintEvictor:
             self._queue.add(informers.key_of(pod))
 
     def on_claim(self, claim: Object) -> None:
-        """Look at the pods for which a claim is reserved."""
         for entry in claims.reservations_of(claim):
             if entry.get("resource") == "pods" and not entry.get("apiGroup"):
                 self._queue.add(generating.key_of(claim, entry["name"]))
@@ -84,20 +84,18 @@ class TaintEvictor:
             if claims.allocation_of(claim) is not None:
                 self.on_claim(claim)
 
-    def _following(self, known: dict[str, Object]) -> "Changes":
+    def _following(self, known: dict[str, Object]) -> change_handlers.Changes:
         """Return the handler of an informer that keeps the newest state of each object."""
 
-        def keep(obj: Object) -> None:
+        def change(old: Object | None, new: Object | None) -> None:
+            key = informers.key_of(new or old or {})
             with self._guard:
-                known[informers.key_of(obj)] = obj
+                known.pop(key, None)
+                if new is not None:
+                    known[key] = new
             self.on_taints()
 
-        def forget(last: Object) -> None:
-            with self._guard:
-                known.pop(informers.key_of(last), None)
-            self.on_taints()
-
-        return Changes(keep, forget)
+        return change_handlers.Changes(change)
 
     # ----------------------------------------------------------------------------- times
 
@@ -111,7 +109,7 @@ class TaintEvictor:
         return min((time for time in times if time is not None), default=None)
 
     def _result_due_s(self, result: Object) -> float | None:
-        return eviction_times.due_s(self._taints_of(result), self._tolerations(result))
+        return due_s(self._taints_of(result), self._tolerations(result))
 
     def _tolerations(self, result: Object) -> Sequence[Object]:
         """Return what an allocated device's claim tolerates."""
@@ -181,24 +179,6 @@ class TaintEvictor:
         concurrency.step("controller.evicted", pod=meta["uid"])
 
 
-class Changes(informers.StateHandler):
-    """Passes the events of an informer on."""
-
-    def __init__(
-        self, on_state: Callable[[Object], None], on_delete: Callable[[Object], None] | None = None
-    ) -> None:
-        """`on_delete` None: deletions are ignored."""
-        self._on_state, self._on_delete = on_state, on_delete
-
-    def on_state(self, obj: Object) -> None:
-        self._on_state(obj)
-
-    def on_delete(self, last: Object) -> None:
-        """Handle the deletion of an object."""
-        if self._on_delete is not None:
-            self._on_delete(last)
-
-
 def _selects(selector: Object | None, result: Object) -> bool:
     """Return whether a rule selects a device; without a selector it selects none."""
     if selector is None:
@@ -216,3 +196,31 @@ def _listed(slices: Iterable[Object], result: Object) -> Iterator[Sequence[Objec
         for device in spec.get("devices") or () if spec["pool"]["generation"] == newest else ():
             if device["name"] == result["device"]:
                 yield device.get("taints") or ()
+
+
+def due_s(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | None:
+    """Return when the users of a device must go; None: every taint that evicts is tolerated."""
+    times = [_due_s(taint, tolerations) for taint in taints if taint.get("effect") == NO_EXECUTE]
+    return min((time for time in times if time is not None), default=None)
+
+
+def _due_s(taint: Object, tolerations: Sequence[Object]) -> float | None:
+    """Return when a taint evicts; None: never. The shortest toleration counts.
+
+    Seconds count only where the effect of the toleration is NoExecute, as the API says.
+    """
+    limits = [_limit_s(item) for item in tolerations if nodes.tolerates(item, taint)]
+    limit_s = max(min(limits, default=0.0), 0.0)
+    return None if limit_s == math.inf else _seconds(taint.get("timeAdded")) + limit_s
+
+
+def _limit_s(toleration: Object) -> float:
+    seconds = toleration.get("tolerationSeconds")
+    if seconds is None or toleration.get("effect") != NO_EXECUTE:
+        return math.inf
+    return float(seconds)
+
+
+def _seconds(text: str | None) -> float:
+    """Return a time of the API; without one the taint counts as old, and evicts at once."""
+    return -math.inf if text is None else datetime.datetime.fromisoformat(text).timestamp()

@@ -1,8 +1,7 @@
 """Known defects: small classes that override one method of correct code.
 
-The class docstring of a defect says what is wrong, in which versions, and how it was fixed; its
-`facts` have its name, the check that catches it, where it was reported, and the releases that have
-it. A run enables defects by name. Every class with facts in a module of this package is one.
+The row of a defect in `defects.toml` says what is wrong, in which versions, and how it was fixed,
+the check that catches it, where it was reported, and the worlds that find it.
 """
 
 from harness.extensions import replacements

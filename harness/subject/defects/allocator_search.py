@@ -6,8 +6,9 @@ tried, as what one attempt leaves behind changes the next.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import ClassVar
 
+from harness.extensions import replacements
 from harness.subject.allocation import (
     attributes,
     device_requests,
@@ -23,17 +24,35 @@ Values = frozenset[tuple[str, object]]
 # ------------------------------------------------------------------ constraints
 
 
-class Tracked(Protocol):
-    """A constraint that keeps its own state."""
+class RestoredValues:
+    """A constraint whose state a removed device restores, as it should."""
+
+    def __init__(self, constraint: attributes.Constraint) -> None:
+        self._constraint = constraint
+        self._states: list[attributes.State] = [None]
 
     def add(self, option: device_requests.Option, device: devices.Device) -> bool:
-        """Add a device; return False if it violates the constraint, and is not added."""
+        if not self._constraint.covers(option):
+            return True
+        state = self._constraint.accept(self._states[-1], device)
+        if state is not None:
+            self._states.append(state)
+        return state is not None
 
     def remove(self, option: device_requests.Option) -> None:
-        """Remove a device of the request that was added."""
+        if self._constraint.covers(option):
+            self._states.pop()
 
 
-class ScalarMatch:
+class NarrowValues(RestoredValues):
+    """The state of the last device stays until there is no device at all."""
+
+    def remove(self, option: device_requests.Option) -> None:
+        if self._constraint.covers(option):
+            self._states.pop(-2 if len(self._states) > 2 else -1)
+
+
+class ScalarMatch(RestoredValues):
     """`matchAttribute`: only the first device may have a list, and then no other one matches it.
 
     A list is a value of an unknown type, also with the gate DRAListTypeAttributes. Seen in the
@@ -41,12 +60,12 @@ class ScalarMatch:
     """
 
     def __init__(self, constraint: attributes.Constraint) -> None:
-        self._constraint, self._devices = constraint, 0
+        super().__init__(constraint)
+        self._devices = 0
         self._first: tuple[Values, bool] = (frozenset(), False)
         """The values of the first device, and whether they are a list."""
 
     def add(self, option: device_requests.Option, device: devices.Device) -> bool:
-        """Compare the device with the first one; the first device sets what is compared."""
         if not self._constraint.covers(option):
             return True
         values = device.attribute(self._constraint.attribute)
@@ -60,11 +79,10 @@ class ScalarMatch:
         return True
 
     def remove(self, option: device_requests.Option) -> None:
-        """Count one device less."""
         self._devices -= self._constraint.covers(option)
 
 
-class LastValueDistinct:
+class LastValueDistinct(RestoredValues):
     """`distinctAttribute`: only the value of the last device of each request is compared.
 
     A request for three devices may get x, y and x again; after a device was given up, its request
@@ -73,12 +91,11 @@ class LastValueDistinct:
     """
 
     def __init__(self, constraint: attributes.Constraint) -> None:
-        self._constraint = constraint
+        super().__init__(constraint)
         self._last: dict[str, Values] = {}
         """The value by request, empty for a list."""
 
     def add(self, option: device_requests.Option, device: devices.Device) -> bool:
-        """Compare the device with the last of each request, and remember it as that of its own."""
         if not self._constraint.covers(option):
             return True
         values = device.attribute(self._constraint.attribute)
@@ -99,12 +116,9 @@ class LastValueDistinct:
 # ------------------------------------------------------------------ counters
 
 
+@replacements.known_as("counters-by-pool-name")
 class ByPoolNameHoldings(holdings.Holdings):
-    """Counters are kept by the name of the pool, without its driver.
-
-    Of two drivers whose pools have one name, the counters of the one that is looked at later are
-    not checked, or are mixed up with those of the other. Fixed after 1.36.2 (kubernetes#140434).
-    """
+    is_monotonic = False
 
     def _has_counters(self, device: devices.Device) -> bool:
         free = self._counters_of(device)
@@ -120,15 +134,11 @@ class ByPoolNameHoldings(holdings.Holdings):
         return device.pool[1]
 
 
+@replacements.known_as("counters-not-given-back")
 class NotGivenBackHoldings(holdings.Holdings):
-    """Counters are taken before taints and constraints are looked at.
-
-    They stay taken if these refuse the device; those of a shared device also if it is given up.
-    Fixed after 1.36.2 (kubernetes#140431).
-    """
+    is_monotonic = False
 
     def can_take(self, claim: int, option: device_requests.Option, device: devices.Device) -> bool:
-        """Take the counters of a device that is not in use, and return whether it can be taken."""
         if self.is_held(claim, option, device):
             return False
         if self._takes_counters(device):
@@ -138,33 +148,33 @@ class NotGivenBackHoldings(holdings.Holdings):
         return self._is_tolerated(option, device)
 
     def take(self, choice: results.Choice) -> None:
-        """Take the device of a choice; its counters are taken already."""
+        # its counters are taken already
         self._take_device(choice)
 
     def give_back(self, choice: results.Choice) -> None:
-        """Give back a device, and its counters unless it is shared."""
         self._give_back_device(choice)
         if not choice.device.is_shared and self._takes_counters(choice.device):
             self._add_counters(choice.device, 1)
 
 
-class LeakingHoldings(ByPoolNameHoldings, NotGivenBackHoldings):
-    """Both, as up to 1.36.2."""
-
-
 # ------------------------------------------------------------------ the search
 
 
-class OldSearch(searches.Search):
-    """Tries everything, with constraints and counters that keep what a refused device left."""
+class TrackingSearch(searches.Search):
+    """Tries everything, with constraints that have a state of their own."""
+
+    is_monotonic = False
+    matches: ClassVar[type[RestoredValues]] = RestoredValues
+    differs: ClassVar[type[RestoredValues]] = RestoredValues
+    """The classes of `matchAttribute` and `distinctAttribute`."""
 
     def run(self) -> bool:
         """Search; return whether there is a solution. Raises as the correct search does."""
         self._tracked = [[*map(self._tracker, listed)] for listed in self._problem.constraints]
         return super().run()
 
-    def _tracker(self, constraint: attributes.Constraint) -> Tracked:
-        return ScalarMatch(constraint) if constraint.is_match else LastValueDistinct(constraint)
+    def _tracker(self, constraint: attributes.Constraint) -> RestoredValues:
+        return (self.matches if constraint.is_match else self.differs)(constraint)
 
     def _fail(self) -> None:
         self._problem.check_time()
@@ -211,6 +221,16 @@ class OldSearch(searches.Search):
                 return False
         return True
 
-    def _remove(self, constraints: list[Tracked], option: device_requests.Option) -> None:
+    def _remove(self, constraints: list[RestoredValues], option: device_requests.Option) -> None:
         for constraint in constraints:
             constraint.remove(option)
+
+
+@replacements.known_as("distinct-by-request")
+class DistinctByRequestSearch(TrackingSearch):
+    differs = LastValueDistinct
+
+
+@replacements.known_as("intersection-stays-narrow")
+class StaysNarrowSearch(TrackingSearch):
+    matches = NarrowValues

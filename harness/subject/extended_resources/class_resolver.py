@@ -39,13 +39,11 @@ class DeviceClassResolver:
             self._add(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Replace a class, which may back another resource now."""
         with self._guard:
             self._remove(old)
             self._add(new)
 
     def on_delete(self, last: Object) -> None:
-        """Remove a class."""
         with self._guard:
             self._remove(last)
 

@@ -83,14 +83,12 @@ class ExtendedClaimIndex(informers.StateHandler):
             return next(iter(found.values()))
 
     def on_state(self, obj: Object) -> None:
-        """Note the newest version of a claim."""
         owner = claims.controller_uid(obj)
         if owner is not None and is_extended(obj):
             with self._guard:
                 self._claims.setdefault(owner, {})[claims.uid_of(obj)] = obj
 
     def on_delete(self, last: Object) -> None:
-        """Forget a claim."""
         owner = claims.controller_uid(last) or ""
         with self._guard:
             known = self._claims.get(owner, {})

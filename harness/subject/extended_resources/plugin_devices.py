@@ -5,7 +5,7 @@ resources only. A node that offers a resource by a device plugin gives none of i
 """
 
 import collections
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from harness import concurrency
 from harness.client import informers
@@ -37,36 +37,20 @@ def of_pod(pod: Object) -> dict[str, int]:
     spec = pod["spec"]
     if not any(map(of_container, [*spec["containers"], *(spec.get("initContainers") or ())])):
         return {}  # as nearly every pod
-    return most(spec, of_container)
-
-
-def most(spec: Object, amounts_of: Callable[[Object], Mapping[str, int]]) -> dict[str, int]:
-    """Return what the containers of a pod need at the most at any time, without zeros.
-
-    `amounts_of(container)` returns what one needs.
-    """
-    running = _sum([amounts_of(item) for item in spec["containers"]])
-    sidecars: collections.Counter[str] = collections.Counter()
-    highest: collections.Counter[str] = collections.Counter()
+    running: collections.Counter[str] = collections.Counter()
+    sidecars, highest = running.copy(), running.copy()
+    for container in spec["containers"]:
+        running += collections.Counter(of_container(container))
     for container in spec.get("initContainers") or ():
-        amounts = collections.Counter(amounts_of(container))
+        amounts = collections.Counter(of_container(container))
+        highest |= sidecars + amounts
         if is_sidecar(container):
             sidecars += amounts
-            highest |= sidecars
-        else:
-            highest |= sidecars + amounts
     return dict(highest | (running + sidecars))
 
 
 def is_sidecar(init_container: Object) -> bool:
     return bool(init_container.get("restartPolicy") == "Always")
-
-
-def _sum(parts: Sequence[Mapping[str, int]]) -> collections.Counter[str]:
-    total: collections.Counter[str] = collections.Counter()
-    for part in parts:
-        total += collections.Counter(part)
-    return total
 
 
 INSUFFICIENT = "Insufficient"
@@ -112,7 +96,6 @@ class PluginDevices(informers.StateHandler):
             self._on_freed()
 
     def on_state(self, obj: Object) -> None:
-        """Count a bound pod, and one that has ended no longer."""
         node_name = obj["spec"].get("nodeName")
         if node_name and claims.is_done(obj):
             self.forget(obj)
@@ -120,7 +103,6 @@ class PluginDevices(informers.StateHandler):
             self.assume(obj, _from_plugins(obj), node_name)
 
     def on_delete(self, last: Object) -> None:
-        """Count a deleted pod no longer."""
         self.forget(last)
 
     def _used(self, node_name: str, resource: str) -> int:

@@ -94,7 +94,6 @@ class LeaderElector:
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
-        """Start to compete for the lease."""
         self._thread = concurrency.spawn("leader-election", self._run)
 
     def wait_leading(self, timeout_s: float) -> bool:

@@ -27,7 +27,6 @@ def uid_of(obj: Object) -> str:
 
 
 def is_deleting(obj: Object) -> bool:
-    """Return whether `metadata.deletionTimestamp` is set."""
     return "deletionTimestamp" in obj["metadata"]
 
 
@@ -44,7 +43,6 @@ def has_same_allocation(claim: Object, other: Object) -> bool:
 
 
 def reservations_of(claim: Object) -> list[Object]:
-    """Return `status.reservedFor`."""
     return claim.get("status", {}).get("reservedFor") or []
 
 
@@ -84,7 +82,6 @@ def shares(allocation: Object | None) -> Iterator[tuple[str, str, dict[str, str]
 
 
 def with_metadata(obj: Object, **changes: Any) -> Object:
-    """Return a copy with changed metadata."""
     return {**obj, "metadata": {**obj["metadata"], **changes}}
 
 
@@ -121,7 +118,6 @@ def is_for(claim: Object, pod: Object) -> bool:
 
 
 def entries_of(pod: Object) -> list[Object]:
-    """Return the pod's `spec.resourceClaims`."""
     return pod["spec"].get("resourceClaims") or []
 
 

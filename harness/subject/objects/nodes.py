@@ -19,18 +19,13 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 UNSCHEDULABLE = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
 NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
-TOO_LITTLE_CPU, TOO_LITTLE_MEMORY = "Insufficient cpu", "Insufficient memory"
-TOO_MANY_PODS = "Too many pods"
 """Reasons for which a node does not accept a pod; kube-scheduler's words."""
 NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeUnschedulable", "TaintToleration"
-NODE_AFFINITY, NODE_RESOURCES_FIT = "NodeAffinity", "NodeResourcesFit"
+NODE_AFFINITY = "NodeAffinity"
 PLUGINS = {
     UNSCHEDULABLE: NODE_UNSCHEDULABLE,
     TAINTED: TAINT_TOLERATION,
     NOT_SELECTED: NODE_AFFINITY,
-    TOO_LITTLE_CPU: NODE_RESOURCES_FIT,
-    TOO_LITTLE_MEMORY: NODE_RESOURCES_FIT,
-    TOO_MANY_PODS: NODE_RESOURCES_FIT,
 }
 """kube-scheduler's plugin that gives each reason."""
 
@@ -135,15 +130,19 @@ def _is_ordered(less: str | None, more: str | None) -> bool:
 def _blocks(taint: Object, pod: Object) -> bool:
     if taint["effect"] == "PreferNoSchedule":
         return False
-    return not any(_tolerates(item, taint) for item in pod["spec"].get("tolerations") or ())
+    return not any(tolerates(item, taint) for item in pod["spec"].get("tolerations") or ())
 
 
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    if toleration.get("effect") not in (None, "", taint["effect"]):
+def tolerates(toleration: Object, taint: Object) -> bool:
+    """Return whether a toleration of a pod or request tolerates a taint of a node or device.
+
+    An empty key or effect stands for all. An unknown operator tolerates nothing.
+    """
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in (None, "", taint["key"])
-    return bool(
-        toleration.get("key") == taint["key"]
-        and toleration.get("value", "") == taint.get("value", "")
-    )
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Equal":
+        return bool((toleration.get("value") or "") == (taint.get("value") or ""))
+    return bool(operator == "Exists")

@@ -11,7 +11,6 @@ _COMPARED = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
 def name_of(pod: Object) -> str | None:
-    """Return the name of the pod's group, None if it has none."""
     name: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
     return name
 

@@ -197,11 +197,9 @@ class BindingConditions(informers.StateHandler):
     # ------------------------------------------------------------ the informer's side
 
     def on_state(self, obj: Object) -> None:
-        """Wake the pods that wait for the claim, or for an older one of its name."""
         self._wake(obj)
 
     def on_delete(self, last: Object) -> None:
-        """Wake the pods that wait for the claim."""
         self._wake(last)
 
     def _wake(self, claim: Object) -> None:

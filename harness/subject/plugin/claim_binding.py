@@ -320,7 +320,6 @@ class ClaimBinder:
 
 
 def log(message: str, claim: Object, allocation: Object | None = None) -> None:
-    """Log a claim with its uid and version, and an allocation unless it is None."""
     if klog.enabled(5):
         meta = claim["metadata"]
         version = meta.get("resourceVersion")

@@ -48,11 +48,13 @@ class DynamicResources:
         extended: class_resolver.ExtendedResources,
         groups: claims.Lookup | None = None,
         members: group_members.GroupMembers | None = None,
-        allocator: type[allocators.Allocator] = allocators.Allocator,
+        allocator: Callable[..., allocators.Allocator] = allocators.Allocator,
+        remembers: bool = True,
         filter_timeout_s: float = allocators.FILTER_TIMEOUT_S,
     ) -> None:
         """`groups(key)` returns a PodGroup, None if there is none; `groups` None: there are none.
 
+        `remembers`: do not search nodes again that refuse as long as no device of theirs is freed.
         `filter_timeout_s`: limit for the search for devices on one node; 0: none.
         """
         self._api, self._cache, self._in_flight = api, cache, in_flight_claims
@@ -60,11 +62,10 @@ class DynamicResources:
         self._choices, self._binder, self._allocator = choices, binder, allocator
         self._extended, self._conditions = extended, conditions
         self._groups, self._members = groups, members or group_members.GroupMembers()
-        self._filter_timeout_s = filter_timeout_s
+        self._filter_timeout_s, self._remembers = filter_timeout_s, remembers
         self._memory = refusal_memory.RefusalMemory()
 
     def start(self) -> None:
-        """Begin to work in the background."""
         self._binder.start()
 
     def end_waits(self) -> None:
@@ -311,7 +312,7 @@ class DynamicResources:
             raise scheduling_attempts.AttemptError(str(error)) from error
         snapshot, classes = self._inventory.snapshot(), self._classes()
         # At a verbosity of 5 and more each node has its lines.
-        if attempt.needs_only_devices() and self._allocator.is_monotonic and not klog.enabled(5):
+        if attempt.needs_only_devices() and self._remembers and not klog.enabled(5):
             attempt.refused = self._memory.refused(own, classes, allocated, snapshot)
         return lambda *more: self._allocator(
             snapshot,

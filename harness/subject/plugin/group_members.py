@@ -41,12 +41,10 @@ class GroupMembers(informers.StateHandler):
             return key in self._members
 
     def on_state(self, obj: Object) -> None:
-        """Count a pod that is on a node, and one that has ended no longer."""
         if claims.is_done(obj):
             self.forget(obj)
         elif obj["spec"].get("nodeName"):
             self.assume(obj)
 
     def on_delete(self, last: Object) -> None:
-        """Count a deleted pod no longer."""
         self.forget(last)

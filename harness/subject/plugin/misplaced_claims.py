@@ -33,7 +33,6 @@ def on(attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
 
 
 def log(attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[int]) -> None:
-    """Log why each of the claims cannot be used on the node."""
     for index in indexes:
         claim, message = attempt.claims[index], "allocation's node selector does not match"
         failure: Object = {}

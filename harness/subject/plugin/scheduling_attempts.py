@@ -101,7 +101,6 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """`namespace/name` of the pod."""
         return informers.key_of(self.pod)
 
     def user_of(self, index: int) -> Object:
@@ -160,7 +159,6 @@ class Attempt:
         return len(self.to_allocate) == len(self.claims) and not self.demand.amounts
 
     def prioritized(self) -> Iterator[Object]:
-        """Yield the requests with alternatives of the claims to allocate."""
         for index in self.to_allocate:
             listed = (self.claims[index]["spec"].get("devices") or {}).get("requests") or ()
             yield from (item for item in listed if item.get("firstAvailable"))
@@ -205,5 +203,4 @@ def _counted(reasons: Mapping[str, int]) -> str:
 
 def _is_about_room(reason: str) -> bool:
     """Return whether the node would have enough for the pod without other pods."""
-    is_of_plugin = nodes.PLUGINS.get(reason) == nodes.NODE_RESOURCES_FIT
-    return is_of_plugin or reason.startswith(plugin_devices.INSUFFICIENT)
+    return reason.startswith(plugin_devices.INSUFFICIENT)

@@ -52,8 +52,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     filter_timeout_s: _Seconds = allocators.FILTER_TIMEOUT_S
     """Time limit for the search for devices on one node, in seconds; 0: none."""
     parallelism: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
-    weighs_nodes: bool = True
-    """Prefer the nodes on which least is requested; runs leave it to the scenario."""
     lists_cached: bool = False
     evicts: bool = False
     """Of the claim controller: evict pods by NoExecute taints of their devices."""
@@ -138,10 +136,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 ),
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
-                search=node_search.SearchOptions(
-                    parallelism=settings.parallelism,
-                    weighs_nodes=settings.weighs_nodes,
-                ),
+                search=node_search.SearchOptions(parallelism=settings.parallelism),
                 filter_timeout_s=(
                     settings.filter_timeout_s
                     if options.filter_timeout_s is None

@@ -138,7 +138,6 @@ class JournaledTransport:
         return response
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """Open a watch, which is not journaled."""
         return self._inner.watch(request)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ a node's heartbeat, is no cluster event.
 
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.objects import claims
+from harness.subject.objects import change_handlers, claims
 from harness.subject.queueing import cluster_events, scheduling_queue
 from harness.subject.telemetry import pod_reports
 
@@ -24,14 +24,12 @@ class PodEvents(informers.StateHandler):
         self._queue, self._reports, self._name = queue, reports, scheduler_name
 
     def on_state(self, obj: Object) -> None:
-        """Queue a pod, or remove it if it needs no scheduling any more."""
         if self._is_mine(obj):
             self._queue.put(obj)
         else:
             self._remove(obj)
 
     def on_delete(self, last: Object) -> None:
-        """Remove a pod."""
         self._remove(last)
 
     def _remove(self, pod: Object) -> None:
@@ -50,48 +48,30 @@ class PodEvents(informers.StateHandler):
         )
 
 
-class ObjectEvents:
-    """The cluster events of objects of one kind."""
+class ObjectEvents(change_handlers.Changes):
+    """The cluster events of objects of one kind: which pods a change of one may help."""
 
-    def __init__(self, queue: scheduling_queue.SchedulingQueue, resource: str) -> None:
-        self._queue, self._resource = queue, resource
+    def __init__(
+        self, queue: scheduling_queue.SchedulingQueue, resource: str, *, only_spec: bool = False
+    ) -> None:
+        """`only_spec`: other fields do not matter, as of ResourceSlices and DeviceClasses."""
+        super().__init__(self._move)
+        self._queue, self._resource, self._only_spec = queue, resource, only_spec
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Retry the pods that a new object may help."""
-        del initial
-        self._move(cluster_events.ADD, None, obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Retry the pods that a changed object may help."""
-        self._move(cluster_events.UPDATE, old, new)
-
-    def on_delete(self, last: Object) -> None:
-        """Retry the pods that the end of an object may help."""
-        self._move(cluster_events.DELETE, last, None)
-
-    def _move(self, action: str, old: Object | None, new: Object | None) -> None:
+    def _move(self, old: Object | None, new: Object | None) -> None:
+        if self._only_spec and old and new and old.get("spec") == new.get("spec"):
+            return
+        action = cluster_events.UPDATE if old and new else cluster_events.ADD
+        action = action if new else cluster_events.DELETE
         self._queue.move(cluster_events.ClusterEvent(self._resource, action, old, new))
 
 
-class SpecEvents(ObjectEvents):
-    """The cluster events of ResourceSlices or DeviceClasses: only their spec matters."""
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Retry the pods that a changed spec may help."""
-        if old.get("spec") != new.get("spec"):
-            super().on_update(old, new)
-
-
 class NodeEvents(ObjectEvents):
-    """The cluster events of nodes: one for each property that changed."""
+    """The cluster events of nodes: one for each property that changed; a heartbeat changes none."""
 
-    def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
-        super().__init__(queue, cluster_events.NODE)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Retry the pods that a changed property may help; a heartbeat changes none."""
-        for event in cluster_events.of_node(old, new):
-            self._queue.move(event)
-
-    def on_delete(self, last: Object) -> None:
-        """Do nothing: a node that goes helps no pod."""
+    def _move(self, old: Object | None, new: Object | None) -> None:
+        if old and new:
+            for event in cluster_events.of_node(old, new):
+                self._queue.move(event)
+        elif new:  # a node that goes helps no pod
+            super()._move(old, new)

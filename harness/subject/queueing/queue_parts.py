@@ -116,7 +116,6 @@ class QueueParts:
         self._guard = guard
 
     def reads(self, *part: str) -> None:
-        """Declare that a part is read."""
         concurrency.reads(self._guard, *part)
 
     def writes(self, *part: str) -> None:

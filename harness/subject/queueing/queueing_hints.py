@@ -59,8 +59,6 @@ class QueueingHints:
         return max(hints, key=lambda hint: (hint.is_worth_trying, hint.step))
 
     def _of_plugin(self, plugin: str, pod: Object, event: cluster_events.ClusterEvent) -> Hint:
-        if plugin == nodes.NODE_RESOURCES_FIT:
-            return QUEUE if _may_free_resources(event) else SKIP
         if plugin != scheduling_attempts.DYNAMIC_RESOURCES:
             helps = event.resource == cluster_events.NODE and _lets_in(plugin, pod, event)
             return QUEUE if helps or _is_toleration_of(pod, event) else SKIP
@@ -127,13 +125,6 @@ def _lets_in(plugin: str, pod: Object, event: cluster_events.ClusterEvent) -> bo
     if event.new is None or not accepts(event.new, pod):
         return False
     return event.old is None or not accepts(event.old, pod)
-
-
-def _may_free_resources(event: cluster_events.ClusterEvent) -> bool:
-    """Return whether a node came or offers another amount, or a pod on a node has ended."""
-    if event.resource == cluster_events.NODE:
-        return event.action in (cluster_events.ADD, cluster_events.ALLOCATABLE_CHANGED)
-    return event.label == cluster_events.ASSIGNED_POD_DELETED.label
 
 
 def _is_toleration_of(pod: Object, event: cluster_events.ClusterEvent) -> bool:

@@ -1,8 +1,8 @@
 """Remedies: what upstream could do against hazards that today's kube-scheduler still has.
 
 They are the opposite of the known defects: small classes that override one or few methods of the
-correct code. The class docstring of a remedy says what it does, why that is enough, what it does
-not cover, and which hypothesis it answers. A run enables remedies by name.
+correct code. The page of the hazard in docs/findings says what upstream could do, why that is
+enough, and what it does not cover. A run enables remedies by name.
 
 The cost of a remedy is in its named steps: one `remedy.listed` or `remedy.read` for each request
 that reads, `remedy.fenced` for each write, `remedy.postponed` for each try that failed;

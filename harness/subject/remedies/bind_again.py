@@ -12,38 +12,13 @@ from harness.subject.remedies import keep_in_flight, settled_claims
 from harness.subject.scheduling import binding_cycle
 
 
+@replacements.known_as("bind-again-until-known")
 class BindAgainBinders(binding_cycle.Binders):
-    """A pod whose binding got no answer is bound again, to the same node, until that is known.
-
-    Hypothesis H11. If no answer to a binding comes (timeout, connection lost, 5xx), it may have
-    been committed, may be under way, or may never arrive. kube-scheduler
-    (pkg/scheduler/schedule_one.go, `bindingCycle`) takes that for a failure, and Unreserve takes
-    the reservations of the pod back, with which it may run.
-
-    Upstream could do this: read the pod from the newest state. If it is bound, that was a success.
-    If not, bind it again, to the same node, and so on while no answer comes, with backoff. The same
-    after a conflict, since it says that the pod is bound, gone, or being deleted. Unreserve follows
-    if the pod is not bound and cannot be any more, or if the API server refuses.
-
-    Why it is enough: a pod is bound once. A binding that comes late names the node that the pod has
-    been bound to, and then it conflicts. It carries the pod's UID, so that it conflicts with
-    another pod of the same name, too. Until the outcome is known, the pod keeps its reservations.
-    It costs one read for each binding without an answer, or with a conflict, and a second binding
-    if the pod is not bound. The pod's own thread waits; others go on.
-
-    Not covered: a binding that is under way when the API server refuses the next one for another
-    reason than a conflict, for example 422; and a scheduler that ends before the outcome is known:
-    its successor may undo the pod before the late binding comes (H19).
-    """
-
-    facts = replacements.Facts(name="bind-again-until-known")
-
     def __init__(self, api: apis.Api, *parts: Any, **options: Any) -> None:
         super().__init__(api, *parts, **options)
         self._stopped = concurrency.Event("open-bindings.stopped")
 
     def stop(self) -> None:
-        """Try each open binding once more, and end the threads; what is open then stays so."""
         self._stopped.set()
         super().stop()
 

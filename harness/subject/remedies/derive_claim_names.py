@@ -19,32 +19,8 @@ _BASE_MAX = 58
 """Characters of a base before its suffix, as the API server shortens it."""
 
 
+@replacements.known_as("derive-claim-names")
 class DerivingPodSyncer(pod_syncing.PodSyncer):
-    """The suffix of a generated claim's name is derived, so that a repeated creation hits the same.
-
-    Hypothesis H8. The claim controller creates a claim by `generateName` and gets no answer. The
-    claim may be stored, may be stored later, or never. Until its event comes, the retry creates
-    another one with another name (`handleClaim` in pkg/controller/resourceclaim/controller.go).
-
-    Upstream could do this: choose the suffix itself, as a hash of the pod's UID, the entry and the
-    claim that the pod's status has recorded, if any. A retry then sends the same name, also that of
-    a controller that has started since or has taken over. If the API server answers AlreadyExists,
-    one GET shows whose the claim is: the pod's own one is used, for any other one the next suffix
-    is tried.
-
-    Why it is enough: names are unique in a namespace, so that of several creations with one name at
-    most one is stored at a time, whatever became of the answers and however late a request arrives.
-    A claim that was recorded and lost gives its successor another name, so that the pod sees a
-    change. It costs one read for each creation that meets an existing claim, and none otherwise.
-
-    Not covered: two controllers of which only one has the remedy. The successor of a claim that was
-    lost before it was recorded has the same name, with another UID. A creation that is still under
-    way when another client deletes the claim of its retry succeeds beside that of the successor,
-    because its name is free again (H17).
-    """
-
-    facts = replacements.Facts(name="derive-claim-names")
-
     def _send(self, wanted: Object, pod: Object) -> Object:
         refused: pod_syncing.ClaimCreationError | None = None
         for name in names(wanted, pod):
@@ -74,7 +50,6 @@ class DerivingPodSyncer(pod_syncing.PodSyncer):
 
 
 def names(wanted: Object, pod: Object) -> Iterator[str]:
-    """Yield the names to try for a claim of the pod, always the same ones in the same situation."""
     meta = wanted["metadata"]
     entry = meta["annotations"][claims.POD_CLAIM_NAME]
     recorded = claims.recorded_names(pod).get(entry) or ""

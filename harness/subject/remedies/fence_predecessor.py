@@ -24,7 +24,6 @@ class FencedApi(apis.Api):
     """
 
     def patch(self, resource: apis.Resource, name: str, patch: Any, **options: Any) -> Object:
-        """Patch an object; after a conflict a reservation is taken back from what is there now."""
         if resource is not apis.CLAIMS or not _takes_back(patch):
             return super().patch(resource, name, patch, **options)
         for _ in range(TRIES - 1):
@@ -57,7 +56,6 @@ class WriteGate:
         self._is_closed = False
 
     def close_for_writes(self) -> None:
-        """Send no further write."""
         with self._guard:
             self._is_closed = True
 
@@ -78,11 +76,9 @@ class WriteGate:
             )
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """Open a watch."""
         return self._transport.watch(request)
 
     def close(self) -> None:
-        """Close the connection of the calling thread."""
         self._transport.close()
 
 
@@ -91,61 +87,8 @@ TIMEOUT_S = 30.0
 """Time limit for settling all claims at the start, in seconds."""
 
 
+@replacements.known_as("fence-predecessor")
 class FencingLeadership(leader_election.Leadership):
-    """A scheduler that takes over fences what its predecessor left under way, before its first pod.
-
-    Hypotheses H3 and H18. The leader's lease ends, or the leader dies, while one of its writes is
-    under way. The next leader (cmd/kube-scheduler/app/server.go, OnStartedLeading) trusts its first
-    list. (H3) In the list a claim has no allocation, and its device is given to another claim. Then
-    the write of its allocation is committed. Nothing in the API server compares claims with each
-    other. (H18) In the list a claim is reserved for a pod, and the pod is bound without reserving
-    it. Then the patch is committed with which the predecessor, which has failed to bind the pod,
-    takes the reservation back (Unreserve).
-
-    Upstream could do this, in two halves. (1) A scheduler that no longer leads begins no write,
-    not even after a conflict: each write is preceded by a look whether it still leads, after the
-    read on which the write is based. The patch of Unreserve is based on a read, too, and carries
-    its version (`fenced_writes`). (2) A scheduler that begins to lead gives a new resourceVersion
-    to each claim that has the scheduler's finalizer but no allocation, or is reserved for a pod
-    that is not bound (`settled_claims`), assumes the result, waits until the assume cache has
-    delivered its events, and then takes its first pod. It lists claims and pods for that, because
-    its informers may have listed long before, standing by, and their watches may lag.
-
-    Why it is enough: an allocation is written only to a claim that has the finalizer, and the
-    finalizer is written before. So of the writes that the predecessor can have under way, an
-    allocation concerns a claim that has the finalizer in a list made after the lease changed hands.
-    A reservation that is taken back late harms only if the successor has seen it, and then it is
-    in that list, of a pod that is not bound. Fenced, the write conflicts, or it was committed
-    before, and is then part of what was read. A finalizer that is written late harms nothing: by
-    (1) no allocation follows it. This holds for
-    - a predecessor that is dead: it begins nothing;
-    - one that has been stopped, or has lost its lease, and lives: by (1) it begins nothing;
-    - one that was paused and does not know yet that its lease is over: what it had read has an old
-      version, and after a conflict it reads, looks, and finds that it no longer leads. (The look
-      compares the time with the lease's end, because the paused scheduler knows nothing else.)
-    - a write that a proxy delays, for however long.
-
-    The list must be answered from the newest state, so the remedy lists without a resourceVersion
-    and refuses lists from a watch cache (`SchedulerOptions.lists_cached`). client-go's reflector
-    lists with resourceVersion "0" unless WatchListClient is on, which a watch cache that lags may
-    answer.
-
-    It costs two lists, one read and one write for each claim whose binding was under way, one read
-    for each reservation that is taken back, and a start that fails after 30 s without an API
-    server. If every claim were fenced, it would cost that for each pending or running pod.
-
-    Not covered: a predecessor without (1) that lives on; two schedulers at the same time on
-    purpose; a predecessor that takes reservations back although its binding of the pod was
-    committed (hypothesis H11); a binding that is under way (H19). And two things about a claim that
-    is deleted while the watch lags: one that the informer has not delivered before a gap of its
-    watch stays in the assume cache with its devices; and the events of one that was allocated and
-    deleted before the successor's list, if they come after another claim was given its device, take
-    that away from the allocated devices (as in `keep_in_flight`, where the claim's own scheduler
-    can wait for them).
-    """
-
-    facts = replacements.Facts(name="fence-predecessor")
-
     accepts_cached_lists = False
 
     def __init__(
@@ -156,7 +99,6 @@ class FencingLeadership(leader_election.Leadership):
 
     @property
     def writing_api(self) -> apis.Api:
-        """The API through which the scheduler writes, for as long as it leads."""
         return FencedApi(self._gate)
 
     def on_started_leading(self) -> None:
@@ -176,7 +118,6 @@ class FencingLeadership(leader_election.Leadership):
         )
 
     def on_stopped_leading(self) -> None:
-        """Begin no further write; those under way are for the successor to fence."""
         self._gate.close_for_writes()
         concurrency.step("remedy.writes-ended")
 

@@ -23,46 +23,8 @@ class _UnknownWrite:
     """Monotonic time at which the write failed, in seconds."""
 
 
+@replacements.known_as("keep-in-flight-until-known")
 class KeepInFlightBinder(claim_binding.ClaimBinder):
-    """A claim stays in flight until the outcome of its allocation's write is known.
-
-    Hypotheses H1 and H7. `bindClaim` writes the allocation with UpdateStatus. If no answer comes
-    (timeout, connection lost, 5xx), the write may have been committed, may be under way, or may
-    never arrive. kube-scheduler (pkg/scheduler/framework/plugins/dynamicresources/
-    dynamicresources.go, `bindClaim` and `Unreserve`) treats that like any failure: the claim leaves
-    the in-flight claims at once. If the write was or will be committed, the device looks free until
-    the informer delivers the claim, and is given to a second claim.
-
-    Upstream could do this: in `Unreserve`, leave such a claim in flight and let a goroutine find
-    out: read the claim from the newest state; if it still has the version on which the write was
-    based, give it a new one, so that the write can only conflict (`settled_claims`). Then assume
-    what the API server has, and only then remove the claim from the in-flight claims and activate
-    the pods that wait. If the claim is gone, remove it when the informer has delivered that.
-
-    Why it is enough: a device of the plan is visible in the in-flight claims until the write is
-    either committed and assumed, or can no longer be committed. The order at the end is that of
-    `bindClaim` itself: the assume cache first. While the claim is in flight no other attempt
-    allocates it (PreFilter rejects it), so there is never more than one such write of a claim.
-
-    A claim that is gone cannot be assumed. The events of its life may still be to come: they add
-    its device to the allocated devices and take it away again. If another claim had been given the
-    device and assumed meanwhile, its device would be taken away. Its version shows whether the
-    events of a claim that the cache does not know are to come or have been: the informer has passed
-    the version that was written only when it has delivered the claim, and then it is unknown only
-    because its deletion was delivered, too.
-
-    No binding thread waits: one thread of its own tries each claim in turn, with backoff, for as
-    long as the API server is away. Pods that use the claim or need its device wait meanwhile, which
-    is the cost, besides one read for each try, and one write if the request was lost.
-
-    Not covered: a scheduler that ends before the outcome is known (hypothesis H3, see
-    `fence_predecessor`); a lost answer to the binding of the pod, after which Unreserve removes the
-    reservation of a pod that is bound (H11, see `bind_again`); another scheduler for the same
-    devices.
-    """
-
-    facts = replacements.Facts(name="keep-in-flight-until-known")
-
     def __init__(self, api: apis.Api, **parts: Any) -> None:
         super().__init__(api, **parts)
         self._unknown: dict[str, _UnknownWrite] = {}
@@ -73,11 +35,9 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
         self._settler: concurrency.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread that settles unknown outcomes."""
         self._settler = concurrency.spawn("settler", self._settle_all)
 
     def stop(self) -> None:
-        """Try each unsettled claim once more, and end the thread."""
         self._unsettled.close()
         self._stopped.set()
         if self._settler is not None:
@@ -166,7 +126,6 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
 
 
 def is_outcome_unknown(error: apis.ApiError | transports.TransportError) -> bool:
-    """Return whether the request that failed may have been committed, or may be later."""
     if isinstance(error, transports.TransportError):
         return error.sent
     return error.code >= 500

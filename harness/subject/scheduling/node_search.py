@@ -7,28 +7,29 @@ node may fail: if a selector cannot be evaluated on some device, or if a request
 devices and a pool is incomplete or invalid, a constraint could refuse one of them, or they could be
 too many. A later node whose search would take too long is not looked at.
 
-Two defaults differ from kube-scheduler's. The search begins with the first node every time, not
-with the best one or where the search before ended (`node_orders`), so that all pods compete for the
-same devices. And one thread filters
+Two things differ from kube-scheduler. The nodes are searched in natural order, not from the best
+one or from where the search before ended, and of nodes with equal scores the first is taken, so
+that all pods compete for the same devices; CPU and memory are not looked at. And one thread filters
 the nodes: Python runs one thread at a time, so that more of them only cost time. For claims of
 which 50 nodes are looked at, 4 threads take 1.2 times as long as one, and 16 take 2.4 times as long
 (`make bench ARGS=scheduling`). They are there for the interleavings.
 """
 
 import dataclasses
-import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness import concurrency
 from harness.model.objects import Object
+from harness.subject.allocation import device_requests
 from harness.subject.objects import nodes
 from harness.subject.plugin import dynamic_resources, scheduling_attempts
-from harness.subject.scheduling import node_orders, node_scores
 
 FEASIBLE_MIN = 100
 """Number of nodes below which all are filtered (upstream: minFeasibleNodesToFind)."""
 FEASIBLE_PERCENT_MIN = 5
 """The least part of the nodes that has to fit before the search ends."""
+SCORE_MAX = 100
+"""The highest score of a node (MaxNodeScore)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +38,20 @@ class SearchOptions:
 
     parallelism: int = 1
     """Number of threads that filter nodes; kube-scheduler has 16."""
-    """Begin where the search before ended, as kube-scheduler does."""
-    weighs_nodes: bool = False
-    """Prefer the nodes on which least is requested, as kube-scheduler does, and rule out those that
-    have too little left; such a search does not rotate."""
 
 
 ALONE = SearchOptions()
 """One thread, which always begins with the first node."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fit:
+    """A node that fits, with the planned allocations."""
+
+    index: int
+    """Place in the order of the search."""
+    node: Object
+    allocations: list[Object]
 
 
 class NodeSearch:
@@ -54,11 +61,8 @@ class NodeSearch:
         self,
         plugin: dynamic_resources.DynamicResources,
         options: SearchOptions = ALONE,
-        order: node_orders.NodeOrder | None = None,
     ) -> None:
-        """`order` None: natural order."""
         self._plugin, self._parallelism = plugin, options.parallelism
-        self._order = order or node_orders.NaturalOrder()
 
     def find(
         self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
@@ -70,17 +74,16 @@ class NodeSearch:
         is_scored, may_fail = self._plugin.is_scored(attempt), attempt.may_fail()
         wanted = feasible_count(len(known)) if is_scored or may_fail else 1
         ends_early = is_scored and not may_fail
-        candidates = self._order.candidates(attempt, known)
+        candidates = without_refused(known, attempt.refused)
         run = FilterRun(self._plugin, attempt, candidates, wanted, ends_early=ends_early)
         run.run(min(self._parallelism, len(known)))
-        if run.taken:
-            self._order.note_end(known, run.taken[-1])
         if not run.fitting:
             _count_refused(attempt, known, run.taken)
             return None
         best = run.fitting[0]
         if is_scored and len(run.fitting) > 1:
-            best = node_scores.best(run.fitting, functools.partial(self._plugin.score, attempt))
+            scores = normalized([self._plugin.score(attempt, it.allocations) for it in run.fitting])
+            best = run.fitting[scores.index(max(scores))]
         return best.node, best.allocations
 
 
@@ -91,23 +94,22 @@ class FilterRun:
         self,
         plugin: dynamic_resources.DynamicResources,
         attempt: scheduling_attempts.Attempt,
-        candidates: node_orders.Candidates,
+        candidates: Iterable[Object],
         wanted: int,
         *,
         ends_early: bool,
     ) -> None:
         """`wanted`: how many nodes that fit are enough; `ends_early`: a perfect one is, too."""
-        self._plugin, self._attempt, self._candidates = plugin, attempt, candidates
-        self._left, self._wanted, self._ends_early = iter(candidates.nodes), wanted, ends_early
+        self._plugin, self._attempt, self._left = plugin, attempt, iter(candidates)
+        self._wanted, self._ends_early = wanted, ends_early
         self._guard = concurrency.lock("filter-run")
-        self._found: list[node_scores.Fit] = []
+        self._found: list[Fit] = []
         self._error: scheduling_attempts.AttemptError | None = None
         self.taken: list[Object] = []
         """The nodes that were taken up."""
 
     @property
-    def fitting(self) -> list[node_scores.Fit]:
-        """The nodes that fit, in the order of the search, at most as many as wanted."""
+    def fitting(self) -> list[Fit]:
         return sorted(self._found, key=lambda fit: fit.index)[: self._wanted]
 
     def run(self, parallelism: int) -> None:
@@ -130,7 +132,7 @@ class FilterRun:
             self.taken.append(node)
             allocations = self._filter(node)
             if allocations is not None:
-                self._found.append(self._fit(index, allocations))
+                self._found.append(Fit(index, self.taken[index], allocations))
                 if self._has_enough(allocations):
                     return
 
@@ -147,7 +149,7 @@ class FilterRun:
                 self._add(index, allocations)
 
     def _filter(self, node: Object) -> list[Object] | None:
-        if refusal := self._candidates.refusal(node):
+        if refusal := nodes.refusal(node, self._attempt.pod):
             self._attempt.refuse(refusal)
             return None
         return self._plugin.filter(self._attempt, node)
@@ -162,15 +164,11 @@ class FilterRun:
                 return len(self.taken) - 1
             return None
 
-    def _fit(self, index: int, allocations: list[Object]) -> node_scores.Fit:
-        node = self.taken[index]
-        return node_scores.Fit(index, node, allocations, self._candidates.score(node))
-
     def _add(self, index: int, allocations: list[Object] | None) -> None:
         if allocations is None:
             return
         with self._guard:
-            self._found.append(self._fit(index, allocations))
+            self._found.append(Fit(index, self.taken[index], allocations))
             if self._has_enough(allocations):
                 self._attempt.is_stopped = True
 
@@ -178,12 +176,36 @@ class FilterRun:
         """Return whether no further node is needed after one with these allocations."""
         if len(self._found) >= self._wanted:
             return True
-        return self._ends_early and node_scores.is_perfect(self._attempt, newest)
+        return self._ends_early and is_perfect(self._attempt, newest)
 
     def _fail(self, error: scheduling_attempts.AttemptError) -> None:
         with self._guard:
             self._error = self._error or error
             self._attempt.is_stopped = True
+
+
+def without_refused(
+    known: Iterable[Object], refused: Mapping[str, Object] | None
+) -> Iterable[Object]:
+    """Return the nodes that are not known to refuse the claims."""
+    if not refused:
+        return known
+    return (node for node in known if refused.get(node["metadata"]["name"]) is not node)
+
+
+def is_perfect(attempt: scheduling_attempts.Attempt, allocations: Sequence[Object]) -> bool:
+    """Return whether the first alternative of every request is chosen: no node is better.
+
+    False without alternatives: what else is compared is not known here.
+    """
+    most = sum(device_requests.SUBREQUESTS_MAX for _ in attempt.prioritized())
+    return 0 < most == attempt.preference(allocations)
+
+
+def normalized(scores: Sequence[int]) -> list[int]:
+    """Return the scores as parts of the highest one, from 0 to SCORE_MAX, rounded down."""
+    highest = max(scores, default=0)
+    return [score * SCORE_MAX // highest if highest else 0 for score in scores]
 
 
 def _count_refused(

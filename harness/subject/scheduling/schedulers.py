@@ -2,11 +2,12 @@
 
 After pkg/scheduler/scheduler.go. The scheduling thread takes one pod at a time, filters the nodes,
 reserves devices (`scheduling`), and hands the pod to a binding thread, which writes to the API
-server (`binding_cycle`). The first node that fits in natural order is chosen, unless nodes are
-weighed, and its first free devices, so that all pods compete for the same device.
+server (`binding_cycle`). The first node that fits in natural order is chosen, and its
+first free devices, so that all pods compete for the same device.
 """
 
 import dataclasses
+import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -14,7 +15,13 @@ from typing import TypeVar
 from harness import concurrency
 from harness.client import apis, informers, served_informers
 from harness.model.objects import Object
-from harness.subject.allocation import allocators, inventories
+from harness.subject.allocation import (
+    allocators,
+    capacities,
+    holdings,
+    inventories,
+    searches,
+)
 from harness.subject.extended_resources import class_resolver
 from harness.subject.leadership import leader_election
 from harness.subject.objects import claims
@@ -32,9 +39,8 @@ from harness.subject.queueing import (
     scheduling_queue,
 )
 from harness.subject.scheduling import (
-    assigned_pods,
     binding_cycle,
-    node_orders,
+    node_lists,
     node_search,
     scheduling_cycles,
 )
@@ -95,9 +101,24 @@ class SchedulerParts:
     hints: type[queueing_hints.QueueingHints] = queueing_hints.QueueingHints
     leadership: type[leader_election.Leadership] = leader_election.Leadership
     allocator: type[allocators.Allocator] = allocators.Allocator
+    search: type[searches.Search] = searches.Search
+    held: type[holdings.Holdings] = holdings.Holdings
+    rules: type[capacities.Rules] = capacities.Rules
     slice_tracker: type[slice_trackers.SliceTracker] = slice_trackers.SliceTracker
     queue: type[scheduling_queue.SchedulingQueue] = scheduling_queue.SchedulingQueue
     binders: type[binding_cycle.Binders] = binding_cycle.Binders
+
+    @property
+    def new_allocator(self) -> Callable[..., allocators.Allocator]:
+        """Makes an allocator of its parts."""
+        return functools.partial(
+            self.allocator, search=self.search, held=self.held, rules=self.rules
+        )
+
+    @property
+    def is_monotonic(self) -> bool:
+        """An allocator that finds nothing finds nothing either when more devices are in use."""
+        return self.search.is_monotonic and self.held.is_monotonic
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +169,7 @@ class Scheduler:
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = parts.in_flight_claims()
         self._inventory = inventories.Inventory()
-        self._nodes = node_orders.NodeList()
+        self._nodes = node_lists.NodeList()
         self._queue = parts.queue(
             gate=self._may_enter,
             hints=parts.hints(lambda key: self._cache.get(key)),  # noqa: PLW0108 - made later
@@ -158,14 +179,9 @@ class Scheduler:
         self._extended = class_resolver.ExtendedResources(
             lambda: self._queue.move(cluster_events.ASSIGNED_POD_DELETED)
         )
-        self._assigned = (
-            assigned_pods.AssignedPods(
-                lambda: self._queue.move(cluster_events.ASSIGNED_POD_DELETED)
-            )
-            if options.search.weighs_nodes
-            else None
+        slice_events = event_handlers.ObjectEvents(
+            self._queue, cluster_events.SLICE, only_spec=True
         )
-        slice_events = event_handlers.SpecEvents(self._queue, cluster_events.SLICE)
         self._tracker = parts.slice_tracker([self._inventory, slice_events], self._device_classes)
         claim_events = event_handlers.ObjectEvents(self._queue, cluster_events.CLAIM)
         self._cache = parts.assume_cache([allocated, claim_events])
@@ -189,7 +205,8 @@ class Scheduler:
             in_flight_claims=flight,
             gatherer=parts.gatherer(allocated, flight),
             inventory=self._inventory,
-            allocator=parts.allocator,
+            allocator=parts.new_allocator,
+            remembers=parts.is_monotonic,
             filter_timeout_s=options.filter_timeout_s,
             classes=self._device_classes,
             choices=random.Random(options.seed),
@@ -251,8 +268,7 @@ class Scheduler:
             nodes=self._nodes,
             binders=self._binders,
             reports=self._reports,
-            search=self._search(),
-            assigned=self._assigned,
+            search=node_search.NodeSearch(self._plugin, self._options.search),
         )
         self._cycle.start()
 
@@ -286,18 +302,18 @@ class Scheduler:
     def _make_informers(self) -> None:
         """Create the informers; pods come last, after the objects that scheduling them needs."""
         namespace = self._options.namespace
-        class_events = event_handlers.SpecEvents(self._queue, cluster_events.DEVICE_CLASS)
+        class_events = event_handlers.ObjectEvents(
+            self._queue, cluster_events.DEVICE_CLASS, only_spec=True
+        )
         pod_events = event_handlers.PodEvents(
             self._queue, self._reports, scheduler_name=self._options.scheduler_name
         )
-        counting = [] if self._assigned is None else [self._assigned]
         followed: list[tuple[apis.Resource, Sequence[informers.EventHandler]]] = [
             (
                 apis.NODES,
                 [
                     self._nodes,
-                    *(item.groups for item in counting),
-                    event_handlers.NodeEvents(self._queue),
+                    event_handlers.NodeEvents(self._queue, cluster_events.NODE),
                 ],
             ),
             (
@@ -306,7 +322,7 @@ class Scheduler:
             ),
             (apis.SLICES, [self._tracker]),
             (apis.CLAIMS, [self._extended.claims, self._cache, self._conditions]),
-            (apis.PODS, [self._extended.plugin_devices, self._members, *counting, pod_events]),
+            (apis.PODS, [self._extended.plugin_devices, self._members, pod_events]),
         ]
         cached = self._options.lists_cached and self._leadership.accepts_cached_lists
         self._informers = [
@@ -333,10 +349,6 @@ class Scheduler:
             lists_cached=cached,
         )
 
-    def _search(self) -> node_search.NodeSearch:
-        order = node_orders.BestFirst(self._assigned) if self._assigned is not None else None
-        return node_search.NodeSearch(self._plugin, self._options.search, order)
-
     def _may_enter(self, pod: Object) -> bool:
         reason = self._plugin.pre_enqueue(pod)
         if reason is not None:
@@ -348,8 +360,6 @@ class Scheduler:
 
     def _on_binding_failed(self, binding: binding_cycle.Binding, error: Exception) -> None:
         """Retry the pod, and those that waited for what its attempt had reserved."""
-        if self._assigned is not None:
-            self._assigned.forget(binding.queued.pod)
         in_use = isinstance(error, scheduling_attempts.ClaimInUseError)
         reason = pod_reports.UNSCHEDULABLE if in_use else pod_reports.SCHEDULER_ERROR
         self._reports.failed(binding.queued.pod, reason, str(error))

@@ -9,7 +9,7 @@ from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import queue_parts, scheduling_queue
-from harness.subject.scheduling import assigned_pods, binding_cycle, node_orders, node_search
+from harness.subject.scheduling import binding_cycle, node_lists, node_search
 from harness.subject.telemetry import klog, pod_reports
 
 NO_CLAIMS = "no new claims to deallocate"
@@ -24,16 +24,15 @@ class SchedulingCycle:
         plugin: dynamic_resources.DynamicResources,
         *,
         queue: scheduling_queue.SchedulingQueue,
-        nodes: node_orders.NodeList,
+        nodes: node_lists.NodeList,
         binders: binding_cycle.Binders,
         reports: pod_reports.PodReports,
         search: node_search.NodeSearch,
-        assigned: assigned_pods.AssignedPods | None = None,
     ) -> None:
-        """`reports` receive each attempt that fails; `assigned` each pod that fits."""
+        """`reports` receive each attempt that fails."""
         self._plugin, self._queue, self._nodes = plugin, queue, nodes
         self._binders, self._reports = binders, reports
-        self._search, self._assigned = search, assigned
+        self._search = search
         self.thread: concurrency.Thread | None = None
         """The scheduling thread; None before `start`."""
 
@@ -41,7 +40,6 @@ class SchedulingCycle:
         self.thread = concurrency.spawn("scheduling", self._schedule_all)
 
     def join(self) -> None:
-        """Wait until the thread has ended, as it does when the queue is closed."""
         if self.thread is not None:
             self.thread.join()
 
@@ -100,15 +98,10 @@ class SchedulingCycle:
     def _reserve(
         self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
     ) -> None:
-        """Assume the pod on the node, with its devices; undo that if Reserve fails."""
-        if self._assigned is not None:
-            self._assigned.assume(attempt.pod, node["metadata"]["name"])
         try:
             self._plugin.reserve(attempt, node, allocations)
         except scheduling_attempts.AttemptError as error:
             self._plugin.unreserve(attempt)
-            if self._assigned is not None:
-                self._assigned.forget(attempt.pod)
             plugin = scheduling_attempts.DYNAMIC_RESOURCES
             raise scheduling_attempts.AttemptError(
                 f'running Reserve plugin "{plugin}": {error}'

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from harness import concurrency
 from harness.client import informers, passed_versions
 from harness.model.objects import Object
+from harness.subject.objects import change_handlers
 from harness.subject.slice_tracking import taint_rules
 
 
@@ -29,7 +30,6 @@ class SliceEvent:
     initial: bool
 
     def deliver(self) -> None:
-        """Call the handler."""
         meta = (self.new or self.old or {})["metadata"]
         concurrency.step(
             "slice-tracker.event.popped",
@@ -66,15 +66,9 @@ class SliceTracker:
         self._rules: dict[str, Object] = {}
         """Rules by name, in the order of the names."""
         self._events: collections.deque[SliceEvent] = collections.deque()
-
-    @property
-    def rules(self) -> "RuleEvents":
-        """The event handler of the informer of DeviceTaintRules."""
-        return RuleEvents(self)
-
-    @property
-    def device_classes(self) -> "ClassEvents":
-        return ClassEvents(self)
+        self.rules = change_handlers.Changes(self._change_rule)
+        self.device_classes = change_handlers.Changes(lambda *_: self._refresh())
+        """The event handlers of the informers of DeviceTaintRules and DeviceClasses."""
 
     # ------------------------------------------------------------------- slices
 
@@ -82,12 +76,10 @@ class SliceTracker:
         self._put(obj, initial=initial)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Replace a slice."""
         del old
         self._put(new, initial=False)
 
     def on_delete(self, last: Object) -> None:
-        """Remove a slice."""
         name = informers.key_of(last)
         with self._guard:
             self._slices.pop(name, None)
@@ -103,8 +95,14 @@ class SliceTracker:
 
     # ------------------------------------------------------------------- rules
 
-    def change_rule(self, old: Object | None, new: Object | None) -> None:
-        """Replace a rule, and merge the slices that one of the two may select; None: no rule."""
+    def _change_rule(self, old: Object | None, new: Object | None) -> None:
+        """Replace a rule; a change of its status alone changes no slice."""
+        if not (old and new and old["spec"] == new["spec"]):
+            self._replace_rule(old, new)
+        _handled("rules", new or old or {})
+
+    def _replace_rule(self, old: Object | None, new: Object | None) -> None:
+        """Merge the slices again that one of the two may select."""
         with self._guard:
             for rule in filter(None, (old, new)):
                 self._rules.pop(informers.key_of(rule), None)
@@ -114,7 +112,7 @@ class SliceTracker:
             names = [name for rule in (old, new) if rule for name in self._selected(rule)]
         self._sync_all(names)
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Merge all slices again that rules which depend on a DeviceClass may select."""
         with self._guard:
             rules = [rule for rule in self._rules.values() if taint_rules.names_class(rule)]
@@ -179,51 +177,6 @@ class SliceTracker:
     def _next_event(self) -> SliceEvent | None:
         with self._guard:
             return self._events.popleft() if self._events else None
-
-
-class RuleEvents:
-    """Gives the changes of DeviceTaintRules to the tracker."""
-
-    def __init__(self, tracker: SliceTracker) -> None:
-        self._tracker = tracker
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
-        self._tracker.change_rule(None, obj)
-        _handled("rules", obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Replace a rule; a change of its status alone changes no slice."""
-        if old["spec"] != new["spec"]:
-            self._tracker.change_rule(old, new)
-        _handled("rules", new)
-
-    def on_delete(self, last: Object) -> None:
-        """Remove a rule."""
-        self._tracker.change_rule(last, None)
-        _handled("rules", last)
-
-
-class ClassEvents:
-    """Has the tracker merge again after a change of a DeviceClass."""
-
-    def __init__(self, tracker: SliceTracker) -> None:
-        self._tracker = tracker
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Merge again."""
-        del obj, initial
-        self._tracker.refresh()
-
-    def on_update(self, old: Object, new: Object) -> None:
-        """Merge again."""
-        del old, new
-        self._tracker.refresh()
-
-    def on_delete(self, last: Object) -> None:
-        """Merge again."""
-        del last
-        self._tracker.refresh()
 
 
 def _handled(what: str, obj: Object) -> None:

@@ -45,7 +45,6 @@ class Logger:
         self._write = write
 
     def log(self, line: _Line) -> None:
-        """Write a line."""
         self._write(f"{self._format(line)}\n")
 
 
@@ -71,7 +70,6 @@ def info(verbosity: int, message: str, /, **pairs: object) -> None:
 
 
 def error(verbosity: int, reason: object, message: str, /, **pairs: object) -> None:
-    """Log an error and its reason."""
     logger = _logger
     if logger is not None and verbosity <= logger.verbosity:
         logger.log(_Line("E", None, message, {"err": str(reason), **pairs}))

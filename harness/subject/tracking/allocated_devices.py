@@ -22,7 +22,6 @@ class AllocatedDevices:
         self._revision = 0
 
     def get(self) -> tuple[allocated_states.AllocatedState, int]:
-        """Return a copy of what is allocated, and the revision of that copy."""
         with concurrency.reading(self._guard):
             return self._state.copy(), self._revision
 
@@ -32,7 +31,6 @@ class AllocatedDevices:
             return self._revision
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Insert the devices of a new claim."""
         del initial
         if allocation := claims.allocation_of(obj):
             self._insert(obj, allocation)
@@ -49,7 +47,6 @@ class AllocatedDevices:
             self._remove(new, before)
 
     def on_delete(self, last: Object) -> None:
-        """Remove the devices of a deleted claim."""
         if allocation := claims.allocation_of(last):
             self._remove(last, allocation)
 

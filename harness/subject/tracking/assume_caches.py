@@ -31,7 +31,6 @@ class CacheEvent:
     """The number of the change, from 0."""
 
     def deliver(self) -> None:
-        """Call the handler."""
         meta = self.obj["metadata"]
         concurrency.step(
             "assume-cache.event.popped",
@@ -144,13 +143,11 @@ class AssumeCache:
     # ------------------------------------------------------------ the informer's side
 
     def on_list_begin(self) -> None:
-        """Handle that the next events are those of a list, in any order."""
         with concurrency.in_parts(self._changed):
             concurrency.writes(self._changed, _PASSED)
             self._passed.begin_list()
 
     def on_list_end(self, version: str) -> None:
-        """Handle that all events up to this resource version, the list's, have come."""
         with concurrency.in_parts(self._changed):
             concurrency.writes(self._changed, _PASSED)
             self._passed.end_list(version)
@@ -162,7 +159,6 @@ class AssumeCache:
         self._emit()
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Store a newer version from the informer."""
         del old
         with concurrency.in_parts(self._changed):
             self._learn(new, initial=False)
@@ -170,7 +166,6 @@ class AssumeCache:
         self._emit()
 
     def on_delete(self, last: Object) -> None:
-        """Remove an object that the informer reports as deleted."""
         with self._changed:
             entry = self._entries.pop(informers.key_of(last), None)
             if entry is not None:

@@ -25,11 +25,14 @@ SELECTORS = (
     "our scheduler refuses selectors with `find`, `indexOf` of a list, addresses and formats"
 )
 SUBSTRING = "Google's implementation in C++ fails where a substring ends at the end of such a text"
+ROOM = "our scheduler looks neither at CPU and memory nor at how full nodes are"
 INTEGERS = "kubernetes#140160: 1.36.2 counts the steps of a range in integers"
 
 OF_OTHER_PLUGINS = {
     "cel-string-find": SELECTORS,
+    "node-cpu-and-device": ROOM,
     "pre-allocated-no-timestamp": WRITES,
+    "random-nodes-030": ROOM,
     "zoo-018": SUBSTRING,
     "zoo-050": SELECTORS,
     "zoo-051": SELECTORS,

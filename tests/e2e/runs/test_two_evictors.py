@@ -16,7 +16,7 @@ from harness.history import directories
 from harness.run import run_plan, runs
 from harness.scenario import loading, profiles
 from harness.subject.claim_control import claim_controllers
-from harness.subject.releases import claim_controller_releases
+from harness.subject.releases import differences
 
 pytestmark = [
     pytest.mark.e2e,
@@ -32,7 +32,7 @@ def evicting(kubeconfig: pathlib.Path, directory: directories.RunDirectory) -> I
     second = claim_controllers.ClaimController(
         api,
         claim_controllers.ControllerOptions(workers=0, evicts=True),
-        claim_controllers.ControllerParts(evictor=claim_controller_releases.NamedEffectsEvictor),
+        claim_controllers.ControllerParts(evictor=differences.NamedEffectsEvictor),
     )
 
     def start() -> None:

@@ -64,7 +64,7 @@ class Comparison:
     ) -> None:
         """`parts` None: those of the default subject."""
         self._problem = problem
-        self._scheduler = lone_schedulers.LoneScheduler(parts, weighs_nodes=False)
+        self._scheduler = lone_schedulers.LoneScheduler(parts)
         self._slices = {piece["metadata"]["name"]: piece for piece in problem.slices}
         self._classes = {item["metadata"]["name"]: item for item in problem.classes}
         self._claims = {item["metadata"]["name"]: item for item in problem.claims}

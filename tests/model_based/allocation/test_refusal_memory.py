@@ -7,7 +7,7 @@ import pytest
 
 from harness.subject.objects import claims
 from harness.subject.plugin import scheduling_attempts
-from harness.subject.scheduling import node_orders, node_search
+from harness.subject.scheduling import node_search
 from tests.support import api_objects, local_servers, plugin_world
 
 Object = dict[str, Any]
@@ -103,14 +103,14 @@ class World:
 @pytest.mark.parametrize("seed", range(6))
 def test_agrees_with_a_search_of_every_node(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     world, skipped = World(random.Random(seed)), [0]
-    without_refused = node_orders.without_refused
+    without_refused = node_search.without_refused
 
     def counted(ordered: Any, refused: Any) -> Any:
         left = [*without_refused(ordered, refused)]
         skipped[0] += len(ordered) - len(left)
         return left
 
-    monkeypatch.setattr(node_orders, "without_refused", counted)
+    monkeypatch.setattr(node_search, "without_refused", counted)
     for _ in range(400):
         world.step()
     assert skipped[0] > 100  # or nothing was compared

@@ -1,18 +1,15 @@
 """The list of known defects is complete, and says of each what shows it."""
 
 import re
-from typing import Any
 
 import msgspec
 import pytest
 
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
-from harness.extensions import replacements
 from harness.history import results
 from harness.history.purposes import Purpose
 from harness.run.defects import defect_records, known_defects
-from harness.subject import releases
 from tests.support.called_commands import FlakeHunt
 from tools import track_record
 
@@ -41,63 +38,28 @@ def test_the_worlds_are_there_and_the_correct_subject_is_well_in_them() -> None:
 
 def test_what_was_shipped_has_an_issue_and_what_was_not_has_none() -> None:
     for name, facts in FACTS.items():
-        assert bool(facts.issues) == (facts.releases != replacements.NEVER), name
+        assert bool(facts.issues) == bool(facts.releases), name
         for issue in facts.issues:
             assert re.fullmatch(r"[\w-]+#\d+", issue), name
 
 
-def test_as_a_release_the_subject_has_the_defects_of_the_release() -> None:
-    """Kubelets and drivers are those of no release."""
-    for release in releases.names():
-        told = {name for name, facts in FACTS.items() if facts.releases.include(release)}
-        told = {name for name in told if LISTED[name].part in ("scheduler", "claim-controller")}
-        without = {name for other, name in releases.NOT_PLAYED if other == release}
-        assert without <= told
-        assert {name for name in LISTED if release in LISTED[name].as_releases} == told - without
-
-
 def test_the_releases_of_some_defects() -> None:
-    first, old, new = ["1.34.2"], ["1.34.2", "1.34.9", "1.35.6"], ["1.36.2", "1.36.3"]
+    first, both = ["1.34.2"], ["1.34.2", "1.36.2"]
     table = {
         "assume-cache-shared-drain": first,
         "gather-not-atomic": first,
-        "shares-not-gathered": old,
-        "extended-claim-kept": old[:2],
+        "shares-not-gathered": first,
+        "extended-claim-kept": first,
         "all-with-counters": [],
-        "counters-by-pool-name": ["1.35.6", *new],
-        "counters-not-given-back": [*old, "1.36.2"],
-        "distinct-by-request": [*old, *new],
-        "controller-finished-pods-synced": [*old, *new, "1.37"],
-        "unreserve-restores-written-claim": ["1.37"],
+        "counters-by-pool-name": ["1.36.2"],
+        "counters-not-given-back": both,
+        "distinct-by-request": both,
+        "controller-finished-pods-synced": both,
+        "unreserve-restores-written-claim": [],
         "pod-status-ignored": [],
         "in-flight-removed-first": [],
     }
     assert {name: LISTED[name].as_releases for name in table} == table
-
-
-@pytest.mark.parametrize(
-    ("releases_", "text", "inside", "outside"),
-    [
-        ({"first": "1.32", "last": "1.35.0"}, "1.32 to 1.35.0", "1.34.2", "1.35.1"),
-        ({"last": "1.35"}, "up to 1.35", "1.35.9", "1.36.0"),
-        ({"last": "1.36.2", "is_open": True}, "up to 1.36.2 and newer", "1.37.0", None),
-        ({"first": "1.34", "last": "1.34", "given": "on"}, "1.34, on", "1.34.2", "1.33.9"),
-        ({"words": "Volcano"}, "Volcano", None, "1.34.2"),
-        (
-            {"last": "1.35.0", "fixed": ("1.33.8", "1.34.4")},
-            "up to 1.35.0, fixed in 1.33.8 and 1.34.4",
-            "1.34.3",
-            "1.34.9",
-        ),
-    ],
-)
-def test_a_range_of_releases(
-    releases_: dict[str, Any], text: str, inside: str | None, outside: str | None
-) -> None:
-    span = replacements.Releases(**releases_)
-    assert str(span) == text
-    assert inside is None or span.include(inside)
-    assert outside is None or not span.include(outside)
 
 
 def test_every_defect_was_found_where_it_is_said_to_show() -> None:

@@ -19,7 +19,7 @@ from harness.subject.plugin import (
     scheduling_attempts,
 )
 from harness.subject.queueing import queue_parts
-from harness.subject.releases import scheduler_releases
+from harness.subject.releases import differences
 from harness.subject.tracking import assume_caches
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
@@ -138,8 +138,8 @@ def test_an_old_version_that_is_restored_is_found(replace_parts: Replace) -> Non
     replace_parts(
         "scheduler",
         plugin=OnceReadingPlugin,
-        claim_binder=scheduler_releases.AnyPlanForgottenBinder,
-        assume_cache=scheduler_releases.AssumedNotStoredCache,
+        claim_binder=differences.AnyPlanForgottenBinder,
+        assume_cache=differences.AssumedNotStoredCache,
     )
     found = finding("allocation-freed-for-another-pod", schedules=6000, seed=19)
     assert found.startswith("books: the scheduler believes in no device")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.subject.remedies import compare_devices
+from harness.subject.remedies import scheduler_remedies
 from harness.subject.tracking import allocated_devices
 from tests.support import api_objects
 
@@ -18,13 +18,13 @@ def claim(*devices: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def allocated() -> compare_devices.ComparedDevices:
-    made = compare_devices.ComparedDevices()
+def allocated() -> scheduler_remedies.ComparedDevices:
+    made = scheduler_remedies.ComparedDevices()
     made.on_add(claim("a", "b"), initial=True)
     return made
 
 
-def test_another_device_is_noticed(allocated: compare_devices.ComparedDevices) -> None:
+def test_another_device_is_noticed(allocated: scheduler_remedies.ComparedDevices) -> None:
     allocated.on_update(claim("a", "b"), claim("b", "c"))
     assert allocated.get()[0].devices == {B, C}
 
@@ -38,7 +38,7 @@ def test_upstream_keeps_the_old_devices() -> None:
 
 
 def test_the_new_device_is_in_before_the_old_one_is_out(
-    allocated: compare_devices.ComparedDevices, steps: Steps
+    allocated: scheduler_remedies.ComparedDevices, steps: Steps
 ) -> None:
     before = allocated.revision()
     allocated.on_update(claim("a", "b"), claim("c"))
@@ -54,7 +54,7 @@ def test_the_new_device_is_in_before_the_old_one_is_out(
 
 @pytest.mark.parametrize("devices", [("a", "b"), ("b", "a")])
 def test_an_update_of_something_else_changes_nothing(
-    allocated: compare_devices.ComparedDevices, devices: tuple[str, ...], steps: Steps
+    allocated: scheduler_remedies.ComparedDevices, devices: tuple[str, ...], steps: Steps
 ) -> None:
     before = allocated.get()
     allocated.on_update(claim("a", "b"), claim(*devices))
@@ -62,7 +62,7 @@ def test_an_update_of_something_else_changes_nothing(
 
 
 def test_set_and_cleared_count_as_before(
-    allocated: compare_devices.ComparedDevices, steps: Steps
+    allocated: scheduler_remedies.ComparedDevices, steps: Steps
 ) -> None:
     allocated.on_update(claim("a", "b"), claim())
     assert allocated.get()[0].devices == set()

@@ -9,7 +9,7 @@ import pytest
 from harness import concurrency
 from harness.subject import assembling
 from harness.subject.plugin import scheduling_attempts
-from harness.subject.scheduling import node_scores, node_search, schedulers
+from harness.subject.scheduling import node_search, schedulers
 from tests.support import api_objects, controlled_runtimes, local_servers, plugin_world
 
 Object = dict[str, Any]
@@ -100,10 +100,10 @@ def test_no_node_is_filtered_after_the_best_that_there_can_be() -> None:
 
 
 def test_scores_are_parts_of_the_highest() -> None:
-    assert node_scores.normalized([8, 4, 0]) == [100, 50, 0]
-    assert node_scores.normalized([256, 255, 254]) == [100, 99, 99]
-    assert node_scores.normalized([0, 0]) == [0, 0]
-    assert node_scores.normalized([]) == []
+    assert node_search.normalized([8, 4, 0]) == [100, 50, 0]
+    assert node_search.normalized([256, 255, 254]) == [100, 99, 99]
+    assert node_search.normalized([0, 0]) == [0, 0]
+    assert node_search.normalized([]) == []
 
 
 # --------------------------------------------------------------------- several threads

@@ -1,0 +1,45 @@
+"""The known nodes in natural order."""
+
+from collections.abc import Sequence
+
+from harness import concurrency
+from harness.model.objects import Object
+from harness.subject.objects import nodes
+
+
+class NodeList:
+    """The known nodes; an event handler of their informer."""
+
+    def __init__(self) -> None:
+        self._guard = concurrency.lock("node-list")
+        self._nodes: dict[str, Object] = {}
+        self._names: list[str] | None = None
+        """Nodes in natural order; None after a node has come or gone."""
+        self._listed: tuple[Object, ...] | None = None
+        """None after any change."""
+
+    def listed(self) -> Sequence[Object]:
+        """Return the nodes in natural order; the same object until a node changes."""
+        with self._guard:
+            if self._names is None:
+                self._names = sorted(self._nodes, key=nodes.natural_order)
+            if self._listed is None:
+                self._listed = tuple(map(self._nodes.__getitem__, self._names))
+            return self._listed
+
+    def on_add(self, obj: Object, *, initial: bool) -> None:
+        del initial
+        with self._guard:
+            self._nodes[obj["metadata"]["name"]] = obj
+            self._names = self._listed = None
+
+    def on_update(self, old: Object, new: Object) -> None:
+        del old
+        with self._guard:
+            self._nodes[new["metadata"]["name"]] = new
+            self._listed = None
+
+    def on_delete(self, last: Object) -> None:
+        with self._guard:
+            self._nodes.pop(last["metadata"]["name"], None)
+            self._names = self._listed = None
