@@ -158,7 +158,6 @@ class Allocator:
         )
 
     def _clock(self) -> Callable[[], None]:
-        """Return a function that raises an error when the search has to end."""
         limit_s = concurrency.monotonic_s() + (self._timeout_s or math.inf)
 
         def check() -> None:
@@ -206,7 +205,6 @@ class Allocator:
         return held.is_enough(option, device)
 
     def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
-        """Raise AllocationError for a claim that needs too many devices for its result."""
         for index, claim in enumerate(self._claims):
             least = self._least(index, count)
             klog.info(6, "Checked claim", claim=claim, minDevices=least)
@@ -264,7 +262,6 @@ class Allocator:
         return pool.consumers()
 
     def _is_counted(self, consumer: devices.Device) -> bool:
-        """Return whether an allocated device consumes its counters, exclusively or by shares."""
         return self._allocated.is_used(consumer.id)
 
 

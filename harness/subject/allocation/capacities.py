@@ -64,7 +64,6 @@ class Rules:
     def _stepped(
         self, least: quantities.Quantity, step: quantities.Quantity, asked: quantities.Quantity
     ) -> quantities.Quantity:
-        """Return the first number of steps above the minimum that is enough."""
         steps = math.ceil(Fraction(asked.amount - least.amount) / Fraction(step.amount))
         rounded = least.amount + steps * step.amount
         if rounded == rounded.to_integral_value():

@@ -149,7 +149,6 @@ class Inventory:
                 self._slices[_pool_key(new)][informers.key_of(new)] = new
 
     def _rebuild(self, key: devices.PoolKey) -> None:
-        """Make the pool from its slices; remove it if there are none."""
         if known := self._pools.pop(key, None):
             place = known.node_name or ""
             self._local[place] -= {key}

@@ -120,7 +120,6 @@ def users_of(config: Object, choices: Sequence[Choice]) -> list[str]:
 
 
 def _node_selector(chosen: Iterable[devices.Device], node: Object) -> Object | None:
-    """Return the NodeSelector of an allocation; None: its devices can be used everywhere."""
     term: Object = {}
     for device in chosen:
         if device.place.get("nodeName") or device.document.get("bindsToNode"):

@@ -217,7 +217,6 @@ class Search:
     def _taking(
         self, claim: int, option: device_requests.Option, device: devices.Device, position: int
     ) -> Take | None:
-        """Return the move that takes a device; None: it cannot be taken."""
         if self._held.is_held(claim, option, device):
             why = "Device in use"
         elif not device.satisfies(option.selectors):

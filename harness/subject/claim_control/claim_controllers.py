@@ -139,9 +139,9 @@ class ClaimController:
         self, created: created_claims.CreatedClaims
     ) -> controller_contexts.ControllerContext:
         changes = change_handlers.Changes  # the enqueuer is made later
-        on_group = changes(lambda *change: self._enqueuer.change_group(*change))
+        on_group = changes(lambda *change: self._enqueuer.change_group(*change))  # noqa: PLW0108
         on_template = changes(
-            lambda *change: self._enqueuer.change_template(*change),
+            lambda *change: self._enqueuer.change_template(*change),  # noqa: PLW0108
             ignores_first=True,  # those of the first list come before all pods
         )
         return controller_contexts.ControllerContext(
@@ -191,7 +191,6 @@ class ClaimController:
             self._context.queue.done(key, failed=not self._sync(key))
 
     def _sync(self, key: str) -> bool:
-        """Work on a key; return whether that succeeded."""
         kind, _, name = key.partition(":")
         try:
             match kind:

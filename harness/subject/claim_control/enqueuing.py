@@ -128,6 +128,5 @@ class Enqueuer:
 
 
 def _key(obj: Object) -> str:
-    """Return the key of a pod or PodGroup in the queue."""
     kind = "podgroup" if pod_groups.is_group(obj) else "pod"
     return f"{kind}:{informers.key_of(obj)}"

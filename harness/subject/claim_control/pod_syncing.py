@@ -69,7 +69,6 @@ class PodSyncer:
         return False
 
     def _lacks_group(self, pod: Object, group: Object | None) -> bool:
-        """Return whether the pod is of a group that is not known yet."""
         return group is None and pod_groups.key_of(pod) is not None
 
     def _group_of(self, pod: Object) -> Object | None:
@@ -250,7 +249,6 @@ class PodSyncer:
                 klog.info(5, "Reserved claim for pod", pod=pod, resourceClaim=claim)
 
     def _claim_of(self, pod: Object, entry: Object) -> Object | None:
-        """Return the informer's claim of an entry, None if the pod cannot use it yet."""
         try:
             name = generating.name_of(pod, entry)
         except generating.NotRecorded:

@@ -100,7 +100,6 @@ class TaintEvictor:
     # ----------------------------------------------------------------------------- times
 
     def _due_s(self, pod: Object) -> float | None:
-        """Return when a bound pod must go, in seconds since the epoch; None: it may stay."""
         times = [
             self._result_due_s(result)
             for claim in self._claims_of(pod)
@@ -112,7 +111,6 @@ class TaintEvictor:
         return due_s(self._taints_of(result), self._tolerations(result))
 
     def _tolerations(self, result: Object) -> Sequence[Object]:
-        """Return what an allocated device's claim tolerates."""
         return result.get("tolerations") or ()
 
     def _claims_of(self, pod: Object) -> Iterator[Object]:
@@ -125,7 +123,6 @@ class TaintEvictor:
         return [*claims.known_claim_keys(pod), *generating.extended_claim_keys(pod)]
 
     def _taints_of(self, result: Object) -> list[Object]:
-        """Return the taints of an allocated device, of slices and of rules."""
         with self._guard:
             slices, rules = list(self._slices.values()), list(self._rules.values())
         tainting = [rule["spec"] for rule in rules]
@@ -143,7 +140,6 @@ class TaintEvictor:
             self._queue.done(key, failed=not self._sync(key))
 
     def _sync(self, key: str) -> bool:
-        """Evict a pod whose time has come, or look again later; return whether that succeeded."""
         pod = self._context.pods.get(key)
         if pod is None or claims.is_deleting(pod) or not pod["spec"].get("nodeName"):
             return True

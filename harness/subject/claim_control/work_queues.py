@@ -99,7 +99,6 @@ class WorkQueue:
             self._changed.notify()
 
     def _flush(self) -> float | None:
-        """Add the keys whose wait is over; return the rest of the next wait in seconds."""
         now_s = concurrency.monotonic_s()
         while self._retries and self._retries[0][0] <= now_s:
             retried_at, key = heapq.heappop(self._retries)

@@ -51,7 +51,6 @@ class MutationCache(created_claims.CreatedClaims):
             ]
 
     def _newer(self, key: str) -> Object:
-        """Return the newer of the informer's and the remembered claim; forget an older one."""
         known = self._claims[key]
         _, cached = self._cached.get(key, (0.0, None))
         if cached is None:

@@ -1,7 +1,5 @@
 """Known defects that concern PodGroups and their claims."""
 
-from collections.abc import Callable
-
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.allocation import allocators
@@ -21,7 +19,6 @@ class MixedUpPlansPlugin(dynamic_resources.DynamicResources):
         return super()._claims_of(pod)
 
     def _planned_for(self, claim: Object, pod: Object) -> Object | None:
-        """Return the plan of a claim that is in flight for the pod's group, None if it is not."""
         group = self._group_of(pod)
         names = [entry.get("resourceClaimName") for entry in claims.entries_of(pod)]
         is_shared = claims.controller_uid(claim) == (claims.uid_of(group) if group else None)
@@ -34,16 +31,13 @@ class MixedUpPlansPlugin(dynamic_resources.DynamicResources):
         found = (item for item in planned if claims.uid_of(item) == claims.uid_of(claim))
         return next(filter(None, map(claims.allocation_of, found)), None)
 
-    def _allocator_maker(
-        self, attempt: scheduling_attempts.Attempt
-    ) -> Callable[..., allocators.Allocator]:
-        """Take over plans, and look for devices for the other claims only."""
+    def _allocator_for(self, attempt: scheduling_attempts.Attempt) -> allocators.Allocator:
         indexes = attempt.to_allocate
         plans = {index: self._planned_for(attempt.claims[index], attempt.pod) for index in indexes}
         self._taken_over = {index: plan for index, plan in plans.items() if plan is not None}
         attempt.to_allocate = [index for index in indexes if index not in self._taken_over]
         try:
-            return super()._allocator_maker(attempt)
+            return super()._allocator_for(attempt)
         finally:
             attempt.to_allocate = indexes
 

@@ -2,14 +2,12 @@
 
 After extendeddynamicresources.go in pkg/scheduler/framework/plugins/dynamicresources of Kubernetes
 1.36 (KEP-5004). A DeviceClass says which extended resource it backs; the scheduler makes the claim.
-PreFilter makes it in memory. Filter gives it the requests that the node cannot satisfy by a device
-plugin, and allocates it. Reserve puts it in flight. PreBind creates it, writes it like any other
-claim, and names it in the pod's status. A claim that an earlier attempt left is deleted, by
-Unreserve or by PostFilter.
+PreFilter makes it in memory, and it is allocated like any other claim. Reserve puts it in flight.
+PreBind creates it, writes it like any other claim, and names it in the pod's status. A claim that an
+earlier attempt left is deleted, by Unreserve or by PostFilter.
 
-Two things differ from upstream, which is wrong there: a class keeps its implicit resource
-when a newer class has the same explicit one, and a pod that also uses claims of its own gets no
-empty claim on a node whose device plugin has the extended resource.
+A class keeps its implicit resource when a newer class has the same explicit one; upstream is wrong
+there. What a node's device plugins offer of a resource is not looked at.
 
 The allocator does not belong here, nor does the order of the writes of a claim (`binding`).
 """

@@ -100,7 +100,6 @@ def delete(api: apis.Api, claim: Object) -> None:
 
 
 def _is_assumed(cache: assume_caches.AssumeCache, claim: Object) -> bool:
-    """Assume the claim; return False if the informer has not delivered it."""
     try:
         cache.assume(claim)
     except assume_caches.UnknownObjectError:

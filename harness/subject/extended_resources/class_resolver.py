@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject.extended_resources import extended_claims, plugin_devices
+from harness.subject.extended_resources import extended_claims, extended_requests
 
-IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""Prefix of the extended resource that every class backs; the name of the class follows."""
+INSUFFICIENT = "Insufficient"
+"""First word of the reason for which a node is ruled out, before the resource; upstream's word."""
 
 
 class DeviceClassResolver:
@@ -59,7 +59,7 @@ class DeviceClassResolver:
 
 
 def _resources(obj: Object) -> Iterator[str]:
-    yield IMPLICIT_PREFIX + obj["metadata"]["name"]
+    yield extended_requests.IMPLICIT_PREFIX + obj["metadata"]["name"]
     if explicit := obj["spec"].get("extendedResourceName"):
         yield explicit
 
@@ -77,6 +77,12 @@ class Demand:
     classes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Name of the DeviceClass by resource, of those that a class backs."""
 
+    @property
+    def refusal(self) -> str | None:
+        """Why no node has what the pod asks for, in upstream's words: no class backs it."""
+        missing = min(self.amounts.keys() - self.classes.keys(), default=None)
+        return f"{INSUFFICIENT} {missing}" if missing else None
+
 
 class ExtendedResources:
     """Classes, claims and pods, as far as they concern extended resources."""
@@ -85,11 +91,10 @@ class ExtendedResources:
         """`on_freed()` is called when pods that wait for an extended resource may go on."""
         self.resolver = DeviceClassResolver()
         self.claims = extended_claims.ExtendedClaimIndex(on_freed)
-        self.plugin_devices = plugin_devices.PluginDevices(on_freed)
 
     def demand(self, pod: Object) -> Demand:
         """Return what the pod asks for, with the classes as they are now."""
-        amounts = plugin_devices.of_pod(pod)
+        amounts = extended_requests.of_pod(pod)
         found = {name: self.resolver.device_class(name) for name in amounts}
         classes = {
             name: str(item["metadata"]["name"]) for name, item in found.items() if item is not None
@@ -104,7 +109,3 @@ class ExtendedResources:
         if not demand.classes:
             return None
         return self.claims.of_pod(pod) or extended_claims.in_memory(pod)
-
-    def refusal(self, demand: Demand, node: Object) -> str | None:
-        """Return why the node's device plugins have too little for the pod; None if not."""
-        return self.plugin_devices.refusal(demand.amounts, demand.classes, node)

@@ -124,7 +124,6 @@ class LeaderElector:
         self._on_lost()
 
     def _acquire(self) -> bool:
-        """Take the lease; return False if the election was stopped before."""
         while not self._lock.try_to_hold():
             period_s = self._times.retry_period_s
             if self._stopped.wait(period_s * (1 + JITTER * self._jitter.random())):
@@ -202,7 +201,6 @@ class _LeaseLock:
         return True
 
     def _read(self) -> bool:
-        """Read the lease and note whether it has changed; return False if there is none."""
         try:
             lease = self._api.get(apis.LEASES, self.name, namespace=self._namespace)
         except apis.ApiError as error:

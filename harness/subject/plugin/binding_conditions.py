@@ -72,7 +72,6 @@ def _awaited(claim: Object) -> Iterator[Object]:
 
 
 def _conditions(claim: Object, result: Object) -> dict[str, Object]:
-    """Return the conditions that were reported of an allocated device, by type."""
     device = [result["driver"], result["pool"], result["device"]]
     for reported in claim.get("status", {}).get("devices") or ():
         if [reported["driver"], reported["pool"], reported["device"]] == device:
@@ -99,7 +98,6 @@ class BindingConditions(informers.StateHandler):
     # ------------------------------------------------------- the scheduling thread
 
     def _timeout_s(self) -> float:
-        """Return the time in which the conditions have to hold, in seconds."""
         return self._given_s
 
     def have_failed(self, claim: Object) -> bool:

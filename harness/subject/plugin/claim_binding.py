@@ -1,8 +1,7 @@
 """The binding side of the plugin: the writes of claims, and how they are undone.
 
 After PreBind, bindClaim and Unreserve in
-pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go. The order of the writes and
-steps in `_bind_claim` decides whether a device can be allocated twice.
+pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
 import contextlib
@@ -37,7 +36,18 @@ _TOO_MANY_RESERVATIONS = "status.reservedFor: Too many"
 
 
 class ClaimBinder:
-    """Writes the claims of pods with reserved devices."""
+    """Writes the claims of pods with reserved devices, and undoes that.
+
+    A device must be visible in the claims in flight or in the allocated devices at every moment:
+
+    1. Reserve has put the claim in flight (`in-flight.added`).
+    2. `pre-bind.written`: the API server has the allocation.
+    3. `pre-bind.assumed`: the assume cache has it, and with it the allocated devices, as `assume`
+       returns only when its events are delivered.
+    4. `in-flight.removed`: now the claim may leave those in flight.
+
+    If the write fails, Unreserve takes the claim out of flight (`unreserve.started`).
+    """
 
     def __init__(
         self,
@@ -63,6 +73,8 @@ class ClaimBinder:
     def stop(self) -> None:
         """End what `start` began; called after the last binding."""
 
+    # ------------------------------------------------------------------ PreBind
+
     def bind(self, attempt: scheduling_attempts.Attempt) -> None:
         """Write allocations and reservations.
 
@@ -81,16 +93,14 @@ class ClaimBinder:
         """Handle that PreBind has succeeded, with all its waits: nothing is left to do here."""
 
     def _require_first_plan(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
-        """Raise BindingError for the plan of a claim if another entry's plan for it is written.
+        """Raise BindingError for a plan if another entry of the pod has had its plan written.
 
-        The written one took the claim out of flight. If the claim is deallocated before this write,
-        the devices of this plan may belong to another claim. kube-scheduler does not ask.
+        That took the claim out of flight. If the claim is deallocated before this write, the
+        devices of this plan may belong to another claim. kube-scheduler does not ask.
         """
         claim = attempt.claims[index]
         if index in attempt.planned and not self._has_planned(attempt, index):
-            raise scheduling_attempts.BindingError(
-                f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
-            )
+            raise _overtaken(claim, "allocated elsewhere")
 
     def _require_same_allocation(self, chosen: Object, reserved: Object) -> None:
         """Raise BindingError if the claim has been reserved with another allocation than chosen.
@@ -99,88 +109,7 @@ class ClaimBinder:
         does not ask. Unreserve gives the reservation back, so that the claim can be deallocated.
         """
         if not claims.has_same_allocation(chosen, reserved):
-            raise scheduling_attempts.BindingError(
-                f"{informers.key_of(reserved)} got reallocated elsewhere in the meantime"
-            )
-
-    def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Undo Reserve, and remove reservations for the pod; written allocations remain.
-
-        A reservation for the pod's group remains, too: other pods of it may use the claim.
-        """
-        for index, claim in enumerate(attempt.claims):
-            concurrency.step("unreserve.started", claim=claims.uid_of(claim))
-            self._forget(attempt, index)
-            if extended_claims.is_extended(claim):
-                self._delete_extended(claim)
-            elif claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
-                klog.info(5, "unreserve", resourceclaim=claim, pod=attempt.pod)
-                freed = claim_writes.remove_reservation(self._api, claim, attempt.pod)
-                self._assume_unreserved(freed)
-
-    def _assume_unreserved(self, freed: Object | None) -> None:
-        """Assume a claim without the pod's reservation: the next attempt must reserve it again.
-
-        kube-scheduler does not. An attempt before the informer's event then finds the claim
-        reserved, and binds the pod to devices that are not reserved for it.
-        """
-        if freed is not None:
-            with contextlib.suppress(assume_caches.AssumeError):  # the informer was faster
-                self._cache.assume(freed)
-
-    def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
-        claim = attempt.claims[index]
-        if self._has_planned(attempt, index) and self._in_flight.release(claims.uid_of(claim)):
-            log("Released resource in allocation result", claim, attempt.planned.get(index))
-            self._restore(claim)
-
-    def _restore(self, claim: Object) -> None:
-        """Return to what the informer knows of a claim that was taken out of flight."""
-        self._cache.restore(informers.key_of(claim))
-
-    def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
-        """Return whether the attempt's plan for its claim of this index may be in flight.
-
-        If not, the claim may be in flight for another pod that uses it: the attempt has planned
-        nothing, or has written its plan for another entry of the pod that names the same claim.
-        kube-scheduler does not ask.
-        """
-        uid = claims.uid_of(attempt.claims[index])
-        others = (claim for other, claim in enumerate(attempt.claims) if other != index)
-        is_written = any(
-            claims.uid_of(item) == uid and claims.allocation_of(item) for item in others
-        )
-        return index in attempt.planned and not is_written
-
-    def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
-        """Create the claim for extended resources, write it like any other, and name it.
-
-        The created claim has another UID than the planned one; it is in flight before that is not.
-        """
-        if attempt.variant is None:
-            return  # a device plugin of the node has the resources
-        planned = attempt.claims[index]
-        created = claim_creation.create(self._api, attempt.variant.claim)
-        self._in_flight.add(claims.with_status(created, allocation=attempt.planned[index]))
-        self._in_flight.remove(claims.uid_of(planned))
-        attempt.claims[index] = created  # Unreserve deletes it
-        attempt.claims[index] = self._bind_claim(attempt, index)
-        self._record_extended(attempt)
-
-    def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Name the claim in the pod's status, so that the kubelet finds it."""
-        mappings = attempt.variant.mappings if attempt.variant else []
-        claim_creation.record(self._api, attempt.pod, attempt.claims[-1], mappings)
-
-    def _delete_extended(self, claim: Object) -> None:
-        """Delete the claim of a failed attempt; an error is only recorded as a step."""
-        if extended_claims.is_in_memory(claim):
-            return
-        klog.info(5, "delete extended resource backed by DRA", resourceclaim=claim)
-        try:
-            claim_creation.delete(self._api, claim)
-        except (apis.ApiError, transports.TransportError) as error:
-            concurrency.step("unreserve.failed", claim=claims.uid_of(claim), reason=str(error))
+            raise _overtaken(reserved, "reallocated elsewhere")
 
     def _bind_claim(self, attempt: scheduling_attempts.Attempt, index: int) -> Object:
         """Write one claim, then settle it; return what was written.
@@ -230,6 +159,8 @@ class ClaimBinder:
         else:
             self._cache.assume(written)
 
+    # -------------------------------------------- one write, with its conflicts
+
     def _write(self, claim: Object, allocation: Object | None, user: Object) -> Object:
         """Write allocation and reservation; return the claim as the API server returned it.
 
@@ -256,45 +187,13 @@ class ClaimBinder:
             f"{informers.key_of(claim)}: {CONFLICT_TRIES} conflicts in a row"
         )
 
-    def _is_reserved_already(self, claim: Object, user: Object) -> bool:
-        """Return whether there is nothing to reserve: the pod names the claim twice, or another pod
-        of its group was faster.
-
-        kube-scheduler does not ask. Its second reservation is refused as a duplicate.
-        """
-        return claims.is_reserved_for(claim, user)
-
-    def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
-        """Raise ClaimInUseError if that is why the API server refused the write."""
-        if error.code == _INVALID and _TOO_MANY_RESERVATIONS in error.message:
-            raise scheduling_attempts.ClaimInUseError(
-                f"resourceclaim in use: {informers.key_of(claim)}"
-            ) from error
-
-    def _read_again(self, claim: Object) -> Object:
-        meta = claim["metadata"]
-        current = self._api.get(apis.CLAIMS, meta["name"], namespace=meta["namespace"])
-        self._require_same_claim(claim, current)
-        return current
-
-    def _require_same_claim(self, chosen: Object, current: Object) -> None:
-        """Raise BindingError for another claim of the same name; kube-scheduler does not ask."""
-        if claims.uid_of(chosen) != claims.uid_of(current):
-            raise scheduling_attempts.BindingError(
-                f"{informers.key_of(current)} got replaced in the meantime"
-            )
-
     def _write_once(self, claim: Object, allocation: Object | None, user: Object) -> Object:
         if claims.is_deleting(claim):
-            raise scheduling_attempts.BindingError(
-                f"{informers.key_of(claim)} got deleted in the meantime"
-            )
+            raise _overtaken(claim, "deleted")
         if allocation is None:
             return self._write_reservation(claim, user)
         if claims.allocation_of(claim):
-            raise scheduling_attempts.BindingError(
-                f"{informers.key_of(claim)} got allocated elsewhere in the meantime"
-            )
+            raise _overtaken(claim, "allocated elsewhere")
         claim = self._protect(claim)
         claim = claims.with_status(claim, allocation=self._stamped(allocation))
         return self._put_allocation(claims.with_reservation(claim, user))
@@ -308,15 +207,120 @@ class ClaimBinder:
         now = datetime.datetime.fromtimestamp(concurrency.wall_s(), datetime.UTC)
         return {**allocation, "allocationTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
 
-    def _write_reservation(self, claim: Object, user: Object) -> Object:
-        if not claims.allocation_of(claim):
-            raise scheduling_attempts.BindingError(
-                f"{informers.key_of(claim)} got deallocated elsewhere in the meantime"
-            )
-        return self._reserve(self._api, claim, user)
-
     def _put_allocation(self, claim: Object) -> Object:
         return self._api.update_status(apis.CLAIMS, claim)
+
+    def _write_reservation(self, claim: Object, user: Object) -> Object:
+        if not claims.allocation_of(claim):
+            raise _overtaken(claim, "deallocated elsewhere")
+        return self._reserve(self._api, claim, user)
+
+    def _read_again(self, claim: Object) -> Object:
+        meta = claim["metadata"]
+        current = self._api.get(apis.CLAIMS, meta["name"], namespace=meta["namespace"])
+        self._require_same_claim(claim, current)
+        return current
+
+    def _require_same_claim(self, chosen: Object, current: Object) -> None:
+        """Raise BindingError for another claim of the same name; kube-scheduler does not ask."""
+        if claims.uid_of(chosen) != claims.uid_of(current):
+            raise _overtaken(current, "replaced")
+
+    def _is_reserved_already(self, claim: Object, user: Object) -> bool:
+        """Return whether there is nothing to reserve: the pod names the claim twice, or another pod
+        of its group was faster.
+
+        kube-scheduler does not ask. Its second reservation is refused as a duplicate.
+        """
+        return claims.is_reserved_for(claim, user)
+
+    def _require_reservable(self, claim: Object, error: apis.ApiError) -> None:
+        if error.code == _INVALID and _TOO_MANY_RESERVATIONS in error.message:
+            raise scheduling_attempts.ClaimInUseError(
+                f"resourceclaim in use: {informers.key_of(claim)}"
+            ) from error
+
+    # ----------------------------------------- the claim for extended resources
+
+    def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
+        """Create the claim for extended resources, write it like any other, and name it.
+
+        The created claim has another UID than the planned one; it is in flight before that is not.
+        """
+        planned = attempt.claims[index]
+        created = claim_creation.create(self._api, planned)
+        self._in_flight.add(claims.with_status(created, allocation=attempt.planned[index]))
+        self._in_flight.remove(claims.uid_of(planned))
+        attempt.claims[index] = created  # Unreserve deletes it
+        attempt.claims[index] = self._bind_claim(attempt, index)
+        self._record_extended(attempt)
+
+    def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
+        claim_creation.record(self._api, attempt.pod, attempt.claims[-1], attempt.mappings)
+
+    def _delete_extended(self, claim: Object) -> None:
+        if extended_claims.is_in_memory(claim):
+            return
+        klog.info(5, "delete extended resource backed by DRA", resourceclaim=claim)
+        try:
+            claim_creation.delete(self._api, claim)
+        except (apis.ApiError, transports.TransportError) as error:
+            concurrency.step("unreserve.failed", claim=claims.uid_of(claim), reason=str(error))
+
+    # ---------------------------------------------------------------- Unreserve
+
+    def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
+        """Undo Reserve, and remove reservations for the pod; written allocations remain.
+
+        A reservation for the pod's group remains, too: other pods of it may use the claim.
+        """
+        for index, claim in enumerate(attempt.claims):
+            concurrency.step("unreserve.started", claim=claims.uid_of(claim))
+            self._forget(attempt, index)
+            if extended_claims.is_extended(claim):
+                self._delete_extended(claim)
+            elif claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
+                klog.info(5, "unreserve", resourceclaim=claim, pod=attempt.pod)
+                freed = claim_writes.remove_reservation(self._api, claim, attempt.pod)
+                self._assume_unreserved(freed)
+
+    def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
+        claim = attempt.claims[index]
+        if self._has_planned(attempt, index) and self._in_flight.release(claims.uid_of(claim)):
+            log("Released resource in allocation result", claim, attempt.planned.get(index))
+            self._restore(claim)
+
+    def _restore(self, claim: Object) -> None:
+        """Return to what the informer knows of a claim that was taken out of flight."""
+        self._cache.restore(informers.key_of(claim))
+
+    def _has_planned(self, attempt: scheduling_attempts.Attempt, index: int) -> bool:
+        """Return whether the attempt's plan for its claim of this index may be in flight.
+
+        If not, the claim may be in flight for another pod that uses it: the attempt has planned
+        nothing, or has written its plan for another entry of the pod that names the same claim.
+        kube-scheduler does not ask.
+        """
+        uid = claims.uid_of(attempt.claims[index])
+        others = (claim for other, claim in enumerate(attempt.claims) if other != index)
+        is_written = any(
+            claims.uid_of(item) == uid and claims.allocation_of(item) for item in others
+        )
+        return index in attempt.planned and not is_written
+
+    def _assume_unreserved(self, freed: Object | None) -> None:
+        """Assume a claim without the pod's reservation: the next attempt must reserve it again.
+
+        kube-scheduler does not. An attempt before the informer's event then finds the claim
+        reserved, and binds the pod to devices that are not reserved for it.
+        """
+        if freed is not None:
+            with contextlib.suppress(assume_caches.AssumeError):  # the informer was faster
+                self._cache.assume(freed)
+
+
+def _overtaken(claim: Object, how: str) -> scheduling_attempts.BindingError:
+    return scheduling_attempts.BindingError(f"{informers.key_of(claim)} got {how} in the meantime")
 
 
 def log(message: str, claim: Object, allocation: Object | None = None) -> None:

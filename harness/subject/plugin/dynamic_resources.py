@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, expressions, inventories, refusal_memory
-from harness.subject.extended_resources import class_resolver, extended_claims, node_variants
+from harness.subject.extended_resources import class_resolver, extended_claims, extended_requests
 from harness.subject.objects import claims, nodes, pod_groups
 from harness.subject.plugin import (
     binding_conditions,
@@ -107,8 +107,8 @@ class DynamicResources:
                 _require_known_requests(claim)
                 attempt.to_allocate.append(index)
         self._add_extended_claim(attempt)
-        if attempt.to_allocate or attempt.has_extended_claim:
-            self._make_allocators(attempt)
+        if attempt.to_allocate:
+            attempt.allocator = self._allocator_for(attempt)
         return attempt
 
     def filter(self, attempt: scheduling_attempts.Attempt, node: Object) -> list[Object] | None:
@@ -116,7 +116,7 @@ class DynamicResources:
 
         Raises AttemptError if a claim or a slice cannot be evaluated, which ends the attempt.
         """
-        if refusal := self._refusal(attempt, node):
+        if refusal := LEFT_OVER if attempt.left_over else attempt.demand.refusal:
             attempt.refuse(refusal)
             return None
         try:
@@ -126,8 +126,7 @@ class DynamicResources:
                     misplaced_claims.log(attempt, node, misplaced)
                 attempt.refuse(UNAVAILABLE, misplaced)
                 return None
-            allocator = attempt.allocator_for(node)
-            allocations = allocator.allocate(node) if allocator else []
+            allocations = attempt.allocator.allocate(node) if attempt.allocator else []
         except allocators.AllocationCancelledError:
             return None
         except allocators.AllocationTimeoutError as error:
@@ -158,7 +157,6 @@ class DynamicResources:
         raise scheduling_attempts.AttemptError(f"node {name}: {error}") from error
 
     def _misplaced(self, attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
-        """Return the indexes of claims whose existing allocation cannot be used on the node."""
         return misplaced_claims.on(attempt, node)
 
     def is_scored(self, attempt: scheduling_attempts.Attempt) -> bool:
@@ -181,11 +179,9 @@ class DynamicResources:
         self, attempt: scheduling_attempts.Attempt, node: Object, allocations: list[Object]
     ) -> None:
         """Add the allocations planned on the node to the in-flight claims; write nothing."""
-        attempt.choose(node)
-        name = attempt.node_name = node["metadata"]["name"]
+        attempt.node_name = node["metadata"]["name"]
         self._members.assume(attempt.pod)
-        self._extended.plugin_devices.assume(attempt.pod, attempt.plugin_amounts(), name)
-        for index, allocation in zip(attempt.planned_indexes(), allocations, strict=True):
+        for index, allocation in zip(attempt.to_allocate, allocations, strict=True):
             claim = attempt.claims[index]
             attempt.planned[index] = allocation
             finalizers = [*claim["metadata"].get("finalizers", ())]
@@ -196,7 +192,6 @@ class DynamicResources:
             claim_binding.log("Reserved resource in allocation result", claim, allocation)
 
     def _put_in_flight(self, planned: Object) -> None:
-        """Note a claim with its planned allocation, so that no other attempt takes its devices."""
         self._in_flight.add(planned)
 
     # ------------------------------------------------------------- the binding threads
@@ -217,7 +212,6 @@ class DynamicResources:
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         """Undo Reserve, and remove reservations for the pod; written allocations remain."""
         self._binder.unreserve(attempt)
-        self._extended.plugin_devices.forget(attempt.pod)
         self._members.forget(attempt.pod)
 
     # ------------------------------------------------------------------- helpers
@@ -260,7 +254,6 @@ class DynamicResources:
         raise scheduling_attempts.AttemptError("the claims of the pod change all the time")
 
     def _require_not_in_flight(self, claim: Object) -> None:
-        """Raise Unschedulable if another pod's attempt is allocating the claim."""
         if claims.uid_of(claim) in self._in_flight:
             raise scheduling_attempts.Unschedulable(
                 f"resource claim {informers.key_of(claim)} is in the process of being allocated"
@@ -275,37 +268,22 @@ class DynamicResources:
         if claim is None:
             return
         if extended_claims.is_in_memory(claim):
-            attempt.claims.append(claim)
+            classes = attempt.demand.classes
+            requests, attempt.mappings = extended_requests.for_pod(attempt.pod, classes, classes)
+            attempt.to_allocate.append(len(attempt.claims))
+            attempt.claims.append(extended_claims.with_requests(claim, requests))
         else:
             self._require_not_in_flight(claim)
             attempt.left_over = claim
 
-    def _make_allocators(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Make the allocators for the claims without an allocation.
+    def _allocator_for(self, attempt: scheduling_attempts.Attempt) -> allocators.Allocator:
+        """Return the allocator for the claims without an allocation.
 
         Raises Unschedulable if they cannot be allocated, AttemptError if the gather timed out.
         """
-        allocator_of = self._allocator_maker(attempt)
-        try:
-            if attempt.to_allocate:
-                attempt.allocator = allocator_of()
-        except (allocators.AllocationError, expressions.SelectorError) as error:
-            raise scheduling_attempts.Unschedulable(str(error)) from error
-        if attempt.has_extended_claim:
-            attempt.variants = node_variants.NodeVariants(
-                attempt.pod, attempt.claims[-1], attempt.demand, allocator_of
-            )
-
-    def _allocator_maker(
-        self, attempt: scheduling_attempts.Attempt
-    ) -> Callable[..., allocators.Allocator]:
-        """Return what makes an allocator for the pod's own claims and further ones.
-
-        All its allocators see the same state. Raises AttemptError if the gather timed out.
-        """
-        own = [attempt.claims[index] for index in attempt.to_allocate]
+        wanted = [attempt.claims[index] for index in attempt.to_allocate]
         message = "Preparing allocation with structured parameters"
-        klog.info(5, message, pod=attempt.pod, resourceclaims=own)
+        klog.info(5, message, pod=attempt.pod, resourceclaims=wanted)
         try:
             allocated = self._gatherer.gather()
         except gathering.GatherTimeoutError as error:
@@ -313,21 +291,18 @@ class DynamicResources:
         snapshot, classes = self._inventory.snapshot(), self._classes()
         # At a verbosity of 5 and more each node has its lines.
         if attempt.needs_only_devices() and self._remembers and not klog.enabled(5):
-            attempt.refused = self._memory.refused(own, classes, allocated, snapshot)
-        return lambda *more: self._allocator(
-            snapshot,
-            allocated,
-            classes,
-            [*own, *more],
-            timeout_s=self._filter_timeout_s,
-            is_cancelled=lambda: attempt.is_stopped,
-        )
-
-    def _refusal(self, attempt: scheduling_attempts.Attempt, node: Object) -> str | None:
-        """Return why the node cannot give the pod its extended resources; None: it may."""
-        if attempt.left_over is not None:
-            return LEFT_OVER
-        return self._extended.refusal(attempt.demand, node)
+            attempt.refused = self._memory.refused(wanted, classes, allocated, snapshot)
+        try:
+            return self._allocator(
+                snapshot,
+                allocated,
+                classes,
+                wanted,
+                timeout_s=self._filter_timeout_s,
+                is_cancelled=lambda: attempt.is_stopped,
+            )
+        except (allocators.AllocationError, expressions.SelectorError) as error:
+            raise scheduling_attempts.Unschedulable(str(error)) from error
 
 
 def _versions(found: list[Object]) -> list[tuple[str, str]]:

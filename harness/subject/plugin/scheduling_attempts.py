@@ -12,12 +12,7 @@ from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocators, refusal_memory, results
-from harness.subject.extended_resources import (
-    class_resolver,
-    extended_claims,
-    node_variants,
-    plugin_devices,
-)
+from harness.subject.extended_resources import class_resolver
 from harness.subject.objects import nodes
 
 DYNAMIC_RESOURCES = "DynamicResources"
@@ -83,11 +78,8 @@ class Attempt:
     """The extended resources that the pod asks for."""
     left_over: Object | None = None
     """A claim for extended resources that an earlier attempt left; it rules out every node."""
-    variants: node_variants.NodeVariants | None = None
-    """The requests that each node needs in the claim for extended resources, which is the last of
-    `claims` and is not in `to_allocate`; None: there is no such claim."""
-    variant: node_variants.Variant | None = None
-    """That of the chosen node; None: no claim is needed there for extended resources."""
+    mappings: list[Object] = dataclasses.field(default_factory=list)
+    """The `requestMappings` of the claim for extended resources, which is the last of `claims`."""
     refusals: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     """Number of nodes that were ruled out, by reason."""
     refused: refusal_memory.Refused | None = None
@@ -106,42 +98,6 @@ class Attempt:
     def user_of(self, index: int) -> Object:
         """Return the pod, or the PodGroup, for which the claim of this index is reserved."""
         return self.users[index] if index < len(self.users) else self.pod
-
-    @property
-    def has_extended_claim(self) -> bool:
-        """True if the last claim is one for extended resources, made in memory."""
-        return bool(self.claims) and extended_claims.is_in_memory(self.claims[-1])
-
-    def allocator_for(self, node: Object) -> allocators.Allocator | None:
-        """Return the allocator for what the node needs; None: nothing has to be allocated.
-
-        Raises AllocationError if the claim for extended resources cannot be allocated.
-        """
-        variant = self.variants.of_node(node) if self.variants else None
-        return variant.allocator if variant else self.allocator
-
-    def may_fail(self) -> bool:
-        """Return whether some node may end the attempt with an error, as far as is known before."""
-        try:
-            allocator = self.variants.widest().allocator if self.variants else self.allocator
-        except allocators.AllocationError:
-            return True
-        return allocator is not None and allocator.may_fail()
-
-    def choose(self, node: Object) -> None:
-        """Give the claim for extended resources the requests that the chosen node needs."""
-        self.variant = self.variants.of_node(node) if self.variants else None
-        if self.variant is not None:
-            self.claims[-1] = self.variant.claim
-
-    def plugin_amounts(self) -> dict[str, int]:
-        """Return the extended resources that the chosen node's device plugins give."""
-        claimed = self.variant.resources if self.variant else frozenset()
-        return {name: amount for name, amount in self.demand.amounts.items() if name not in claimed}
-
-    def planned_indexes(self) -> list[int]:
-        """Return the indexes of the claims that are allocated on the chosen node, in order."""
-        return [*self.to_allocate, *([len(self.claims) - 1] if self.variant else [])]
 
     def refuse(self, reason: str, unavailable: Collection[int] = ()) -> None:
         """Count a node that was ruled out; `unavailable`: the claims that did so, by index."""
@@ -203,4 +159,4 @@ def _counted(reasons: Mapping[str, int]) -> str:
 
 def _is_about_room(reason: str) -> bool:
     """Return whether the node would have enough for the pod without other pods."""
-    return reason.startswith(plugin_devices.INSUFFICIENT)
+    return reason.startswith(class_resolver.INSUFFICIENT)

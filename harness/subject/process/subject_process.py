@@ -148,7 +148,7 @@ def run_scheduler(options: SubjectOptions) -> int:
                 pod_groups=True,
             ),
             parts,
-            pod_reports.ApiReports(api),
+            pod_reports.PodReports(api),
         )
         if options.leader_elect:
             elector = elected_runs.elector(
@@ -225,7 +225,6 @@ def _logger(options: SubjectOptions) -> klog.Logger:
 
 @contextlib.contextmanager
 def _api(process: str, options: SubjectOptions, settings: Settings) -> Iterator[apis.Api]:
-    """Provide a connection whose writes are journaled, if there is to be a journal."""
     transport = transports.connect(options.kubeconfig, user_agent=settings.user_agent)
     with contextlib.closing(transport):
         if options.operations is None:

@@ -165,7 +165,6 @@ def _decode(body: bytes) -> _Answer:
 
 
 def _devices(answer: _Answer) -> list[str] | None:
-    """Return `driver/pool/device` of the devices that a claim has; None for any other object."""
     if answer.kind != "ResourceClaim":
         return None
     try:

@@ -37,7 +37,6 @@ class PodEvents(informers.StateHandler):
         self._reports.forget(pod)
 
     def _is_mine(self, pod: Object) -> bool:
-        """Return whether this scheduler has to schedule the pod, now or later."""
         spec = pod["spec"]
         return bool(
             spec.get("schedulerName") == self._name

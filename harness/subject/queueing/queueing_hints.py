@@ -120,7 +120,6 @@ _ACCEPTS: dict[str, Callable[[Object, Object], bool]] = {
 
 
 def _lets_in(plugin: str, pod: Object, event: cluster_events.ClusterEvent) -> bool:
-    """Return whether a plugin accepts the node for the pod, and did not before."""
     accepts = _ACCEPTS[plugin]
     if event.new is None or not accepts(event.new, pod):
         return False

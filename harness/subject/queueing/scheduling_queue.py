@@ -147,7 +147,6 @@ class SchedulingQueue:
         return len(self._pods)
 
     def _users_of(self, event: cluster_events.ClusterEvent) -> list[queue_parts.QueuedPod] | None:
-        """Return the pods that use the claim of an event; None: it is not about a claim."""
         if event.resource != cluster_events.CLAIM:
             return None
         return self._known_users(informers.key_of(event.subject))
@@ -173,7 +172,6 @@ class SchedulingQueue:
         event: cluster_events.ClusterEvent,
         candidates: Iterable[queue_parts.QueuedPod] | None = None,
     ) -> None:
-        """Retry those of the candidates that the event may help; None: of all pods."""
         with concurrency.in_parts(self._changed):
             answers = self._retry(event, candidates)
         _tell(answers)
@@ -228,7 +226,6 @@ class SchedulingQueue:
         )
 
     def _wait(self, queued: queue_parts.QueuedPod, *, unschedulable: bool) -> None:
-        """Have a pod wait after a failed attempt."""
         if unschedulable:
             queued.place = queue_parts.Place.UNSCHEDULABLE
             self._parts.writes(queue_parts.UNSCHEDULABLE)
@@ -275,7 +272,6 @@ class SchedulingQueue:
         self._changed.notify()
 
     def _flush(self) -> float | None:
-        """Activate pods with an expired timer; return the seconds until the next timer, or None."""
         now_s = concurrency.monotonic_s()
         self._parts.reads(queue_parts.TIMERS)
         while self._timers and self._timers[0][0] <= now_s:

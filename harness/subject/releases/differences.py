@@ -14,7 +14,7 @@ from harness.model.objects import Object
 from harness.subject.allocation import allocators, device_requests, devices, holdings
 from harness.subject.claim_control import enqueuing, generating, taint_evictors
 from harness.subject.defects import allocator_search
-from harness.subject.extended_resources import class_resolver
+from harness.subject.extended_resources import class_resolver, extended_requests
 from harness.subject.objects import claims
 from harness.subject.plugin import (
     binding_conditions,
@@ -164,8 +164,7 @@ class ImplicitNamesIgnoredPlugin(dynamic_resources.DynamicResources):
 
 
 def _explicit(by_resource: Mapping[str, V]) -> dict[str, V]:
-    """Return the entries of resources without those that have an implicit name."""
-    prefix = class_resolver.IMPLICIT_PREFIX
+    prefix = extended_requests.IMPLICIT_PREFIX
     return {name: item for name, item in by_resource.items() if not name.startswith(prefix)}
 
 

@@ -72,5 +72,4 @@ def _is_conflict(error: apis.ApiError | transports.TransportError) -> bool:
 
 
 def _is_refusal(error: apis.ApiError | transports.TransportError) -> bool:
-    """Return whether the API server has refused, and not because it is busy or starting."""
     return not _is_conflict(error) and not backoffs.is_transient(error)

@@ -22,7 +22,6 @@ class AskingReleaser(releasing.Releaser):
             raise releasing.UnsettledError(f"reserved for unknown pods: {', '.join(unseen)}")
 
     def _unseen(self, key: str) -> list[str]:
-        """Return the pods that the claim is reserved for and that the informer never knew."""
         claim = self._context.claims.get(key)
         if claim is None:
             return []
@@ -70,7 +69,6 @@ class AwaitingPodSyncer(pod_syncing.PodSyncer):
             raise releasing.UnsettledError(f"unknown generated claims: {', '.join(unseen)}")
 
     def _unseen(self, key: str) -> list[str]:
-        """Return the keys of the pod's generated claims that the informer does not know."""
         keys = self._created_for(key)
         # After the created claims: a list may end their time between the two reads. If the pod
         # that was read does not name its claim yet, the event that does comes after the list, and
@@ -85,7 +83,6 @@ class AwaitingPodSyncer(pod_syncing.PodSyncer):
         return sorted(key for key in keys if self._context.claims.get(key) is None)
 
     def _created_for(self, key: str) -> set[str]:
-        """Return the keys of the claims that were created for the pod, known or not."""
         pod = self._context.pods.get(key)
         owned = [] if pod is None else self._context.created.owned_by(claims.uid_of(pod))
         return {informers.key_of(claim) for claim in owned}

@@ -59,7 +59,6 @@ def names(wanted: Object, pod: Object) -> Iterator[str]:
 
 
 def _suffix(text: str) -> str:
-    """Return five characters for a text, of those that the API server generates."""
     digest = int.from_bytes(hashlib.sha256(text.encode()).digest())
     letters = []
     for _ in range(_SUFFIX_LENGTH):

@@ -130,12 +130,10 @@ class FencingLeadership(leader_election.Leadership):
         return listed
 
     def _unbound_pods(self, deadline_s: float) -> set[str]:
-        """Return the UIDs of the pods that are not bound."""
         listed = self._list(apis.PODS, deadline_s)
         return {claims.uid_of(pod) for pod in listed if not pod["spec"].get("nodeName")}
 
     def _list(self, resource: apis.Resource, deadline_s: float) -> list[Object]:
-        """Return the objects of a resource from the newest state."""
         listing = self._until_answered(
             lambda: self._api.list(resource, namespace=self._namespace), deadline_s
         )

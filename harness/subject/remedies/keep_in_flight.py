@@ -44,7 +44,6 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
             self._settler.join(settled_claims.BACKOFF_MAX_S)
 
     def _put_allocation(self, claim: Object) -> Object:
-        """Write a claim's allocation; note the write if its outcome is unknown."""
         try:
             return super()._put_allocation(claim)
         except settled_claims.FAILURES as error:
@@ -104,7 +103,6 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
         return True
 
     def _require_deleted(self, gone: Object) -> None:
-        """Raise AssumeError if the informer has not delivered yet that the claim was deleted."""
         if not self._cache.has_deleted(gone):
             key = informers.key_of(gone)
             raise assume_caches.AssumeError(f"the deletion of {key} has not been delivered")
@@ -132,7 +130,6 @@ def is_outcome_unknown(error: apis.ApiError | transports.TransportError) -> bool
 
 
 def _fate(current: Object | None) -> str:
-    """Return what the API server has of the claim: `gone`, `allocated` or `unallocated`."""
     if current is None:
         return "gone"
     return "allocated" if claims.allocation_of(current) else "unallocated"

@@ -46,7 +46,6 @@ def _held(allocation: Object | None) -> Iterator[str]:
 @replacements.known_as("restore-only-unwritten")
 class RestoreUnwrittenBinder(claim_binding.ClaimBinder):
     def _restore(self, claim: Object) -> None:
-        """Return to what the informer knows, unless the claim was written."""
         if claims.allocation_of(claim):
             concurrency.step("remedy.not-restored", claim=claims.uid_of(claim))
         else:

@@ -52,7 +52,6 @@ def _annotate(api: apis.Api, claim: Object) -> Object:
 
 
 def _read(api: apis.Api, claim: Object) -> Object | None:
-    """Return the newest version of the claim; None if it is gone, or another one has its name."""
     meta = claim["metadata"]
     concurrency.step("remedy.read", claim=meta["uid"])
     try:

@@ -52,7 +52,6 @@ class Nominations:
 
 
 def _planned_claims(attempt: scheduling_attempts.Attempt) -> list[Object]:
-    """Return the attempt's claims as they are once they are allocated as planned."""
     return [
         claims.with_status(claim, allocation=attempt.planned[index])
         if index in attempt.planned
@@ -168,7 +167,6 @@ class Binders:
             del self._threads[number]
 
     def _bind(self, binding: Binding) -> None:
-        """Write the claims and the binding of a pod; undo the reservation if that fails."""
         uid, is_nominated = binding.queued.uid, False
         try:
             if self._plugin.pre_bind_pre_flight(binding.attempt):
@@ -199,7 +197,6 @@ class Binders:
 
 
 def _log(error: Exception, binding: Binding) -> None:
-    """Log a failure as kube-scheduler does: at any verbosity, if the pod might fit."""
     if not isinstance(error, scheduling_attempts.ClaimInUseError):
         klog.error(0, error, "Error scheduling pod; retrying", pod=binding.attempt.pod)
 

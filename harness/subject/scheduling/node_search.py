@@ -71,7 +71,8 @@ class NodeSearch:
 
         The attempt counts why nodes were ruled out. Raises AttemptError if the attempt has to end.
         """
-        is_scored, may_fail = self._plugin.is_scored(attempt), attempt.may_fail()
+        is_scored = self._plugin.is_scored(attempt)
+        may_fail = attempt.allocator is not None and attempt.allocator.may_fail()
         wanted = feasible_count(len(known)) if is_scored or may_fail else 1
         ends_early = is_scored and not may_fail
         candidates = without_refused(known, attempt.refused)
@@ -137,7 +138,6 @@ class FilterRun:
                     return
 
     def _work(self) -> None:
-        """Filter one node after the other, like every other thread of this run."""
         while (index := self._next()) is not None:
             node = self.taken[index]
             concurrency.step("filter.started", node=node["metadata"]["name"])
@@ -155,7 +155,6 @@ class FilterRun:
         return self._plugin.filter(self._attempt, node)
 
     def _next(self) -> int | None:
-        """Take up the next node; None: this is the end."""
         with self._guard:
             if self._attempt.is_stopped:
                 return None
@@ -173,7 +172,6 @@ class FilterRun:
                 self._attempt.is_stopped = True
 
     def _has_enough(self, newest: list[Object]) -> bool:
-        """Return whether no further node is needed after one with these allocations."""
         if len(self._found) >= self._wanted:
             return True
         return self._ends_early and is_perfect(self._attempt, newest)

@@ -69,7 +69,6 @@ def write(*, devices: Iterable[str], in_flight: Iterable[Object], cached: Iterab
 
 
 def _entry(claim: Object) -> Object:
-    """Return uid, resourceVersion and all allocated devices of a claim."""
     results = (claims.allocation_of(claim) or {}).get("devices", {}).get("results", ())
     return {
         "uid": claims.uid_of(claim),
@@ -165,7 +164,7 @@ class Scheduler:
         """`reports` write conditions of pods; None: nothing is written."""
         parts = parts or SchedulerParts()
         self._api, self._options = api, options
-        self._reports = reports or pod_reports.NoReports()
+        self._reports = reports or pod_reports.PodReports(None)
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = parts.in_flight_claims()
         self._inventory = inventories.Inventory()
@@ -322,7 +321,7 @@ class Scheduler:
             ),
             (apis.SLICES, [self._tracker]),
             (apis.CLAIMS, [self._extended.claims, self._cache, self._conditions]),
-            (apis.PODS, [self._extended.plugin_devices, self._members, pod_events]),
+            (apis.PODS, [self._members, pod_events]),
         ]
         cached = self._options.lists_cached and self._leadership.accepts_cached_lists
         self._informers = [

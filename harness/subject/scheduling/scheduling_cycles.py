@@ -108,7 +108,6 @@ class SchedulingCycle:
             ) from error
 
     def _give_up_one_allocation(self, attempt: scheduling_attempts.Attempt) -> str:
-        """Return what PostFilter has done, or why it failed."""
         try:
             return self._plugin.post_filter(attempt)
         except (apis.ApiError, transports.TransportError) as error:

@@ -129,13 +129,11 @@ class SliceTracker:
     # ------------------------------------------------------------------- merging
 
     def _sync(self, name: str, *, initial: bool = False) -> None:
-        """Merge a slice, and call the handlers if the result is another one."""
         with self._guard:
             self._store(name, self._merge(name), initial=initial)
         self._emit()
 
     def _merge(self, name: str) -> Object | None:
-        """Return the slice with the taints of the rules; None: there is no such slice."""
         obj = self._slices.get(name)
         if obj is None:
             return None

@@ -7,7 +7,6 @@ dropped.
 
 import dataclasses
 import datetime
-import heapq
 
 from harness import concurrency
 from harness.client import apis, transports
@@ -30,12 +29,9 @@ def condition(pod: Object, reason: str, message: str) -> Object | None:
 
     It fails with a conflict for another pod of the same name.
     """
-    known = _scheduled_condition(pod)
-    if (known.get("status"), known.get("reason"), known.get("message")) == (
-        "False",
-        reason,
-        message,
-    ):
+    conditions = pod.get("status", {}).get("conditions") or ()
+    known: Object = next((item for item in conditions if item["type"] == "PodScheduled"), {})
+    if [known.get(key) for key in ("status", "reason", "message")] == ["False", reason, message]:
         return None
     since = known.get("lastTransitionTime") if known.get("status") == "False" else None
     entry = {
@@ -46,23 +42,6 @@ def condition(pod: Object, reason: str, message: str) -> Object | None:
         "lastTransitionTime": since or f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}",
     }
     return {"metadata": {"uid": claims.uid_of(pod)}, "status": {"conditions": [entry]}}
-
-
-def _scheduled_condition(pod: Object) -> Object:
-    for item in pod.get("status", {}).get("conditions") or ():
-        if item["type"] == "PodScheduled":
-            found: Object = item
-            return found
-    return {}
-
-
-class NoReports:
-    """Reports nothing."""
-
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def failed(self, pod: Object, reason: str, message: str) -> None: ...
-    def forget(self, pod: Object) -> None: ...
 
 
 @dataclasses.dataclass(slots=True)
@@ -76,52 +55,54 @@ class _Failure:
     """When to write it, in monotonic seconds."""
 
 
-class ApiReports(concurrency.WorkerThread):
+class PodReports(concurrency.WorkerThread):
     """Writes conditions to the API server."""
 
-    def __init__(self, api: apis.Api) -> None:
+    def __init__(self, api: apis.Api | None) -> None:
+        """`api` None: nothing is reported."""
         super().__init__("pod-reports")
         self._api = api
-        self._failures: dict[str, _Failure] = {}
-        """Those that wait, keyed by UID of the pod."""
-        self._timers: list[tuple[float, str]] = []
-        """A heap of due times and UIDs; one whose failure has another due time is void."""
+        self._waiting: dict[str, _Failure] = {}
+        """By UID of the pod, those that are due first come first."""
+
+    def start(self) -> None:
+        if self._api is not None:
+            super().start()
 
     def failed(self, pod: Object, reason: str, message: str) -> None:
         """Have a failure written, unless the pod is bound soon; `reason` is the condition's."""
+        if self._api is None:
+            return
         uid = claims.uid_of(pod)
         with self._changed:
-            known = self._failures.get(uid)
-            due_s = known.due_s if known else concurrency.monotonic_s() + HOLD_S
-            if known or len(self._timers) < WAITING_MAX:
-                self._failures[uid] = _Failure(pod, reason, message, due_s)
-            if not known and uid in self._failures:
-                heapq.heappush(self._timers, (due_s, uid))
+            known = self._waiting.get(uid)
+            if known or len(self._waiting) < WAITING_MAX:
+                due_s = known.due_s if known else concurrency.monotonic_s() + HOLD_S
+                self._waiting[uid] = _Failure(pod, reason, message, due_s)
                 self._changed.notify()
 
     def forget(self, pod: Object) -> None:
         """Write nothing more about a pod that is gone or bound."""
-        with self._changed:
-            self._failures.pop(claims.uid_of(pod), None)
+        if self._api is not None:
+            with self._changed:
+                self._waiting.pop(claims.uid_of(pod), None)
 
     # ------------------------------------------------------------------- its thread
 
     def _take(self) -> concurrency.Task | None:
-        now_s = concurrency.monotonic_s()
-        while self._timers and self._timers[0][0] <= now_s:
-            due_s, uid = heapq.heappop(self._timers)
-            failure = self._failures.get(uid)
-            if failure is not None and failure.due_s == due_s:
-                del self._failures[uid]
-                return lambda: self._write(failure)
-        return None
+        first = next(iter(self._waiting), None)
+        if first is None or (self._left_s() or 0) > 0:
+            return None
+        failure = self._waiting.pop(first)
+        return lambda: self._write(failure)
 
     def _left_s(self) -> float | None:
-        return self._timers[0][0] - concurrency.monotonic_s() if self._timers else None
+        first = next(iter(self._waiting.values()), None)
+        return first.due_s - concurrency.monotonic_s() if first else None
 
     def _write(self, failure: _Failure) -> None:
         patch = condition(failure.pod, failure.reason, failure.message)
-        if patch is None:
+        if patch is None or self._api is None:
             return
         meta = failure.pod["metadata"]
         try:
@@ -136,7 +117,3 @@ class ApiReports(concurrency.WorkerThread):
         except (apis.ApiError, transports.TransportError) as error:
             concurrency.step("report.failed", reason=str(error))
         concurrency.sleep(1 / WRITES_PER_S)
-
-
-PodReports = ApiReports | NoReports
-"""The reports about pods that the scheduler makes."""

@@ -277,7 +277,6 @@ class AssumeCache:
         return event
 
     def _has_events(self) -> bool:
-        """Return whether an event waits to be delivered; under the lock."""
         if not self._events:
             concurrency.reads(self._changed, _LAST_EVENT)
             return False

@@ -50,8 +50,8 @@ class Case:
         except scheduling_attempts.AttemptError as error:
             return {"unschedulable": str(error), "reason": "SchedulerError"}
         outcome: dict[str, Any] = {"node": node, "claims": lone_schedulers.allocations(attempt)}
-        if attempt.variant is not None:
-            outcome["extendedResourceMappings"] = attempt.variant.mappings
+        if attempt.mappings:
+            outcome["extendedResourceMappings"] = attempt.mappings
         return outcome
 
 

@@ -223,7 +223,7 @@ class _MappingsSpoiled(claim_binding.ClaimBinder):
     shows_otherwise = True
 
     def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
-        mappings = self._mappings(attempt.variant.mappings if attempt.variant else [])
+        mappings = self._mappings(attempt.mappings)
         claim_creation.record(self._api, attempt.pod, attempt.claims[-1], mappings)
 
     def _mappings(self, mappings: list[Object]) -> list[Object]:

@@ -116,7 +116,7 @@ class Cluster:
         self.scheduler = schedulers.Scheduler(
             self.api,
             schedulers.SchedulerOptions(binders=2, backoff_initial_s=0.05, backoff_max_s=0.2),
-            reports=pod_reports.ApiReports(self.api),
+            reports=pod_reports.PodReports(self.api),
         )
 
     def put(self, resource: apis.Resource, obj: Object) -> Object:

@@ -1,10 +1,6 @@
-"""Each feature of the claim controller, and each known bad sequence, once.
+"""What the recorded cases of a real claim controller do not show, and each known bad sequence."""
 
-The features have the numbers of the feature list that the controller follows; the recorded cases of
-a real controller cover them in breadth.
-"""
-
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,36 +16,13 @@ World = controller_worlds.World
 STATUS_OF_P = "PATCH /api/v1/namespaces/default/pods/p/status"
 
 
-def f1_a_claim_is_generated_from_a_template(world: World) -> None:
-    metadata = {"labels": {"l": "1"}, "annotations": {"a": "2"}}
-    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x", metadata=metadata))
-    pod = world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-    world.start()
-    claim = world.claim(str(world.wait_recorded()["x"]))
-    assert claim is not None
-    meta = claim["metadata"]
-    assert meta["generateName"] == "p-x-"
-    assert meta["labels"] == {"l": "1"}
-    assert meta["annotations"] == {"a": "2", claims.POD_CLAIM_NAME: "x"}
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "controller": True}
-    assert meta["ownerReferences"] == [owner | {"uid": claims.uid_of(pod)}]
+@pytest.fixture
+def world(server: local_servers.LocalServer) -> Iterator[World]:
+    with controller_worlds.running(server) as world:
+        yield world
 
 
-def f2_statuses_are_applied_by_a_manager_of_their_own(world: World) -> None:
-    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-    world.start()
-    world.wait_recorded()
-    managers = [
-        (entry["manager"], entry["operation"], entry.get("subresource"))
-        for entry in world.pod()["metadata"]["managedFields"]
-        if "f:resourceClaimStatuses" in entry["fieldsV1"].get("f:status", {})
-    ]
-    assert managers == [("ResourceClaimController", "Apply", "status")]
-    assert world.server.count("fieldManager=ResourceClaimController&force=true") == 1
-
-
-def f3_a_created_claim_is_found_before_the_informer_has_it(world: World) -> None:
+def test_a_created_claim_is_found_before_the_informer_has_it(world: World) -> None:
     world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
     world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.server.hold_watches("resourceclaims")
@@ -59,16 +32,7 @@ def f3_a_created_claim_is_found_before_the_informer_has_it(world: World) -> None
     assert [item["metadata"]["name"] for item in world.claims()] == list(recorded.values())
 
 
-def f4_a_lost_claim_is_created_again(world: World) -> None:
-    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-    world.start()
-    first = world.wait_recorded()["x"]
-    world.api.delete(apis.CLAIMS, str(first), namespace="default")
-    world.wait(lambda: claims.recorded_names(world.pod())["x"] != first, "another claim")
-
-
-def f5_a_failed_creation_is_an_event_that_is_counted(world: World) -> None:
+def test_a_failed_creation_is_an_event_that_is_counted(world: World) -> None:
     world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.start()
     world.wait(lambda: any(event["count"] > 2 for event in world.events()), "a counted event")
@@ -81,52 +45,7 @@ def f5_a_failed_creation_is_an_event_that_is_counted(world: World) -> None:
     )
 
 
-def f6_claims_of_a_bound_pod_are_reserved(world: World) -> None:
-    world.allocated("c")
-    world.start()
-    world.put(apis.PODS, api_objects.pod("p", use=["c"], node="worker-0"))
-    world.wait(lambda: world.reserved_for() == ["p"], "the reservation")
-
-
-def f7_a_reservation_goes_when_the_server_does_not_know_its_pod(world: World) -> None:
-    unknown = api_objects.known_pod("ghost")
-    world.allocated("c", unknown)
-    world.start()
-    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
-    assert world.server.count("GET /api/v1/namespaces/default/pods/ghost") >= 1
-
-
-def f8_deallocation_takes_two_updates(world: World) -> None:
-    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
-    world.allocated("c", pod)
-    world.start()
-    world.server.requests.clear()
-    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
-    world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "its freedom")
-    path = "PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c"
-    assert [item for item in world.server.requests if item.startswith("PUT")] == [
-        f"{path}/status",
-        path,
-    ]
-
-
-def f9_a_deleted_claim_without_reservation_is_let_go(world: World) -> None:
-    world.allocated("c")
-    world.api.delete(apis.CLAIMS, "c", namespace="default")
-    world.start()
-    world.wait(lambda: world.claim() is None, "the claim to be gone")
-
-
-def f10_a_claim_of_a_finished_pod_is_deleted_also_without_annotation(world: World) -> None:
-    pod = world.put(apis.PODS, api_objects.pod("p", phase="Succeeded"))
-    world.put(apis.CLAIMS, api_objects.claim("c", owner=pod))
-    claim = world.claim()
-    assert claim is not None
-    world.start()
-    world.wait(lambda: world.claim() is None, "the claim to be gone")
-
-
-def f11_events_without_work_cause_no_request(world: World) -> None:
+def test_events_without_work_cause_no_request(world: World) -> None:
     world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
     world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
     world.put(apis.PODS, api_objects.pod("plain"))
@@ -140,41 +59,6 @@ def f11_events_without_work_cause_no_request(world: World) -> None:
     world.settle()
     assert world.server.count("/pods/p/status") == before
     assert world.server.count("/pods/plain/status") == 0
-
-
-def f13_the_claim_of_extended_resources_is_released(world: World) -> None:
-    wanted = api_objects.pod("p", node="worker-0")
-    wanted["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
-    pod = world.put(apis.PODS, wanted)
-    world.allocated("c", pod)
-    world.start()
-    status = {"extendedResourceClaimStatus": {"resourceClaimName": "c", "requestMappings": []}}
-    mapping = {"containerName": "main", "resourceName": "example.com/gpu", "requestName": "r"}
-    status["extendedResourceClaimStatus"]["requestMappings"] = [mapping]
-    world.api.update_status(apis.PODS, {**world.pod(), "status": {**status, "phase": "Succeeded"}})
-    world.wait(lambda: world.reserved_for() == [], "the reservation to be gone")
-
-
-FEATURES: dict[str, Callable[[World], None]] = {
-    "F1 generated claims": f1_a_claim_is_generated_from_a_template,
-    "F2 statuses by server-side apply": f2_statuses_are_applied_by_a_manager_of_their_own,
-    "F3 created claims are remembered": f3_a_created_claim_is_found_before_the_informer_has_it,
-    "F4 lost claims": f4_a_lost_claim_is_created_again,
-    "F5 failed creations": f5_a_failed_creation_is_an_event_that_is_counted,
-    "F6 pods bound without a scheduler": f6_claims_of_a_bound_pod_are_reserved,
-    "F7 stale reservations": f7_a_reservation_goes_when_the_server_does_not_know_its_pod,
-    "F8 deallocation": f8_deallocation_takes_two_updates,
-    "F9 deleted claims": f9_a_deleted_claim_without_reservation_is_let_go,
-    "F10 claims of finished pods": f10_a_claim_of_a_finished_pod_is_deleted_also_without_annotation,
-    "F11 filtering of events": f11_events_without_work_cause_no_request,
-    "F13 extended resources": f13_the_claim_of_extended_resources_is_released,
-}
-
-
-@pytest.mark.parametrize("feature", FEATURES)
-def test_feature(feature: str, server: local_servers.LocalServer) -> None:
-    with controller_worlds.running(server) as world:
-        FEATURES[feature](world)
 
 
 # ----------------------------------------------------------------------------- bad sequences

@@ -25,14 +25,6 @@ def name_of(resolver: class_resolver.DeviceClassResolver, resource: str = GPU) -
     return found["metadata"]["name"] if found else None
 
 
-def test_every_class_backs_its_implicit_resource(
-    resolver: class_resolver.DeviceClassResolver,
-) -> None:
-    resolver.on_add(device_class("a", None), initial=True)
-    assert name_of(resolver, "deviceclass.resource.kubernetes.io/a") == "a"
-    assert name_of(resolver) is None
-
-
 @pytest.mark.parametrize("names", [("old", "new"), ("new", "old")])
 def test_the_newest_class_is_used(
     resolver: class_resolver.DeviceClassResolver, names: tuple[str, str]

@@ -60,7 +60,7 @@ def test_the_claim_exists_in_memory_only_until_it_is_bound(world: ExtendedWorld)
     assert planned["metadata"]["name"] == extended_claims.IN_MEMORY_NAME
     assert claims.has_finalizer(planned)
     assert devices_in_use(world) == {A, B}
-    assert attempt.planned_indexes() == [0]
+    assert attempt.to_allocate == [0]
 
 
 def test_the_claim_is_created_allocated_reserved_and_named(
@@ -250,45 +250,6 @@ def test_a_claim_that_is_being_settled_makes_the_pod_wait(world: ExtendedWorld) 
 
 
 # ------------------------------------------------------------------------- device plugins
-
-
-def test_a_node_with_a_device_plugin_needs_no_claim(world: ExtendedWorld) -> None:
-    attempt = world.plugin.pre_filter(world.wanting())
-    assert world.plugin.filter(attempt, node(gpu="1")) == []
-    world.plugin.reserve(attempt, node(gpu="1"), [])
-    world.plugin.pre_bind(attempt)
-    assert (world.created(), world.flight.listed(), world.status()) == ([], [], None)
-
-
-def test_what_a_device_plugin_offers_is_shared_by_the_pods_of_the_node(
-    world: ExtendedWorld,
-) -> None:
-    """The amount is free again when the attempt fails or the pod ends."""
-    first = world.plugin.pre_filter(world.wanting("p"))
-    world.plugin.reserve(first, node(gpu="1"), [])
-    second = world.plugin.pre_filter(world.wanting("q"))
-    assert world.plugin.filter(second, node(gpu="1")) is None
-    assert second.refusals == {f"Insufficient {GPU}": 1}
-    world.plugin.unreserve(first)
-    assert world.plugin.filter(second, node(gpu="1")) == []
-    bound = first.pod | {"spec": first.pod["spec"] | {"nodeName": "worker-0"}}
-    world.extended.plugin_devices.on_update(first.pod, bound)
-    assert world.plugin.filter(second, node(gpu="1")) is None
-    world.extended.plugin_devices.on_update(bound, bound | {"status": {"phase": "Succeeded"}})
-    assert world.plugin.filter(second, node(gpu="1")) == []
-
-
-def test_a_pod_with_a_claim_of_its_own_gets_no_empty_claim(
-    world: ExtendedWorld, delivering: list[Any]
-) -> None:
-    """Where a device plugin has the extended resource; upstream's PreBind fails there for ever."""
-    world.claim("c")
-    attempt = world.plugin.pre_filter(world.wanting(use=["c"]))
-    allocations = world.plugin.filter(attempt, node(gpu="1"))
-    assert allocations is not None
-    world.plugin.reserve(attempt, node(gpu="1"), allocations)
-    world.plugin.pre_bind(attempt)
-    assert [claim["metadata"]["name"] for claim in world.created()] == ["c"]
 
 
 def test_own_and_extended_claims_get_devices_of_their_own(

@@ -85,21 +85,6 @@ def test_a_pod_waits_for_the_class_that_backs_its_resource(
     world.wait_bound("p")
 
 
-def test_a_pod_waits_for_the_device_plugin_of_its_node(world: World, refused: list[str]) -> None:
-    """The node offers one; the second pod gets it when the first has ended."""
-    node = world.api.get(apis.NODES, "worker-0")
-    node = world.api.update_status(apis.NODES, node | {"status": {"allocatable": {GPU: "1"}}})
-    world.scheduler.start()
-    first = world.add_pod("p")
-    world.wait_bound("p")
-    world.add_pod("q")
-    world.wait(lambda: refused, "the pod to be refused")
-    first = world.api.get(apis.PODS, "p", namespace="default")
-    world.api.update_status(apis.PODS, first | {"status": {**first["status"], "phase": "Failed"}})
-    world.wait_bound("q")
-    assert world.api.list(apis.CLAIMS, namespace="default").items == []
-
-
 def test_a_pod_is_bound_once_the_claim_of_an_earlier_scheduler_is_gone(world: World) -> None:
     world.add_class()
     pod = world.add_pod("p")

@@ -117,16 +117,6 @@ def test_a_lost_answer_does_not_lose_the_lease(
     assert lease(server)["holderIdentity"] == "one"
 
 
-def test_a_deleted_lease_is_created_again(
-    server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime
-) -> None:
-    one = lock(server, "one")
-    one.try_to_hold()
-    apis.Api(server).delete(apis.LEASES, NAME, namespace=SPACE)
-    assert one.try_to_hold()
-    assert lease(server)["holderIdentity"] == "one"
-
-
 def test_the_holder_knows_until_when_no_other_can_hold_the_lease(
     server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime
 ) -> None:
@@ -195,13 +185,6 @@ def test_a_leader_that_cannot_renew_its_lease_loses_it(
     assert not other.elector.wait_leading(0)
 
 
-def test_a_candidate_that_never_led_can_be_stopped(candidates: list[Candidate]) -> None:
-    _, other = candidates
-    other.elector.stop()
-    assert not other.elector.wait_leading(0)
-    assert not other.lost.is_set()
-
-
 def test_a_scheduler_that_stands_by_schedules_what_its_leader_left(
     server: local_servers.LocalServer, candidates: list[Candidate]
 ) -> None:
@@ -232,9 +215,3 @@ def wait_bound(api: apis.Api, pod: str) -> None:
         timeout_s=TIMEOUT_S,
         why=f"{pod} to be bound",
     )
-
-
-def test_a_scheduler_that_only_stood_by_can_be_stopped(server: local_servers.LocalServer) -> None:
-    scheduler = schedulers.Scheduler(apis.Api(server), schedulers.SchedulerOptions())
-    scheduler.stand_by()
-    scheduler.stop()

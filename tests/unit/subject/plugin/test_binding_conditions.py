@@ -133,26 +133,6 @@ def test_the_conditions_of_a_claim(
     assert (binding_conditions.why_failed(claim) is not None) is has_failed
 
 
-def test_all_conditions_have_to_be_true() -> None:
-    both = {**CONDITIONS, "bindingConditions": [READY, "dra.example/powered"]}
-    assert not binding_conditions.is_ready(claim_with(condition(READY), result=both))
-    reported = [condition(READY), condition("dra.example/powered")]
-    assert binding_conditions.is_ready(claim_with(*reported, result=both))
-
-
-def test_conditions_of_another_device_do_not_count() -> None:
-    claim = claim_with(condition(READY))
-    claim["status"]["devices"][0]["device"] = "b"
-    assert not binding_conditions.is_ready(claim)
-
-
-def test_a_device_without_conditions_is_ready() -> None:
-    claim = api_objects.claim("c", allocated=api_objects.allocation("a"))
-    assert not binding_conditions.has_conditions(claim)
-    assert binding_conditions.is_ready(claim)
-    assert not binding_conditions.has_conditions(api_objects.claim("c"))
-
-
 def test_the_reason_is_told_in_kube_schedulers_words() -> None:
     assert binding_conditions.why_failed(claim_with(condition(BROKEN))) == (
         'claim c binding failed: reason=Told, message="so it is"'
@@ -201,27 +181,11 @@ def test_a_pod_waits_until_its_device_is_ready(
     assert not world.conditions._waiters
 
 
-def test_a_pod_whose_devices_need_nothing_does_not_wait(server: Server) -> None:
-    world = World(server)
-    world.claim("c")
-    world.plugin.pre_bind(world.reserved(world.pod()))
-    assert not world.conditions._waiters
-
-
 def test_the_defect_does_not_wait(server: Server) -> None:
     world = with_device(World(server, assembling.parts(["conditions-not-awaited"])))
     world.claim("c")
     world.plugin.pre_bind(world.reserved(world.pod()))
     assert claims.allocation_of(world.stored()) is not None
-
-
-def test_a_second_pod_of_the_claim_waits_too(world: World) -> None:
-    world.claim("c")
-    first, second = Binding(world), Binding(world, "q")
-    assert first.is_waiting
-    assert second.is_waiting
-    report(world, condition(READY))
-    assert (first.end(), second.end()) == (None, None)
 
 
 def test_a_failure_ends_the_wait(world: World, steps: list[tuple[str, dict[str, object]]]) -> None:

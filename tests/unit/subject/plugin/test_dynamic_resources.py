@@ -49,18 +49,6 @@ MAIN = "resourceclaims/c"
 # ------------------------------------------------------------------------------- binding
 
 
-def test_a_planned_claim_is_in_flight_and_nothing_is_written(world: World) -> None:
-    world.claim("c")
-    version = world.server.store.resource_version
-    pod = world.pod()
-    attempt = world.reserved(pod)
-    (planned,) = world.flight.listed()
-    assert claims.has_finalizer(planned)
-    assert claims.allocation_of(planned) == attempt.planned[0] == api_objects.allocation("a")
-    assert world.gatherer.gather().devices == {A}
-    assert world.server.store.resource_version == version + 1  # the pod
-
-
 def test_binding_writes_the_finalizer_and_then_allocation_and_reservation(world: World) -> None:
     world.claim("c")
     pod = world.pod()
@@ -78,37 +66,6 @@ def test_binding_writes_the_finalizer_and_then_allocation_and_reservation(world:
     assert world.cache.get("default/c") == stored
     assert attempt.claims == [stored]
     assert world.gatherer.gather().devices == {A}
-
-
-def test_the_next_pod_gets_the_next_device(world: World) -> None:
-    world.claim("c")
-    world.claim("d")
-    world.plugin.pre_bind(world.reserved(world.pod("p", "c")))
-    second = world.reserved(world.pod("q", "d"))
-    assert second.planned[0] == api_objects.allocation("b")
-    world.claim("e")
-    attempt = world.plugin.pre_filter(world.pod("r", "e"))
-    assert world.plugin.filter(attempt, api_objects.node()) is None
-
-
-def test_an_allocated_claim_is_only_reserved(world: World) -> None:
-    world.claim("c")
-    world.plugin.pre_bind(world.reserved(world.pod("p", "c")))
-    other = world.pod("q", "c")
-    attempt = world.reserved(other)
-    assert (attempt.to_allocate, world.flight.listed()) == ([], [])
-    world.plugin.pre_bind(attempt)
-    assert len(claims.reservations_of(world.stored())) == 2
-    assert world.cache.get("default/c") == world.stored()
-
-
-def test_a_claim_that_is_reserved_already_is_not_written(world: World) -> None:
-    world.claim("c")
-    pod = world.pod()
-    world.plugin.pre_bind(world.reserved(pod))
-    version = world.server.store.resource_version
-    world.plugin.pre_bind(world.reserved(pod))
-    assert world.server.store.resource_version == version
 
 
 @pytest.mark.parametrize("path", [MAIN, STATUS])
@@ -311,27 +268,6 @@ def refuse(world: World, pod: Object) -> str:
     return str(caught.value)
 
 
-def test_a_missing_claim_gates_the_pod(world: World) -> None:
-    pod = world.pod()
-    assert world.plugin.pre_enqueue(pod) is not None
-    assert refuse(world, pod) == "resourceclaim 'c' not found"
-    world.claim("c")
-    assert world.plugin.pre_enqueue(pod) is None
-
-
-def test_a_claim_that_is_not_made_yet_gates_the_pod(world: World) -> None:
-    pod = api_objects.known_pod("p", templates=["t"])
-    assert world.plugin.pre_enqueue(pod) is not None
-    assert refuse(world, pod) == "the claim for 't' is not created yet"
-
-
-def test_a_claim_of_another_pod_gates_the_pod(world: World) -> None:
-    world.claim("c", owner=api_objects.known_pod("other"))
-    pod = api_objects.known_pod("p", templates=["t"], recorded={"t": "c"})
-    assert world.plugin.pre_enqueue(pod) is not None
-    assert "was not created for the pod" in refuse(world, pod)
-
-
 def test_a_claim_that_is_being_deleted_gates_the_pod(world: World) -> None:
     world.claim("c", finalizers=["example.com/keep"])
     world.api.delete(apis.CLAIMS, "c", namespace="default")
@@ -339,25 +275,6 @@ def test_a_claim_that_is_being_deleted_gates_the_pod(world: World) -> None:
     pod = world.pod()
     assert world.plugin.pre_enqueue(pod) is not None
     assert "is being deleted" in refuse(world, pod)
-
-
-def test_a_pod_without_claims_needs_nothing(world: World) -> None:
-    pod = api_objects.known_pod("p")
-    assert world.plugin.pre_enqueue(pod) is None
-    attempt = world.plugin.pre_filter(pod)
-    assert world.plugin.filter(attempt, api_objects.node()) == []
-
-
-def test_a_claim_in_flight_cannot_be_allocated_again(world: World) -> None:
-    world.claim("c")
-    world.reserved(world.pod("p", "c"))
-    assert "in the process of being allocated" in refuse(world, world.pod("q", "c"))
-
-
-def test_what_no_node_can_satisfy_is_unschedulable(world: World) -> None:
-    world.claim("c")
-    world.classes.clear()
-    assert "device class gpu does not exist" in refuse(world, world.pod())
 
 
 # ------------------------------------------------------------------ filter and post-filter
@@ -376,15 +293,6 @@ def misplaced(world: World) -> scheduling_attempts.Attempt:
     assert world.plugin.filter(attempt, api_objects.node()) is None
     assert attempt.unavailable == {0}
     return attempt
-
-
-def test_a_claim_that_keeps_the_pod_from_its_node_is_deallocated(
-    world: World, misplaced: scheduling_attempts.Attempt
-) -> None:
-    world.plugin.post_filter(misplaced)
-    assert claims.allocation_of(world.stored()) is None
-    world.see()
-    assert world.gatherer.gather().devices == set()
 
 
 def test_a_claim_that_others_use_is_not_deallocated(
@@ -417,12 +325,3 @@ def test_only_one_claim_is_given_up_in_an_attempt(world: World) -> None:
     world.plugin.post_filter(attempt)
     left = [name for name in ("c", "d") if claims.allocation_of(world.stored(name))]
     assert len(left) == 1
-
-
-def test_nothing_is_given_up_when_devices_are_merely_taken(world: World) -> None:
-    world.claim("c", requests=[api_objects.exactly(count=3)])
-    attempt = world.plugin.pre_filter(world.pod())
-    assert world.plugin.filter(attempt, api_objects.node()) is None
-    version = world.server.store.resource_version
-    world.plugin.post_filter(attempt)
-    assert world.server.store.resource_version == version

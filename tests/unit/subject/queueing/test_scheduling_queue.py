@@ -53,28 +53,6 @@ def pod(name: str, *, use: tuple[str, ...] = ("c",)) -> Object:
     return api_objects.known_pod(name, use=use)
 
 
-def test_pods_are_taken_in_the_order_in_which_they_came(world: World) -> None:
-    for name in ("a", "b", "c"):
-        world.queue.put(pod(name))
-    assert [world.pop() for _ in range(3)] == ["a", "b", "c"]
-    assert world.is_idle()
-    assert len(world.queue) == 3
-
-
-def test_a_pod_is_not_in_the_queue_twice(world: World) -> None:
-    world.queue.put(pod("a"))
-    world.queue.put(pod("a"))
-    assert world.pop() == "a"
-    world.queue.put(pod("a"))  # its status was changed while it was in flight
-    assert world.is_idle()
-
-
-def test_a_changed_pod_is_taken_as_it_is_now(world: World) -> None:
-    world.queue.put(pod("a"))
-    world.queue.put({**pod("a"), "status": {"resourceClaimStatuses": []}})
-    assert "status" in world.take().pod
-
-
 def test_a_gated_pod_waits_for_its_claim(world: World) -> None:
     world.closed_for = {"a", "b"}
     world.queue.put(pod("a", use=("c1",)))
@@ -270,11 +248,6 @@ def test_a_pod_that_came_back_is_a_pod_of_its_own(
     world.queue.failed(first, unschedulable=True)
     assert (second.attempts, second.place) == (1, queue_parts.Place.IN_FLIGHT)
     assert world.is_idle()
-
-
-def test_removing_an_unknown_pod_is_harmless(world: World) -> None:
-    world.queue.remove(pod("a"))
-    assert len(world.queue) == 0
 
 
 def test_close_ends_every_pop() -> None:

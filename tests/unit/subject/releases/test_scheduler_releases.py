@@ -1,21 +1,18 @@
 """The differences between the schedulers of the releases, one test for each of them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
 from harness import concurrency
 from harness.client import apis
 from harness.subject import assembling, releases
-from harness.subject.extended_resources import class_resolver
+from harness.subject.extended_resources import extended_requests
 from harness.subject.objects import claims
 from harness.subject.plugin import scheduling_attempts
 from harness.subject.queueing import cluster_events
-from harness.subject.tracking import assume_caches, gathering
 from tests.support import api_objects, local_servers, plugin_world
 
-Object = dict[str, Any]
 STATUS = "resourceclaims/c/status"
 SINCE = {"allocationTimestamp": "2026-01-01T00:00:00Z"}
 Server = local_servers.LocalServer
@@ -23,18 +20,6 @@ Server = local_servers.LocalServer
 
 def as_release(server: Server, release: str | None) -> plugin_world.World:
     return plugin_world.World(server, assembling.parts((), (), release))
-
-
-@pytest.mark.parametrize(
-    ("release", "has_drain", "has_gather"),
-    [(None, True, True), ("1.36.2", True, True), ("1.34.2", False, False)],
-)
-def test_the_parts_with_the_fixes_of_both_races(
-    release: str | None, has_drain: bool, has_gather: bool
-) -> None:
-    parts = assembling.parts((), (), release)
-    assert (parts.assume_cache._emit is assume_caches.AssumeCache._emit) is has_drain
-    assert (parts.gatherer is gathering.Gatherer) is has_gather
 
 
 @pytest.mark.parametrize(
@@ -137,16 +122,6 @@ def test_1_36_2_cannot_reserve_an_allocation_without_a_time(server: Server) -> N
         world.plugin.pre_bind(attempt)
 
 
-@pytest.mark.parametrize("release", [None, "1.34.2"])
-def test_others_reserve_an_allocation_without_a_time(server: Server, release: str | None) -> None:
-    world = as_release(server, release)
-    stored = world.claim("c", allocated=api_objects.allocation("a"))
-    pod = world.pod()
-    world.plugin.pre_bind(scheduling_attempts.Attempt(pod, [stored]))
-    assert claims.is_reserved_for(world.stored(), pod)
-    assert "allocationTimestamp" not in world.stored()["status"]["allocation"]
-
-
 @pytest.mark.parametrize(("release", "helps"), [(None, True), ("1.36.2", False), ("1.34.2", False)])
 def test_whether_a_lost_object_helps(release: str | None, helps: bool) -> None:
     hints = assembling.parts((), (), release).hints(lambda _: None)
@@ -186,7 +161,7 @@ def test_the_implicit_extended_resource_of_a_class(
 ) -> None:
     """1.34 takes its name for that of a native resource, and binds the pod without a claim."""
     world = plugin_world.ExtendedWorld(server, assembling.parts((), (), release))
-    name = f"{class_resolver.IMPLICIT_PREFIX}{api_objects.CLASS}"
+    name = f"{extended_requests.IMPLICIT_PREFIX}{api_objects.CLASS}"
     pod = api_objects.pod("p")
     pod["spec"]["containers"][0]["resources"] = {"limits": {name: "1"}}
     attempt = world.plugin.pre_filter(world.api.create(apis.PODS, pod, namespace="default"))

@@ -64,7 +64,7 @@ class World:
             apis.Api(self.connection),  # type: ignore[arg-type]
             self.plugin,
             limit=0,
-            reports=pod_reports.NoReports(),
+            reports=pod_reports.PodReports(None),
             on_failure=lambda *_: None,
         )
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from harness.subject.remedies import scheduler_remedies
-from harness.subject.tracking import allocated_devices
 from tests.support import api_objects
 
 A, B, C = (api_objects.device_id(name) for name in "abc")
@@ -27,14 +26,6 @@ def allocated() -> scheduler_remedies.ComparedDevices:
 def test_another_device_is_noticed(allocated: scheduler_remedies.ComparedDevices) -> None:
     allocated.on_update(claim("a", "b"), claim("b", "c"))
     assert allocated.get()[0].devices == {B, C}
-
-
-def test_upstream_keeps_the_old_devices() -> None:
-    """The reason for the remedy."""
-    made = allocated_devices.AllocatedDevices()
-    made.on_add(claim("a"), initial=True)
-    made.on_update(claim("a"), claim("b"))
-    assert made.get()[0].devices == {A}
 
 
 def test_the_new_device_is_in_before_the_old_one_is_out(
@@ -59,13 +50,3 @@ def test_an_update_of_something_else_changes_nothing(
     before = allocated.get()
     allocated.on_update(claim("a", "b"), claim(*devices))
     assert (allocated.get(), steps) == (before, [])
-
-
-def test_set_and_cleared_count_as_before(
-    allocated: scheduler_remedies.ComparedDevices, steps: Steps
-) -> None:
-    allocated.on_update(claim("a", "b"), claim())
-    assert allocated.get()[0].devices == set()
-    allocated.on_update(claim(), claim("b"))
-    assert allocated.get()[0].devices == {B}
-    assert "remedy.reallocation-seen" not in dict(steps)

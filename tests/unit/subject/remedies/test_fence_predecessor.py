@@ -81,14 +81,6 @@ def test_a_late_write_of_the_predecessor_conflicts(successor: Successor) -> None
     assert successor.cache.get("default/c") == successor.stored("c")
 
 
-def test_a_write_that_was_committed_after_the_list_is_known(successor: Successor) -> None:
-    late = allocating(successor.claim("c", finalizers=FINALIZERS))
-    successor.api.update_status(apis.CLAIMS, late)
-    successor.leadership.on_started_leading()
-    assert successor.allocated.get()[0].devices == {api_objects.device_id("a")}
-    assert claims.has_finalizer(successor.stored("c"))
-
-
 def test_a_write_that_is_committed_just_before_the_fence_is_known(successor: Successor) -> None:
     late = allocating(successor.claim("c", finalizers=FINALIZERS))
     successor.server.before(
@@ -97,22 +89,6 @@ def test_a_write_that_is_committed_just_before_the_fence_is_known(successor: Suc
     successor.leadership.on_started_leading()
     assert successor.allocated.get()[0].devices == {api_objects.device_id("a")}
     assert claims.has_finalizer(successor.stored("c"))
-
-
-def test_other_claims_are_not_touched(successor: Successor, steps: Steps) -> None:
-    """One without the finalizer, to which no allocation can be under way, and an allocated one."""
-    known = [
-        successor.claim("new"),
-        successor.claim("old", finalizers=FINALIZERS, allocated=api_objects.allocation("a")),
-    ]
-    requests = len(successor.server.requests)
-    successor.leadership.on_started_leading()
-    assert successor.server.requests[requests:] == [
-        "GET /apis/resource.k8s.io/v1/resourceclaims",
-        "GET /api/v1/pods",
-    ]
-    assert [successor.stored(name) for name in ("new", "old")] == known
-    assert ("remedy.took-over", {"claims": 0, "waited_ms": 0}) in steps
 
 
 def test_a_late_removal_of_a_reservation_conflicts(successor: Successor) -> None:
@@ -128,27 +104,6 @@ def test_a_late_removal_of_a_reservation_conflicts(successor: Successor) -> None
         settled_claims.ANNOTATION: claim["metadata"]["resourceVersion"]
     }
     assert successor.cache.get("default/c") == fenced
-
-
-def test_a_removal_that_is_committed_just_before_the_fence_is_known(successor: Successor) -> None:
-    pod = successor.pod("p")
-    claim = successor.reserved("c", pod)
-    successor.server.before("PUT", "resourceclaims/c", lambda: take_back(successor.api, claim, pod))
-    successor.leadership.on_started_leading()
-    known = successor.cache.get("default/c")
-    assert known == successor.stored("c")
-    assert not claims.is_reserved_for(known, pod)
-
-
-def test_reservations_for_other_pods_are_not_touched(successor: Successor) -> None:
-    """Of a pod that is bound, and of one that is gone."""
-    bound = successor.pod("bound", node="worker-0")
-    known = [
-        successor.reserved("c", bound),
-        successor.reserved("d", api_objects.known_pod("gone")),
-    ]
-    successor.leadership.on_started_leading()
-    assert [successor.stored(name) for name in "cd"] == known
 
 
 def test_a_removal_is_based_on_what_is_there(successor: Successor, steps: Steps) -> None:
@@ -196,15 +151,6 @@ def test_a_watch_that_lags_hides_nothing(successor: Successor) -> None:
     assert successor.allocated.get()[0].devices == {api_objects.device_id("b")}
     with pytest.raises(apis.ApiError, match="the object has been modified"):
         successor.api.update_status(apis.CLAIMS, late)
-
-
-def test_a_claim_that_is_gone_is_left_to_the_informer(successor: Successor) -> None:
-    claim = successor.claim("c", finalizers=[claims.FINALIZER])
-    successor.api.delete(apis.CLAIMS, "c", namespace="default")
-    patch = {"metadata": {"finalizers": None}}
-    successor.api.patch(apis.CLAIMS, "c", patch, namespace="default")
-    successor.leadership.on_started_leading()
-    assert successor.cache.get("default/c") == claim
 
 
 @pytest.mark.parametrize("status", [409, 429, 500, 503])

@@ -10,7 +10,7 @@ from harness.client import apis, informers, transports
 from harness.subject import assembling
 from harness.subject.objects import claims
 from harness.subject.plugin import claim_binding, scheduling_attempts
-from harness.subject.remedies import keep_in_flight, settled_claims
+from harness.subject.remedies import settled_claims
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import ExtendedWorld, World
 
@@ -106,46 +106,10 @@ def test_a_write_that_may_be_under_way_is_fenced(world: World, steps: Steps, sta
     assert len(fields(steps, "remedy.fenced")) == 1
 
 
-def test_the_next_attempt_needs_no_conflict(world: World) -> None:
-    world.claim("c")
-    world.server.refuse("PUT", STATUS, status=504)
-    attempt = fail_to_bind(world)
-    settle(world)
-    again = world.reserved(attempt.pod)
-    world.plugin.pre_bind(again)
-    assert claims.is_reserved_for(world.stored(), attempt.pod)
-    assert claims.has_finalizer(world.stored())
-    assert world.flight.listed() == []
-
-
-def test_meanwhile_the_claim_cannot_be_planned_again(world: World) -> None:
-    world.claim("c")
-    world.server.refuse("PUT", STATUS, status=504)
-    attempt = fail_to_bind(world)
-    with pytest.raises(
-        scheduling_attempts.Unschedulable, match="in the process of being allocated"
-    ):
-        world.plugin.pre_filter(attempt.pod)
-
-
 @pytest.mark.parametrize("status", [403, 409, 422, 429])
 def test_a_refusal_is_a_known_outcome(world: World, status: int) -> None:
     world.claim("c")
     world.server.refuse("PUT", STATUS, status=status, times=claim_binding.CONFLICT_TRIES)
-    fail_to_bind(world)
-    assert world.flight.listed() == []
-
-
-def test_a_request_that_was_not_sent_is_a_known_outcome() -> None:
-    lost, unsent = (transports.TransportError("x", sent=sent) for sent in (True, False))
-    assert keep_in_flight.is_outcome_unknown(lost)
-    assert not keep_in_flight.is_outcome_unknown(unsent)
-
-
-def test_a_lost_answer_of_the_finalizer_needs_no_settling(world: World) -> None:
-    """It allocates nothing, whenever it is committed."""
-    world.claim("c")
-    world.server.lose_answer("PUT", MAIN)
     fail_to_bind(world)
     assert world.flight.listed() == []
 

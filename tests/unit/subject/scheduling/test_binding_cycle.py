@@ -57,7 +57,7 @@ class World:
             self.plugin,  # type: ignore[arg-type]
             limit=limit,
             idle_max=idle_max,
-            reports=pod_reports.NoReports(),
+            reports=pod_reports.PodReports(None),
             on_failure=lambda binding, error: self.failed.append(f"{binding.attempt.name} {error}"),
         )
 

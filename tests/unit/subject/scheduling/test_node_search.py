@@ -260,16 +260,3 @@ def test_a_node_beyond_the_sample_is_not_looked_at(find: Find) -> None:
     assert find({"requests": [SELECTED]}, [*few, on(101, NO_KIND)]) == "worker-1"
     with pytest.raises(scheduling_attempts.AttemptError):
         find({"requests": [SELECTED]}, [*few[:99], on(100, NO_KIND), on(101, GOOD)])
-
-
-def test_a_class_that_fails_for_an_extended_resource_ends_the_attempt(
-    server: local_servers.LocalServer,
-) -> None:
-    """The first node has a device plugin, so that its variant of the claim is none."""
-    world = plugin_world.ExtendedWorld(server)
-    world.classes = {api_objects.CLASS: api_objects.device_class(f'{KIND} == "big"')}
-    world.inventory.on_add(on(2, NO_KIND), initial=True)
-    plugged = api_objects.node("worker-1") | {"status": {"allocatable": {plugin_world.GPU: "4"}}}
-    asked = world.plugin.pre_filter(world.wanting())
-    with pytest.raises(scheduling_attempts.AttemptError, match="no such key"):
-        node_search.NodeSearch(world.plugin).find(asked, [plugged, api_objects.node("worker-2")])

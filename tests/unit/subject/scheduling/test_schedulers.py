@@ -92,46 +92,6 @@ def seen() -> Iterator[Steps]:
     concurrency.listen(None)
 
 
-def test_pods_get_devices_of_their_own_on_the_node_that_has_them(world: World) -> None:
-    world.pod_with_claim("p")
-    world.pod_with_claim("q")
-    world.wait_bound("p", "q")
-    assert world.node_of("p") == world.node_of("q") == "worker-9"
-    assert {world.device_of("p"), world.device_of("q")} == {
-        api_objects.device_id("a", "worker-9"),
-        api_objects.device_id("b", "worker-9"),
-    }
-    assert [item["name"] for item in claims.reservations_of(world.claim("of-p"))] == ["p"]
-
-
-def test_the_first_node_in_natural_order_is_taken(world: World) -> None:
-    world.put(apis.SLICES, api_objects.slice_of("c", pool="worker-10"))
-    world.pod_with_claim("p")
-    world.wait_bound("p")
-    assert world.node_of("p") == "worker-9"
-
-
-def test_a_pod_waits_for_a_device_to_be_freed(seen: Steps, world: World) -> None:
-    for name in ("p", "q"):
-        world.pod_with_claim(name)
-    world.wait_bound("p", "q")
-    world.pod_with_claim("r")
-    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
-    assert world.node_of("r") is None
-    freed = world.device_of("p")
-    world.free("p")
-    world.wait_bound("r")
-    assert world.device_of("r") == freed
-
-
-def test_a_pod_waits_for_more_devices(seen: Steps, world: World) -> None:
-    world.pod_with_claim("p", requests=[api_objects.exactly(count=3)])
-    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
-    world.put(apis.SLICES, api_objects.slice_of("c", "d", "e", pool="worker-10"))
-    world.wait_bound("p")
-    assert world.node_of("p") == "worker-10"
-
-
 def test_a_pod_waits_for_its_node(seen: Steps, server: local_servers.LocalServer) -> None:
     world = World(server)
     node = world.api.get(apis.NODES, "worker-9")
@@ -142,23 +102,6 @@ def test_a_pod_waits_for_its_node(seen: Steps, server: local_servers.LocalServer
     world.api.update(apis.NODES, {**node, "spec": {}})
     world.wait_bound("p")
     world.scheduler.stop()
-
-
-def test_a_pod_waits_for_its_claim(world: World) -> None:
-    world.put(apis.PODS, api_objects.pod("p", use=["of-p"]))
-    world.pod_with_claim("q")
-    world.wait_bound("q")
-    assert world.node_of("p") is None
-    world.put(apis.CLAIMS, api_objects.claim("of-p"))
-    world.wait_bound("p")
-
-
-def test_two_pods_may_share_a_claim(world: World) -> None:
-    world.put(apis.CLAIMS, api_objects.claim("shared"))
-    for name in ("p", "q"):
-        world.put(apis.PODS, api_objects.pod(name, use=["shared"]))
-    world.wait_bound("p", "q")
-    assert len(claims.reservations_of(world.claim("shared"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -206,13 +149,6 @@ def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
     world.wait_bound("mine")
     assert (world.node_of("other"), world.node_of("gated")) == (None, None)
     assert seen.taken.count("scheduling.started") == 1
-
-
-def test_a_claim_on_the_wrong_node_is_given_up(world: World) -> None:
-    elsewhere = api_objects.allocation("a", node="worker-99")
-    world.pod_with_claim("p", allocated=elsewhere)
-    world.wait_bound("p")
-    assert world.device_of("p") == api_objects.device_id("a", "worker-9")
 
 
 def test_a_selector_that_fails_stops_its_pod_only(seen: Steps, world: World) -> None:

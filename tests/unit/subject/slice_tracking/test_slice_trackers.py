@@ -68,36 +68,6 @@ def tracker(seen: Seen) -> slice_trackers.SliceTracker:
 
 
 @pytest.mark.parametrize(
-    ("selector", "tainted"),
-    [
-        ({}, "ab"),
-        (None, ""),
-        ({"driver": api_objects.DRIVER}, "ab"),
-        ({"driver": "other.example.com"}, ""),
-        ({"pool": "worker-0"}, "ab"),
-        ({"pool": "worker-1"}, ""),
-        ({"device": "a"}, "a"),
-        ({"driver": api_objects.DRIVER, "pool": "worker-0", "device": "b"}, "b"),
-        ({"pool": "worker-1", "device": "b"}, ""),
-        ({"deviceClassName": "odd"}, "ab"),
-        ({"deviceClassName": "unknown"}, ""),
-        ({"selectors": [{"cel": {"expression": "device.driver == 'x'"}}]}, ""),
-        ({"selectors": [{"cel": {"expression": "device.driver.startsWith('gpu')"}}]}, "ab"),
-        ({"selectors": [{"cel": {"expression": "device.attributes['x'].y > 1"}}]}, ""),
-    ],
-)
-def test_a_rule_taints_what_it_selects(
-    seen: Seen, tracker: slice_trackers.SliceTracker, selector: Object | None, tainted: str
-) -> None:
-    """As documented: an empty selector selects all devices, a missing one none; a CEL selector that
-    fails selects nothing.
-    """
-    tracker.on_add(piece("a", "b"), initial=True)
-    tracker.rules.on_add(rule("r", selector), initial=False)
-    assert seen.taints() == {name: ["broken"] * (name in tainted) for name in "ab"}
-
-
-@pytest.mark.parametrize(
     ("release", "tainted"), [(None, False), ("1.36.2", True), ("1.34.2", True)]
 )
 def test_a_rule_without_a_selector_is_for_all_devices_in_the_releases(
@@ -109,18 +79,6 @@ def test_a_rule_without_a_selector_is_for_all_devices_in_the_releases(
     tracker.rules.on_add(rule("other", {"device": "b"}), initial=True)
     tracker.rules.on_add(rule("r", None), initial=False)
     assert seen.taints() == {"a": ["broken"] * tainted}
-
-
-def test_taints_of_the_slice_come_first_then_those_of_the_rules_by_name(
-    seen: Seen, tracker: slice_trackers.SliceTracker
-) -> None:
-    own = piece("a")
-    own["spec"]["devices"][0]["taints"] = [{"key": "own", "effect": "None"}]
-    tracker.rules.on_add(rule("z", {}, key="last"), initial=True)
-    tracker.rules.on_add(rule("m", {}, key="middle"), initial=True)
-    tracker.on_add(own, initial=True)
-    assert seen.taints() == {"a": ["own", "middle", "last"]}
-    assert own["spec"]["devices"][0]["taints"] == [{"key": "own", "effect": "None"}]
 
 
 def test_a_rule_that_goes_or_selects_something_else_leaves_no_taint(

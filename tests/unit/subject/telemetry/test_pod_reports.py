@@ -7,15 +7,11 @@ import pytest
 
 from harness import clocks
 from harness.client import apis
-from harness.subject.scheduling import schedulers
 from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
 TIMEOUT_S = 30.0
-REFUSED = "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) were unschedulable."
-UNKNOWN_CLASS = "0/2 nodes are available: request r: device class none does not exist."
-NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 NO_FIT = "0/1 nodes are available: 1 cannot allocate all claims."
 
 
@@ -24,7 +20,7 @@ class World:
 
     def __init__(self, server: local_servers.LocalServer) -> None:
         self.server, self.api = server, apis.Api(server)
-        self.reports = pod_reports.ApiReports(self.api)
+        self.reports = pod_reports.PodReports(self.api)
 
     def pod(self, name: str = "p", **more: Any) -> Object:
         return self.api.create(apis.PODS, api_objects.pod(name, **more), namespace="default")
@@ -109,47 +105,3 @@ def test_a_condition_that_the_pod_has_is_not_written_again() -> None:
     assert other is not None
     (before,), (after,) = patch["status"]["conditions"], other["status"]["conditions"]
     assert after["lastTransitionTime"] == before["lastTransitionTime"]
-
-
-@pytest.mark.parametrize(
-    ("claim", "reason", "words"),
-    [
-        (None, "Unschedulable", "resourceclaim 'c' not found"),
-        (
-            api_objects.claim("c", requests=[api_objects.exactly(count=3)]),
-            "Unschedulable",
-            f"{REFUSED} still not schedulable, {NO_PREEMPTION}",
-        ),
-        (
-            api_objects.claim(
-                "c",
-                requests=[
-                    {"name": "r", "exactly": {"deviceClassName": "none", "count": 1}},
-                ],
-            ),
-            "Unschedulable",
-            f"{UNKNOWN_CLASS} no new claims to deallocate, {NO_PREEMPTION}",
-        ),
-    ],
-)
-def test_the_owner_learns_why_a_pod_waits(
-    server: local_servers.LocalServer, claim: Object | None, reason: str, words: str
-) -> None:
-    world = World(server)
-    for resource, obj in (
-        (apis.DEVICE_CLASSES, api_objects.device_class()),
-        (apis.NODES, api_objects.node("worker-0")),
-        (apis.NODES, api_objects.node("worker-1", unschedulable=True)),
-        (apis.SLICES, api_objects.slice_of("a", "b")),
-    ):
-        local_servers.put(server, resource, obj)
-    if claim is not None:
-        local_servers.put(server, apis.CLAIMS, claim)
-    scheduler = schedulers.Scheduler(
-        world.api, schedulers.SchedulerOptions(binders=1), reports=world.reports
-    )
-    world.pod(use=["c"])
-    scheduler.start()
-    clocks.wait_until(world.condition, timeout_s=TIMEOUT_S, why="the condition")
-    scheduler.stop()
-    assert (world.condition()["reason"], world.condition()["message"]) == (reason, words)

@@ -1,7 +1,5 @@
 """Which devices are allocated, as events tell it."""
 
-from collections.abc import Set
-
 import pytest
 
 from harness.subject.tracking import allocated_devices, gathering, in_flight
@@ -15,36 +13,9 @@ def claim(*devices: str, name: str = "c", version: int = 1) -> dict[str, object]
     return api_objects.claim(name, version=version, allocated=allocated)
 
 
-def state_of(allocated: allocated_devices.AllocatedDevices) -> tuple[Set[str], int]:
-    state, revision = allocated.get()
-    return state.devices, revision
-
-
 @pytest.fixture
 def allocated() -> allocated_devices.AllocatedDevices:
     return allocated_devices.AllocatedDevices()
-
-
-def test_an_added_allocation_counts_and_its_deletion_frees(
-    allocated: allocated_devices.AllocatedDevices,
-) -> None:
-    allocated.on_add(claim("a", "b"), initial=True)
-    assert state_of(allocated) == ({A, B}, 1)
-    allocated.on_delete(claim("a", "b"))
-    assert state_of(allocated) == (set(), 2)
-
-
-def test_an_allocation_comes_and_goes_with_updates(
-    allocated: allocated_devices.AllocatedDevices,
-) -> None:
-    allocated.on_add(claim(), initial=False)
-    assert allocated.revision() == 0
-    allocated.on_update(claim(), claim("a"))
-    assert state_of(allocated) == ({A}, 1)
-    allocated.on_update(claim("a"), claim("a", version=2))
-    assert allocated.revision() == 1
-    allocated.on_update(claim("a"), claim())
-    assert state_of(allocated) == (set(), 2)
 
 
 def test_admin_access_and_shares_claim_nothing(
@@ -80,17 +51,6 @@ def test_devices_are_not_counted_as_upstream(
     allocated.on_add(claim("a", name="c2"), initial=False)
     allocated.on_delete(claim("a", name="c1"))
     assert allocated.get()[0].devices == set()
-
-
-def test_a_claim_in_flight_is_known_until_it_is_removed() -> None:
-    flight = in_flight.InFlightClaims()
-    flight.add(claim("a"))
-    assert "uid-c" in flight
-    assert [item["metadata"]["name"] for item in flight.listed()] == ["c"]
-    assert flight.remove("uid-c")
-    assert not flight.remove("uid-c")
-    assert "uid-c" not in flight
-    assert flight.listed() == []
 
 
 def test_a_gather_sees_both_the_allocated_and_the_planned(

@@ -60,32 +60,6 @@ def latest(cache: assume_caches.AssumeCache) -> str:
     return version(known)
 
 
-def test_an_unknown_object_is_added_and_handlers_hear_whether_it_was_listed(
-    witness: Witness,
-) -> None:
-    cache = assume_caches.AssumeCache([witness])
-    cache.on_add(claim(1, name="a"), initial=True)
-    cache.on_add(claim(2, name="b"), initial=False)
-    assert witness.told == [("add", "1", True), ("add", "2", False)]
-    assert [version(obj) for obj in cache.objects()] == ["1", "2"]
-
-
-def test_a_newer_version_wins(cache: assume_caches.AssumeCache, witness: Witness) -> None:
-    cache.on_update({}, claim(10))
-    assert latest(cache) == "10"
-    assert witness.told == [("update", "5", "10")]
-
-
-@pytest.mark.parametrize("number", [5, 4])
-def test_an_equal_or_older_version_is_dropped(
-    cache: assume_caches.AssumeCache, witness: Witness, number: int
-) -> None:
-    cache.on_update({}, claim(number, allocated=True))
-    cache.on_add(claim(number, allocated=True), initial=False)
-    assert latest(cache) == "5"
-    assert witness.told == []
-
-
 def test_versions_are_compared_as_numbers(
     cache: assume_caches.AssumeCache, witness: Witness
 ) -> None:
@@ -109,15 +83,6 @@ def test_an_older_object_cannot_be_assumed(
     with pytest.raises(assume_caches.AssumeError, match="out of sync"):
         cache.assume(claim(4, allocated=True))
     assert (latest(cache), witness.told) == ("5", [])
-
-
-def test_an_unknown_object_cannot_be_assumed(
-    cache: assume_caches.AssumeCache, witness: Witness
-) -> None:
-    with pytest.raises(assume_caches.AssumeError, match="default/other is not known"):
-        cache.assume(claim(9, name="other"))
-    assert cache.get("default/other") is None
-    assert witness.told == []
 
 
 def test_an_object_is_deleted_when_its_deletion_has_come(cache: assume_caches.AssumeCache) -> None:
@@ -174,14 +139,6 @@ def test_restore_goes_back_to_what_the_server_had(
     cache.restore(KEY)
     assert latest(cache) == "5"
     assert witness.told == [("update", "5", "6*"), ("update", "6*", "5")]
-
-
-def test_restore_of_what_was_not_assumed_does_nothing(
-    cache: assume_caches.AssumeCache, witness: Witness
-) -> None:
-    cache.restore(KEY)
-    cache.restore("default/unknown")
-    assert witness.told == []
 
 
 def test_what_the_server_says_later_replaces_what_was_assumed(

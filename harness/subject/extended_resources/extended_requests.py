@@ -1,17 +1,57 @@
-"""The claim for extended resources of one attempt, as each node needs it.
+"""What pods ask for of extended resources, and the device requests that are made of it.
 
-After filterExtendedResources in extendeddynamicresources.go. The claim does not request
-resources that the node's device plugin offers, so that two nodes may need different requests. Nodes
-that need the same ones share a variant and its allocator.
+After extendeddynamicresources.go. Each container has requests of its own; init containers use what
+later containers have.
 """
 
+import collections
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from harness import concurrency
 from harness.model.objects import Object
-from harness.subject.allocation import allocators
-from harness.subject.extended_resources import class_resolver, extended_claims, plugin_devices
+from harness.subject.objects import quantities
+
+IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+"""Prefix of the extended resource that every class backs; the name of the class follows."""
+
+
+def is_extended(name: str) -> bool:
+    """Return whether a resource may be backed by devices: `example.com/gpu`, or an implicit one."""
+    if name.startswith(IMPLICIT_PREFIX):
+        return True
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def of_container(container: Object) -> dict[str, int]:
+    """Return what one container asks for, without zeros."""
+    requests = (container.get("resources") or {}).get("requests") or {}
+    amounts = {
+        name: int(quantities.parse(str(value)).amount)
+        for name, value in requests.items()
+        if is_extended(name)
+    }
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def of_pod(pod: Object) -> dict[str, int]:
+    """Return what a pod needs at the most at any time, without zeros."""
+    spec = pod["spec"]
+    if not any(map(of_container, [*spec["containers"], *(spec.get("initContainers") or ())])):
+        return {}  # as nearly every pod
+    running: collections.Counter[str] = collections.Counter()
+    sidecars, highest = running.copy(), running.copy()
+    for container in spec["containers"]:
+        running += collections.Counter(of_container(container))
+    for container in spec.get("initContainers") or ():
+        amounts = collections.Counter(of_container(container))
+        highest |= sidecars + amounts
+        if is_sidecar(container):
+            sidecars += amounts
+    return dict(highest | (running + sidecars))
+
+
+def is_sidecar(init_container: Object) -> bool:
+    return bool(init_container.get("restartPolicy") == "Always")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +68,6 @@ class _Container:
         return f"container-{self.index}-request-{names.index(resource)}"
 
     def mapping(self, resource: str, request: str) -> Object:
-        """Return the entry that lets it use the devices of a request."""
         return {
             "containerName": self.spec["name"],
             "resourceName": resource,
@@ -69,7 +108,6 @@ class _Requests:
             yield container.mapping(self.resource, request or self._shared)
 
     def _reuse(self, container: _Container, amount: int) -> int:
-        """Let an init container use the devices of later ones; return how many are missing."""
         for name, index in self._lasting.items():
             if amount > 0 and index >= container.index:
                 self._uses.append((container, name))
@@ -79,7 +117,7 @@ class _Requests:
         return amount
 
 
-def of_pod(
+def for_pod(
     pod: Object, classes: Mapping[str, str], resources: Collection[str]
 ) -> tuple[list[Object], list[Object]]:
     """Return the device requests by name, and the `requestMappings` of the pod's status.
@@ -102,7 +140,7 @@ def _requests(resource: str, containers: Iterable[_Container]) -> _Requests:
     wants = [
         (container, amount)
         for container in containers
-        if (amount := plugin_devices.of_container(container.spec).get(resource))
+        if (amount := of_container(container.spec).get(resource))
     ]
     made = _Requests(resource)
     for container, amount in wants:
@@ -115,68 +153,10 @@ def _requests(resource: str, containers: Iterable[_Container]) -> _Requests:
 def _containers(pod: Object) -> Iterator[_Container]:
     init = pod["spec"].get("initContainers") or []
     for index, container in enumerate([*init, *pod["spec"]["containers"]]):
-        is_short_lived = index < len(init) and not plugin_devices.is_sidecar(container)
+        is_short_lived = index < len(init) and not is_sidecar(container)
         yield _Container(index, container, is_short_lived)
 
 
 def _device_request(name: str, device_class: str, count: int) -> Object:
     exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
     return {"name": name, "exactly": exactly}
-
-
-AllocatorOf = Callable[[Object], allocators.Allocator]
-"""Makes an allocator for the pod's own claims and the given one, which comes last."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Variant:
-    """The claim with the requests that some nodes need."""
-
-    resources: frozenset[str]
-    claim: Object
-    mappings: list[Object]
-    """The `requestMappings` of the pod's status."""
-    allocator: allocators.Allocator
-
-
-class NodeVariants:
-    """The variants of one attempt; used by several Filter threads."""
-
-    def __init__(
-        self, pod: Object, claim: Object, demand: class_resolver.Demand, allocator_of: AllocatorOf
-    ) -> None:
-        self._pod, self._claim, self._demand = pod, claim, demand
-        self._allocator_of = allocator_of
-        self._guard = concurrency.lock("node-variants")
-        self._variants: dict[frozenset[str], Variant] = {}
-        """Variants by the resources that the claim requests."""
-
-    def of_node(self, node: Object) -> Variant | None:
-        """Return what the node needs; None: its device plugins offer every resource.
-
-        Raises AllocationError if the claim cannot be allocated on any node.
-        """
-        resources = frozenset(
-            name for name in self._demand.classes if not plugin_devices.allocatable(node, name)
-        )
-        if not resources:
-            return None
-        with self._guard:
-            if resources not in self._variants:
-                self._variants[resources] = self._make(resources)
-            return self._variants[resources]
-
-    def widest(self) -> Variant:
-        """Return the variant with all resources, whose requests contain those of any other.
-
-        Called before any Filter thread starts. Raises AllocationError as `of_node` does.
-        """
-        resources = frozenset(self._demand.classes)
-        if resources not in self._variants:
-            self._variants[resources] = self._make(resources)
-        return self._variants[resources]
-
-    def _make(self, resources: frozenset[str]) -> Variant:
-        requests, mappings = of_pod(self._pod, self._demand.classes, resources)
-        claim = extended_claims.with_requests(self._claim, requests)
-        return Variant(resources, claim, mappings, self._allocator_of(claim))
