@@ -30,8 +30,7 @@ _SETTINGS = {
         "no-empty-namespaces:empties_namespaces faults:serves_faults",
         "part scheduler": "namespace remedy:remedies as:release logging-format settings steps leader-elect "
         "reserve-by filter-timeout:filter_timeout_s binding-timeout:binding_timeout_s",
-        "part claim-controller": "namespace remedy:remedies as:release logging-format settings steps "
-        "workers feature-gates",
+        "part claim-controller": "namespace remedy:remedies as:release logging-format settings steps workers",
         "part kubelet": "namespace settings cdi-dir wait-for-driver preparations operations changes changes-journal",
         "part driver": "plugins-dir registry-dir cdi-dir instance",
     }.items()

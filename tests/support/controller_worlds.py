@@ -7,7 +7,7 @@ from typing import Any
 from harness import clocks
 from harness.client import apis
 from harness.subject import assembling
-from harness.subject.claim_control import claim_controllers, feature_gates
+from harness.subject.claim_control import claim_controllers
 from harness.subject.objects import claims
 from tests.support import api_objects, local_servers
 
@@ -22,7 +22,6 @@ class World:
         self,
         server: local_servers.LocalServer,
         release: str | None = None,
-        gates: str = "",
         remedies: Sequence[str] = (),
         chosen: Sequence[str] = (),
         workers: int = 2,
@@ -31,7 +30,7 @@ class World:
         self.server, self.api = server, apis.Api(server)
         self.controller = claim_controllers.ClaimController(
             self.api,
-            claim_controllers.ControllerOptions(workers=workers, gates=feature_gates.parse(gates)),
+            claim_controllers.ControllerOptions(workers=workers),
             assembling.claim_controller_parts(chosen, remedies, release),
         )
         self.is_started = False
@@ -98,11 +97,10 @@ def running(
     server: local_servers.LocalServer,
     release: str | None = None,
     *,
-    gates: str = "",
     remedies: Sequence[str] = (),
 ) -> Iterator[World]:
     """A world whose controller is stopped in the end."""
-    world = World(server, release, gates, remedies)
+    world = World(server, release, remedies)
     try:
         yield world
     finally:

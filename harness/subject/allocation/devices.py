@@ -5,7 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities, expressions
+from harness.subject.allocation import capacities
+from harness.subject.cel import selectors as cel_selectors
 from harness.subject.objects import nodes, quantities
 
 EFFECTS = ("NoSchedule", "NoExecute")
@@ -42,8 +43,8 @@ class Device:
 
     __slots__ = (
         "_consumption",
+        "_fields",
         "_matches",
-        "_results",
         "blocking_taints",
         "consumes",
         "document",
@@ -54,11 +55,8 @@ class Device:
         "pool",
     )
 
-    def __init__(self, spec: Object, document: Object, results: expressions.Results) -> None:
-        """Read a device of a slice's spec; `results` are those of selectors known so far.
-
-        Raises QuantityError for a malformed quantity.
-        """
+    def __init__(self, spec: Object, document: Object) -> None:
+        """Read a device of a slice's spec. Raises QuantityError for a malformed quantity."""
         self.pool: PoolKey = (spec["driver"], spec["pool"]["name"])
         self.name: str = document["name"]
         self.id = f"{self.pool[0]}/{self.pool[1]}/{self.name}"
@@ -69,7 +67,8 @@ class Device:
         self.is_shared = bool(document.get("allowMultipleAllocations"))
         self.blocking_taints = blocking(document) if document.get("taints") else ()
         self.consumes = _consumed_counters(document) if document.get("consumesCounters") else ()
-        self._results = results
+        self._fields: Mapping[str, Any] | None = None
+        """What selectors are evaluated on; None: it was not needed yet."""
         self._matches: dict[tuple[str, ...], bool] = {}
         self._consumption: dict[object, dict[str, quantities.Quantity] | None] = {}
 
@@ -87,18 +86,23 @@ class Device:
         """
         known = self._matches.get(selectors)
         if known is None:
-            matches, document = self._results.matches, self.document
-            known = all(matches(text, *self.pool, document) for text in selectors)
-            if len(self._matches) >= expressions.CACHE_SIZE:
+            known = all(map(self._is_accepted, selectors))
+            if len(self._matches) >= cel_selectors.CACHE_SIZE:
                 self._matches.clear()
             self._matches[selectors] = known
         return known
+
+    def _is_accepted(self, text: str) -> bool:
+        selector = cel_selectors.compiled(text)
+        if self._fields is None:
+            self._fields = selector.fields(self.pool[0], self.document)
+        return selector.evaluate(self._fields)
 
     def fails(self, selectors: tuple[str, ...]) -> bool:
         """Return whether one of the selectors cannot be evaluated on the device."""
         try:
             self.satisfies(selectors)
-        except expressions.SelectorError:
+        except cel_selectors.SelectorError:
             return True
         return False
 

@@ -13,7 +13,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.subject.allocation import attributes, device_requests, devices, expressions, holdings
+from harness.subject.allocation import attributes, device_requests, devices, holdings
+from harness.subject.cel import selectors as cel_selectors
 
 Value = tuple[str, Any]
 UNIQUE = ("", "unique")
@@ -130,7 +131,7 @@ class KnownFailures:
         """
         try:
             accepted = device.satisfies(option.selectors)
-        except expressions.SelectorError:
+        except cel_selectors.SelectorError:
             return device
         if not accepted or not devices.are_tolerated(device.blocking_taints, option.tolerations):
             return False

@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from harness import concurrency
 from harness.client import informers
 from harness.model.objects import Object
-from harness.subject.allocation import device_sets, devices, expressions, pools
+from harness.subject.allocation import device_sets, devices, pools
+from harness.subject.cel import selectors as cel_selectors
 
 
 class PossibleFailures:
@@ -26,7 +27,7 @@ class PossibleFailures:
     def of_selectors(self, selectors: tuple[str, ...]) -> bool:
         """Return whether the CEL selectors of a request cannot be evaluated on some device."""
         if selectors not in self._of_selectors:
-            if len(self._of_selectors) >= expressions.CACHE_SIZE:
+            if len(self._of_selectors) >= cel_selectors.CACHE_SIZE:
                 self._of_selectors.clear()
             self._of_selectors[selectors] = bool(selectors) and any(
                 device.fails(selectors) for pool in self._pools for device in pool.every_device()

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from harness.model.objects import Object
-from harness.subject.allocation import capacities, devices, expressions
+from harness.subject.allocation import capacities, devices
 from harness.subject.objects import nodes, quantities
 
 
@@ -143,11 +143,10 @@ class Pool:
 
     def _read(self) -> None:
         self._devices = [() for _ in self._specs]
-        results = expressions.Results()
         sets: list[str] = []
         for index, spec in enumerate(self._specs):
             listed = () if spec.get("sharedCounters") else spec.get("devices") or ()
-            self._devices[index] = tuple(devices.Device(spec, item, results) for item in listed)
+            self._devices[index] = tuple(devices.Device(spec, item) for item in listed)
             if _generation(spec) != self._newest:
                 continue
             for declared in spec.get("sharedCounters") or ():

@@ -4,29 +4,11 @@ After pkg/controller/resourceclaim/controller.go of Kubernetes 1.36. Several wor
 keys `pod:namespace/name`, `podgroup:…` and `claim:…`. Every sync starts from the informers' state;
 a failed sync is retried.
 
-Where the newest release is known to be wrong, this controller has answers of its own. `releases`
-has what 1.36.2 and 1.34.2 do instead.
-
-- kubernetes#138407: the claim statuses of a pod with two templates alternate for ever after one
-  claim is lost, because each apply drops the entry that it does not repeat. Each of our applies
-  repeats every recorded claim.
-- kubernetes#141104: the annotation of a generated claim is put into the template that all workers
-  share, so that a claim can have the name of another entry. Ours goes into a copy.
-- kubernetes#140217: the mutation cache holds 100 claims, so that more creations than the informer
-  has seen make duplicates; and it holds them for an hour, so that a deleted claim is recorded again
-  instead of being created again. We remember every created claim exactly until the informer has
-  passed its resource version.
-- kubernetes#141274: a pod that has ended, but is not deleted, gets its claims and reservations
-  again, which the cleanup then takes away. We leave such pods alone.
-- kubernetes#141290: a pod of an extended resource is not evicted. Ours is.
-- A toleration without an effect, which matches all effects, does not keep a pod on a device with a
-  NoExecute taint. Ours does.
-- A generated claim is deleted by its UID, and statuses are recorded by the pod's UID, so that
-  neither can hit an object that replaced it under its name.
+Where the newest release is known to be wrong, this controller has answers of its own: `defects` and
+`releases` have what Kubernetes does instead.
 """
 
 import dataclasses
-from collections.abc import Mapping
 
 from harness import concurrency
 from harness.client import apis, event_recording, informers, served_informers, transports
@@ -35,7 +17,6 @@ from harness.subject.claim_control import (
     controller_contexts,
     created_claims,
     enqueuing,
-    feature_gates,
     generating,
     pod_syncing,
     releasing,
@@ -80,10 +61,6 @@ class ControllerOptions:
     workers: int = WORKERS
     pod_groups: bool = False
     """Make the claims of PodGroups, if the API server serves them."""
-    gates: Mapping[str, bool] = dataclasses.field(
-        default_factory=lambda: dict(feature_gates.DEFAULTS)
-    )
-    """The feature gates of `feature_gates`."""
     evicts: bool = False
     """Evict pods by NoExecute taints of their devices; it costs a watch of all slices."""
 
@@ -156,7 +133,6 @@ class ClaimController:
             created=created,
             deleted_pods=controller_contexts.DeletedPods(),
             events=event_recording.EventRecorder(self._api, component=COMPONENT),
-            gates=self._options.gates,
         )
 
     def _on_claim(self, old: Object | None, new: Object | None) -> None:

@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-from collections.abc import Mapping
 
 from harness.client import apis, event_recording, informers, served_informers
 from harness.subject.claim_control import (
@@ -49,4 +48,3 @@ class ControllerContext:
     created: created_claims.CreatedClaims
     deleted_pods: DeletedPods
     events: event_recording.EventRecorder
-    gates: Mapping[str, bool]

@@ -6,7 +6,7 @@ After syncPod and handleClaim in pkg/controller/resourceclaim/controller.go.
 from harness import concurrency, errors
 from harness.client import apis, transports
 from harness.model.objects import Object
-from harness.subject.claim_control import controller_contexts, feature_gates, generating
+from harness.subject.claim_control import controller_contexts, generating
 from harness.subject.objects import claims, pod_groups
 from harness.subject.telemetry import klog
 
@@ -172,9 +172,6 @@ class PodSyncer:
 
     def _create(self, pod: Object, entry: Object) -> Object:
         template = self._template(pod, entry["resourceClaimTemplateName"])
-        reason = feature_gates.refusal(self._context.gates, template)
-        if reason is not None:
-            raise ClaimCreationError(reason)
         wanted = self._generator.generated_claim(pod, entry["name"], template)
         claim = self._send(wanted, pod)
         klog.info(4, "Created ResourceClaim", claim=claim, pod=pod)

@@ -1,9 +1,11 @@
-"""Known defects of the allocator: requests, results, shares and counters."""
+"""Known defects of the allocator and its search: requests, results, shares and errors."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import Any
 
+from harness import concurrency
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.allocation import (
@@ -14,8 +16,10 @@ from harness.subject.allocation import (
     holdings,
     inventories,
     pools,
+    results,
     searches,
 )
+from harness.subject.defects import panics
 
 
 @replacements.known_as("admin-device-twice")
@@ -98,3 +102,83 @@ def _with(found: list[Object] | None, fields: Object) -> list[Object] | None:
 class SharesNotGatheredAllocator(allocators.Allocator):
     def _is_counted(self, consumer: devices.Device) -> bool:
         return consumer.id in self._allocated.devices
+
+
+@replacements.known_as("tolerations-lost")
+class TolerationsLostAllocator(allocators.Allocator):
+    def _result(self, claim: Object, chosen: Sequence[results.Choice], node: Object) -> Object:
+        found = super()._result(claim, chosen, node)
+        for row in found["devices"]["results"]:
+            row.pop("tolerations", None)
+        return found
+
+
+@replacements.known_as("config-repeated")
+class ConfigRepeatedAllocator(allocators.Allocator):
+    def _claim_config(self, claim: Object, chosen: Sequence[results.Choice]) -> Iterator[Object]:
+        for item in super()._claim_config(claim, chosen):
+            yield from [item] * max(len(results.users_of(item, chosen)), 1)
+
+
+@replacements.known_as("config-widened")
+class ConfigWidenedAllocator(allocators.Allocator):
+    def _claim_config(self, claim: Object, chosen: Sequence[results.Choice]) -> Iterable[Object]:
+        total = len(claim["spec"]["devices"]["requests"])
+        for item in super()._claim_config(claim, chosen):
+            if len(item.get("requests") or ()) == total:
+                yield {key: value for key, value in item.items() if key != "requests"}
+            else:
+                yield item
+
+
+@replacements.known_as("all-ends-attempt")
+class AllEndsAttemptAllocator(allocators.Allocator):
+    def may_fail(self) -> bool:
+        wants_all = any(
+            option.count is None for request in self._requests for option in request.options
+        )
+        return super().may_fail() or (wants_all and self._snapshot.failures.has_faults)
+
+    def _refuse(self, error: device_requests.PoolNotReadyError) -> list[Object] | None:
+        raise error
+
+
+# ------------------------------------------------------------------ counters
+
+
+@replacements.known_as("all-with-counters")
+class AllWithCountersSearch(searches.Search):
+    def _next_of_all(self, every: tuple[devices.Device, ...]) -> Iterator[searches.Take]:
+        device = every[self._taken[-1]]
+        if device.consumes:
+            raise panics.nil_dereference(f"the pool of device {device.id}")
+        yield from super()._next_of_all(every)
+
+
+# ------------------------------------------------------------------ requests and constraints
+
+
+@replacements.known_as("all-among-alternatives")
+class AllAmongAlternativesAllocator(allocators.Allocator):
+    def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:
+        every = self._every(view)
+        return super()._allocate(view, node) if all(every.values()) else None
+
+
+# ------------------------------------------------------------------ parallel Filter calls
+
+
+@replacements.known_as("filter-shares-call-state")
+class FilterSharesCallStateAllocator(allocators.Allocator):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._guard = concurrency.lock("allocator.call")
+        """Protects nothing but the field itself."""
+        self._search: searches.Search | None = None
+
+    def _solution(self, search: searches.Search) -> Sequence[results.Choice] | None:
+        with self._guard:
+            self._search = search
+        with self._guard:
+            current = self._search
+        return super()._solution(current)

@@ -1,4 +1,4 @@
-"""Known defects of PreBind and of the plugin: what is written, awaited and reserved for a pod."""
+"""Known defects of the plugin: what is written, awaited, reserved, restored and compared."""
 
 from typing import Any
 
@@ -121,3 +121,30 @@ class DeallocationEventMissedCache(assume_caches.AssumeCache):
         self._push(
             new, lambda handler: handler.on_update(delivered if handler in of_queue else old, new)
         )
+
+
+@replacements.known_as("unreserve-restores-written-claim")
+class RestoresWrittenClaimBinder(claim_binding.ClaimBinder):
+    def _settle(self, uid: str, written: Object | None, *, was_planned: bool) -> None:
+        del was_planned
+        self._assume(uid, written)
+
+    def finish(self, attempt: scheduling_attempts.Attempt) -> None:
+        for index in attempt.planned:
+            self._in_flight.remove(claims.uid_of(attempt.claims[index]))
+
+
+@replacements.known_as("allocated-claim-not-scored")
+class AllocatedClaimNotScoredPlugin(dynamic_resources.DynamicResources):
+    def is_scored(self, attempt: scheduling_attempts.Attempt) -> bool:
+        return super().is_scored(attempt) or 0 < len(attempt.to_allocate) < len(attempt.claims)
+
+    def score(self, attempt: scheduling_attempts.Attempt, allocations: list[Object]) -> int:
+        """Return the score. Raises AttemptError if there are fewer allocations than claims."""
+        if len(allocations) < len(attempt.claims):
+            raise scheduling_attempts.AttemptError(
+                f'running Score plugins: plugin "DynamicResources" failed with: number of '
+                f"allocations {len(allocations)} is smaller than number of claims "
+                f"{len(attempt.claims)}"
+            )
+        return super().score(attempt, allocations)

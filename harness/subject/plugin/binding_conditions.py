@@ -8,8 +8,7 @@ up, the pod is retried, and its claim counts as unavailable on every node until 
 deallocated it.
 
 kube-scheduler looks every five seconds; here each event of the claim is looked at. A claim that has
-lost its allocation meanwhile ends the wait: kube-scheduler 1.36.2 waits on, and 1.34.2 panics
-(`binding_condition_releases`).
+lost its allocation meanwhile ends the wait.
 """
 
 import contextlib

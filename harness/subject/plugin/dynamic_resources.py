@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 
 from harness.client import apis, informers
 from harness.model.objects import Object
-from harness.subject.allocation import allocators, expressions, inventories, refusal_memory
+from harness.subject.allocation import allocators, inventories, refusal_memory
+from harness.subject.cel import selectors as cel_selectors
 from harness.subject.extended_resources import class_resolver, extended_claims, extended_requests
 from harness.subject.objects import claims, nodes, pod_groups
 from harness.subject.plugin import (
@@ -134,7 +135,7 @@ class DynamicResources:
             return None
         except (
             allocators.AllocationError,
-            expressions.SelectorError,
+            cel_selectors.SelectorError,
             nodes.SelectorError,
         ) as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
@@ -301,7 +302,7 @@ class DynamicResources:
                 timeout_s=self._filter_timeout_s,
                 is_cancelled=lambda: attempt.is_stopped,
             )
-        except (allocators.AllocationError, expressions.SelectorError) as error:
+        except (allocators.AllocationError, cel_selectors.SelectorError) as error:
             raise scheduling_attempts.Unschedulable(str(error)) from error
 
 

@@ -14,7 +14,7 @@ from harness import concurrency, errors, processes, regular_files, seeds
 from harness.client import apis, transports
 from harness.subject import assembling
 from harness.subject.allocation import allocators
-from harness.subject.claim_control import claim_controllers, feature_gates
+from harness.subject.claim_control import claim_controllers
 from harness.subject.leadership import leader_election
 from harness.subject.plugin import binding_conditions, claim_binding
 from harness.subject.process import elected_runs, recording, write_journal
@@ -88,8 +88,6 @@ class SubjectOptions:
     """The release of Kubernetes to be like; None: the default."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=1000)] = claim_controllers.WORKERS
     """Number of the claim controller's workers."""
-    feature_gates: str = ""
-    """Feature gates of the claim controller, as `NAME=true,NAME=false`."""
     reserve_by: claim_binding.ReserveBy | None = None
     """How the scheduler reserves claims that have an allocation; None: as the settings say."""
     binding_timeout_s: _Seconds | None = None
@@ -175,7 +173,6 @@ def run_claim_controller(options: SubjectOptions) -> int:
         namespace=options.namespace,
         workers=options.workers,
         pod_groups=True,
-        gates=feature_gates.parse(options.feature_gates),
         evicts=settings.evicts,
     )
     if options.verbosity:

@@ -2,7 +2,7 @@
 
 After isPodWorthRequeuing in pkg/scheduler/backend/queue/scheduling_queue.go, EventsToRegister and
 the hints of pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, and those of the
-plugins NodeAffinity, NodeResourcesFit, NodeUnschedulable and TaintToleration. A hint changes
+plugins NodeAffinity, NodeUnschedulable and TaintToleration. A hint changes
 nothing; it comes with the named step that has upstream's log line.
 
 The queue asks only about pods that an event can concern, as upstream since 1.37 (PreQueueingHint).

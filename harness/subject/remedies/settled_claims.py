@@ -4,16 +4,10 @@ A write of an allocation carries the resourceVersion that its sender had read. I
 only while that is the version of the claim. So its fate is settled as soon as a read that is
 answered from the newest state (a GET or a list without a resourceVersion, which etcd confirms)
 shows any other version: either the write is part of what was read, or it will conflict for ever.
-If the read still shows that version, the write may be under way for seconds, for example in a
-proxy, and a second read later proves no more than the first. Then the claim is given a new version
-by a write of our own.
-
-That write removes the finalizer that the scheduler added before the allocation
-(`resource.kubernetes.io/delete-protection`). It needs no new permission and no new field, and it
-leaves the claim as it was before the attempt: a claim without an allocation needs no protection.
-The next attempt adds the finalizer again, as the first one did. A claim with an allocation, of
-which a reservation may be taken back, keeps its finalizer and gets an annotation, which says which
-version was fenced.
+If the read still shows that version, the write may be under way, and a second read later proves no
+more than the first. Then the claim is given a new version by a write of our own: one that removes
+the finalizer, which a claim without an allocation does not need; a claim with an allocation, of
+which a reservation may be taken back, gets an annotation.
 """
 
 from harness import concurrency

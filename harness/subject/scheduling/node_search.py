@@ -7,12 +7,10 @@ node may fail: if a selector cannot be evaluated on some device, or if a request
 devices and a pool is incomplete or invalid, a constraint could refuse one of them, or they could be
 too many. A later node whose search would take too long is not looked at.
 
-Two things differ from kube-scheduler. The nodes are searched in natural order, not from the best
-one or from where the search before ended, and of nodes with equal scores the first is taken, so
-that all pods compete for the same devices; CPU and memory are not looked at. And one thread filters
-the nodes: Python runs one thread at a time, so that more of them only cost time. For claims of
-which 50 nodes are looked at, 4 threads take 1.2 times as long as one, and 16 take 2.4 times as long
-(`make bench ARGS=scheduling`). They are there for the interleavings.
+Two things differ from kube-scheduler. The nodes are searched in natural order, and of nodes with
+equal scores the first is taken, so that all pods compete for the same devices; CPU and memory are
+not looked at. And one thread filters the nodes, as Python runs one at a time: more of them are
+there for the interleavings.
 """
 
 import dataclasses

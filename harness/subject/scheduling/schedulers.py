@@ -9,8 +9,7 @@ first free devices, so that all pods compete for the same device.
 import dataclasses
 import functools
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from harness import concurrency
 from harness.client import apis, informers, served_informers
@@ -47,40 +46,6 @@ from harness.subject.scheduling import (
 from harness.subject.slice_tracking import slice_trackers, taint_rules
 from harness.subject.telemetry import pod_reports
 from harness.subject.tracking import allocated_devices, assume_caches, gathering, in_flight
-
-T = TypeVar("T")
-PART_MAX = 500
-"""Entries in one step."""
-
-
-def write(*, devices: Iterable[str], in_flight: Iterable[Object], cached: Iterable[Object]) -> None:
-    """Take the steps `scheduler.books.*`, and `scheduler.books` with the totals as the last one.
-
-    `devices` are those of the tracker, `cached` the claims of the assume cache. The scheduler's
-    threads must have ended.
-    """
-    listed, known = sorted(devices), [_entry(claim) for claim in cached]
-    for part in _parts(listed):
-        concurrency.step("scheduler.books.devices", devices=part)
-    for entries in _parts(known):
-        concurrency.step("scheduler.books.claims", claims=entries)
-    flying = sorted(claims.uid_of(claim) for claim in in_flight)
-    concurrency.step("scheduler.books", devices=len(listed), claims=len(known), in_flight=flying)
-
-
-def _entry(claim: Object) -> Object:
-    results = (claims.allocation_of(claim) or {}).get("devices", {}).get("results", ())
-    return {
-        "uid": claims.uid_of(claim),
-        "version": claim["metadata"]["resourceVersion"],
-        "devices": [f"{item['driver']}/{item['pool']}/{item['device']}" for item in results],
-    }
-
-
-def _parts(entries: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(entries), PART_MAX):
-        yield entries[start : start + PART_MAX]
-
 
 SYNC_TIMEOUT_S = 30.0
 """Time limit for the initial list of each informer, in seconds."""
@@ -291,11 +256,13 @@ class Scheduler:
         return [*self._cache.objects(), *self._informers[-1].objects()]
 
     def write_books(self) -> None:
-        """Write the final books as steps, after `stop`."""
-        write(
-            devices=self._allocated.get()[0].devices,
-            in_flight=self._in_flight.listed(),
-            cached=self._cache.objects(),
+        """Take the steps `scheduler.books.*` after `stop`: what was known of devices and claims."""
+        devices, known = self._allocated.get()[0].devices, self._cache.objects()
+        in_flight = sorted(claims.uid_of(claim) for claim in self._in_flight.listed())
+        concurrency.step("scheduler.books.devices", devices=sorted(devices))
+        concurrency.step("scheduler.books.claims", claims=[_entry(claim) for claim in known])
+        concurrency.step(
+            "scheduler.books", devices=len(devices), claims=len(known), in_flight=in_flight
         )
 
     def _make_informers(self) -> None:
@@ -368,3 +335,12 @@ class Scheduler:
             rejectors=[scheduling_attempts.DYNAMIC_RESOURCES],
             freed=True,
         )
+
+
+def _entry(claim: Object) -> Object:
+    results = (claims.allocation_of(claim) or {}).get("devices", {}).get("results", ())
+    return {
+        "uid": claims.uid_of(claim),
+        "version": claim["metadata"]["resourceVersion"],
+        "devices": [f"{item['driver']}/{item['pool']}/{item['device']}" for item in results],
+    }

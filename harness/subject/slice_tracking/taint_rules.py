@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject.allocation import expressions
+from harness.subject.cel import selectors as cel_selectors
 
 VERSIONS = (apis.TAINT_RULES, apis.OLD_TAINT_RULES)
 """The resources of the rules, the newest version first."""
@@ -70,6 +70,6 @@ def _selects(selector: Object, driver: str, device: Object, classes: Mapping[str
 def _accepts(text: str, driver: str, device: Object) -> bool:
     """Return whether a CEL selector accepts the device; as upstream, one that fails does not."""
     try:
-        return expressions.compiled(text).matches(driver, device)
-    except expressions.SelectorError:
+        return cel_selectors.compiled(text).matches(driver, device)
+    except cel_selectors.SelectorError:
         return False

@@ -12,7 +12,7 @@ from harness.cluster.dra import defects as defects_of_kubelets
 from harness.cluster.dra import kubelet_defects
 from harness.extensions import replacements
 from harness.subject import assembling, defects, releases, remedies
-from harness.subject.claim_control import claim_controllers, feature_gates
+from harness.subject.claim_control import claim_controllers
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import gathering
 
@@ -123,17 +123,3 @@ def test_each_remedy_is_for_one_process() -> None:
     remedies.CATALOGUE.require_process(of_scheduler, "scheduler")
     with pytest.raises(errors.UsageError, match="expected a remedy of the claim-controller, got"):
         remedies.CATALOGUE.require_process(of_scheduler, "claim-controller")
-
-
-@pytest.mark.parametrize("text", ["DRAAdmin=false", "DRAAdminAccess", "DRAAdminAccess=off", "x"])
-def test_wrong_feature_gates_are_answered_with_the_known_ones(text: str) -> None:
-    with pytest.raises(errors.UsageError, match="Known gates: DRAAdminAccess, DRAPrioritizedList"):
-        feature_gates.parse(text)
-
-
-def test_feature_gates_are_on_unless_they_are_switched_off() -> None:
-    assert feature_gates.parse("") == feature_gates.DEFAULTS
-    assert feature_gates.parse("DRAAdminAccess=False,DRAPrioritizedList=true") == {
-        "DRAAdminAccess": False,
-        "DRAPrioritizedList": True,
-    }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.subject.allocation import expressions
+from harness.subject.cel import selectors as cel_selectors
 
 DRIVER = "dra.example.com"
 DEVICE = {
@@ -41,12 +41,12 @@ def rows() -> Iterator[tuple[str, str]]:
 def answer_to(text: str) -> str:
     """Return a selector's answer as the table writes it, with the whole message of an error."""
     try:
-        selector = expressions.Selector(text)
-    except expressions.SelectorError as error:
+        selector = cel_selectors.Selector(text)
+    except cel_selectors.SelectorError as error:
         return f"compile error: {error}"
     try:
         return str(selector.matches(DRIVER, DEVICE)).lower()
-    except expressions.SelectorError as error:
+    except cel_selectors.SelectorError as error:
         return f"error: {error}"
 
 
@@ -76,12 +76,12 @@ def test_the_table_is_large_and_has_no_row_twice() -> None:
     ],
 )
 def test_a_selector_with_a_function_that_is_not_known_is_refused(text: str, name: str) -> None:
-    with pytest.raises(expressions.SelectorError, match=rf"cannot evaluate it: .*'{name}'"):
-        expressions.Selector(text)
+    with pytest.raises(cel_selectors.SelectorError, match=rf"cannot evaluate it: .*'{name}'"):
+        cel_selectors.Selector(text)
 
 
 def test_threads_share_a_selector() -> None:
-    selector = expressions.Selector(
+    selector = cel_selectors.Selector(
         "device.attributes['dra.example.com'].ints.all(x, x > least)".replace(
             "least", "device.attributes['dra.example.com'].least"
         )
@@ -95,30 +95,6 @@ def test_threads_share_a_selector() -> None:
     assert answers == [index % 2 == 0 for index in range(2000)]
 
 
-def test_a_result_is_computed_once_for_a_document() -> None:
-    results = expressions.Results()
-    text = "device.attributes['dra.example.com'].int == 1"
-    document = {"name": "a", "attributes": {"int": {"int": 1}}}
-    assert results.matches(text, DRIVER, "pool", document)
-    document["attributes"] = {}  # a document never changes: this shows that it is not read again
-    assert results.matches(text, DRIVER, "pool", document)
-
-
-def test_another_document_of_the_same_device_is_evaluated_again() -> None:
-    results = expressions.Results()
-    text = "device.attributes['dra.example.com'].int == 1"
-    for value in (1, 2):
-        document = {"name": "a", "attributes": {"int": {"int": value}}}
-        assert results.matches(text, DRIVER, "pool", document) is (value == 1)
-
-
-def test_an_error_is_a_result_too() -> None:
-    results = expressions.Results()
-    for _ in range(2):
-        with pytest.raises(expressions.SelectorError, match="no such key: nothing"):
-            results.matches("device.attributes['x'].nothing", DRIVER, "pool", DEVICE)
-
-
 @pytest.mark.parametrize(
     ("attribute", "words"),
     [
@@ -129,8 +105,8 @@ def test_an_error_is_a_result_too() -> None:
 )
 def test_a_device_that_cannot_be_converted(attribute: dict[str, str], words: str) -> None:
     device = {"name": "a", "attributes": {"bad": attribute}}
-    with pytest.raises(expressions.SelectorError, match=words):
-        expressions.Selector("true").matches(DRIVER, device)
+    with pytest.raises(cel_selectors.SelectorError, match=words):
+        cel_selectors.Selector("true").matches(DRIVER, device)
 
 
 @pytest.mark.parametrize(
@@ -145,5 +121,20 @@ def test_a_device_that_cannot_be_converted(attribute: dict[str, str], words: str
     ],
 )
 def test_a_missing_domain_is_an_empty_map_as_upstream(expression: str, answer: bool) -> None:
-    selector = expressions.Selector(expression)
+    selector = cel_selectors.Selector(expression)
     assert selector.matches("dra.example.com", {"name": "d"}) is answer
+
+
+@pytest.mark.parametrize(
+    "text", ["", "device.", "device.driver ==", "unknown == 1", "device.driver + 1 == 2"]
+)
+def test_a_selector_that_does_not_compile_is_named(text: str) -> None:
+    with pytest.raises(cel_selectors.SelectorError, match=r"CEL selector .* does not compile"):
+        cel_selectors.Selector(text)
+
+
+def test_a_selector_has_its_limit_and_is_compiled_once() -> None:
+    limit = cel_selectors.EXPRESSION_CHARACTERS_MAX
+    with pytest.raises(cel_selectors.SelectorError, match=f"at most {limit} characters"):
+        cel_selectors.Selector("true" + " " * limit)
+    assert cel_selectors.compiled("1 == 1") is cel_selectors.compiled("1 == 1")

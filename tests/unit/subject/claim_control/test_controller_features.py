@@ -1,7 +1,6 @@
 """What the recorded cases of a real claim controller do not show, and each known bad sequence."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,6 @@ from harness.subject.claim_control import controller_contexts
 from harness.subject.objects import claims
 from tests.support import api_objects, controller_worlds, local_servers
 
-Object = dict[str, Any]
 World = controller_worlds.World
 STATUS_OF_P = "PATCH /api/v1/namespaces/default/pods/p/status"
 
@@ -225,36 +223,6 @@ def test_at_most_500_deleted_pods_are_remembered() -> None:
 
 
 # ------------------------------------------------------------------ gates, events, metrics
-
-
-@pytest.mark.parametrize(
-    ("gates", "request_spec", "words"),
-    [
-        ("DRAAdminAccess=false", api_objects.exactly(adminAccess=True), "admin access is"),
-        (
-            "DRAPrioritizedList=false",
-            {
-                "name": "r",
-                "firstAvailable": [{"name": "s", "deviceClassName": api_objects.CLASS}],
-            },
-            "template includes a prioritized list",
-        ),
-    ],
-)
-def test_a_gate_that_is_off_refuses_the_template(
-    server: local_servers.LocalServer, gates: str, request_spec: Object, words: str
-) -> None:
-    with controller_worlds.running(server, gates=gates) as world:
-        label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
-        world.api.patch(apis.NAMESPACES, "default", label)
-        spec = {"spec": {"devices": {"requests": [request_spec]}}}
-        template = {**api_objects.template("x"), "spec": spec}
-        world.put(apis.CLAIM_TEMPLATES, template)
-        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-        world.start()
-        world.wait(world.events, "an event")
-        assert words in world.events()[0]["message"]
-        assert world.claims() == []
 
 
 def test_a_claim_that_the_server_refuses_is_an_event(

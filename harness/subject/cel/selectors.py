@@ -1,4 +1,7 @@
-"""Compiles a selector, and asks devices of ResourceSlices whether they match."""
+"""CEL selectors over `device`: its driver, attributes, capacity and allowMultipleAllocations.
+
+After k8s.io/dynamic-resource-allocation/cel.
+"""
 
 import functools
 import re
@@ -8,6 +11,7 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 
+from harness import errors
 from harness.cel import checking, rewriting
 from harness.cel.syntax_trees import Node
 from harness.subject.cel import functions, semvers
@@ -23,24 +27,60 @@ _NAMED = ("attributes", "capacity")
 _NO_KEY = re.compile(r'Key not found in map : "?([^"]*)')
 
 
-class EvaluationError(Exception):
+EXPRESSION_CHARACTERS_MAX = 10 * 1024
+"""Maximum length of an expression, in characters; the API's own limit."""
+CACHE_SIZE = 256
+"""Number of compiled selectors to keep, and of results of a device."""
+
+
+class SelectorError(errors.HarnessError):
+    """A selector that does not compile, or fails on a device."""
+
+
+class _FailedError(Exception):
     """A selector that fails on a device, in upstream's words where the library's differ."""
 
 
-class Program:
-    """A selector; several threads may evaluate it at once."""
+class Selector:
+    """A compiled CEL selector; several threads may evaluate it at once."""
 
     def __init__(self, text: str) -> None:
-        """Compile it. Raises CompileError, also for functions that are not known here."""
-        root = checking.checked(text, with_lists=True)
-        self._domains = None if _asks_for_domains(root) else _domains(root)
+        """Compile it. Raises SelectorError, also for functions that are not known here."""
+        if len(text) > EXPRESSION_CHARACTERS_MAX:
+            raise SelectorError(
+                f"expected a CEL selector of at most {EXPRESSION_CHARACTERS_MAX} characters, got {len(text)}"
+            )
+        self.text = text
         try:
+            root = checking.checked(text, with_lists=True)
             self._compiled = _environment().compile(rewriting.rewritten(text))
+        except checking.CompileError as error:
+            raise SelectorError(f"CEL selector {text!r} does not compile: {error}") from None
         except RuntimeError as error:
-            raise checking.CompileError(f"this scheduler cannot evaluate it: {error}") from None
+            raise SelectorError(
+                f"CEL selector {text!r} does not compile: this scheduler cannot evaluate it: {error}"
+            ) from None
+        self._domains = None if _asks_for_domains(root) else _domains(root)
+
+    def matches(self, driver: str, device: Mapping[str, Any]) -> bool:
+        """Return whether a device of a ResourceSlice, an entry of `spec.devices`, satisfies it.
+
+        Raises SelectorError if the evaluation fails, or yields anything but a bool.
+        """
+        return self.evaluate(self.fields(driver, device))
+
+    def fields(self, driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what any selector is evaluated on.
+
+        Raises SelectorError for an attribute or capacity that upstream cannot convert either.
+        """
+        try:
+            return _fields(driver, device)
+        except _FailedError as error:
+            raise SelectorError(f"CEL selector {self.text!r}: {error}") from None
 
     def evaluate(self, device: Mapping[str, Any]) -> bool:
-        """Return whether a device, as `fields` returns it, matches. Raises EvaluationError."""
+        """Return whether a device, as `fields` returns it, satisfies the selector."""
         known = dict(device)
         if self._domains is not None:
             for name in _NAMED:
@@ -48,17 +88,20 @@ class Program:
         result = self._compiled.eval(data={"device": known})
         if result.type() == cel.Type.BOOL:
             return bool(result.value())
-        if result.type() == cel.Type.ERROR:
-            raise EvaluationError(_message(str(result.value())))
-        kind = result.type().name().partition("<")[0].lower()
-        raise EvaluationError(f"CEL result of type {kind} could not be converted to bool")
+        words = _message(str(result.value()))
+        if result.type() != cel.Type.ERROR:
+            kind = result.type().name().partition("<")[0].lower()
+            words = f"CEL result of type {kind} could not be converted to bool"
+        raise SelectorError(f"CEL selector {self.text!r}: {words}")
 
 
-def fields(driver: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `device` for an entry of `spec.devices`.
+@functools.lru_cache(CACHE_SIZE)
+def compiled(text: str) -> Selector:
+    """Return the compiled selector. Raises SelectorError if it does not compile."""
+    return Selector(text)
 
-    Raises EvaluationError for an attribute or capacity that upstream cannot convert either.
-    """
+
+def _fields(driver: str, document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "driver": driver,
         "allowMultipleAllocations": bool(document.get("allowMultipleAllocations")),
@@ -106,17 +149,17 @@ def _attribute(name: str, attribute: Mapping[str, Any]) -> Any:
             if convert := _SCALARS.get(kind.removesuffix("s")):
                 return [convert(item) for item in value]
         except semvers.VersionError as error:
-            raise EvaluationError(f"attribute {name}: parse semantic version: {error}") from None
+            raise _FailedError(f"attribute {name}: parse semantic version: {error}") from None
         except (TypeError, ValueError):
             break
-    raise EvaluationError(f"attribute {name}: unsupported attribute value")
+    raise _FailedError(f"attribute {name}: unsupported attribute value")
 
 
 def _capacity(name: str, capacity: Mapping[str, Any]) -> Any:
     try:
         return functions.quantity(str(capacity["value"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise EvaluationError(f"capacity {name}: {error}") from None
+        raise _FailedError(f"capacity {name}: {error}") from None
 
 
 def _message(error: str) -> str:
