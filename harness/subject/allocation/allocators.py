@@ -74,12 +74,7 @@ class Allocator:
         self._free_counters: dict[object, dict[devices.Counter, Decimal]] = {}
 
     def allocate(self, node: Object) -> list[Object] | None:
-        """Return one AllocationResult per claim, or None if the node cannot satisfy all claims.
-
-        Raises AllocationError for claims that cannot be allocated at all as things are,
-        AllocationTimeoutError or AllocationCancelledError if the search had to end, and
-        SelectorError for a selector that does not compile or fails on a device.
-        """
+        """Return one AllocationResult per claim, or None if the node cannot satisfy all claims."""
         view, error = self._snapshot.view(node), None
         self._log_begin(view, node)
         found: list[Object] | None = None
@@ -173,10 +168,7 @@ class Allocator:
     def _every(
         self, view: inventories.NodeView
     ) -> dict[device_requests.Option, tuple[devices.Device, ...]]:
-        """Return the devices of each option that asks for all.
-
-        Raises PoolNotReadyError if it cannot be known yet which those are.
-        """
+        """Return the devices of each option that asks for all. Raises PoolNotReadyError."""
         return {
             option: tuple(self._all_devices(view, option))
             for request in self._requests

@@ -51,10 +51,7 @@ class DeviceRequest:
 def requests_of(
     index: int, claim: Object, classes: Mapping[str, Object]
 ) -> Iterator[DeviceRequest]:
-    """Yield the requests of the claim at this index; `classes` maps names to DeviceClasses.
-
-    Raises AllocationError for a missing class, and for what this allocator does not know.
-    """
+    """Yield the requests of the claim at this index. Raises AllocationError."""
     for request in (claim["spec"].get("devices") or {}).get("requests") or ():
         yield DeviceRequest(index, tuple(_options(request, classes)))
 

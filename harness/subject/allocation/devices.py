@@ -80,10 +80,7 @@ class Device:
         return nodes.is_placed_on(self.place, node)
 
     def satisfies(self, selectors: tuple[str, ...]) -> bool:
-        """Return whether all CEL selectors accept the device; remembered for each device.
-
-        Raises SelectorError if a selector does not compile or fails on the device.
-        """
+        """Return whether all CEL selectors accept the device. Raises SelectorError."""
         known = self._matches.get(selectors)
         if known is None:
             known = all(map(self._is_accepted, selectors))
@@ -107,10 +104,7 @@ class Device:
         return False
 
     def attribute(self, name: str) -> frozenset[tuple[str, Any]] | None:
-        """Return the values of a qualified attribute with their types; None: it is missing.
-
-        The type is part of a value because `1 == True` in Python.
-        """
+        """Return values with their types, because `1 == True` in Python; None: it is missing."""
         value = self._attribute(name)
         if not value:
             return None

@@ -71,10 +71,7 @@ class KnownFailures:
     def kind(
         self, device: devices.Device, claim: int, option: device_requests.Option | None
     ) -> object:
-        """Return what the device is like at this moment, for an option of this claim.
-
-        None: the option has not begun.
-        """
+        """Return what the device is like now, for an option of this claim; None: none has begun."""
         if device.is_shared:
             used = tuple(sorted(self._held.used_capacity(device).items()))
             shares = self._held.shares(device)

@@ -15,6 +15,7 @@ from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.allocation import device_sets, devices, pools
 from harness.subject.cel import selectors as cel_selectors
+from harness.subject.objects import change_handlers
 
 
 class PossibleFailures:
@@ -103,10 +104,11 @@ class Snapshot:
         return tuple(self.by_key[key] for key in sorted(keys))
 
 
-class Inventory:
+class Inventory(change_handlers.Changes):
     """The current ResourceSlices; an event handler of their informer."""
 
     def __init__(self) -> None:
+        super().__init__(self._replace)
         self._guard = concurrency.lock("inventory")
         self._slices: dict[devices.PoolKey, dict[str, Object]] = {}
         self._pools: device_sets.PartedMap[devices.PoolKey, pools.Pool] = device_sets.PartedMap()
@@ -128,16 +130,6 @@ class Inventory:
                 failures = PossibleFailures(known.values())
                 self._snapshot = Snapshot(known, failures, self._local.copy(), self._views)
             return self._snapshot
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
-        self._replace(None, obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        self._replace(old, new)
-
-    def on_delete(self, last: Object) -> None:
-        self._replace(last, None)
 
     def _replace(self, old: Object | None, new: Object | None) -> None:
         with self._guard:

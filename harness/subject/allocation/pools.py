@@ -117,10 +117,7 @@ class Pool:
         return bool(len(specs) == specs[0]["pool"]["resourceSliceCount"])
 
     def _is_old_part_usable(self, seen: list[int]) -> bool:
-        """Return whether a node that sees nothing of the newest generation may use an older one.
-
-        As upstream, it may if it sees the whole older generation.
-        """
+        """Return whether a node that sees nothing newer sees all of an older generation."""
         expected = self._specs[seen[0]]["pool"]["resourceSliceCount"]
         consumes = any(device.consumes for index in seen for device in self._devices[index])
         return bool(len(seen) == expected) and not consumes

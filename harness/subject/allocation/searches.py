@@ -91,10 +91,7 @@ class Search:
     # ------------------------------------------------------------------- the stack
 
     def run(self) -> bool:
-        """Search; return whether there is a solution.
-
-        Raises SelectorError, AllocationError, and what `check_time` raises.
-        """
+        """Search; return whether there is a solution."""
         if self._is_complete():  # there are no requests
             return True
         stack = [self._moves()]
@@ -178,10 +175,7 @@ class Search:
                 yield Begin(option, every, needed)
 
     def _next_of_all(self, every: tuple[devices.Device, ...]) -> Iterator[Take]:
-        """Yield the next device of a request for all; each of them must be free.
-
-        Raises AllocationError if it violates a constraint: such a claim makes no sense.
-        """
+        """Yield the next device of a request for all. Raises AllocationError for a constraint."""
         option, device, claim = self._begun[-1].option, every[self._taken[-1]], self._claim_now()
         if not self._held.can_take(claim, option, device):
             return

@@ -63,17 +63,11 @@ class Selector:
         self._domains = None if _asks_for_domains(root) else _domains(root)
 
     def matches(self, driver: str, device: Mapping[str, Any]) -> bool:
-        """Return whether a device of a ResourceSlice, an entry of `spec.devices`, satisfies it.
-
-        Raises SelectorError if the evaluation fails, or yields anything but a bool.
-        """
+        """Return whether an entry of `spec.devices` satisfies it. Raises SelectorError."""
         return self.evaluate(self.fields(driver, device))
 
     def fields(self, driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what any selector is evaluated on.
-
-        Raises SelectorError for an attribute or capacity that upstream cannot convert either.
-        """
+        """Return what any selector is evaluated on. Raises SelectorError."""
         try:
             return _fields(driver, device)
         except _FailedError as error:

@@ -85,10 +85,7 @@ class ClaimController:
         self._evictor = parts.evictor(self._context) if options.evicts else None
 
     def start(self) -> None:
-        """Start the informers, then the workers.
-
-        Raises ClusterError if the API server does not answer.
-        """
+        """Start the informers, then the workers. Raises ClusterError."""
         for informer in (self._context.templates, self._context.claims, self._context.pods):
             if informer is self._context.pods and self._options.pod_groups:
                 self._context.groups.start(timeout_s=SYNC_TIMEOUT_S)

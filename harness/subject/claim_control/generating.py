@@ -18,10 +18,7 @@ def has_template(entry: Object) -> bool:
 
 
 def name_of(pod: Object, entry: Object) -> str | None:
-    """Return the name of an entry's claim, None if the pod's status says that it needs none.
-
-    Raises NotRecorded if the claim of a template is not recorded in the pod's status.
-    """
+    """Return the name of an entry's claim, None if it needs none. Raises NotRecorded."""
     if "resourceClaimName" in entry:
         return str(entry["resourceClaimName"])
     recorded = claims.recorded_names(pod)
@@ -65,10 +62,7 @@ def owning_pod(claim: Object) -> tuple[str, str] | None:
 
 
 def needs_reservation(claim: Object, user: Object) -> bool:
-    """Return whether the claim of a bound pod is allocated, but not reserved for its user.
-
-    `user`: the pod, or its PodGroup.
-    """
+    """Return whether a bound pod's claim is allocated, but not reserved for its user."""
     return (
         claims.allocation_of(claim) is not None
         and not claims.is_deleting(claim)

@@ -77,19 +77,13 @@ class PodSyncer:
         return self._context.groups.get(key) if key else None
 
     def _is_over(self, pod: Object) -> bool:
-        """Return whether the pod needs no more claims: it is being deleted, or has ended.
-
-        Without the second condition a finished pod gets new claims and reservations.
-        """
+        """Return whether the pod needs no more claims: it is being deleted, or has ended."""
         return claims.is_deleting(pod) or claims.is_done(pod)
 
     # ----------------------------------------------------------------------------- a sync
 
     def sync(self, key: str) -> None:
-        """Create and record missing claims of the pod, and reserve its claims if it is bound.
-
-        Raises ClaimCreationError, ApiError or TransportError if it must be retried.
-        """
+        """Create and record missing claims of the pod, and reserve its claims if it is bound."""
         pod = self._context.pods.get(key)
         if pod is None or self._is_over(pod):
             return
@@ -106,10 +100,7 @@ class PodSyncer:
             self._provide(group, None)
 
     def _provide(self, owner: Object, group: Object | None) -> None:
-        """Create and record the missing claims of a pod, or of a PodGroup.
-
-        `group`: the group of a pod, whose claims are recorded for the pod, too.
-        """
+        """Create and record the missing claims of a pod (`group`: its group's, too) or PodGroup."""
         made: dict[str, str] = {}
         for entry in claims.entries_of(owner):
             if pod_groups.has_entry(group, entry):
@@ -122,20 +113,13 @@ class PodSyncer:
             self._record(owner, made)
 
     def _claim_of_group(self, pod: Object, group: Object | None, entry: Object) -> Object | None:
-        """Return the claim of the pod's group to record for an entry of the pod.
-
-        None: the entry has its claim, or the group has none yet; its event will come.
-        """
+        """Return the claim of the pod's group to record; None: there is none to record now."""
         if group is None or not generating.has_template(entry) or self._is_provided(pod, entry):
             return None
         return self._find_generated(group, entry["name"])
 
     def _claim_for(self, owner: Object, entry: Object) -> Object | None:
-        """Return the claim to record for an entry of a pod or group; create it if there is none.
-
-        None: the entry has its claim, or needs none. Raises ClaimCreationError, and says so in an
-        event.
-        """
+        """Return the claim to record for an entry, made if there is none; None: it needs none."""
         if not generating.has_template(entry):
             return None
         if self._is_provided(owner, entry):
@@ -201,10 +185,7 @@ class PodSyncer:
     # ------------------------------------------------------------------ status and reservations
 
     def _record(self, pod: Object, made: dict[str, str]) -> None:
-        """Record all claims of the pod in one write, with those recorded before.
-
-        A server-side apply removes what its manager applied before and does not repeat.
-        """
+        """Record all claims at once: an apply removes what it does not repeat."""
         recorded = claims.recorded_names(pod)
         names: dict[str, str] = {}
         for entry in filter(generating.has_template, claims.entries_of(pod)):
@@ -234,10 +215,7 @@ class PodSyncer:
         )
 
     def _reserve_claims(self, pod: Object, group: Object | None) -> None:
-        """Reserve the claims of a bound pod that can be reserved, for it or for its group.
-
-        The event that makes another one usable enqueues the pod again.
-        """
+        """Reserve the claims of a bound pod, for it or for its group, as far as they can be."""
         for entry in claims.entries_of(pod):
             claim = self._claim_of(pod, entry)
             user = group if group and pod_groups.has_entry(group, entry) else pod

@@ -68,10 +68,7 @@ class Releaser:
         return True
 
     def _has_group(self, claim: Object, entry: Object) -> bool:
-        """Return whether the PodGroup that the claim is reserved for exists.
-
-        It stays until its pods have ended.
-        """
+        """Return whether the PodGroup exists that the claim is reserved for."""
         if entry["uid"] in self._context.deleted_pods:
             return False
         key = generating.key_of(claim, entry["name"])
@@ -79,10 +76,7 @@ class Releaser:
         return group is not None and claims.uid_of(group) == entry["uid"]
 
     def _live_pod(self, claim: Object, name: str) -> Object | None:
-        """Return the pod from the API server, or None if it is gone.
-
-        The informer may lag behind, so that a pod missing there may still exist.
-        """
+        """Return the pod from the API server: the informer may lag behind."""
         return self._live(apis.PODS, claim, name)
 
     def _live(self, resource: apis.Resource, claim: Object, name: str) -> Object | None:
@@ -95,10 +89,7 @@ class Releaser:
             raise
 
     def _drop_reservations(self, claim: Object, valid: list[Object]) -> Object:
-        """Keep only valid reservations; with the last one goes the allocation, then the finalizer.
-
-        These are two writes, because an update of the status cannot change finalizers.
-        """
+        """Keep valid reservations; with the last one goes the allocation, then the finalizer."""
         changed = claims.with_status(claim, reservedFor=valid or None)
         if valid or not claims.has_finalizer(claim):
             return self._context.api.update_status(apis.CLAIMS, changed)
@@ -146,10 +137,7 @@ class Releaser:
 
 
 def _why_over(entry: Object, pod: Object | None, *, is_known: bool) -> str | None:
-    """Return why a consumer will not run any more, in upstream's words; None: it may.
-
-    `is_known`: the pod comes from the informer, not from the API server.
-    """
+    """Return why a consumer will not run any more, in upstream's words; None: it may."""
     if pod is None or claims.uid_of(pod) != entry["uid"]:
         replaced = "pod got replaced with new instance"
         return replaced if is_known else "pod is gone or got replaced"

@@ -201,10 +201,6 @@ def due_s(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | No
 
 
 def _due_s(taint: Object, tolerations: Sequence[Object]) -> float | None:
-    """Return when a taint evicts; None: never. The shortest toleration counts.
-
-    Seconds count only where the effect of the toleration is NoExecute, as the API says.
-    """
     limits = [_limit_s(item) for item in tolerations if nodes.tolerates(item, taint)]
     limit_s = max(min(limits, default=0.0), 0.0)
     return None if limit_s == math.inf else _seconds(taint.get("timeAdded")) + limit_s

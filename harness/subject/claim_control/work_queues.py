@@ -38,10 +38,7 @@ class WorkQueue:
             self._add(key)
 
     def get(self) -> str:
-        """Take a key for processing; wait until there is one.
-
-        Raises concurrency.Closed when the queue is closed.
-        """
+        """Take a key, waiting for one. Raises concurrency.Closed."""
         with self._changed:
             while not self._closed:
                 wait_s = self._flush()
@@ -54,10 +51,7 @@ class WorkQueue:
         raise concurrency.Closed
 
     def done(self, key: str, *, failed: bool = False) -> None:
-        """Return a processed key; if it failed, it is retried after a wait.
-
-        A key waits for one retry, the earliest, as upstream (`insert` in delaying_queue.go).
-        """
+        """Return a processed key; if it failed, it is retried after a wait, the earliest one."""
         with self._changed:
             self._working.discard(key)
             if key in self._dirty:

@@ -13,15 +13,17 @@ from collections.abc import Callable, Iterator, Mapping
 from harness import concurrency
 from harness.model.objects import Object
 from harness.subject.extended_resources import extended_claims, extended_requests
+from harness.subject.objects import change_handlers
 
 INSUFFICIENT = "Insufficient"
 """First word of the reason for which a node is ruled out, before the resource; upstream's word."""
 
 
-class DeviceClassResolver:
+class DeviceClassResolver(change_handlers.Changes):
     """Finds the classes of extended resources; an event handler of the informer of classes."""
 
     def __init__(self) -> None:
+        super().__init__(self._replace)
         self._guard = concurrency.lock("device-class-resolver")
         self._classes: dict[str, dict[str, Object]] = collections.defaultdict(dict)
         """Keyed by extended resource, then by the name of the class."""
@@ -33,35 +35,23 @@ class DeviceClassResolver:
         in_order = [by_name[name] for name in sorted(by_name)]
         return max(in_order, key=_created, default=None)
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
+    def _replace(self, old: Object | None, new: Object | None) -> None:
         with self._guard:
-            self._add(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        with self._guard:
-            self._remove(old)
-            self._add(new)
-
-    def on_delete(self, last: Object) -> None:
-        with self._guard:
-            self._remove(last)
-
-    def _add(self, obj: Object) -> None:
-        for resource in _resources(obj):
-            self._classes[resource][obj["metadata"]["name"]] = obj
-
-    def _remove(self, obj: Object) -> None:
-        for resource in _resources(obj):
-            self._classes[resource].pop(obj["metadata"]["name"], None)
-            if not self._classes[resource]:
-                del self._classes[resource]
+            for resource, name in _backed(old):
+                self._classes[resource].pop(name, None)
+                if not self._classes[resource]:
+                    del self._classes[resource]
+            for resource, name in _backed(new):
+                self._classes[resource][name] = new or {}
 
 
-def _resources(obj: Object) -> Iterator[str]:
-    yield extended_requests.IMPLICIT_PREFIX + obj["metadata"]["name"]
-    if explicit := obj["spec"].get("extendedResourceName"):
-        yield explicit
+def _backed(device_class: Object | None) -> Iterator[tuple[str, str]]:
+    """Yield (extended resource, name of the class) for each resource that a class backs."""
+    if device_class is not None:
+        name = device_class["metadata"]["name"]
+        yield extended_requests.IMPLICIT_PREFIX + name, name
+        if explicit := device_class["spec"].get("extendedResourceName"):
+            yield explicit, name
 
 
 def _created(obj: Object) -> str:
@@ -102,10 +92,7 @@ class ExtendedResources:
         return Demand(amounts, classes)
 
     def claim_for(self, pod: Object, demand: Demand) -> Object | None:
-        """Return the claim that an earlier attempt left, or a new one in memory.
-
-        None: no class backs what the pod asks for.
-        """
+        """Return the claim that an earlier attempt left, or a new one; None: no class backs it."""
         if not demand.classes:
             return None
         return self.claims.of_pod(pod) or extended_claims.in_memory(pod)

@@ -120,10 +120,7 @@ class _Requests:
 def for_pod(
     pod: Object, classes: Mapping[str, str], resources: Collection[str]
 ) -> tuple[list[Object], list[Object]]:
-    """Return the device requests by name, and the `requestMappings` of the pod's status.
-
-    `classes` maps each of the resources to the name of its DeviceClass.
-    """
+    """Return the device requests by name, and the `requestMappings` of the pod's status."""
     containers = list(_containers(pod))
     requests: list[Object] = []
     mappings: list[Object] = []

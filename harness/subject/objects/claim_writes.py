@@ -12,10 +12,7 @@ from harness.subject.objects import claims
 
 
 def add_finalizer(api: apis.Api, claim: Object) -> Object:
-    """Return the claim with its finalizer, adding it first if necessary.
-
-    A status update cannot change finalizers, so that adding it takes a separate write.
-    """
+    """Return the claim with its finalizer; adding it takes a write of its own."""
     if claims.has_finalizer(claim):
         return claim
     finalizers = [*claim["metadata"].get("finalizers", ()), claims.FINALIZER]
@@ -45,10 +42,7 @@ def reserve_by_patch(api: apis.Api, claim: Object, user: Object) -> Object:
 
 
 def remove_reservation(api: apis.Api, claim: Object, pod: Object) -> Object | None:
-    """Remove the pod from `reservedFor`; return the claim as stored.
-
-    An error is only recorded as a step, as upstream, and None returned.
-    """
+    """Remove the pod from `reservedFor`; an error is only recorded as a step, as upstream."""
     try:
         return _patch_reservations(api, claim, {"$patch": "delete", "uid": claims.uid_of(pod)})
     except (apis.ApiError, transports.TransportError) as error:

@@ -61,20 +61,14 @@ def has_finalizer(claim: Object) -> bool:
 
 
 def exclusive_devices(allocation: Object | None) -> Iterator[str]:
-    """Yield `driver/pool/device` for each exclusively allocated device.
-
-    Results with `adminAccess` or a `shareID` are not exclusive.
-    """
+    """Yield `driver/pool/device` of each result without `adminAccess` and `shareID`."""
     for result in (allocation or {}).get("devices", {}).get("results", ()):
         if not result.get("adminAccess") and not result.get("shareID"):
             yield f"{result['driver']}/{result['pool']}/{result['device']}"
 
 
 def shares(allocation: Object | None) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield (`driver/pool/device`, share ID, consumed capacity) for each share of a device.
-
-    Results with `adminAccess` take nothing from others.
-    """
+    """Yield (`driver/pool/device`, share ID, consumed capacity) of each share but for admins."""
     for result in (allocation or {}).get("devices", {}).get("results", ()):
         if result.get("shareID") and not result.get("adminAccess"):
             device = f"{result['driver']}/{result['pool']}/{result['device']}"
@@ -122,19 +116,13 @@ def entries_of(pod: Object) -> list[Object]:
 
 
 def recorded_names(pod: Object) -> dict[str, str | None]:
-    """Return the generated claim's name for each entry in `pod.status.resourceClaimStatuses`.
-
-    None: the entry needs no claim.
-    """
+    """Return the claim's name by entry, None if it needs none, of those in the pod's status."""
     statuses = pod.get("status", {}).get("resourceClaimStatuses") or []
     return {status["name"]: status.get("resourceClaimName") for status in statuses}
 
 
 def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
-    """Yield (claim name, whether the pod must own the claim) for each entry that needs a claim.
-
-    Raises Unresolved if a claim has not been created yet.
-    """
+    """Yield (name, whether the pod must own it) of each claim. Raises Unresolved."""
     recorded = recorded_names(pod)
     for entry in entries_of(pod):
         if "resourceClaimName" in entry:
@@ -177,10 +165,7 @@ Lookup = Callable[[str], Object | None]
 
 
 def of_pod(pod: Object, lookup: Lookup) -> list[Object]:
-    """Return the pod's claims.
-
-    Raises Unresolved if one of them cannot be used yet.
-    """
+    """Return the pod's claims. Raises Unresolved if one of them cannot be used yet."""
     return [_usable(pod, name, lookup, must_own=must_own) for name, must_own in claim_names(pod)]
 
 

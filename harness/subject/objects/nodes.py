@@ -35,11 +35,7 @@ class SelectorError(errors.HarnessError):
 
 
 def refusal(node: Object, pod: Object) -> str | None:
-    """Return why the node does not accept the pod, apart from devices; None if it does.
-
-    It must be schedulable, have no taint the pod does not tolerate, and match the pod's
-    `nodeSelector` and required node affinity.
-    """
+    """Return why the node does not accept the pod, apart from devices; None if it does."""
     if is_unschedulable(node):
         return UNSCHEDULABLE
     if not tolerates_taints(node, pod):
@@ -68,10 +64,7 @@ def is_selected(node: Object, pod: Object) -> bool:
 
 
 def is_placed_on(place: Object, node: Object) -> bool:
-    """Return whether a slice or device is available on the node.
-
-    `place` is the slice's spec or the device, with `nodeName`, `nodeSelector` or `allNodes`.
-    """
+    """Return whether `place`, a slice's spec or a device, is available on the node."""
     if place.get("nodeName"):
         return bool(place["nodeName"] == node["metadata"]["name"])
     if place.get("nodeSelector"):

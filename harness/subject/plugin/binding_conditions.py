@@ -109,11 +109,7 @@ class BindingConditions(informers.StateHandler):
     # --------------------------------------------------------- the binding threads
 
     def wait(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Return when every device of the attempt's claims is ready.
-
-        Raises ConditionError if one cannot be made ready, or time is up, and BindingError if a
-        claim is not allocated any more, or the scheduler stops.
-        """
+        """Return when every device is ready. Raises ConditionError, or BindingError."""
         awaited = [claim for claim in attempt.claims if has_conditions(claim)]
         if not awaited:
             return

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from harness import concurrency
 from harness.client import apis, informers, transports
 from harness.model.objects import Object
-from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claim_writes, claims
 from harness.subject.plugin import scheduling_attempts
 from harness.subject.telemetry import klog
@@ -76,10 +76,7 @@ class ClaimBinder:
     # ------------------------------------------------------------------ PreBind
 
     def bind(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Write allocations and reservations.
-
-        Raises BindingError if a claim was deleted or allocated elsewhere, or on too many conflicts.
-        """
+        """Write allocations and reservations. Raises BindingError."""
         for index, claim in enumerate(attempt.claims):
             if extended_claims.is_in_memory(claim):
                 self._bind_extended(attempt, index)
@@ -112,10 +109,7 @@ class ClaimBinder:
             raise _overtaken(reserved, "reallocated elsewhere")
 
     def _bind_claim(self, attempt: scheduling_attempts.Attempt, index: int) -> Object:
-        """Write one claim, then settle it; return what was written.
-
-        After bindClaim in pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
-        """
+        """Write one claim, then settle it; return what was written."""
         claim, allocation = attempt.claims[index], attempt.planned.get(index)
         uid = claims.uid_of(claim)
         written: Object | None = None
@@ -155,21 +149,14 @@ class ClaimBinder:
     def _put_into_cache(self, written: Object) -> None:
         """Assume a written claim; raises AssumeError if that is not possible."""
         if extended_claims.is_extended(written):
-            claim_creation.assume(self._cache, written)
+            extended_claims.assume(self._cache, written)
         else:
             self._cache.assume(written)
 
     # -------------------------------------------- one write, with its conflicts
 
     def _write(self, claim: Object, allocation: Object | None, user: Object) -> Object:
-        """Write allocation and reservation; return the claim as the API server returned it.
-
-        `user`: the pod or the PodGroup for which the claim is reserved.
-
-        After a conflict the claim is read and written again. Raises BindingError if it was deleted,
-        replaced or allocated elsewhere, or on too many conflicts, and ClaimInUseError if it has no
-        place for the pod.
-        """
+        """Write allocation and reservation, again after conflicts, for the pod or group `user`."""
         for tries in range(CONFLICT_TRIES):
             if tries:
                 concurrency.sleep(CONFLICT_WAIT_S)
@@ -243,12 +230,9 @@ class ClaimBinder:
     # ----------------------------------------- the claim for extended resources
 
     def _bind_extended(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
-        """Create the claim for extended resources, write it like any other, and name it.
-
-        The created claim has another UID than the planned one; it is in flight before that is not.
-        """
+        """Create the claim for extended resources, with a UID of its own, and write it."""
         planned = attempt.claims[index]
-        created = claim_creation.create(self._api, planned)
+        created = extended_claims.create(self._api, planned)
         self._in_flight.add(claims.with_status(created, allocation=attempt.planned[index]))
         self._in_flight.remove(claims.uid_of(planned))
         attempt.claims[index] = created  # Unreserve deletes it
@@ -256,14 +240,14 @@ class ClaimBinder:
         self._record_extended(attempt)
 
     def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
-        claim_creation.record(self._api, attempt.pod, attempt.claims[-1], attempt.mappings)
+        extended_claims.record(self._api, attempt.pod, attempt.claims[-1], attempt.mappings)
 
     def _delete_extended(self, claim: Object) -> None:
         if extended_claims.is_in_memory(claim):
             return
         klog.info(5, "delete extended resource backed by DRA", resourceclaim=claim)
         try:
-            claim_creation.delete(self._api, claim)
+            extended_claims.delete(self._api, claim)
         except (apis.ApiError, transports.TransportError) as error:
             concurrency.step("unreserve.failed", claim=claims.uid_of(claim), reason=str(error))
 

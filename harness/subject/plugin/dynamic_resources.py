@@ -113,10 +113,7 @@ class DynamicResources:
         return attempt
 
     def filter(self, attempt: scheduling_attempts.Attempt, node: Object) -> list[Object] | None:
-        """Return the planned allocations on the node, or None if the pod cannot run there.
-
-        Raises AttemptError if a claim or a slice cannot be evaluated, which ends the attempt.
-        """
+        """Return the planned allocations on the node, or None if the pod cannot run there."""
         if refusal := LEFT_OVER if attempt.left_over else attempt.demand.refusal:
             attempt.refuse(refusal)
             return None
@@ -149,10 +146,7 @@ class DynamicResources:
         node: Object,
         error: allocators.AllocationTimeoutError,
     ) -> None:
-        """End the attempt, as since 1.36: the next one may be faster.
-
-        Raises AttemptError with the name of the node, whose slices may be the reason.
-        """
+        """End the attempt, as since 1.36: the next one may be faster."""
         del attempt
         name = node["metadata"]["name"]
         raise scheduling_attempts.AttemptError(f"node {name}: {error}") from error
@@ -165,10 +159,6 @@ class DynamicResources:
         return any(True for _ in attempt.prioritized())
 
     def score(self, attempt: scheduling_attempts.Attempt, allocations: list[Object]) -> int:
-        """Return the score of a node with these planned allocations.
-
-        Raises AttemptError if it has none.
-        """
         return attempt.preference(allocations)
 
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
@@ -223,10 +213,7 @@ class DynamicResources:
             raise scheduling_attempts.Unschedulable("resourceclaim in use")
 
     def _group_of(self, pod: Object) -> Object | None:
-        """Return the pod's PodGroup, None if it has none.
-
-        Raises Unresolved if the group is not known yet; its event announces it.
-        """
+        """Return the pod's PodGroup. Raises Unresolved if it is not known yet."""
         key = pod_groups.key_of(pod)
         group = self._groups(key) if key and self._groups else None
         if key and group is None:
@@ -278,10 +265,7 @@ class DynamicResources:
             attempt.left_over = claim
 
     def _allocator_for(self, attempt: scheduling_attempts.Attempt) -> allocators.Allocator:
-        """Return the allocator for the claims without an allocation.
-
-        Raises Unschedulable if they cannot be allocated, AttemptError if the gather timed out.
-        """
+        """Return the allocator for the claims without an allocation. Raises Unschedulable."""
         wanted = [attempt.claims[index] for index in attempt.to_allocate]
         message = "Preparing allocation with structured parameters"
         klog.info(5, message, pod=attempt.pod, resourceclaims=wanted)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
-from harness.subject.extended_resources import claim_creation
+from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims, nodes
 from harness.subject.plugin import binding_conditions, scheduling_attempts
 from harness.subject.telemetry import klog
@@ -67,7 +67,7 @@ def free_one(
             return DEALLOCATED
     if attempt.left_over is None:
         return NOTHING_TO_FREE
-    claim_creation.delete(api, attempt.left_over)
+    extended_claims.delete(api, attempt.left_over)
     return DELETED
 
 

@@ -129,10 +129,7 @@ class Attempt:
         return {nodes.PLUGINS.get(reason, DYNAMIC_RESOURCES) for reason in self.refusals}
 
     def explanation(self, freed: str = "") -> str:
-        """Return why no node fits, in kube-scheduler's words.
-
-        `freed`: PostFilter's words about what it has done; empty: it has not run.
-        """
+        """Return why no node fits, in kube-scheduler's words; `freed`: PostFilter's, if it ran."""
         if not self.refusals:
             return "no nodes available to schedule pods"
         text = f"0/{self.refusals.total()} nodes are available: {_counted(self.refusals)}."

@@ -50,10 +50,7 @@ def run(
     elector: leader_election.LeaderElector,
     on_ready: Callable[[], None],
 ) -> None:
-    """Stand by until the lease is held, schedule, and release the lease when all has ended.
-
-    `on_ready()` is called when everything is known that the scheduler needs to lead.
-    """
+    """Stand by until the lease is held, schedule, and release the lease when all has ended."""
     stopped = processes.stop_event()
     scheduler.stand_by()
     on_ready()

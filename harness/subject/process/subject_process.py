@@ -97,6 +97,10 @@ class SubjectOptions:
     logging_format: klog.Form = "text"
 
 
+_OVERRIDING = ("reserve_by", "binding_timeout_s", "filter_timeout_s")
+"""The options that override the settings."""
+
+
 class _Part(Protocol):
     def start(self) -> None: ...
 
@@ -109,7 +113,9 @@ def run_scheduler(options: SubjectOptions) -> int:
     With leader election it ends the process with LOST_LEASE_CODE when it loses its lease. Raises
     UsageError for unusable options, and ClusterError if the API server does not answer.
     """
-    settings = read_settings(options.settings)
+    given = {key: getattr(options, key) for key in _OVERRIDING}
+    chosen = {key: value for key, value in given.items() if value is not None}
+    settings = msgspec.structs.replace(read_settings(options.settings), **chosen)
     parts = assembling.parts(options.defects, options.remedies, options.release)
     more: list[concurrency.StepListener] = []
     if options.verbosity:
@@ -126,20 +132,12 @@ def run_scheduler(options: SubjectOptions) -> int:
                 scheduler_name=options.scheduler_name,
                 namespace=options.namespace,
                 binders=settings.binders,
-                reserve_by=options.reserve_by or settings.reserve_by,
-                binding_timeout_s=(
-                    settings.binding_timeout_s
-                    if options.binding_timeout_s is None
-                    else options.binding_timeout_s
-                ),
+                reserve_by=settings.reserve_by,
+                binding_timeout_s=settings.binding_timeout_s,
                 backoff_initial_s=settings.backoff_initial_s,
                 backoff_max_s=settings.backoff_max_s,
                 search=node_search.SearchOptions(parallelism=settings.parallelism),
-                filter_timeout_s=(
-                    settings.filter_timeout_s
-                    if options.filter_timeout_s is None
-                    else options.filter_timeout_s
-                ),
+                filter_timeout_s=settings.filter_timeout_s,
                 lists_cached=settings.lists_cached,
                 seed=settings.seed,
                 taint_rules=True,
@@ -163,10 +161,7 @@ def run_scheduler(options: SubjectOptions) -> int:
 
 
 def run_claim_controller(options: SubjectOptions) -> int:
-    """Run the claim controller until SIGTERM or Ctrl-C.
-
-    Raises UsageError for unusable options, and ClusterError if the API server does not answer.
-    """
+    """Run the claim controller until SIGTERM or Ctrl-C."""
     settings = read_settings(options.settings)
     parts = assembling.claim_controller_parts(options.defects, options.remedies, options.release)
     chosen = claim_controllers.ControllerOptions(
@@ -187,10 +182,7 @@ def run_claim_controller(options: SubjectOptions) -> int:
 
 
 def read_settings(path: pathlib.Path | None) -> Settings:
-    """Read the settings file; None: return the defaults.
-
-    Raises UsageError if the file cannot be read or decoded.
-    """
+    """Read the settings file; None: the defaults. Raises UsageError."""
     if path is None:
         return Settings()
     try:

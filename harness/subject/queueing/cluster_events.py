@@ -70,10 +70,7 @@ ASSIGNED_POD_DELETED = ClusterEvent("AssignedPod", DELETE)
 
 
 def of_node(old: Object, new: Object) -> Iterator[ClusterEvent]:
-    """Yield an event for each property of a node that changed and that scheduling depends on.
-
-    A heartbeat yields none.
-    """
+    """Yield an event for each property that scheduling depends on; a heartbeat yields none."""
     if _status(old, "allocatable") != _status(new, "allocatable"):
         yield ClusterEvent(NODE, ALLOCATABLE_CHANGED, old, new)
     if old["metadata"].get("labels") != new["metadata"].get("labels"):

@@ -49,10 +49,7 @@ class QueueingHints:
     def of(
         self, pod: Object, rejectors: Collection[str], event: cluster_events.ClusterEvent
     ) -> Hint:
-        """Return whether the event may help a pod; `rejectors`: the plugins that rejected it.
-
-        Without rejectors any event may help.
-        """
+        """Return whether the event may help a pod; without `rejectors` any event may."""
         if not rejectors:
             return QUEUE
         hints = [self._of_plugin(name, pod, event) for name in sorted(rejectors)]

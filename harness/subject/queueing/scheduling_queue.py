@@ -74,10 +74,7 @@ class SchedulingQueue:
             self._remove_user(known.pod if known else pod)
 
     def move(self, event: cluster_events.ClusterEvent) -> None:
-        """Retry the pods that an event may help.
-
-        An event of a claim can help only the pods that use it, unless it has freed devices.
-        """
+        """Retry the pods that an event may help."""
         users = self._users_of(event)
         for queued in users or ():
             self._open_gate(queued)
@@ -90,10 +87,7 @@ class SchedulingQueue:
         self._move(cluster_events.FORCE_ACTIVATE)
 
     def pop(self) -> queue_parts.QueuedPod:
-        """Take the next pod into flight; wait until there is one.
-
-        Raises concurrency.Closed when the queue is closed.
-        """
+        """Take the next pod into flight, waiting for one. Raises concurrency.Closed."""
         with concurrency.in_parts(self._changed):
             while not self._closed:
                 self._parts.writes(queue_parts.ACTIVE)

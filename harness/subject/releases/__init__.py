@@ -30,10 +30,7 @@ def with_defect(name: str) -> list[str]:
 
 
 def replacements_of(release: str | None) -> dict[str, replacements.Replacement]:
-    """Return what a release replaces, by words for messages; None: nothing.
-
-    Raises UsageError for an unknown release.
-    """
+    """Return what a release replaces, by words for messages. Raises UsageError."""
     if release is None:
         return {}
     if release not in SWITCHES:

@@ -33,10 +33,7 @@ class BindAgainBinders(binding_cycle.Binders):
             self._bind_until_known(binding)
 
     def _bind_until_known(self, binding: binding_cycle.Binding) -> None:
-        """Return when the pod is bound, or this scheduler stops: then nothing is undone.
-
-        Raises ApiError or BindingError if the pod cannot be bound any more.
-        """
+        """Return when the pod is bound, or this scheduler stops. Raises if it cannot be bound."""
         backoff_s = settled_claims.BACKOFF_FIRST_S
         while not self._is_bound_now(binding) and not self._stopped.wait(backoff_s):
             backoff_s = settled_claims.next_backoff_s(backoff_s)

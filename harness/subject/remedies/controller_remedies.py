@@ -11,10 +11,6 @@ from harness.subject.objects import claims
 @replacements.known_as("ask-again-for-unseen-pods")
 class AskingReleaser(releasing.Releaser):
     def sync(self, key: str) -> None:
-        """Sync the claim, and once more later if it is reserved for an unknown pod.
-
-        Raises UnsettledError in that case.
-        """
         super().sync(key)
         unseen = self._unseen(key)
         if unseen:
@@ -58,10 +54,6 @@ class ReservationEnqueuer(enqueuing.Enqueuer):
 @replacements.known_as("await-created-claims")
 class AwaitingPodSyncer(pod_syncing.PodSyncer):
     def sync(self, key: str) -> None:
-        """Sync the pod, and once more later if the informer does not know a claim of it.
-
-        Raises UnsettledError in that case.
-        """
         super().sync(key)
         unseen = self._unseen(key)
         if unseen:

@@ -36,10 +36,7 @@ class DerivingPodSyncer(pod_syncing.PodSyncer):
         raise pod_syncing.ClaimCreationError(f"every name is taken: {refused}") from refused
 
     def _own(self, wanted: Object, name: str, pod: Object) -> Object | None:
-        """Return the claim of this name if an earlier creation for the pod's entry made it.
-
-        Raises ClaimCreationError if it cannot be read, so that the sync is retried.
-        """
+        """Return the claim of this name if an earlier creation made it. Raises to try again."""
         concurrency.step("remedy.name-taken", claim_name=name, pod=claims.uid_of(pod))
         try:
             found = self._context.api.get(apis.CLAIMS, name, namespace=pod["metadata"]["namespace"])

@@ -177,10 +177,7 @@ def _postpone(error: errors.HarnessError, deadline_s: float) -> None:
 
 
 def _may_be_under_way(claim: Object, unbound: set[str]) -> bool:
-    """Return whether a write of the claim may not be committed yet: its allocation, or a removal.
-
-    `unbound`: the UIDs of the pods that are not bound.
-    """
+    """Return whether an allocation, or a removal for `unbound` pods, may not be committed."""
     if not claims.allocation_of(claim):
         return claims.has_finalizer(claim)
     return any(entry["uid"] in unbound for entry in claims.reservations_of(claim))

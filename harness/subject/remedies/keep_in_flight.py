@@ -54,10 +54,7 @@ class KeepInFlightBinder(claim_binding.ClaimBinder):
             raise
 
     def _forget(self, attempt: scheduling_attempts.Attempt, index: int) -> None:
-        """Forget a plan, unless its write may have been committed: that is to be settled first.
-
-        Another pod's plan for the claim is left alone, since it may be the one to be settled.
-        """
+        """Forget a plan, unless its write may have been committed: that is to be settled first."""
         claim = attempt.claims[index]
         unknown = self._unknown.pop(claims.uid_of(claim), None)
         if unknown is not None:

@@ -55,10 +55,6 @@ class RestoreUnwrittenBinder(claim_binding.ClaimBinder):
 @replacements.known_as("try-again-after-post-filter")
 class TryingAgainPlugin(dynamic_resources.DynamicResources):
     def post_filter(self, attempt: scheduling_attempts.Attempt) -> str:
-        """Free what keeps the pod from every node; return what was done.
-
-        Raises AttemptError, after which the pod backs off, if that failed or comes with no event.
-        """
         try:
             done = super().post_filter(attempt)
         except (apis.ApiError, transports.TransportError) as error:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from harness import concurrency
 from harness.model.objects import Object
-from harness.subject.objects import nodes
+from harness.subject.objects import change_handlers, nodes
 
 
-class NodeList:
+class NodeList(change_handlers.Changes):
     """The known nodes; an event handler of their informer."""
 
     def __init__(self) -> None:
+        super().__init__(self._replace)
         self._guard = concurrency.lock("node-list")
         self._nodes: dict[str, Object] = {}
         self._names: list[str] | None = None
@@ -27,19 +28,11 @@ class NodeList:
                 self._listed = tuple(map(self._nodes.__getitem__, self._names))
             return self._listed
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        del initial
+    def _replace(self, old: Object | None, new: Object | None) -> None:
         with self._guard:
-            self._nodes[obj["metadata"]["name"]] = obj
-            self._names = self._listed = None
-
-    def on_update(self, old: Object, new: Object) -> None:
-        del old
-        with self._guard:
-            self._nodes[new["metadata"]["name"]] = new
+            if new is None and old:
+                self._nodes.pop(old["metadata"]["name"], None)
+            elif new:
+                self._nodes[new["metadata"]["name"]] = new
             self._listed = None
-
-    def on_delete(self, last: Object) -> None:
-        with self._guard:
-            self._nodes.pop(last["metadata"]["name"], None)
-            self._names = self._listed = None
+            self._names = self._names if old and new else None

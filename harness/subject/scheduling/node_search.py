@@ -65,10 +65,7 @@ class NodeSearch:
     def find(
         self, attempt: scheduling_attempts.Attempt, known: Sequence[Object]
     ) -> tuple[Object, list[Object]] | None:
-        """Return the node to use, with the planned allocations; None: there is none.
-
-        The attempt counts why nodes were ruled out. Raises AttemptError if the attempt has to end.
-        """
+        """Return the node to use, with the planned allocations; None: there is none."""
         is_scored = self._plugin.is_scored(attempt)
         may_fail = attempt.allocator is not None and attempt.allocator.may_fail()
         wanted = feasible_count(len(known)) if is_scored or may_fail else 1
@@ -112,10 +109,7 @@ class FilterRun:
         return sorted(self._found, key=lambda fit: fit.index)[: self._wanted]
 
     def run(self, parallelism: int) -> None:
-        """Filter the nodes on this thread and further ones, which have ended on return.
-
-        Raises the AttemptError of the first node that has one.
-        """
+        """Filter the nodes on this thread and further ones. Raises AttemptError."""
         if parallelism <= 1:
             self._run_alone()
             return

@@ -195,18 +195,12 @@ class Scheduler:
     # ------------------------------------------------------------------- life cycle
 
     def start(self) -> None:
-        """Start the informers, then the scheduling thread.
-
-        Raises ClusterError if the API server does not answer.
-        """
+        """Start the informers, then the scheduling thread. Raises ClusterError."""
         self.stand_by()
         self.lead()
 
     def stand_by(self) -> None:
-        """Start the informers, so that everything is known when this scheduler begins to lead.
-
-        Raises ClusterError if the API server does not answer.
-        """
+        """Start the informers, so that all is known when it begins to lead. Raises ClusterError."""
         for informer in self._informers:
             if informer is self._informers[-1] and self._options.pod_groups:
                 self._groups.start(timeout_s=SYNC_TIMEOUT_S)

@@ -27,7 +27,6 @@ class SliceEvent:
     """None: the slice is new."""
     new: Object | None
     """None: the slice is gone."""
-    initial: bool
 
     def deliver(self) -> None:
         meta = (self.new or self.old or {})["metadata"]
@@ -41,12 +40,12 @@ class SliceEvent:
             if self.old is not None:
                 self.handler.on_delete(self.old)
         elif self.old is None:
-            self.handler.on_add(self.new, initial=self.initial)
+            self.handler.on_add(self.new, initial=False)
         else:
             self.handler.on_update(self.old, self.new)
 
 
-class SliceTracker:
+class SliceTracker(change_handlers.Changes):
     """The merged slices; the event handler of the informer of ResourceSlices."""
 
     def __init__(
@@ -55,6 +54,7 @@ class SliceTracker:
         classes: Callable[[], Mapping[str, Object]] = dict,
     ) -> None:
         """`handlers` receive merged slices; `classes` returns the DeviceClasses by name."""
+        super().__init__(self._change_slice)
         self._handlers, self._classes = tuple(handlers), classes
         self._guard = concurrency.condition("slice-tracker")
         self._delivering = False
@@ -72,26 +72,14 @@ class SliceTracker:
 
     # ------------------------------------------------------------------- slices
 
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        self._put(obj, initial=initial)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        del old
-        self._put(new, initial=False)
-
-    def on_delete(self, last: Object) -> None:
-        name = informers.key_of(last)
+    def _change_slice(self, old: Object | None, new: Object | None) -> None:
+        name = informers.key_of(new or old or {})
         with self._guard:
             self._slices.pop(name, None)
+            if new is not None:
+                self._slices[name] = new
         self._sync(name)
-        _handled("slices", last)
-
-    def _put(self, obj: Object, *, initial: bool) -> None:
-        name = informers.key_of(obj)
-        with self._guard:
-            self._slices[name] = obj
-        self._sync(name, initial=initial)
-        _handled("slices", obj)
+        _handled("slices", new or old or {})
 
     # ------------------------------------------------------------------- rules
 
@@ -128,9 +116,9 @@ class SliceTracker:
 
     # ------------------------------------------------------------------- merging
 
-    def _sync(self, name: str, *, initial: bool = False) -> None:
+    def _sync(self, name: str) -> None:
         with self._guard:
-            self._store(name, self._merge(name), initial=initial)
+            self._store(name, self._merge(name))
         self._emit()
 
     def _merge(self, name: str) -> Object | None:
@@ -143,15 +131,13 @@ class SliceTracker:
     def _may_select(self, rule: Object, obj: Object) -> bool:
         return taint_rules.selects_slice(rule, obj["spec"])
 
-    def _store(self, name: str, merged: Object | None, *, initial: bool) -> None:
+    def _store(self, name: str, merged: Object | None) -> None:
         """Store a merged slice, and queue the events; called with the lock held."""
         old = self._merged.pop(name, None)
         if merged is not None:
             self._merged[name] = merged
         if old != merged:
-            self._events.extend(
-                SliceEvent(handler, old, merged, initial) for handler in self._handlers
-            )
+            self._events.extend(SliceEvent(handler, old, merged) for handler in self._handlers)
 
     # ------------------------------------------------------------------- events
 

@@ -25,10 +25,7 @@ WAITING_MAX = 1000
 
 
 def condition(pod: Object, reason: str, message: str) -> Object | None:
-    """Return the patch of the status with PodScheduled=False; None if the pod has it already.
-
-    It fails with a conflict for another pod of the same name.
-    """
+    """Return the patch of the status with PodScheduled=False; None if the pod has it already."""
     conditions = pod.get("status", {}).get("conditions") or ()
     known: Object = next((item for item in conditions if item["type"] == "PodScheduled"), {})
     if [known.get(key) for key in ("status", "reason", "message")] == ["False", reason, message]:

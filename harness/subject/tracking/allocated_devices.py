@@ -36,10 +36,7 @@ class AllocatedDevices:
             self._insert(obj, allocation)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Insert or remove devices if the allocation was set or cleared.
-
-        An allocation is immutable while it is set.
-        """
+        """Insert or remove devices if the allocation, immutable while set, was set or cleared."""
         before, after = claims.allocation_of(old), claims.allocation_of(new)
         if after and not before:
             self._insert(new, after)

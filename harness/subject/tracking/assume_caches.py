@@ -249,10 +249,7 @@ class AssumeCache:
             raise
 
     def _begin_emitting(self) -> bool:
-        """Become the emitting thread; wait while another one is emitting.
-
-        Return False if there is nothing to deliver.
-        """
+        """Become the only emitting thread; False: there is nothing to deliver."""
         with self._emitting.awaited():
             if not self._has_events():
                 return False

@@ -40,10 +40,7 @@ class Gatherer:
         self._allocated, self._in_flight = allocated, flight
 
     def gather(self) -> allocated_states.AllocatedState:
-        """Return every device and share in use at one instant.
-
-        Raises GatherTimeoutError after 5 s of conflicting modifications.
-        """
+        """Return every device and share in use at one instant. Raises GatherTimeoutError."""
         deadline = concurrency.monotonic_s() + TIMEOUT_S
         while (in_use := self.attempt()) is None:
             if concurrency.monotonic_s() > deadline:

@@ -61,10 +61,7 @@ class InFlightClaims:
         return self._tell_removed(uid, known)
 
     def release(self, uid: str) -> bool:
-        """Take back one plan, and remove the claim with its last one.
-
-        Return whether the claim has been in flight and is no more.
-        """
+        """Take back one plan; return whether the claim leaves with its last one."""
         with concurrency.in_parts(self._guard):
             self._change(uid)
             if self._plans[uid] > 1:

@@ -6,7 +6,7 @@ and the other defects do neither.
 
 import pytest
 
-from harness.subject.extended_resources import claim_creation
+from harness.subject.extended_resources import extended_claims
 from tests.detection import stages
 from tests.detection.schedules import extended_plays
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.detection
 
 @pytest.fixture(autouse=True)
 def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claim_creation, "WAIT_S", 0.0)
+    monkeypatch.setattr(extended_claims, "WAIT_S", 0.0)
 
 
 def perform(stage: stages.Stage, *chosen: str) -> extended_plays.Play:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from harness.subject.allocation import allocators
 from harness.subject.claim_control import generating, pod_syncing
-from harness.subject.extended_resources import claim_creation
+from harness.subject.extended_resources import extended_claims
 from harness.subject.plugin import claim_binding, scheduling_attempts
 
 Object = dict[str, Any]
@@ -224,7 +224,7 @@ class _MappingsSpoiled(claim_binding.ClaimBinder):
 
     def _record_extended(self, attempt: scheduling_attempts.Attempt) -> None:
         mappings = self._mappings(attempt.mappings)
-        claim_creation.record(self._api, attempt.pod, attempt.claims[-1], mappings)
+        extended_claims.record(self._api, attempt.pod, attempt.claims[-1], mappings)
 
     def _mappings(self, mappings: list[Object]) -> list[Object]:
         return mappings

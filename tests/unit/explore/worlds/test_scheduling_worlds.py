@@ -10,7 +10,7 @@ from harness.client import apis, informers
 from harness.explore.search import search_campaign, search_progress, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject.allocation import allocators
-from harness.subject.extended_resources import claim_creation
+from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims
 from harness.subject.plugin import (
     binding_conditions,
@@ -269,7 +269,7 @@ def test_a_device_of_two_extended_claims_is_found(defect: str) -> None:
 
 def test_an_extended_claim_that_no_pod_names_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kubelet would start such a pod without its devices."""
-    monkeypatch.setattr(claim_creation, "record", lambda *_: None)
+    monkeypatch.setattr(extended_claims, "record", lambda *_: None)
     assert finding("extended-claims").startswith("leaked: no pod names the claim")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness import concurrency
 from harness.client import apis
-from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims
 from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from tests.support import api_objects, local_servers
@@ -20,8 +20,8 @@ A, B = api_objects.device_id("a"), api_objects.device_id("b")
 @pytest.fixture
 def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> ExtendedWorld:
     """The claim is delivered when it is awaited first, and not before."""
-    monkeypatch.setattr(claim_creation, "WAIT_S", 0.0)
-    monkeypatch.setattr(claim_creation, "CONFLICT_WAIT_S", 0.0)
+    monkeypatch.setattr(extended_claims, "WAIT_S", 0.0)
+    monkeypatch.setattr(extended_claims, "CONFLICT_WAIT_S", 0.0)
     return ExtendedWorld(server)
 
 
@@ -136,7 +136,7 @@ def test_it_stays_in_flight_until_the_informer_has_it(
 def test_a_claim_that_never_comes_is_not_awaited_for_ever(
     world: ExtendedWorld, monkeypatch: pytest.MonkeyPatch, steps: list[Any]
 ) -> None:
-    monkeypatch.setattr(claim_creation, "WAIT_MAX_S", 0.0)
+    monkeypatch.setattr(extended_claims, "WAIT_MAX_S", 0.0)
     world.plugin.pre_bind(world.reserved(world.wanting()))
     assert "pre-bind.not-assumed" in [name for name, _ in steps]
 
@@ -151,7 +151,7 @@ def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
         steps.append((name, dict(fields)))
         if name == "pre-bind.written":
             written.extend(world.created())
-            claim_creation.delete(world.api, written[0])
+            extended_claims.delete(world.api, written[0])
         elif name == "pre-bind.awaiting-informer":
             assert _visible(world) == {A}
             if [taken for taken, _ in steps].count(name) == 3:
@@ -217,7 +217,7 @@ def left_over(world: ExtendedWorld, pod: Object) -> Object:
     made = extended_claims.with_requests(
         extended_claims.in_memory(pod), [api_objects.exactly(count=1)]
     )
-    claim = claim_creation.create(world.api, made)
+    claim = extended_claims.create(world.api, made)
     world.deliver()
     return claim
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject.extended_resources import claim_creation, extended_claims
+from harness.subject.extended_resources import extended_claims
 from harness.subject.scheduling import schedulers
 from tests.support import api_objects, local_servers
 
@@ -89,7 +89,7 @@ def test_a_pod_is_bound_once_the_claim_of_an_earlier_scheduler_is_gone(world: Wo
     world.add_class()
     pod = world.add_pod("p")
     left = extended_claims.with_requests(extended_claims.in_memory(pod), [api_objects.exactly()])
-    before = claim_creation.create(world.api, left)
+    before = extended_claims.create(world.api, left)
     world.scheduler.start()
     world.wait_bound("p")
     (claim,) = world.api.list(apis.CLAIMS, namespace="default").items
