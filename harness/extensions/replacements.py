@@ -33,10 +33,10 @@ LIVE_CHECKS = ("device_exclusivity", "device_consumption")
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the code of a replacement cannot say: a row of TOML."""
+    """The facts that the code of a replacement cannot say: a row of TOML."""
 
     text: str = ""
-    """What is wrong, and how it was fixed; empty: the docstring says it."""
+    """The mistake and its fix, in prose; empty: the docstring says it."""
     check: str = "device_exclusivity"
     """The check that catches a defect in a run. In a world its oracle judges the same."""
     issues: tuple[str, ...] = ()

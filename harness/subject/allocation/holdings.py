@@ -24,7 +24,7 @@ class Holdings:
     """The devices in use, those that are allocated and those that the search has taken."""
 
     is_monotonic: ClassVar[bool] = True
-    """What cannot be taken cannot be taken either when more devices are in use."""
+    """A device that cannot be taken cannot be taken either when more devices are in use."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ PreBind creates it, writes it like any other claim, and names it in the pod's st
 an earlier attempt left is deleted, by Unreserve or by PostFilter.
 
 A class keeps its implicit resource when a newer class has the same explicit one; upstream is wrong
-there. What a node's device plugins offer of a resource is not looked at.
+there. Device plugins of nodes are not looked at.
 
 The allocator does not belong here, nor does the order of the writes of a claim (`binding`).
 """

@@ -1,4 +1,4 @@
-"""What pods ask for of extended resources, and the device requests that are made of it.
+"""The extended resources that pods ask for, and the device requests that are made of them.
 
 After extendeddynamicresources.go. Each container has requests of its own; init containers use what
 later containers have.

@@ -1,4 +1,4 @@
-"""What Kubernetes releases do differently from the default subject: the names of `--as`.
+"""Kubernetes releases that the subject can be like: the names of `--as`.
 
 The default subject does what the newest release does, except where that is known to be wrong. A
 release is a list of switches in `releases.toml`: known defects, and differences that are none. Both

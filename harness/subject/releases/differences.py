@@ -1,4 +1,4 @@
-"""What the releases do differently, apart from the known defects; `differences.toml` says why.
+"""Differences of the releases that are no known defects; `differences.toml` says why.
 
 Each `_settle` is the end of `bindClaim` in
 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go of that release. The feature

@@ -26,12 +26,10 @@ SELECTORS = (
 )
 SUBSTRING = "Google's implementation in C++ fails where a substring ends at the end of such a text"
 ROOM = "our scheduler looks neither at CPU and memory nor at how full nodes are"
-PLUGIN = "our scheduler makes claims also for nodes whose device plugin has the resource"
 INTEGERS = "kubernetes#140160: 1.36.2 counts the steps of a range in integers"
 
 OF_OTHER_PLUGINS = {
     "cel-string-find": SELECTORS,
-    "extended-device-plugin-and-dra": PLUGIN,
     "node-cpu-and-device": ROOM,
     "pre-allocated-no-timestamp": WRITES,
     "random-nodes-030": ROOM,
