@@ -13,67 +13,57 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
 
-_CLASSES = resources.PRIORITY_CLASSES
 _IMMORTAL = ("default", "kube-public", "kube-system")
 
 
-class Plugins:
-    """The admission plugins of one store."""
-
-    def __init__(self, objects: object_tables.Objects) -> None:
-        self._objects = objects
-
-    def namespace_labels(self, namespace: str) -> dict[str, str]:
-        """Return the labels of a namespace; raises StatusError 404 if it does not exist."""
-        return dict(self._namespace(namespace).labels)
-
-    def require_namespace(
-        self, resource: resources.ResourceType, namespace: str, name: str
-    ) -> None:
-        """Check that a new object may be created in its namespace.
-
-        Raises StatusError 404 if the namespace does not exist, 403 if it is terminating.
-        """
-        if resource.namespaced and self._namespace(namespace).deleting:
-            raise _terminating(resource, namespace, name)
-
-    def _namespace(self, name: str) -> stored_objects.Stored:
-        namespace = self._objects.find(resources.NAMESPACES, "", name)
-        if namespace is None:
-            raise status_errors.not_found(resources.NAMESPACES, name)
-        return namespace
-
-    def require_mortal(self, resource: resources.ResourceType, name: str) -> None:
-        """Raise StatusError 403 for the deletion of a system namespace."""
-        if resource is resources.NAMESPACES and name in _IMMORTAL:
-            raise status_errors.denied(resource, name, "this namespace may not be deleted")
-
-    def admit(
-        self, resource: resources.ResourceType, document: Document, old: Document | None
-    ) -> None:
-        """Change a new or changed pod, in place; raises StatusError 403 to reject an object."""
-        if resource is resources.POD_GROUPS and old is None:
-            require_no_workload(document)
-        if resource is not resources.PODS:
-            return
-        tolerate(document["spec"])
-        if old is not None:
-            keep_priority(document["spec"], old["spec"])
-            return
-        classes = map(stored_objects.Stored.document, self._objects.all_of(_CLASSES))
-        prioritise(document, {found["metadata"]["name"]: found for found in classes})
+def namespace_of(objects: object_tables.Objects, name: str) -> stored_objects.Stored:
+    """Return a namespace; raises StatusError 404 if it does not exist."""
+    namespace = objects.find(resources.NAMESPACES, "", name)
+    if namespace is None:
+        raise status_errors.not_found(resources.NAMESPACES, name)
+    return namespace
 
 
-def _terminating(
-    resource: resources.ResourceType, namespace: str, name: str
-) -> status_errors.StatusError:
-    """Return the error with the cause on which controllers do not retry."""
-    why = f"nothing can be created in namespace {namespace} because it is being terminated"
-    cause = Cause("NamespaceTerminating", why, "metadata.namespace")
-    return status_errors.denied(resource, name, why, causes=[cause])
+def require_namespace(
+    objects: object_tables.Objects, resource: resources.ResourceType, namespace: str, name: str
+) -> None:
+    """Check that a new object may be created in its namespace.
+
+    Raises StatusError 404 if the namespace does not exist. If it is terminating, raises 403 with
+    the cause on which controllers do not retry.
+    """
+    if resource.namespaced and namespace_of(objects, namespace).deleting:
+        why = f"nothing can be created in namespace {namespace} because it is being terminated"
+        cause = Cause("NamespaceTerminating", why, "metadata.namespace")
+        raise status_errors.denied(resource, name, why, causes=[cause])
 
 
-def require_no_workload(group: Document) -> None:
+def require_mortal(resource: resources.ResourceType, name: str) -> None:
+    """Raise StatusError 403 for the deletion of a system namespace."""
+    if resource is resources.NAMESPACES and name in _IMMORTAL:
+        raise status_errors.denied(resource, name, "this namespace may not be deleted")
+
+
+def admit(
+    objects: object_tables.Objects,
+    resource: resources.ResourceType,
+    document: Document,
+    old: Document | None,
+) -> None:
+    """Change a new or changed pod, in place; raises StatusError 403 to reject an object."""
+    if resource is resources.POD_GROUPS and old is None:
+        _require_no_workload(document)
+    if resource is not resources.PODS:
+        return
+    tolerate(document["spec"])
+    if old is not None:
+        keep_priority(document["spec"], old["spec"])
+        return
+    classes = map(stored_objects.Stored.document, objects.all_of(resources.PRIORITY_CLASSES))
+    prioritise(document, {found["metadata"]["name"]: found for found in classes})
+
+
+def _require_no_workload(group: Document) -> None:
     """Raise StatusError 403 if a PodGroup is of a Workload: there are none here."""
     reference = (group["spec"].get("podGroupTemplateRef") or {}).get("workload")
     if reference:

@@ -49,6 +49,8 @@ class FieldWriter:
     reset_fields: field_sets.Tree = dataclasses.field(default_factory=dict)
     """The fields that the endpoint ignores, so that no writer owns them."""
     now: str
+    dry_run: bool = False
+    """True if nothing is stored."""
 
     @property
     def entry(self) -> Entry:

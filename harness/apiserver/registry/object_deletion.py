@@ -1,7 +1,8 @@
 """Deletion: grace periods, finalizers, dependents of deleted owners, contents of namespaces.
 
-The work of Kubernetes' garbage collector and namespace controller is done here too, in steps of one
-object each. After k8s.io/apiserver/pkg/registry/rest/delete.go.
+The work of Kubernetes' garbage collector, of the namespace controller and of the controller that
+protects PodGroups is done here too, in steps of one object each. After
+k8s.io/apiserver/pkg/registry/rest/delete.go.
 """
 
 import collections
@@ -9,10 +10,10 @@ import dataclasses
 from collections.abc import Callable
 
 from harness.apiserver.registry import preconditions
-from harness.apiserver.registry.strategies import pod_groups, pods
+from harness.apiserver.registry.strategies import generic, pods, small_kinds
 from harness.apiserver.scheme import resources, timestamps
 from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.storage import object_tables, stored_objects
+from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
 _EVICTED = {
     "type": "DisruptionTarget",
@@ -48,7 +49,7 @@ class Deleter:
         self._objects = objects
         self._now = now
         self._empties_namespaces = empties_namespaces
-        self._groups = pod_groups.GroupProtection(objects)
+        objects.listen(self._see_groups)
         self._aged: collections.deque[object_tables.Place] = collections.deque()
         """Garbage that is due for collection."""
 
@@ -167,16 +168,40 @@ class Deleter:
         self.delete(resource, stored, AS_USUAL)
         return True
 
+    def _see_groups(self, commit: watch_cache.Commit) -> None:
+        """Queue a PodGroup when it is deleted, and when a pod of a deleted one ends."""
+        if commit.resource is resources.POD_GROUPS:
+            name = commit.object.name if commit.object.deleting else ""
+        elif commit.resource is resources.PODS and self._objects.all_of(resources.POD_GROUPS):
+            spec = commit.object.document()["spec"]
+            name = (spec.get("schedulingGroup") or {}).get("podGroupName") or ""
+        else:
+            return
+        group = self._objects.find(resources.POD_GROUPS, commit.object.namespace, name)
+        if group is not None and group.deleting:
+            self._objects.garbage.append((resources.POD_GROUPS, (group.namespace, group.name)))
+
     def _release_group(self, group: stored_objects.Stored) -> bool:
         """Take the finalizer from a PodGroup that no pod uses; return whether it had to go."""
-        document = self._groups.without_protection(group)
-        if document is None:
+        document = group.document()
+        finalizers = document["metadata"].get("finalizers") or []
+        if small_kinds.PROTECTION not in finalizers or self._is_used(group):
             return False
+        left = [item for item in finalizers if item != small_kinds.PROTECTION]
+        generic.set_or_drop(document["metadata"], "finalizers", left)
         if is_done(resources.POD_GROUPS, document):
             self._objects.remove(resources.POD_GROUPS, group)
         else:
             self._objects.put(resources.POD_GROUPS, group, document)
         return True
+
+    def _is_used(self, group: stored_objects.Stored) -> bool:
+        named = f'"podGroupName":"{group.name}"'.encode()
+        return any(
+            (pod.document().get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+            for pod in self._objects.all_of(resources.PODS)
+            if pod.namespace == group.namespace and named in pod.data
+        )
 
     def _end_namespace(self, namespace: stored_objects.Stored) -> bool:
         """Remove an empty namespace, else queue its contents.

@@ -1,14 +1,15 @@
 """The store: the API's semantics without HTTP, threads, time or I/O.
 
 Every method is one atomic step; its caller decides when it runs. The store takes ownership of the
-documents that it is given and returns `Stored` (bytes), never shared mutable state. One integer
-resourceVersion counts the commits of all resources. Listeners are called after each commit; the
-caller decides when watchers see it and when the writer gets its response.
+documents that it is given and returns `Stored` (bytes), never shared mutable state. Objects are
+converted to the version that is asked for. Listeners are called after each commit; the caller
+decides when watchers see it and when the writer gets its response.
 
-After k8s.io/apiserver/pkg/registry/generic/registry/store.go.
+After k8s.io/apiserver/pkg/registry: generic/registry/store.go, rest/{create,update}.go.
 """
 
 import random
+import uuid
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -16,25 +17,22 @@ from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
-    commit_pipeline,
     conversion,
     object_deletion,
     preconditions,
     resource_strategies,
-    store_reader,
 )
 from harness.apiserver.registry.strategies import generic, pods
-from harness.apiserver.scheme import resources
+from harness.apiserver.scheme import object_names, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
-Listener = object_tables.Listener
 WATCH_HISTORY_DEFAULT = 100_000
 """Number of commits of each resource that watches can resume from."""
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-class Store(store_reader.StoreReader):
+class Store(object_tables.Objects):
     """All objects of one API server."""
 
     def __init__(
@@ -44,7 +42,7 @@ class Store(store_reader.StoreReader):
         stream: random.Random,
         watch_history: int = WATCH_HISTORY_DEFAULT,
         past: watch_cache.Past | None = None,
-        listeners: Iterable[Listener] = (),
+        listeners: Iterable[object_tables.Listener] = (),
         track_managers: bool = True,
         empties_namespaces: bool = True,
     ) -> None:
@@ -54,22 +52,47 @@ class Store(store_reader.StoreReader):
         server-side apply maintains metadata.managedFields, which saves time. Without
         `empties_namespaces` a namespace that is deleted waits for a namespace controller.
         """
-        self._now = now
-        self._track_managers = track_managers
-        super().__init__(
-            object_tables.Objects(watch_history=watch_history, past=past, listeners=listeners)
-        )
-        self._plugins = admission.Plugins(self._objects)
-        self._commits = commit_pipeline.CommitPipeline(
-            self._objects, self._plugins, now=now, stream=stream
-        )
+        super().__init__(watch_history=watch_history, past=past, listeners=listeners)
+        self._now, self._stream, self._track_managers = now, stream, track_managers
         self._deleter = object_deletion.Deleter(
-            self._objects, now=now, empties_namespaces=empties_namespaces
+            self, now=now, empties_namespaces=empties_namespaces
         )
-        if past is None:
-            for name in _INITIAL_NAMESPACES:
-                self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
-        self._first_version = past.version if past else self.resource_version
+        for name in _INITIAL_NAMESPACES if past is None else ():
+            self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
+
+    # -------------------------------------------------------------- reading
+
+    def get(
+        self, resource: resources.ResourceType, namespace: str, name: str
+    ) -> stored_objects.Stored:
+        """Return the object; raises StatusError 404 if it does not exist."""
+        return conversion.outward(resource, self._found(resource, namespace, name))
+
+    def has(self, resource: resources.ResourceType, namespace: str, name: str) -> bool:
+        """Return whether the object exists."""
+        return self.find(resource, namespace, name) is not None
+
+    def select(self, selection: watch_cache.Selection) -> list[stored_objects.Stored]:
+        """Return the selected objects, ordered by namespace and name."""
+        return _listed(selection, self.all_of(selection.resource))
+
+    def select_at(
+        self, selection: watch_cache.Selection, version: int
+    ) -> list[stored_objects.Stored]:
+        """Return the objects that were selected at a version.
+
+        Raises StatusError 410 if the version is no longer available.
+        """
+        return _listed(selection, self.all_at(selection.resource, version))
+
+    def _found(
+        self, resource: resources.ResourceType, namespace: str, name: str
+    ) -> stored_objects.Stored:
+        if (stored := self.find(resource, namespace, name)) is None:
+            raise status_errors.not_found(resource, name)
+        return stored
+
+    # -------------------------------------------------------------- writing
 
     def create(
         self,
@@ -80,14 +103,12 @@ class Store(store_reader.StoreReader):
         manager: str = "",
         dry_run: bool = False,
     ) -> stored_objects.Stored:
-        now = self._now()
-        strategy = resource_strategies.of(resource)
+        writer = self._writer(resource, manager, dry_run=dry_run)
         preconditions.require_new(resource, namespace, document)
-        strategy.default(resource, document, now=self._now)
+        resource_strategies.of(resource).default(resource, document, now=self._now)
         if self._track_managers:
-            writer = self._writer(resource, manager)
             _set_managed_fields(document, field_managers.of_created(document, writer))
-        return self._commits.create(resource, namespace, document, now=now, dry_run=dry_run)
+        return self._commit_new(writer, namespace, document)
 
     def update(
         self,
@@ -104,12 +125,11 @@ class Store(store_reader.StoreReader):
 
         Raises StatusError 409 if the document is not based on the current version.
         """
-        old = self._find(resources.table_of(resource), namespace, name)
+        old = self._found(resource, namespace, name)
         meta = preconditions.require_same(resource, old, document)
         preconditions.require_version(resource, old, meta, subresource=subresource)
-        return self._replace(
-            resource, old, document, subresource=subresource, manager=manager, dry_run=dry_run
-        )
+        writer = self._writer(resource, manager, subresource, dry_run=dry_run)
+        return self._replace(writer, old, document)
 
     def patch(
         self,
@@ -126,12 +146,11 @@ class Store(store_reader.StoreReader):
 
         A patch without a resourceVersion cannot conflict.
         """
-        old = self._find(resources.table_of(resource), namespace, name)
+        old = self._found(resource, namespace, name)
         document = change(conversion.outward(resource, old).document())
         preconditions.require_patchable(resource, old, document)
-        return self._replace(
-            resource, old, document, subresource=subresource, manager=manager, dry_run=dry_run
-        )
+        writer = self._writer(resource, manager, subresource, dry_run=dry_run)
+        return self._replace(writer, old, document)
 
     def apply(
         self,
@@ -151,40 +170,132 @@ class Store(store_reader.StoreReader):
         object, whether it was created).
         """
         strategy = resource_strategies.of(resource)
-        writer = self._writer(resource, manager, subresource, operation="Apply")
-        old = self._objects.find(resource, namespace, name)
+        writer = self._writer(resource, manager, subresource, operation="Apply", dry_run=dry_run)
+        old = self.find(resource, namespace, name)
         if old is None:
             if subresource:
                 raise status_errors.not_found(resource, name)
             document = server_side_apply.apply_to_nothing(configuration, writer, name)
             preconditions.require_new(resource, namespace, document)
             strategy.default(resource, document, now=self._now)
-            new = self._commits.create(
-                resource, namespace, document, now=writer.now, dry_run=dry_run
-            )
-            return new, True
+            return self._commit_new(writer, namespace, document), True
         live = conversion.outward(resource, old).document()
         document = server_side_apply.apply(configuration, live, writer, force=force)
         preconditions.require_patchable(resource, old, document)
         strategy.default(resource, document, now=self._now)
-        new = self._commits.replace(
-            resource, old, live, document, subresource=subresource, dry_run=dry_run
-        )
-        return new, False
+        return self._commit_change(writer, old, live, document), False
 
     def bind(self, namespace: str, name: str, binding: Document, *, dry_run: bool = False) -> None:
         """Bind a pod to a node; raises StatusError 409 if it cannot be bound."""
         node = pods.target(binding)
-        old = self._find(resources.PODS, namespace, name)
+        old = self._found(resources.PODS, namespace, name)
         preconditions.require_current(resources.PODS, old, binding.get("metadata") or {})
         pod = pods.bind(old.document(), node, binding, now=self._now())
         if not dry_run:
-            self._objects.put(resources.PODS, old, pod)
+            self.put(resources.PODS, old, pod)
+
+    def _writer(
+        self,
+        resource: resources.ResourceType,
+        manager: str,
+        subresource: str = "",
+        *,
+        operation: Literal["Apply", "Update"] = "Update",
+        dry_run: bool,
+    ) -> field_managers.FieldWriter:
+        return field_managers.FieldWriter(
+            resource=resource,
+            manager=manager,
+            subresource=subresource,
+            operation=operation,
+            dry_run=dry_run,
+            now=self._now(),
+            reset_fields=resource_strategies.of(resource).reset_fields(subresource),
+        )
+
+    def _commit_new(
+        self, writer: field_managers.FieldWriter, namespace: str, document: Document
+    ) -> stored_objects.Stored:
+        """Convert, name, prepare, admit, validate and commit a new object with its defaults."""
+        strategy = resource_strategies.of(writer.resource)
+        resource = strategy.resource
+        document = conversion.inward(writer.resource, document, now=self._now)
+        meta = document["metadata"]
+        has_version = preconditions.names_version(meta)
+        object_names.complete(
+            meta, self._stream, is_taken=lambda taken: self.has(resource, namespace, taken)
+        )
+        admission.require_namespace(self, resource, namespace, meta.get("name", ""))
+        strategy.prepare_for_create(document, now=writer.now)
+        admission.admit(self, resource, document, None)
+        strategy.require_valid(document, writer.resource, self._labels(namespace))
+        if (
+            has_version and not writer.dry_run
+        ):  # a check of the storage, which a dry run does not reach
+            why = "resourceVersion should not be set on objects to be created"
+            raise status_errors.StatusError(500, "", why)
+        if (taken := self.find(resource, namespace, meta["name"])) is not None:
+            raise status_errors.already_exists(resource, meta["name"], deleting=taken.deleting)
+        meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
+        meta["creationTimestamp"] = writer.now
+        if writer.dry_run:
+            new = stored_objects.unstored(document)
+        else:
+            new = self.put(resource, None, document)
+        return conversion.outward(writer.resource, new)
+
+    def _replace(
+        self, writer: field_managers.FieldWriter, old: stored_objects.Stored, document: Document
+    ) -> stored_objects.Stored:
+        """Set default values and metadata.managedFields, in place, and commit."""
+        live = conversion.outward(writer.resource, old).document()
+        resource_strategies.of(writer.resource).default(writer.resource, document, now=self._now)
+        entries = live["metadata"].get("managedFields")
+        if self._track_managers:
+            entries = field_managers.after_update(live, document, writer)
+        _set_managed_fields(document, entries)
+        return self._commit_change(writer, old, live, document)
+
+    def _commit_change(
+        self,
+        writer: field_managers.FieldWriter,
+        old: stored_objects.Stored,
+        live: Document,
+        document: Document,
+    ) -> stored_objects.Stored:
+        """Convert, prepare, admit, validate and commit a changed object.
+
+        `live` is `old` in the version of the writer. A change of times alone is no commit.
+        """
+        served, strategy = writer.resource, resource_strategies.of(writer.resource)
+        resource = strategy.resource
+        before = live if resource is served else old.document()
+        document = conversion.inward(served, document, now=self._now)
+        strategy.prepare_for_update(document, before, subresource=writer.subresource)
+        admission.admit(self, resource, document, before)
+        strategy.require_valid_update(
+            document, before, writer.subresource, self._labels(old.namespace)
+        )
+        document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
+        if document == before or field_managers.same_but_for_times(document, before):
+            return conversion.outward(served, old)  # no change: no commit, no event
+        if writer.dry_run:
+            new = stored_objects.store(document, old.resource_version)
+        elif old.deleting and object_deletion.is_done(resource, document):
+            self.remove(resource, old)
+            new = stored_objects.store(document, old.resource_version)
+        else:
+            new = self.put(resource, old, document)
+        return conversion.outward(served, new)
+
+    def _labels(self, namespace: str) -> generic.Labels:
+        return lambda: dict(admission.namespace_of(self, namespace).labels)
+
+    # -------------------------------------------------------------- deleting
 
     def evict(self, namespace: str, name: str, options: object_deletion.DeleteOptions) -> None:
         """Set the condition `DisruptionTarget` of a pod and delete it, whatever its budget."""
-        old = self._find(resources.PODS, namespace, name)
-        self._deleter.evict(old, options)
+        self._deleter.evict(self._found(resources.PODS, namespace, name), options)
 
     def delete(
         self,
@@ -197,8 +308,8 @@ class Store(store_reader.StoreReader):
 
         Returns (its last state, whether it is gone).
         """
-        old = self._find(resources.table_of(resource), namespace, name)
-        self._plugins.require_mortal(resource, name)
+        old = self._found(resource, namespace, name)
+        admission.require_mortal(resource, name)
         last, gone = self._deleter.delete(resources.table_of(resource), old, options)
         return conversion.outward(resource, last), gone
 
@@ -216,44 +327,14 @@ class Store(store_reader.StoreReader):
             while self.collect_garbage_step():
                 pass
 
-    def _replace(
-        self,
-        resource: resources.ResourceType,
-        old: stored_objects.Stored,
-        document: Document,
-        *,
-        subresource: str,
-        manager: str,
-        dry_run: bool,
-    ) -> stored_objects.Stored:
-        """Set default values and metadata.managedFields, in place, and commit."""
-        live = conversion.outward(resource, old).document()
-        resource_strategies.of(resource).default(resource, document, now=self._now)
-        entries = live["metadata"].get("managedFields")
-        if self._track_managers:
-            writer = self._writer(resource, manager, subresource)
-            entries = field_managers.after_update(live, document, writer)
-        _set_managed_fields(document, entries)
-        return self._commits.replace(
-            resource, old, live, document, subresource=subresource, dry_run=dry_run
-        )
 
-    def _writer(
-        self,
-        resource: resources.ResourceType,
-        manager: str,
-        subresource: str = "",
-        *,
-        operation: Literal["Apply", "Update"] = "Update",
-    ) -> field_managers.FieldWriter:
-        return field_managers.FieldWriter(
-            resource=resource,
-            manager=manager,
-            subresource=subresource,
-            operation=operation,
-            now=self._now(),
-            reset_fields=resource_strategies.of(resource).reset_fields(subresource),
-        )
+def _listed(
+    selection: watch_cache.Selection, objects: list[stored_objects.Stored]
+) -> list[stored_objects.Stored]:
+    resource, selected = selection.resource, selection.among(objects)
+    if resources.table_of(resource) is resource:
+        return selected
+    return [conversion.outward(resource, stored) for stored in selected]
 
 
 def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:

@@ -180,8 +180,12 @@ class Server:
         return self.version_times.age_s(version) if self.version_times is not None else 0.0
 
     def past_handler(self, version: int) -> handlers.Handler:
-        past = cast("stores.Store", self.store.at(version))  # no write gets to it
-        return handlers.Handler(past, now=self.now, in_pieces=True)
+        past = stale_reads.PastReader(self.store, version)
+        return handlers.Handler(
+            cast("stores.Store", past),  # no write gets to it
+            now=self.now,
+            in_pieces=True,
+        )
 
     def events_first(self) -> bool:
         """Decide whether the events of this iteration are sent before its responses."""

@@ -12,8 +12,10 @@ from collections.abc import Callable
 
 from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
+from harness.apiserver.registry import conversion
 from harness.apiserver.registry import store as stores
-from harness.apiserver.storage import stored_objects
+from harness.apiserver.scheme import resources
+from harness.apiserver.storage import stored_objects, watch_cache
 
 STEP_S = 0.01
 """Precision of the times of versions; a state is shown up to this much older, never newer."""
@@ -110,6 +112,33 @@ def has_new_finalizers(
     mine = [commit for commit in commits if commit.object.uid == now.uid]
     states = [state for commit in mine for state in (commit.previous, commit.object) if state]
     return not all(map(_has_finalizers, states))
+
+
+class PastReader:
+    """Reads of the objects as they were at a version, which the history must still reach."""
+
+    def __init__(self, store: stores.Store, version: int) -> None:
+        self._store, self.resource_version = store, version
+
+    def get(
+        self, resource: resources.ResourceType, namespace: str, name: str
+    ) -> stored_objects.Stored:
+        """Return the object; raises StatusError 404 if it did not exist."""
+        for commit in self._store.commits_after(resource, self.resource_version):
+            if (commit.object.namespace, commit.object.name) == (namespace, name):
+                if commit.previous is None:
+                    raise status_errors.not_found(resource, name)
+                return conversion.outward(resource, commit.previous)
+        return self._store.get(resource, namespace, name)
+
+    def select(self, selection: watch_cache.Selection) -> list[stored_objects.Stored]:
+        """Return the objects that were selected, ordered by namespace and name."""
+        return self._store.select_at(selection, self.resource_version)
+
+    def select_at(
+        self, selection: watch_cache.Selection, version: int
+    ) -> list[stored_objects.Stored]:
+        return self._store.select_at(selection, version)
 
 
 def _has_finalizers(stored: stored_objects.Stored) -> bool:

@@ -1,11 +1,11 @@
 """The tables of all objects, with what each commit updates: history, owners, garbage, listeners.
 
-Every change of an object goes through `put` or `remove`; each call is one commit with one version.
-No rule of Kubernetes belongs here.
+Every change of an object goes through `put` or `remove`; each call is one commit with one version,
+and the versions count the commits of all resources. No rule of Kubernetes belongs here.
 """
 
 import collections
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from harness.apiserver.scheme import resources
 from harness.apiserver.scheme.json_document import Document
@@ -97,9 +97,8 @@ class Objects:
             self._orders[resource] = sorted(self._tables[resource], key=_etcd_key)
         return self._orders[resource]
 
-    def tables(self) -> Mapping[resources.ResourceType, Mapping[Key, stored_objects.Stored]]:
-        """Return all objects by resource, namespace and name; do not change them."""
-        return self._tables
+    def tables(self) -> list[tuple[resources.ResourceType, list[stored_objects.Stored]]]:
+        return [(resource, list(table.values())) for resource, table in self._tables.items()]
 
     def contents(self, namespace: str) -> list[Place]:
         if not self._population[namespace]:

@@ -47,12 +47,13 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     whole = rules.required(rules.text(problems), "name or generateName is required")
     yield from whole(meta.get("name"), "metadata.name")
     yield from _WRITTEN(meta, "metadata")
-    yield from finalizers_of(meta)
-    yield from known_finalizers(resource, meta)
+    yield from _finalizers(meta)
+    yield from _known_finalizers(resource, meta)
 
 
-def changed(meta: Document, old: Document) -> Iterator[Cause]:
+def changed(resource: resources.ResourceType, meta: Document, old: Document) -> Iterator[Cause]:
     """Validate the metadata of an updated object."""
+    yield from _finalizers(meta)
     added = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
     if old.get("deletionTimestamp") and added:
         why = f"no new finalizers can be added if the object is being deleted: {', '.join(added)}"
@@ -61,6 +62,7 @@ def changed(meta: Document, old: Document) -> Iterator[Cause]:
         if meta.get(key) != old.get(key):
             yield field_errors.immutable(f"metadata.{key}", meta.get(key))
     yield from _WRITTEN(meta, "metadata")
+    yield from _known_finalizers(resource, meta)
 
 
 def of_template(meta: Document | None, at: str) -> Iterator[Cause]:
@@ -73,7 +75,7 @@ def of_template(meta: Document | None, at: str) -> Iterator[Cause]:
             yield field_errors.forbidden(f"{at}.{key}", "cannot be set")
 
 
-def finalizers_of(meta: Document) -> Iterator[Cause]:
+def _finalizers(meta: Document) -> Iterator[Cause]:
     """Validate the names of finalizers; `orphan` and `foregroundDeletion` exclude each other."""
     names, at = meta.get("finalizers") or (), "metadata.finalizers"
     for name in names:
@@ -82,7 +84,7 @@ def finalizers_of(meta: Document) -> Iterator[Cause]:
         yield field_errors.invalid(at, names, "orphan and foregroundDeletion cannot be both set")
 
 
-def known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
+def _known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     """Reject finalizers without a domain that are not standard ones. Leases accept any."""
     for index, name in enumerate(meta.get("finalizers") or ()):
         if "/" not in name and name not in FINALIZERS and resource is not resources.LEASES:

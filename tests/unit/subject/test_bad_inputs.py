@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver.registry import commit_pipeline
+from harness.apiserver.registry.strategies import generic
 from harness.client import apis
 from harness.subject.allocation import allocators
 from harness.subject.scheduling import schedulers
@@ -173,8 +173,8 @@ def _unreadable_slice() -> Object:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("check_create", "check_update"):
-            patch.setattr(commit_pipeline, name, lambda *_, **__: None)
+        for name in ("require_valid", "require_valid_update"):
+            patch.setattr(generic.Strategy, name, lambda *_, **__: None)
         patch.setattr(pod_reports, "HOLD_S", 0.0)
         patch.setattr(pod_reports, "WRITES_PER_S", 1000.0)
         patch.setattr(allocators, "FILTER_TIMEOUT_S", 1.0)

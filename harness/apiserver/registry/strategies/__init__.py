@@ -1,4 +1,4 @@
-"""The strategies: what the server does with the objects of each kind, one module for each.
+"""The strategies: what the server does with the objects of each kind.
 
 `generic` has the base class, which serves the kinds without a module here;
 `registry.resource_strategies` finds the strategy of a resource. Rules about single fields belong in

@@ -3,7 +3,7 @@
 After the strategies in k8s.io/kubernetes/pkg/registry/resource.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.registry.strategies import generic
@@ -32,23 +32,20 @@ class ClaimStrategy(generic.Strategy):
         """Normalize `requests: []` to null."""
         _drop_empty_requests(document.get("spec") or {})
 
-    def authorize(self, document: Document, *, namespace_labels: generic.Labels) -> Iterable[Cause]:
+    def errors(
+        self, document: Document, served: resources.ResourceType, labels: generic.Labels
+    ) -> Iterator[Cause]:
         """Allow `adminAccess` only in namespaces with the label for it."""
-        return _authorize_admin(document, namespace_labels)
+        yield from _unless_admin(claims.admin_request(document), labels)
+        yield from super().errors(document, served, labels)
 
-    def authorize_update(
-        self,
-        document: Document,
-        old: Document,
-        *,
-        subresource: str,
-        namespace_labels: generic.Labels,
-    ) -> Iterable[Cause]:
+    def update_errors(
+        self, document: Document, old: Document, subresource: str, labels: generic.Labels
+    ) -> Iterator[Cause]:
         """Allow allocations with `adminAccess` only in namespaces with the label for it."""
-        if subresource != "status":
-            return ()
-        found = list(claims.admin_result(document, old))
-        return found if found and not claims.is_admin_namespace(namespace_labels()) else ()
+        if subresource == "status":
+            yield from _unless_admin(claims.admin_result(document, old), labels)
+        yield from super().update_errors(document, old, subresource, labels)
 
 
 def _drop_empty_requests(spec: Document) -> None:
@@ -61,10 +58,10 @@ def _drop_empty_requests(spec: Document) -> None:
         devices["requests"] = None
 
 
-def _authorize_admin(document: Document, namespace_labels: generic.Labels) -> Iterable[Cause]:
-    """Return an error for each request with `adminAccess` unless the namespace allows it."""
-    found = list(claims.admin_request(document))
-    return found if found and not claims.is_admin_namespace(namespace_labels()) else ()
+def _unless_admin(causes: Iterable[Cause], labels: generic.Labels) -> Iterable[Cause]:
+    """Return the errors unless the namespace allows admin access to devices."""
+    found = list(causes)
+    return found if found and not claims.is_admin_namespace(labels()) else ()
 
 
 def drop_stale_reports(claim: Document, old: Document) -> None:
@@ -90,9 +87,12 @@ class ClaimTemplateStrategy(generic.Strategy):
         """Normalize `requests: []` to null."""
         _drop_empty_requests((document.get("spec") or {}).get("spec") or {})
 
-    def authorize(self, document: Document, *, namespace_labels: generic.Labels) -> Iterable[Cause]:
+    def errors(
+        self, document: Document, served: resources.ResourceType, labels: generic.Labels
+    ) -> Iterator[Cause]:
         """Allow `adminAccess` only in namespaces with the label for it."""
-        return _authorize_admin(document, namespace_labels)
+        yield from _unless_admin(claims.admin_request(document), labels)
+        yield from super().errors(document, served, labels)
 
 
 class TaintRuleStrategy(generic.Strategy):

@@ -4,14 +4,16 @@ A strategy belongs to one resource, in the version in which its objects are stor
 After k8s.io/apiserver/pkg/registry/rest (`RESTCreateStrategy`, `RESTUpdateStrategy`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
+from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.managedfields import field_sets
 from harness.apiserver.scheme import api_types, defaults, resources
 from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
+from harness.apiserver.validation import metadata
 
 Labels = Callable[[], dict[str, str]]
 """Returns the labels of the object's namespace."""
@@ -35,9 +37,6 @@ class Rules(NamedTuple):
     """Validates a write of the status."""
 
 
-NO_RULES = Rules()
-
-
 class Strategy:
     """The treatment of objects of one resource; kinds override what differs."""
 
@@ -48,7 +47,7 @@ class Strategy:
     reset_by_status: ClassVar[tuple[str, ...]] = ()
     """Paths, besides `spec`, that a writer of the status cannot own in managedFields."""
 
-    def __init__(self, resource: resources.ResourceType, rules: Rules = NO_RULES) -> None:
+    def __init__(self, resource: resources.ResourceType, rules: Rules) -> None:
         self.resource, self.rules = resource, rules
         self._reset_by_status = field_sets.of_paths("spec", *self.reset_by_status)
         self._reset = field_sets.of_paths("status") if resource.has_status else {}
@@ -117,28 +116,41 @@ class Strategy:
 
     # -------------------------------------------------------------- validating
 
-    def authorize(self, document: Document, *, namespace_labels: Labels) -> Iterable[Cause]:
-        return ()
-
-    def authorize_update(
-        self, document: Document, old: Document, *, subresource: str, namespace_labels: Labels
-    ) -> Iterable[Cause]:
-        """Return the errors in a changed object that depend on the labels of its namespace."""
-        return ()
-
-    def validate(self, document: Document, served: resources.ResourceType) -> Iterable[Cause]:
-        """Return the errors in a new object besides its metadata.
+    def require_valid(
+        self, document: Document, served: resources.ResourceType, labels: Labels
+    ) -> None:
+        """Raise StatusError 422 if a new object, in its stored form, is invalid.
 
         The client sent it as `served`.
         """
-        return self.rules.new(document)
+        self._require_none(document, self.errors(document, served, labels))
 
-    def validate_update(
-        self, document: Document, old: Document, *, subresource: str
-    ) -> Iterable[Cause]:
-        """Return the errors in a changed object besides its metadata."""
+    def require_valid_update(
+        self, document: Document, old: Document, subresource: str, labels: Labels
+    ) -> None:
+        """Raise StatusError 422 if a changed object, in its stored form, is invalid."""
+        self._require_none(document, self.update_errors(document, old, subresource, labels))
+
+    def _require_none(self, document: Document, causes: Iterable[Cause]) -> None:
+        if found := list(causes):
+            meta = document["metadata"]
+            name = meta.get("name") or meta.get("generateName", "")
+            raise status_errors.invalid(self.resource, name, found)
+
+    def errors(
+        self, document: Document, served: resources.ResourceType, labels: Labels
+    ) -> Iterator[Cause]:
+        """Yield the errors in a new object; `labels` are those of its namespace."""
+        yield from metadata.new(self.resource, document["metadata"])
+        yield from self.rules.new(document)
+
+    def update_errors(
+        self, document: Document, old: Document, subresource: str, labels: Labels
+    ) -> Iterator[Cause]:
+        """Yield the errors in a changed object."""
+        yield from metadata.changed(self.resource, document["metadata"], old["metadata"])
         rule = self.rules.status if subresource == "status" else self.rules.change
-        return rule(document, old)
+        yield from rule(document, old)
 
     def warnings(self, stored: stored_objects.Stored) -> Iterable[str]:
         """Return the warnings in the response to a write."""

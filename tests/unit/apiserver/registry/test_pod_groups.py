@@ -10,7 +10,7 @@ import pytest
 
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.registry import store as stores
-from harness.apiserver.registry.strategies import pod_groups
+from harness.apiserver.registry.strategies import small_kinds
 from harness.apiserver.scheme import feature_gates, resources
 
 Document = dict[str, Any]
@@ -43,7 +43,7 @@ def member(store: stores.Store, name: str, of: str = "g") -> None:
 
 def test_a_group_with_its_claims(store: stores.Store) -> None:
     made = create(store, group(resourceClaims=[CLAIM], priority=3, priorityClassName="x"))
-    assert made["metadata"]["finalizers"] == [pod_groups.PROTECTION]
+    assert made["metadata"]["finalizers"] == [small_kinds.PROTECTION]
     assert made["spec"] == {
         "schedulingPolicy": {"basic": {}},
         "resourceClaims": [CLAIM],

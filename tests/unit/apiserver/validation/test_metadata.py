@@ -58,16 +58,25 @@ def test_names_of_each_kind(fields: Any, resource: Any, good: str, bad: str) -> 
 
 def test_what_never_changes(fields: Any) -> None:
     old = {"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": "t"}
-    assert fields(metadata.changed(dict(old), old)) == []
-    found = fields(metadata.changed({**old, "uid": "v", "creationTimestamp": "t2"}, old))
+    assert fields(metadata.changed(R.CONFIGMAPS, dict(old), old)) == []
+    found = fields(
+        metadata.changed(R.CONFIGMAPS, {**old, "uid": "v", "creationTimestamp": "t2"}, old)
+    )
     assert found == [("metadata.uid", "Invalid"), ("metadata.creationTimestamp", "Invalid")]
 
 
 def test_finalizers_of_what_is_being_deleted(fields: Any) -> None:
     old = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/b"]}
-    assert fields(metadata.changed({"deletionTimestamp": "t", "finalizers": ["x/b"]}, old)) == []
+    assert (
+        fields(
+            metadata.changed(R.CONFIGMAPS, {"deletionTimestamp": "t", "finalizers": ["x/b"]}, old)
+        )
+        == []
+    )
     more = {"deletionTimestamp": "t", "finalizers": ["x/a", "x/c"]}
-    assert fields(metadata.changed(more, old)) == [("metadata.finalizers", "Forbidden")]
+    assert fields(metadata.changed(R.CONFIGMAPS, more, old)) == [
+        ("metadata.finalizers", "Forbidden")
+    ]
 
 
 def test_finalizers_that_are_added_need_a_domain(store: Any, refuses: Any) -> None:
