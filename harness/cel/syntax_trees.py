@@ -5,9 +5,10 @@ the few messages of google/api/expr/v1alpha1's checked.proto and syntax.proto th
 """
 
 import dataclasses
-import struct
 from collections.abc import Iterator
 from typing import Any, Literal
+
+from harness import protobuf_wire
 
 Kind = Literal["constant", "identifier", "select", "call", "list", "map", "comprehension"]
 _KINDS: dict[int, Kind] = {
@@ -108,10 +109,8 @@ def _constant(body: Fields) -> Any:
                 return bool(value)
             case 3:
                 return value - 2**64 if value >= 2**63 else value
-            case 4:
+            case 4 | 5:
                 return value
-            case 5:
-                return struct.unpack("<d", value)[0]
             case 6:
                 return value.decode()
             case 7:
@@ -157,28 +156,8 @@ def _text(fields: Fields, number: int) -> str:
 
 
 def _fields(data: bytes) -> Fields:
-    """Return the values of a message by field number: integers, and bytes for all else."""
+    """Return the values of a message by field number."""
     found: Fields = {}
-    at = 0
-    while at < len(data):
-        # most numbers take one byte, and a call costs more than this
-        tag, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
-        wire = tag & 7
-        value: int | bytes
-        if wire == 0:
-            value, at = (data[at], at + 1) if data[at] < 0x80 else _varint(data, at)
-        elif wire == 2 and data[at] < 0x80:
-            value, at = data[at + 1 : at + 1 + data[at]], at + 1 + data[at]
-        else:
-            size, at = _varint(data, at) if wire == 2 else (8 if wire == 1 else 4, at)
-            value, at = data[at : at + size], at + size
-        found.setdefault(tag >> 3, []).append(value)
+    for number, value in protobuf_wire.read(data):
+        found.setdefault(number, []).append(value)
     return found
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while data[at] & 0x80:
-        value |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-    return value | data[at] << shift, at + 1

@@ -12,14 +12,13 @@ from aiohttp import web
 from harness.fault_proxy import (
     client_responses,
     http_headers,
-    object_metadata,
     stale_reads,
     statuses,
     upstreams,
     watch_frames,
     watch_relays,
 )
-from harness.faults import api_calls, injection, matching
+from harness.faults import api_calls, injection, matching, object_metadata
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of a request's body; the API server accepts 3 MiB."""
@@ -218,7 +217,7 @@ class Exchange:
             self.response,
             framing,
             self._client.faults,
-            self._event_facts,
+            self._facts,
             client=self._client.name,
             has_initial_events=_asks_for_initial_events(self._query),
         )
@@ -230,8 +229,8 @@ class Exchange:
 
     # ----------------------------------------------------------------- facts
 
-    def _facts(self, meta: object_metadata.Metadata, event_type: str = "") -> matching.Facts:
-        call = self._call
+    def _facts(self, meta: object_metadata.Metadata | None, event_type: str = "") -> matching.Facts:
+        call, meta = self._call, meta or object_metadata.UNKNOWN
         return matching.Facts(
             verb=call.verb,
             path=self._path,
@@ -245,9 +244,6 @@ class Exchange:
             event_type=event_type,
             resource_version=meta.version,
         )
-
-    def _event_facts(self, event_type: str, meta: object_metadata.Metadata) -> matching.Facts:
-        return self._facts(meta, event_type)
 
 
 async def _next_piece(content: aiohttp.StreamReader) -> bytes:

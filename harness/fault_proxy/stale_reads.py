@@ -7,34 +7,19 @@ are those whose result has not changed since: they would not be stale.
 """
 
 import asyncio
-import collections
 import urllib.parse
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
-from harness import clocks
-from harness.fault_proxy import http_headers, object_metadata, statuses, upstreams
-from harness.faults import api_calls, injection, matching
+from harness import clocks, protobuf_wire
+from harness.fault_proxy import http_headers, statuses, upstreams
+from harness.faults import api_calls, injection, matching, object_metadata, stale_reads
 
 INTERVAL_S = 0.1
 """Time between notes."""
-_NOTES_MAX = 40_000
-"""An hour of notes: the maximum age that a fault can ask for."""
 _ANY_COLLECTION = "/api/v1/namespaces"
-
-
-class Note(NamedTuple):
-    """A version and the time when it was the current one."""
-
-    noted_ns: int
-    version: int
-
-    @property
-    def age_s(self) -> float:
-        """Its age in seconds."""
-        return (clocks.monotonic_ns() - self.noted_ns) / 1e9
 
 
 class VersionNotes:
@@ -43,7 +28,7 @@ class VersionNotes:
     def __init__(self, faults: injection.Faults, *, always: bool) -> None:
         """`always`: they are needed even while no fault makes reads stale."""
         self._faults, self._always = faults, always
-        self._notes: collections.deque[Note] = collections.deque(maxlen=_NOTES_MAX)
+        self.times = stale_reads.VersionTimes(_now_s)
         self._task: asyncio.Task[None] | None = None
         self.last_collection = ""
         """The path of the collection that a client has read last, which it may read again."""
@@ -58,7 +43,7 @@ class VersionNotes:
         """Note versions from now on if they are needed and not noted yet."""
         is_noting = self._task is not None and not self._task.done()
         if (self._always or self.are_wanted) and not is_noting:
-            self._notes.clear()  # nothing is known of the time between
+            self.times.clear()  # nothing is known of the time between
             self._task = asyncio.create_task(self._take(upstream))
 
     def stop(self) -> None:
@@ -66,22 +51,16 @@ class VersionNotes:
         if self._task is not None:
             self._task.cancel()
 
-    def before(self, age_s: float) -> Note | None:
-        """Return the newest note of at least this age, or else the oldest one.
-
-        None if there is none yet.
-        """
-        for note in reversed(self._notes):
-            if note.age_s >= age_s:
-                return note
-        return self._notes[0] if self._notes else None
-
     async def _take(self, upstream: upstreams.Upstream) -> None:
         while self._always or self.are_wanted:
-            noted_ns = clocks.monotonic_ns()
+            asked_s = _now_s()
             if version := await _version_now(upstream, self.last_collection or _ANY_COLLECTION):
-                self._notes.append(Note(noted_ns, version))
+                self.times.note(version, now_s=asked_s)
             await asyncio.sleep(INTERVAL_S)
+
+
+def _now_s() -> float:
+    return clocks.monotonic_ns() / 1e9
 
 
 async def _version_now(upstream: upstreams.Upstream, collection: str) -> int:
@@ -92,7 +71,7 @@ async def _version_now(upstream: upstreams.Upstream, collection: str) -> int:
         answer = await upstreams.whole(response)
     except upstreams.NoResponseError:
         return 0
-    return object_metadata.of_body(answer.body).version
+    return (object_metadata.of_body(answer.body) or object_metadata.UNKNOWN).version
 
 
 _OK, _NOT_FOUND = 200, 404
@@ -147,34 +126,15 @@ async def find(
     Raises NoResponseError.
     """
     found: dict[injection.Stale, StaleRead] = {}
+    options = dict(urllib.parse.parse_qsl(read.query))
     for action in actions:
-        note = notes.before(action.seconds)
-        if note is None or not _allows(read.query, note.version):
+        older = notes.times.ago(action.seconds)
+        if older is None or not stale_reads.accepts(options, older[0]):
             continue
-        old = await _older(read, upstream, note.version)
+        old = await _older(read, upstream, older[0])
         if old is not None and _content(old) != _content(await _current(read, upstream)):
-            found[action] = StaleRead(old, note.version, _noted(note, action))
+            found[action] = StaleRead(old, *older)
     return found
-
-
-def _noted(note: Note, action: injection.Stale) -> str:
-    is_old = note.age_s >= action.seconds
-    return "" if is_old else f"the oldest state that is known, {note.age_s:.1f} s old"
-
-
-def _allows(query: str, version: int) -> bool:
-    """Return whether a read accepts an older version than the newest.
-
-    Without a resourceVersion it asks for the newest.
-    """
-    options = dict(urllib.parse.parse_qsl(query))
-    text, match = options.get(_VERSION, ""), options.get(_MATCH, "")
-    if not text:
-        return False
-    asked = int(text) if text.isdecimal() else 0
-    is_paged = options.get("limit", "0") != "0"
-    is_exact = match == "Exact" or (asked > 0 and is_paged and not match)
-    return asked <= version and not is_exact and "continue" not in options
 
 
 async def _current(read: Read, upstream: upstreams.Upstream) -> upstreams.WholeAnswer:
@@ -221,11 +181,11 @@ def _content(answer: upstreams.WholeAnswer) -> Any:
     if answer.status != _OK:
         return answer.status
     meta = object_metadata.of_body(answer.body)
-    if meta.uid:
+    if meta is not None and meta.uid:
         return meta.uid, meta.resource_version
     if answer.body.startswith(object_metadata.MAGIC):
-        message = object_metadata.read(answer.body[len(object_metadata.MAGIC) :]).get(_RAW, b"")
-        return [item for number, item in object_metadata.fields(message) if number == _ITEMS]
+        message = protobuf_wire.first(answer.body[len(object_metadata.MAGIC) :], _RAW)
+        return [item for number, item in protobuf_wire.read(message) if number == _ITEMS]
     try:
         listed = msgspec.json.decode(answer.body)
         return listed.get("items"), listed.get("rows")

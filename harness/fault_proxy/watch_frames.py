@@ -1,55 +1,80 @@
 """The framings of a watch: JSON lines, and protobuf messages with their length before them.
 
-A framing finds the end of the last whole event in what has arrived, and splits whole events.
+A framing finds the end of the last whole event in what has arrived, splits whole events, and reads
+and writes single ones.
 """
 
 import re
-from typing import Protocol
+from typing import Any
+
+import msgspec
+
+from harness import protobuf_wire
+from harness.faults import object_metadata
 
 _LENGTH_BYTES = 4
 _PROTOBUF = re.compile(r"application/vnd\.kubernetes\.protobuf\s*(;|$)")
 _JSON = re.compile(r"application/json\s*(;|$)")
+_TYPE, _OBJECT, _RAW = 1, 2, 1
+"""Fields of a WatchEvent, and of the RawExtension in it."""
 
 
-class Framing(Protocol):
-    """How the events of a watch follow each other."""
+class _Object(msgspec.Struct, frozen=True):
+    metadata: object_metadata.Metadata = object_metadata.UNKNOWN
 
-    is_protobuf: bool
+
+class _Event(msgspec.Struct, frozen=True):
+    type: str = ""
+    object: _Object = _Object()
+
+
+_event_decoder = msgspec.json.Decoder(_Event)
+
+
+class Framing:
+    """A framing that the proxy does not know: what arrives together counts as one event."""
 
     def whole_bytes(self, data: bytes) -> int:
         """Return the size of the whole events at the start of the data."""
+        return len(data)
 
     def split(self, whole: bytes) -> list[bytes]:
         """Return the frames of whole events."""
+        return [whole]
+
+    def read(self, frame: bytes) -> tuple[str, object_metadata.Metadata]:
+        """Return the type of an event and the metadata of its object, empty if unknown."""
+        try:
+            event = _event_decoder.decode(frame)
+        except (msgspec.MsgspecError, ValueError):
+            return "", object_metadata.UNKNOWN
+        return event.type, event.object.metadata
+
+    def error(self, status: dict[str, Any]) -> bytes:
+        """Return the last event of a watch that fails."""
+        return msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n"
 
 
-class JsonLines:
+class JsonLines(Framing):
     """One JSON document for each event, each with a line end."""
 
-    is_protobuf = False
-
     def whole_bytes(self, data: bytes) -> int:
-        """Return the size of the whole events at the start of the data."""
         return data.rfind(b"\n") + 1
 
     def split(self, whole: bytes) -> list[bytes]:
         return [line + b"\n" for line in whole.split(b"\n")[:-1]]
 
 
-class ProtobufFrames:
+class ProtobufFrames(Framing):
     """A length of four bytes, big-endian, and a message for each event."""
 
-    is_protobuf = True
-
     def whole_bytes(self, data: bytes) -> int:
-        """Return the size of the whole events at the start of the data."""
         at = 0
         while (end := _end(data, at)) <= len(data):
             at = end
         return at
 
     def split(self, whole: bytes) -> list[bytes]:
-        """Return the frames, each with its length."""
         frames, at = [], 0
         while at < len(whole):
             end = _end(whole, at)
@@ -57,24 +82,31 @@ class ProtobufFrames:
             at = end
         return frames
 
+    def read(self, frame: bytes) -> tuple[str, object_metadata.Metadata]:
+        try:
+            event = protobuf_wire.parts(frame[_LENGTH_BYTES:])
+            envelope = protobuf_wire.first(event.get(_OBJECT, b""), _RAW)
+            return event.get(_TYPE, b"").decode(), object_metadata.of_envelope(envelope)
+        except ValueError:
+            return "", object_metadata.UNKNOWN
 
-class Opaque:
-    """A framing that the proxy does not know: what arrives together counts as one event."""
-
-    is_protobuf = False
-
-    def whole_bytes(self, data: bytes) -> int:
-        return len(data)
-
-    def split(self, whole: bytes) -> list[bytes]:
-        """Return the data."""
-        return [whole]
+    def error(self, status: dict[str, Any]) -> bytes:
+        field = protobuf_wire.field
+        message = (
+            field(1, b"")  # metadata
+            + field(2, status["status"])
+            + field(3, status["message"])
+            + field(4, status["reason"])
+            + field(6, status["code"])
+        )
+        envelope = object_metadata.envelope(status["apiVersion"], status["kind"], message)
+        return with_length(field(_TYPE, "ERROR") + field(_OBJECT, field(_RAW, envelope)))
 
 
 def of_content_type(content_type: str) -> Framing:
     if _JSON.match(content_type):
         return JsonLines()
-    return ProtobufFrames() if _PROTOBUF.match(content_type) else Opaque()
+    return ProtobufFrames() if _PROTOBUF.match(content_type) else Framing()
 
 
 def with_length(message: bytes) -> bytes:

@@ -1,54 +1,22 @@
 """One watch: its events are passed one by one, in order, each when it is due.
 
-Without faults an event is written as soon as it has arrived. With them, events wait in a queue:
-each becomes due on its own, so that a lag of one second delays every event by one second and not by
-the sum, and none overtakes another. The end of the watch takes its turn in the queue, too.
+Without faults an event is written as soon as it has arrived. With them, events wait in a queue.
 """
 
 import asyncio
-import collections
-import enum
-import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import aiohttp
 
-from harness.fault_proxy import client_responses, object_metadata, statuses, watch_frames
-from harness.faults import injection, matching
+from harness.fault_proxy import client_responses, statuses, watch_frames
+from harness.faults import event_queues, injection, matching, object_metadata
 
 QUEUED_BYTES_MAX = 32 * 1024 * 1024
 """Size of waiting events from which on no more are read: the API server then ends the watch."""
 _INITIAL_EVENTS_END = b"k8s.io/initial-events-end"
 """The annotation of the bookmark after the initial objects."""
-FactsOf = Callable[[str, object_metadata.Metadata], matching.Facts]
-"""Returns the facts of an event from its type and its object's metadata."""
-
-
-class Ending(enum.Enum):
-    """How a watch ends."""
-
-    END = enum.auto()
-    """End with the end of the response, as the API server ends one after its timeout."""
-    CLOSE = enum.auto()
-    """End with the end of the connection."""
-    RESET = enum.auto()
-
-
-class _Held(NamedTuple):
-    """The fault that holds an event, and a future that is done when it lets go."""
-
-    applied: injection.Applied
-    due: "asyncio.Future[None]"
-
-
-class _Item(NamedTuple):
-    """An event that waits, or the end of the watch after a last frame."""
-
-    frame: bytes
-    held: "_Held | None" = None
-    """None: no fault holds it."""
-    ending: Ending | None = None
+FactsOf = Callable[[object_metadata.Metadata, str], matching.Facts]
+"""Returns the facts of an event from its object's metadata and its type."""
 
 
 class WatchRelay:
@@ -72,10 +40,13 @@ class WatchRelay:
         self._facts_of, self._client = facts_of, client
         self._is_initial = has_initial_events
         self._rest = b""
-        self._queue: collections.deque[_Item] = collections.deque()
-        self._queued_bytes = 0
         self._filled, self._has_room = asyncio.Event(), asyncio.Event()
         self._has_room.set()
+        self._queue = event_queues.EventQueue(
+            faults,
+            gone=lambda version: framing.error(statuses.expired(version)),
+            on_due=self._filled.set,
+        )
         self._is_over = False
         """True when the end of the watch is in the queue."""
 
@@ -92,10 +63,11 @@ class WatchRelay:
             reading.cancel()
             sending.cancel()
             await asyncio.gather(reading, sending, return_exceptions=True)
+            self._queue.close()
 
     def end(self) -> None:
         """End the response after the events that wait; later ones are not passed."""
-        self._put(ending=Ending.END)
+        self._put(event_queues.Item(ending=event_queues.Ending.END))
 
     # ------------------------------------------------------------ from upstream
 
@@ -108,7 +80,7 @@ class WatchRelay:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, aiohttp.ClientConnectionResetError):
                 raise  # it is the client that has gone
-            self._put(ending=Ending.RESET)
+            self._put(event_queues.Item(ending=event_queues.Ending.RESET))
 
     async def _take(self, data: bytes) -> None:
         data = self._rest + data if self._rest else data
@@ -130,90 +102,46 @@ class WatchRelay:
             self._note_initial(frame)
             await self._pass(frame)
             return
-        kind, meta = object_metadata.of_event(frame, is_protobuf=self._framing.is_protobuf)
-        applied = self._faults.strike("event", self._facts_of(kind, meta))
-        if applied is None:
+        kind, meta = self._framing.read(frame)
+        item = self._queue.item(frame, self._facts_of(meta, kind))
+        if item.applied is None:
             await self._pass(frame)
         else:
-            self._apply(applied, frame, meta)
+            self._put(item)
 
     def _note_initial(self, frames: bytes) -> None:
         if self._is_initial and _INITIAL_EVENTS_END in frames:
             self._is_initial = False
 
-    def _apply(
-        self, applied: injection.Applied, frame: bytes, meta: object_metadata.Metadata
-    ) -> None:
-        match applied.action:
-            case injection.Block() | injection.Delay():
-                self._put(frame, self._hold(applied))
-            case injection.Drop():
-                self._put(held=self._held_end(applied), ending=Ending.CLOSE)
-            case injection.Truncate():
-                self._put(frame[: len(frame) // 2], ending=Ending.RESET)
-            case injection.Gone():
-                gone = statuses.error_frame(statuses.expired(meta.version), self._framing)
-                self._put(gone, self._held_end(applied), ending=Ending.END)
-            case _:
-                pass  # Omit: the bookmark is not passed
-
-    def _held_end(self, applied: injection.Applied) -> _Held | None:
-        return self._hold(applied) if injection.is_held_end(applied.action) else None
-
-    def _hold(self, applied: injection.Applied) -> _Held:
-        held = _Held(applied, asyncio.get_running_loop().create_future())
-        self._faults.hold(applied, functools.partial(_resolve, held.due))
-        return held
-
     # ----------------------------------------------------------- to the client
 
     async def _pass(self, frames: bytes) -> None:
         if self._queue:
-            self._put(frames)
+            self._put(event_queues.Item(frames))
         else:
             await self._response.write(frames)
 
-    def _put(
-        self, frame: bytes = b"", held: _Held | None = None, *, ending: Ending | None = None
-    ) -> None:
-        if self._is_over:
-            return
-        self._is_over = ending is not None
-        self._queue.append(_Item(frame, held, ending))
-        self._queued_bytes += len(frame)
-        if self._queued_bytes > QUEUED_BYTES_MAX:
+    def _put(self, item: event_queues.Item) -> None:
+        self._is_over = self._is_over or item.ending is not None
+        self._queue.put(item)
+        if self._queue.size_bytes > QUEUED_BYTES_MAX:
             self._has_room.clear()
         self._filled.set()
 
     async def _send_queued(self) -> None:
         while True:
-            while not self._queue:
+            while (item := self._queue.first) is None:
                 self._filled.clear()
                 await self._filled.wait()
-            item = self._queue[0]
-            if item.held is not None:
-                await item.held.due
-                self._faults.end(item.held.applied)
             if item.frame:
                 await self._response.write(item.frame)
-            self._queue.popleft()  # not before it is written: until then, later ones queue up
-            self._queued_bytes -= len(item.frame)
-            if self._queued_bytes <= QUEUED_BYTES_MAX:
+            self._queue.pop()  # not before it is written: until then, later ones queue up
+            if self._queue.size_bytes <= QUEUED_BYTES_MAX:
                 self._has_room.set()
-            if item.ending is not None:
-                await _finish(self._response, item.ending)
-                return
-
-
-async def _finish(response: client_responses.ClientResponse, ending: Ending) -> None:
-    if ending is Ending.END:
-        await response.end()
-    elif ending is Ending.CLOSE:
-        response.close()
-    else:
-        response.reset()
-
-
-def _resolve(due: "asyncio.Future[None]") -> None:
-    if not due.done():
-        due.set_result(None)
+            match item.ending:
+                case event_queues.Ending.END:
+                    return await self._response.end()
+                case event_queues.Ending.CLOSE:
+                    return self._response.close()
+                case event_queues.Ending.RESET:
+                    return self._response.reset()

@@ -281,10 +281,10 @@ class Faults:
         """Record the end and call `resume` after the delay, or when the fault lets go."""
         self.hold(applied, functools.partial(self._end, applied, resume))
 
-    def hold(self, applied: Applied, resume: Resume, *, delay_s: float | None = None) -> None:
+    def hold(self, applied: Applied, resume: Resume, *, age_s: float = 0.0) -> None:
         """Call `resume` after the delay, or when the fault is released or removed.
 
-        `delay_s` replaces the delay of the action. The caller records the end (see `end`).
+        `age_s` of the delay are over. The caller records the end (see `end`).
         """
         fault = self._faults.get(applied.fault)
         if fault is None:
@@ -292,7 +292,7 @@ class Faults:
             return
         fault.held[applied.sequence] = resume
         if isinstance(applied.action, Delay):
-            seconds = applied.action.seconds if delay_s is None else delay_s
+            seconds = max(applied.action.seconds - age_s, 0.0)
             self._call_later(seconds, functools.partial(self._let_go, fault, applied.sequence))
 
     def end(self, applied: Applied) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import protobuf_wire
+from harness import protobuf_wire
 from harness.apiserver.endpoints import negotiation, request_info
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.registry import object_deletion

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec, protobuf_wire
+from harness import protobuf_wire
+from harness.apiserver.codec import json_codec
 from harness.apiserver.scheme import api_types
 from harness.apiserver.scheme.json_document import Document
 

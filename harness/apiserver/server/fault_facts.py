@@ -1,36 +1,8 @@
 """The facts of requests, responses and watch events, by which faults match and are recorded."""
 
-import msgspec
-
 from harness.apiserver.endpoints import request_info, responses
-from harness.apiserver.serializer import protobuf
 from harness.apiserver.storage import stored_objects
-from harness.faults import api_calls, matching
-
-
-class Meta(msgspec.Struct, rename="camel", gc=False):
-    """The metadata in a body by which an object is known."""
-
-    name: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Object(msgspec.Struct):
-    metadata: Meta = msgspec.field(default_factory=Meta)
-
-
-_object_decoder = msgspec.json.Decoder(_Object)
-
-
-def metadata_in(body: bytes) -> Meta | None:
-    """Return the metadata of the object in a body of JSON or protobuf; None if there is none."""
-    try:
-        if body.startswith(protobuf.MAGIC):
-            return msgspec.convert(protobuf.document(body), _Object).metadata
-        return _object_decoder.decode(body).metadata
-    except (ValueError, RecursionError):
-        return None
+from harness.faults import api_calls, matching, object_metadata
 
 
 def of_request(
@@ -39,8 +11,9 @@ def of_request(
     """Return the facts of a request (`answer` None), or of a response before it is sent."""
     is_watch = request.verb == "watch"
     call = api_calls.parse(request.method, request.path, "watch=1" if is_watch else "")
-    shown = metadata_in(answer.body if answer is not None else request.body) or Meta()
-    version = shown.resource_version if answer is not None else ""
+    body = request.body if answer is None else answer.body
+    shown = object_metadata.of_body(body) or object_metadata.UNKNOWN
+    version = shown.version if answer is not None else 0
     return matching.Facts(
         verb=call.verb,
         path=request.path,
@@ -51,31 +24,28 @@ def of_request(
         namespace=call.namespace,
         name=call.name or shown.name,
         uid=shown.uid,
-        resource_version=int(version or newest_version),
+        resource_version=version or newest_version,
     )
 
 
 def of_event(
-    request: request_info.Request, resource: str, kind: str, stored: stored_objects.Stored
+    request: request_info.Request,
+    resource: str,
+    kind: str,
+    version: int,
+    stored: stored_objects.Stored | None = None,
 ) -> matching.Facts:
-    """Return the facts of an event of a watch; `resource` is the plural name."""
-    return msgspec.structs.replace(
-        of_bookmark(request, resource, stored.resource_version),
-        namespace=stored.namespace,
-        name=stored.name,
-        uid=stored.uid,
-        event_type=kind,
-    )
-
-
-def of_bookmark(request: request_info.Request, resource: str, version: int) -> matching.Facts:
+    """Return the facts of an event of a watch; `stored` None: of a bookmark."""
     return matching.Facts(
         verb="watch",
         path=request.path,
         user_agent=request.user_agent,
         client=client_of(request),
         resource=resource,
-        event_type="BOOKMARK",
+        namespace=stored.namespace if stored else "",
+        name=stored.name if stored else "",
+        uid=stored.uid if stored else "",
+        event_type=kind,
         resource_version=version,
     )
 

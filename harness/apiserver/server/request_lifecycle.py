@@ -56,7 +56,8 @@ class RequestLifecycle:
         self._is_noted = False
         """True if the response is in the audit log."""
         self._handler = server.handler
-        self._older: stale_reads.OlderState | None = None
+        self._older: tuple[int, str] | None = None
+        """The version that a stale read shows, and a remark for the record."""
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
 
@@ -128,7 +129,7 @@ class RequestLifecycle:
             self._watch(target)
         else:
             now = self._server.store.resource_version
-            self._listed = self._older.version if self._older else now
+            self._listed = self._older[0] if self._older else now
             self._respond(self._handler.answer(self._request, target))
 
     def _watch(self, target: request_info.Target) -> None:
@@ -262,12 +263,12 @@ class RequestLifecycle:
             case injection.Truncate():
                 has_body = answer is not None and (answer.pieces is not None or bool(answer.body))
                 return has_body and self._request.method != "HEAD"
-            case injection.Stale() if self._server.version_times is not None:
+            case injection.Stale():
                 self._older = stale_reads.older_state(
                     self._server.store, self._server.version_times, self._request, action.seconds
                 )
                 return self._older is not None
-            case injection.Overlook() if self._server.version_times is not None:
+            case injection.Overlook():
                 return stale_reads.has_new_finalizers(
                     self._server.store, self._server.version_times, self._request, action.seconds
                 )
@@ -292,10 +293,9 @@ class RequestLifecycle:
 
     def _show_older(self, applied: injection.Applied) -> None:
         if self._older is not None:
-            version = self._older.version
+            version, applied.note = self._older
             self._handler = self._server.past_handler(version)
             applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
-            applied.note = self._older.note
 
 
 def _some(pieces: Iterator[bytes]) -> Iterator[bytes]:

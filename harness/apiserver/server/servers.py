@@ -21,6 +21,7 @@ from harness.apiserver.server import http_framing, stale_reads
 from harness.apiserver.server.audit import audit_log
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
+from harness.faults import stale_reads as fault_reads
 
 if TYPE_CHECKING:
     from harness.apiserver.server import connections, watch_streams
@@ -159,10 +160,8 @@ class Server:
         self._has_failed = False
         self._gone = asyncio.Event()
         self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
-        self.version_times: stale_reads.VersionTimes | None = None
-        """The times of versions; None if the fault API is not served."""
-        if self.faults is not None:
-            self.version_times = stale_reads.VersionTimes(self._loop.time, store.resource_version)
+        self.version_times = fault_reads.VersionTimes(self._loop.time)
+        self.version_times.note(store.resource_version)
         store.listen(self._on_commit)
         self.collect_garbage()  # a recovered store may have some
 
@@ -176,8 +175,7 @@ class Server:
         return self._loop.time() >= self._roles_known_s
 
     def age_s(self, version: int) -> float:
-        """Return the age of a version in seconds, 0 if it is not known."""
-        return self.version_times.age_s(version) if self.version_times is not None else 0.0
+        return self.version_times.age_s(version)
 
     def past_handler(self, version: int) -> handlers.Handler:
         past = stale_reads.PastReader(self.store, version)
@@ -267,7 +265,7 @@ class Server:
 
     def _settle(self) -> bool:
         """Write commits and audit events; return False, and stop the server, if that fails."""
-        if self.version_times is not None:
+        if self.faults is not None:  # only faults look at the past
             self.version_times.note(self.store.resource_version)
         try:
             if self.audit is not None:

@@ -17,8 +17,9 @@ from harness.apiserver.endpoints import negotiation, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.server import event_faults, servers
+from harness.apiserver.server import fault_facts, servers
 from harness.apiserver.storage import stored_objects, watch_cache
+from harness.faults import event_queues
 
 if TYPE_CHECKING:
     from harness.apiserver.server import connections
@@ -57,16 +58,13 @@ class Watch:
         self._lines: list[bytes] = []
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
-        self._queue = event_faults.EventQueue(self._perform)
-        self._faults: event_faults.EventFaults | None = None
-        if server.faults is not None:
-            self._faults = event_faults.EventFaults(
-                server.faults,
-                request,
-                target.resource.plural,
-                error_line=self._error_line,
-                on_due=self._on_due,
-            )
+        self._is_past_sent = False
+        """False while every item waits because the past is being sent."""
+        self._queue = event_queues.EventQueue(
+            server.faults,
+            gone=lambda version: self._error_line(status_errors.expired(version - 1, version)),
+            on_due=self._go_on,
+        )
         self._is_over = False
         self.on_end: Callable[[], None] | None = None
         """Called once when the watch is over."""
@@ -98,8 +96,8 @@ class Watch:
             return
         if self._converts:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
-        faults = self._server.faults
-        if (faults is None or not faults.has_event_faults) and self._queue.is_idle:
+        faults, is_idle = self._server.faults, self._is_past_sent and not self._queue
+        if is_idle and (faults is None or not faults.has_event_faults):
             self._send_line(self._line(seen), commit.object.resource_version)
         else:
             self._put(self._item(seen))
@@ -113,7 +111,7 @@ class Watch:
     def close(self) -> None:
         """Stop receiving commits and cancel the timers."""
         self._is_over = True
-        self._queue.clear()
+        self._queue.close()
         for timer in self._timers.values():
             timer.cancel()
         self._server.remove_watch(self)
@@ -131,22 +129,20 @@ class Watch:
 
     # -------------------------------------------------------------- faults
 
-    def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_faults.Item:
+    @property
+    def _may_be_hit(self) -> bool:
+        faults = self._server.faults
+        return faults is not None and faults.wants("event", fault_facts.client_of(self._request))
+
+    def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_queues.Item:
         """Return what is sent of an event that happened `age_s` seconds ago."""
-        line = self._line(seen)
-        if self._faults is None:
-            return event_faults.Item(line, version=seen[1].resource_version)
-        return self._faults.item(*seen, line, age_s=age_s)
-
-    def _on_due(self, item: event_faults.Item) -> None:
-        if self._is_over:
-            self._note_end(item)
-        else:
-            self._queue.go_on()
-
-    def _note_end(self, item: event_faults.Item) -> None:
-        if item.applied is not None and self._faults is not None:
-            self._faults.note_end(item.applied)
+        kind, stored = seen
+        line, version = self._line(seen), stored.resource_version
+        if not self._may_be_hit:
+            return event_queues.Item(line, version=version)
+        plural = self._selection.resource.plural
+        facts = fault_facts.of_event(self._request, plural, kind, version, stored)
+        return self._queue.item(line, facts, age_s=age_s)
 
     # -------------------------------------------------------------- sending
 
@@ -167,7 +163,7 @@ class Watch:
             return iter(())
         seen = self._selection.sees_all(store.commits_after(resource, self._version))
         outward = ((kind, conversion.outward(resource, stored)) for kind, stored in seen)
-        if self._faults is not None and self._faults.has_any:
+        if self._may_be_hit:
             return iter(self._until_hit(outward))
         return map(self._line, outward)
 
@@ -181,7 +177,7 @@ class Watch:
         for seen in events:
             item = self._item(seen, age_s=self._server.age_s(seen[1].resource_version))
             if item.applied is None and not self._queue:
-                lines.append(item.line)
+                lines.append(item.frame)
             else:
                 self._queue.put(item)
         return lines
@@ -204,7 +200,8 @@ class Watch:
         self._sent = version
         if not self._lines:
             self._flush()
-        self._queue.open()
+        self._is_past_sent = True
+        self._go_on()
 
     def _set_timers(self) -> None:
         timeout_s = self._timeout_s
@@ -221,11 +218,13 @@ class Watch:
         self._timers["bookmark"] = self._loop.call_later(wait_s, self._bookmark, left_s - wait_s)
 
     def _bookmark(self, left_s: float) -> None:
-        line, item = self._bookmark_line(), None
-        if self._faults is not None:
-            item = self._faults.bookmark(self._server.store.resource_version, line)
-        version = self._server.store.resource_version
-        self._put(item or event_faults.Item(line, version=version))
+        line, version = self._bookmark_line(), self._server.store.resource_version
+        item = event_queues.Item(line, version=version)
+        if self._may_be_hit:
+            plural = self._selection.resource.plural
+            facts = fault_facts.of_event(self._request, plural, "BOOKMARK", version)
+            item = self._queue.item(line, facts)
+        self._put(item)
         self._await_bookmark(left_s)
 
     def _bookmark_line(self, *, annotations: dict[str, str] | None = None) -> bytes:
@@ -241,25 +240,28 @@ class Watch:
         kind, stored = seen
         return self._frame(kind, self._view.one(stored))
 
-    def _put(self, item: event_faults.Item) -> None:
+    def _put(self, item: event_queues.Item) -> None:
         self._queue.put(item)
+        self._go_on()
         if self._queue.size_bytes > self._server.limits.watch_unread_bytes_max:
             self._connection.abort()
 
-    def _perform(self, item: event_faults.Item) -> None:
+    def _go_on(self) -> None:
+        """Send the items whose turn has come."""
+        while self._is_past_sent and self._queue.first is not None:
+            self._perform(self._queue.pop())
+
+    def _perform(self, item: event_queues.Item) -> None:
         """Send an item, and end the watch if that is what its fault does."""
-        if item.line:
-            self._send_line(item.line, item.version)
-        if item.applied is None:
-            return
-        self._note_end(item)
+        if item.frame:
+            self._send_line(item.frame, item.version)
         match item.ending:
-            case event_faults.Ending.ABORT:
+            case event_queues.Ending.CLOSE:
                 self.close()
                 self._connection.abort()
-            case event_faults.Ending.END:
+            case event_queues.Ending.END:
                 self.end()
-            case event_faults.Ending.RESET:
+            case event_queues.Ending.RESET:
                 self._flush()
                 self.close()
                 self._connection.reset()

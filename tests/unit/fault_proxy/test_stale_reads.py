@@ -165,4 +165,4 @@ def test_a_state_that_is_less_old_than_asked_is_said_to_be_so(
     change(server)
     with proxy.api() as api:
         assert read(api) == old
-    assert proxy.applied(name)[0]["note"].startswith("the oldest state that is known, ")
+    assert proxy.applied(name)[0]["note"].startswith("the oldest state that is kept, ")

@@ -11,10 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
-from harness import clocks, processes
+from harness import clocks, processes, protobuf_wire
 from harness.apiserver.serializer import protobuf
 from harness.client import apis, transports
-from harness.fault_proxy import object_metadata
 from tests.unit.fault_proxy import proxies
 
 EVENTS = {"resource": "configmaps", "name": "w-*"}
@@ -224,9 +223,9 @@ def test_a_watch_in_protobuf_ends_with_410(proxy: proxies.Proxy, server: apis.Ap
         path = f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}"
         connection.request("GET", path, headers={**common, "Accept": accept})
         frame = connection.getresponse().read()
-    event = object_metadata.read(frame[4:])
+    event = protobuf_wire.parts(frame[4:])
     assert event[1] == b"ERROR"
-    status = protobuf.document(object_metadata.read(event[2])[1])
+    status = protobuf.document(protobuf_wire.first(event[2], 1))
     assert (status["code"], status["reason"]) == (410, "Expired")
     assert proxy.applied(name)[0]["facts"]["uid"]
 

@@ -14,8 +14,8 @@ from harness import clocks
 from harness.apiserver.codec import json_codec
 from harness.apiserver.endpoints import authentication, negotiation, request_info, responses
 from harness.apiserver.serializer import protobuf
-from harness.apiserver.server import fault_facts
 from harness.apiserver.server.audit import audit_log
+from harness.faults import object_metadata
 
 _HEADER = "audit-id"
 _token = re.compile(r"([?&](?:access_)?token=)[^&#]+", re.IGNORECASE)
@@ -67,7 +67,7 @@ class AuditEntry:
         if not self._log.wants_status(status):
             return
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
-        known = fault_facts.metadata_in(self._request.body)
+        known = object_metadata.of_body(self._request.body)
         if (sent := _logged(self._request.body, is_object=known is not None)) is not None:
             rest["requestObject"] = sent
         if answer is not None and answer.body and answer.content_type == negotiation.JSON:
@@ -77,7 +77,7 @@ class AuditEntry:
         self._write("ResponseComplete", rest, known)
 
     def _write(
-        self, stage: str, rest: dict[str, Any], known: fault_facts.Meta | None = None
+        self, stage: str, rest: dict[str, Any], known: object_metadata.Metadata | None = None
     ) -> None:
         if self._log.is_of_writes:
             self._notes[audit_log.MOMENTS] = f"{self._received_ns} {clocks.monotonic_ns()}"
@@ -86,7 +86,7 @@ class AuditEntry:
                 **self._common,
                 "stage": stage,
                 **self._subject,
-                **self._reference(known or fault_facts.Meta()),
+                **self._reference(known or object_metadata.UNKNOWN),
                 **rest,
                 "requestReceivedTimestamp": self._received,
                 "stageTimestamp": self._log.now(),
@@ -94,7 +94,7 @@ class AuditEntry:
             }
         )
 
-    def _reference(self, known: fault_facts.Meta) -> dict[str, Any]:
+    def _reference(self, known: object_metadata.Metadata) -> dict[str, Any]:
         target = self._request.target
         if target is None:
             return {}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.codec import protobuf_wire
+from harness import protobuf_wire
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import decoding, protobuf
 from tests.support import protobuf_messages

@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import json
 import os
-import random
 import ssl
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +17,6 @@ from harness.apiserver.server import (
     connections,
     identities,
     servers,
-    stale_reads,
     watch_streams,
 )
 from tests.support import faulty_servers
@@ -262,27 +260,6 @@ def test_a_write_or_a_watch_is_no_stale_read(faulty: Any, at: Callable[[float], 
     with RawWatch(faulty) as watch:
         assert [watch.next_name() for _ in "ab"] == ["a", "b"]
     assert applied(faulty) == []
-
-
-def test_times_of_versions_are_never_too_new() -> None:
-    now, dice = [0.0], random.Random(1)
-    times, made = stale_reads.VersionTimes(lambda: now[0], 5), [(0.0, 5)]
-    for version in range(6, 500):
-        now[0] += dice.choice([0.0, 0.001, 0.02, 0.3])
-        times.note(version)
-        made.append((now[0], version))
-    now[0] += 1.0
-    for _ in range(1000):
-        ago = dice.uniform(0, now[0] + 5)
-        then = now[0] - ago
-        exact = max((version for at, version in made if at <= then), default=5)
-        early = max((version for at, version in made if at <= then - stale_reads.STEP_S), default=5)
-        version, is_known = times.version_ago(ago)
-        assert early <= version <= exact
-        assert is_known == (then >= 0)
-    for at_s, version in made:
-        assert now[0] - at_s <= times.age_s(version) + 1e-9
-        assert times.age_s(version) <= now[0] - at_s + stale_reads.STEP_S
 
 
 # ---------------------------------------------------------------- events

@@ -1,4 +1,4 @@
-"""The metadata that the proxy reads, judged by the API server's own encoders."""
+"""The metadata that carriers read, judged by the API server's own encoders."""
 
 import gzip
 import json
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.fault_proxy import object_metadata, watch_frames
+from harness.faults import object_metadata
 from tests.support import protobuf_messages
 
 POD: dict[str, Any] = {
@@ -45,6 +45,7 @@ def test_of_an_object_and_of_a_list(encode: Any) -> None:
     assert object_metadata.of_body(encode(POD)) == OF_POD
     of_list = object_metadata.of_body(encode(POD_LIST))
     assert of_list == object_metadata.Metadata(resource_version="77")
+    assert of_list is not None
     assert of_list.version == 77
 
 
@@ -59,19 +60,12 @@ def test_of_a_failure() -> None:
         assert object_metadata.of_body(body) == object_metadata.Metadata()
 
 
-def test_of_events() -> None:
-    line = json.dumps({"type": "MODIFIED", "object": POD}).encode() + b"\n"
-    frame = protobuf_messages.event_frame("MODIFIED", protobuf_messages.encode(POD))
-    assert object_metadata.of_event(line, is_protobuf=False) == ("MODIFIED", OF_POD)
-    assert object_metadata.of_event(frame, is_protobuf=True) == ("MODIFIED", OF_POD)
-
-
 @pytest.mark.parametrize(
     "body", [None, b"", b"{", b"[]", b'{"metadata": 1}', b"k8s\x00\xff\xff", b"\xff" * 20]
 )
 def test_of_no_object(body: bytes | None) -> None:
-    assert object_metadata.of_body(body) == object_metadata.Metadata()
-    assert object_metadata.of_body(body, content_encoding="gzip") == object_metadata.Metadata()
+    assert object_metadata.of_body(body) is None
+    assert object_metadata.of_body(body, content_encoding="gzip") is None
 
 
 def test_a_version_that_is_no_number_is_unknown() -> None:
@@ -82,8 +76,6 @@ def test_a_version_that_is_no_number_is_unknown() -> None:
 def test_no_bytes_raise(data: bytes) -> None:
     object_metadata.of_body(b"k8s\x00" + data)
     object_metadata.of_body(data)
-    object_metadata.of_event(data, is_protobuf=False)
-    object_metadata.of_event(watch_frames.with_length(data), is_protobuf=True)
 
 
 @given(cut=st.integers(0, 400), flip=st.integers(0, 255))

@@ -1,7 +1,4 @@
-"""The wire format of protobuf: numbered fields, without their meaning.
-
-`read` yields the fields of a message.
-"""
+"""The wire format of protobuf: numbered fields, without their meaning."""
 
 import struct
 from collections.abc import Iterator
@@ -36,6 +33,20 @@ def read(message: bytes) -> Iterator[tuple[int, Any]]:
         else:
             value, at = _value(message, at, wire_type)
             yield number, value
+
+
+def parts(message: bytes) -> dict[int, bytes]:
+    """Return the fields of bytes by number; of repeated ones the last. Raises MalformedError."""
+    return {number: value for number, value in read(message) if isinstance(value, bytes)}
+
+
+def first(message: bytes, number: int) -> bytes:
+    """Return the first field of bytes with this number, empty if there is none.
+
+    The fields after it are not read, which matters for long lists. Raises MalformedError.
+    """
+    found = (value for key, value in read(message) if key == number and isinstance(value, bytes))
+    return next(found, b"")
 
 
 def packed(values: bytes) -> Iterator[int]:
@@ -91,3 +102,20 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
             return value % _UINT64, at
         shift += 7
     raise MalformedError("a number does not end")
+
+
+def field(number: int, value: bytes | str | int) -> bytes:
+    """Encode a field of bytes, a string, a nested message or a non-negative integer."""
+    if isinstance(value, int):
+        return _encoded(number << 3) + _encoded(value)
+    content = value.encode() if isinstance(value, str) else value
+    return _encoded(number << 3 | _BYTES) + _encoded(len(content)) + content
+
+
+def _encoded(value: int) -> bytes:
+    parts = bytearray()
+    while value >= 0x80:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)

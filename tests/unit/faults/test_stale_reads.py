@@ -1,0 +1,49 @@
+"""Which reads may show an older state, and which version was current some time ago."""
+
+import random
+
+import pytest
+
+from harness.faults import stale_reads
+
+
+@pytest.mark.parametrize(
+    ("query", "is_accepted"),
+    [
+        ({}, False),
+        ({"resourceVersion": "0"}, True),
+        ({"resourceVersion": "0", "limit": "500"}, True),
+        ({"resourceVersion": "7"}, True),
+        ({"resourceVersion": "8"}, False),
+        ({"resourceVersion": "7", "limit": "500"}, False),
+        ({"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}, True),
+        ({"resourceVersion": "7", "resourceVersionMatch": "Exact"}, False),
+        ({"resourceVersion": "0", "continue": "token"}, False),
+    ],
+)
+def test_reads_accept_what_is_as_new_as_they_ask(query: dict[str, str], is_accepted: bool) -> None:
+    assert stale_reads.accepts(query, 7) is is_accepted
+
+
+def test_times_of_versions_are_never_too_new() -> None:
+    now, dice = [0.0], random.Random(1)
+    times, made = stale_reads.VersionTimes(lambda: now[0]), [(0.0, 5)]
+    assert times.ago(0.0) is None
+    times.note(5)
+    for version in range(6, 500):
+        now[0] += dice.choice([0.0, 0.001, 0.02, 0.3])
+        times.note(version)
+        made.append((now[0], version))
+    now[0] += 1.0
+    for _ in range(1000):
+        ago = dice.uniform(0, now[0] + 5)
+        then = now[0] - ago
+        exact = max((version for at, version in made if at <= then), default=5)
+        early = max((version for at, version in made if at <= then - stale_reads.STEP_S), default=5)
+        found = times.ago(ago)
+        assert found is not None
+        assert early <= found[0] <= exact
+        assert bool(found[1]) == (then < 0)
+    for at_s, version in made:
+        assert now[0] - at_s <= times.age_s(version) + 1e-9
+        assert times.age_s(version) <= now[0] - at_s + stale_reads.STEP_S
