@@ -17,11 +17,10 @@ import psutil
 
 from bench import clients
 from harness import clocks, processes
-from harness.apiserver import persistence
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec, persistence
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects, watch_cache
 
 CREATES = 2000

@@ -4,7 +4,7 @@
 collection by owner, watch history, and one integer resourceVersion. It does no I/O and reads no
 clock, so `explore` can drive it one commit at a time.
 
-A request: `server.connections` receives bytes, `server.http_parsing` parses them,
+A request: `server.connections` receives bytes, `server.http_messages` parses them,
 `server.request_lifecycle` checks the user, `endpoints.handlers` understands and does what is asked
 (for watches `server.watch_streams`), and `server.servers` sends responses and events once the log
 (`persistence`) and the audit log (`server.audit_log`) are written. `harness.faults` says which
@@ -32,5 +32,6 @@ Known differences from kube-apiserver:
 - Pods are checked as far as schedulers need it (docs/reference/embedded-api-server.md).
 - A body may have 3 MiB, and be nested about a thousand levels deep.
 - LimitRange and ResourceQuota objects have no effect; services get no addresses, jobs no selector.
-- Unknown HTTP methods get 400, not 405. An upgrade to h2c is ignored; any other upgrade gets 400.
+- Unknown HTTP methods get 400, not 405, and so do upgrades. `Expect: 100-continue` is not answered:
+  clients send the body after their own time limit.
 """

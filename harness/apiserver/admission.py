@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects
 
 _IMMORTAL = ("default", "kube-public", "kube-system")

@@ -7,8 +7,8 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 
 Cell = Callable[[Document], Any]
 

@@ -3,12 +3,9 @@
 import asyncio
 import asyncio.sslproto
 import base64
-import gc
 import hmac
-import os
 import pathlib
 import secrets
-import signal
 import ssl
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +14,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from harness import clocks, errors, processes, tls_authorities, writing
+from harness import clocks, listening, processes, tls_authorities, writing
 from harness.client import kubeconfig_files
 from harness.fault_proxy import proxied_clients, settings, stale_reads, statuses, upstreams
 from harness.faults import admin_api, injection
@@ -72,14 +69,10 @@ def _document(status: int, document: Any) -> web.Response:
 
 
 HOST = "127.0.0.1"
-BACKLOG = 1024
-TLS_HANDSHAKE_TIMEOUT_S = 10.0
-TLS_SHUTDOWN_TIMEOUT_S = 2.0
 TLS_BUFFER_BYTES = 32 * 1024
 """Two records of TLS."""
 _CERTIFICATE_DAYS = 365
 _NAME = "flake-hunt fault proxy"
-_Protocol = Callable[[], asyncio.Protocol]
 
 
 class ServingCertificate:
@@ -91,13 +84,8 @@ class ServingCertificate:
         self._pair = authority.server(_NAME, [HOST, "localhost"])
 
     def context(self, on_rejection: Callable[[str], None]) -> ssl.SSLContext:
-        """Return a server's TLS context, which offers HTTP/1.1 only: it has no ALPN.
-
-        `on_rejection` gets the reason when a client ends a handshake.
-        """
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with writing.private_file(self._pair.certificate + b"\n" + self._pair.key) as path:
-            context.load_cert_chain(path)  # reads from files only
+        """Return a TLS context; `on_rejection` gets the reason when a client ends a handshake."""
+        context = listening.tls_context(self._pair)
         context.sslobject_class = _noting(on_rejection)
         return context
 
@@ -120,32 +108,6 @@ def _noting(on_rejection: Callable[[str], None]) -> type[ssl.SSLObject]:
     return Noting
 
 
-async def listen(
-    protocol: _Protocol, port: int, *, context: ssl.SSLContext | None = None
-) -> asyncio.Server:
-    """Listen on loopback. Raises UsageError if the port is taken."""
-    try:
-        return await asyncio.get_running_loop().create_server(
-            protocol,
-            HOST,
-            port,
-            ssl=context,
-            ssl_handshake_timeout=TLS_HANDSHAKE_TIMEOUT_S if context else None,
-            ssl_shutdown_timeout=TLS_SHUTDOWN_TIMEOUT_S if context else None,
-            backlog=BACKLOG,
-        )
-    except OSError as error:
-        raise errors.UsageError(
-            f"expected to listen on {HOST}:{port}, but {os.strerror(error.errno or 0).lower()}: "
-            "name another port, or 0 for a free one"
-        ) from error
-
-
-def port_of(server: asyncio.Server) -> int:
-    """Return the port that a server listens on."""
-    return int(server.sockets[0].getsockname()[1])
-
-
 def save_memory() -> None:
     """Have asyncio keep small buffers for TLS, instead of 256 KiB for each connection.
 
@@ -156,8 +118,7 @@ def save_memory() -> None:
 
 STOP_TIMEOUT_S = 3.0
 """Time for requests under way to end when the proxy stops."""
-_GC_THRESHOLDS = (10_000, 10, 10)
-"""Thresholds of Python's garbage collector. Only connections form cycles, so it runs rarely."""
+_GARBAGE_THRESHOLD = 10_000
 
 
 def serve(
@@ -187,7 +148,6 @@ class _Proxy:
 
     def __init__(self, chosen: settings.Settings, note: Callable[[str], None]) -> None:
         self._settings, self._note = chosen, note
-        self._stopped = asyncio.Event()
         self._listening: list[asyncio.Server] = []
         self._certificate = ServingCertificate()
         self.written: list[pathlib.Path] = []
@@ -195,10 +155,8 @@ class _Proxy:
 
     async def run(self, ready_file: pathlib.Path | None) -> None:
         """Listen, pass requests until a signal, then pass what is held, and end."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stopped.set)
-        faults = injection.Faults(now=_now, call_later=loop.call_later)
+        stopped = listening.until_signal()
+        faults = injection.Faults(now=_now, call_later=asyncio.get_running_loop().call_later)
         notes = stale_reads.VersionNotes(faults, always=self._settings.notes_versions)
         async with upstreams.open_session() as session:
             clients = await self._listen_to_clients(session, faults, notes)
@@ -206,11 +164,8 @@ class _Proxy:
                 faults, on_change=lambda: notes.begin(clients[0].upstream)
             )
             notes.begin(clients[0].upstream)
-            _tame_garbage_collection()
-            if ready_file is not None:
-                with writing.explained(ready_file):
-                    processes.touch_ready(ready_file)
-            await self._stopped.wait()
+            listening.begin(ready_file, garbage_threshold=_GARBAGE_THRESHOLD)
+            await stopped.wait()
             notes.stop()
             await self._stop(clients, admin, faults)
 
@@ -226,12 +181,14 @@ class _Proxy:
         ]
         for client in clients:
             context = self._certificate.context(_rejected(client.name, self._note))
-            server = await listen(client.server, client.settings.port, context=context)
+            server = await listening.listen(
+                client.server, HOST, client.settings.port, context=context
+            )
             self._listening.append(server)
             authority = base64.b64encode(self._certificate.authority).decode()
             document = kubeconfig_files.of_server(
                 {
-                    "server": f"https://{HOST}:{port_of(server)}",
+                    "server": f"https://{HOST}:{listening.port_of(server)}",
                     "certificate-authority-data": authority,
                 },
                 {"token": client.token},
@@ -244,10 +201,10 @@ class _Proxy:
         self, faults: injection.Faults, *, on_change: Callable[[], None]
     ) -> AdminServer:
         admin = AdminServer(faults, on_change=on_change)
-        server = await listen(admin.server, self._settings.admin.port)
+        server = await listening.listen(admin.server, HOST, self._settings.admin.port)
         self._listening.append(server)
         document = kubeconfig_files.of_server(
-            {"server": f"http://{HOST}:{port_of(server)}"}, {"token": admin.token}
+            {"server": f"http://{HOST}:{listening.port_of(server)}"}, {"token": admin.token}
         )
         self._write(self._settings.admin.kubeconfig, document)
         return admin
@@ -291,12 +248,6 @@ def _rejected(name: str, note: Callable[[str], None]) -> Callable[[str], None]:
             )
 
     return on_rejection
-
-
-def _tame_garbage_collection() -> None:
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def _now() -> injection.FaultTime:

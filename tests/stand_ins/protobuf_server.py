@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import negotiation, request_info, responses
+from harness.apiserver import json_codec
+from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.server import request_lifecycle, watch_streams
 from harness.cli import main
 from tests.support import protobuf_messages
@@ -18,17 +18,15 @@ _start = watch_streams.Watch.start
 
 
 def _wants(request: request_info.Request) -> bool:
-    return request.headers.get("accept", "").startswith(negotiation.PROTOBUF)
+    return request.headers.get("accept", "").startswith(responses.PROTOBUF)
 
 
 def _finish_in_protobuf(
     self: request_lifecycle.RequestLifecycle, answer: responses.Response
 ) -> None:
-    if _wants(self._request) and answer.content_type == negotiation.JSON:
-        body = protobuf_messages.encode(json_codec.decode(answer.whole().body))
-        answer = msgspec.structs.replace(
-            answer, body=body, pieces=None, content_type=negotiation.PROTOBUF
-        )
+    if _wants(self._request) and answer.content_type == responses.JSON:
+        body = protobuf_messages.encode(json_codec.decode(answer.body))
+        answer = msgspec.structs.replace(answer, body=body, content_type=responses.PROTOBUF)
     _finish(self, answer)
 
 
@@ -46,7 +44,7 @@ class _Stream:
         return getattr(self._connection, name)
 
     def write_head(self, status: int, _: str) -> None:
-        self._connection.write_head(status, f"{negotiation.PROTOBUF};stream=watch")
+        self._connection.write_head(status, f"{responses.PROTOBUF};stream=watch")
 
 
 def _start_in_protobuf(self: watch_streams.Watch) -> None:
@@ -57,12 +55,12 @@ def _start_in_protobuf(self: watch_streams.Watch) -> None:
 
 
 def _view(accept: str) -> str:
-    return "" if accept.startswith(negotiation.PROTOBUF) else _json_view(accept)
+    return "" if accept.startswith(responses.PROTOBUF) else _json_view(accept)
 
 
-_json_view = negotiation.view
+_json_view = responses.preferred_view
 if __name__ == "__main__":
-    negotiation.view = _view  # type: ignore[assignment]
+    responses.preferred_view = _view  # type: ignore[assignment]
     request_lifecycle.RequestLifecycle._finish = _finish_in_protobuf  # type: ignore[method-assign]
     watch_streams.Watch.start = _start_in_protobuf  # type: ignore[method-assign]
     main.main()

@@ -16,7 +16,7 @@ from harness.apiserver.endpoints import handlers, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_framing
+from harness.apiserver.server import http_messages
 from harness.apiserver.storage import watch_cache
 from harness.client import apis, transports
 
@@ -157,7 +157,7 @@ class _LocalWatch:
 
     def deliver(self, commits: list[watch_cache.Commit]) -> None:
         seen = self.selection.sees_all(commits)
-        self._withheld += [http_framing.event_line(kind, stored.data) for kind, stored in seen]
+        self._withheld += [http_messages.event_line(kind, stored.data) for kind, stored in seen]
         if not self._is_held():
             self.flush()
 

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import protobuf
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."

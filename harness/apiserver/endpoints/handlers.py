@@ -14,17 +14,15 @@ from harness.apiserver.endpoints import (
     responses,
 )
 from harness.apiserver.errors import status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import server_side_apply
 from harness.apiserver.patch import json_patches
 from harness.apiserver.registry import preconditions, resource_strategies
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import request_objects
 from harness.apiserver.storage import stored_objects
 
-_LONG_LIST = 100
-"""Number of objects above which a list is encoded piece by piece, between other requests."""
 _APPLY = "application/apply-patch+yaml"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": json_patches.json_patch,
@@ -41,15 +39,10 @@ class Handler:
         store: stores.Store,
         *,
         now: Callable[[], str],
-        in_pieces: bool = False,
         overlooks_finalizers: bool = False,
     ) -> None:
-        """Return long lists as `Response.pieces` if `in_pieces` is set.
-
-        `overlooks_finalizers`: remove what is deleted at once, as `DeleteOptions` says.
-        """
-        self._store, self._now = store, now
-        self._in_pieces, self._overlooks = in_pieces, overlooks_finalizers
+        """`overlooks_finalizers`: remove what is deleted at once, as `DeleteOptions` says."""
+        self._store, self._now, self._overlooks = store, now, overlooks_finalizers
         self._steps: dict[str, Callable[[_Exchange], responses.Response]] = {
             "get": self._get,
             "list": self._list,
@@ -83,8 +76,7 @@ class Handler:
     def _list(self, exchange: "_Exchange") -> responses.Response:
         if not exchange.target.resource.is_stored:
             return exchange.respond_list([], 0)
-        response = exchange.respond_list(*self._listed(exchange))
-        return response if self._in_pieces else response.whole()
+        return exchange.respond_list(*self._listed(exchange))
 
     def _listed(self, exchange: "_Exchange") -> tuple[list[stored_objects.Stored], int]:
         """Return the objects of a list, which is always whole, and their version.
@@ -225,7 +217,7 @@ class Handler:
             except status_errors.StatusError as error:
                 if error.code != 404:  # a list at an older version may name deleted objects
                     raise
-        return exchange.respond_list(objects, version).whole()
+        return exchange.respond_list(objects, version)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -257,9 +249,8 @@ class _Exchange:
     def respond_list(
         self, objects: list[stored_objects.Stored], version: int
     ) -> responses.Response:
-        pieces = self.view.pieces(objects, {"resourceVersion": str(version)} if version else {})
-        response = responses.Response(200, b"", pieces=pieces)
-        return response if len(objects) > _LONG_LIST else response.whole()
+        meta = {"resourceVersion": str(version)} if version else {}
+        return responses.Response(200, self.view.many(objects, meta))
 
     def require_same_name(self, document: Document) -> None:
         """Set the name of a binding or eviction from the path. Raises 400 for another in it."""

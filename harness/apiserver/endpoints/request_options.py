@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from harness import protobuf_wire
-from harness.apiserver.endpoints import negotiation, request_info
+from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.scheme import api_types
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding, protobuf, request_objects
 
 MANAGER_BYTES_MAX = 128
@@ -116,8 +116,8 @@ def document(
 ) -> Document:
     """Return the object in a body. Raises 400 if it is malformed, 415 for other media types."""
     expected = target.body_type
-    if request.content_type not in (negotiation.JSON, negotiation.PROTOBUF, ""):
-        raise status_errors.unsupported_media_type((negotiation.JSON, negotiation.PROTOBUF))
+    if request.content_type not in (responses.JSON, responses.PROTOBUF, ""):
+        raise status_errors.unsupported_media_type((responses.JSON, responses.PROTOBUF))
     try:
         parsed = _parsed(request, expected.api_version, kind=expected.kind)
     except protobuf_wire.MalformedError as error:
@@ -126,6 +126,6 @@ def document(
 
 
 def _parsed(request: request_info.Request, api_version: str, *, kind: str) -> Any:
-    if request.content_type == negotiation.PROTOBUF:
+    if request.content_type == responses.PROTOBUF:
         return protobuf.document(request.body, api_version=api_version, kind=kind)
     return request_objects.parse(request.body)

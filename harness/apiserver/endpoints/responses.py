@@ -1,17 +1,32 @@
-"""Responses: the result of every request except a watch, and objects in the form of a view."""
+"""Responses: the result of every request except a watch, in JSON, and objects in a view.
 
+A view is a Table or PartialObjectMetadata in place of the object, or aggregated discovery.
+"""
+
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from harness.apiserver import printers
-from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import negotiation, request_info
+from harness.apiserver import json_codec, printers
+from harness.apiserver.endpoints import request_info
 from harness.apiserver.errors import status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
+
+JSON = "application/json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+TABLE, METADATA, DISCOVERY = "Table", "PartialObjectMetadata", "APIGroupDiscoveryList"
+_VIEWS = {
+    ("", "", ""): "",
+    (TABLE, "meta.k8s.io", "v1"): TABLE,
+    (METADATA, "meta.k8s.io", "v1"): METADATA,
+    (f"{METADATA}List", "meta.k8s.io", "v1"): METADATA,
+    (DISCOVERY, "apidiscovery.k8s.io", "v2"): DISCOVERY,
+}
+_ANY = (JSON, "*/*", "application/*")
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -19,19 +34,11 @@ class Response(msgspec.Struct, frozen=True):
 
     status: int
     body: bytes
-    content_type: str = negotiation.JSON
+    content_type: str = JSON
     retry_after_s: int = 0
     """`Retry-After` in seconds, 0 for none."""
     warnings: tuple[str, ...] = ()
     """Texts of `Warning` headers."""
-    pieces: Iterator[bytes] | None = None
-    """The body of a long list, encoded while it is sent; `body` is empty if it is set."""
-
-    def whole(self) -> "Response":
-        """Return the response with all of its pieces in `body`."""
-        if self.pieces is None:
-            return self
-        return msgspec.structs.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
 def failure(error: status_errors.StatusError) -> Response:
@@ -45,6 +52,30 @@ def of_document(document: Any, status: int = 200, *, warnings: tuple[str, ...] =
     return Response(status, json_codec.encode(document), warnings=warnings)
 
 
+@functools.lru_cache(512)
+def preferred_view(accept: str) -> str:
+    """Return the view that a client prefers, "" for the object. Raises 406 if it accepts none."""
+    clauses = sorted(_clauses(accept or JSON), key=lambda clause: -clause[0])
+    for _, media, named in clauses:
+        if media in _ANY and named in _VIEWS:
+            return _VIEWS[named]
+    why = f"only the following media types are accepted: {JSON}"
+    raise status_errors.StatusError(406, "NotAcceptable", why)
+
+
+def _clauses(accept: str) -> Iterator[tuple[float, str, tuple[str, str, str]]]:
+    """Yield the quality, the media range and the view of each clause."""
+    for clause in accept.split(","):
+        media, *rest = (part.strip() for part in clause.split(";"))
+        parameters = dict(part.partition("=")[::2] for part in rest)
+        try:
+            quality = float(parameters.get("q", "1"))
+        except ValueError:
+            quality = 0.0
+        named = (parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
+        yield quality, media.lower(), named
+
+
 class View:
     """Encodes objects of one resource for the response to one request."""
 
@@ -55,7 +86,7 @@ class View:
         now: Callable[[], str],
     ) -> None:
         """Raises 406 if the client accepts no form that the server has."""
-        self._view = negotiation.view(request.headers.get("accept", ""))
+        self._view = preferred_view(request.headers.get("accept", ""))
         self._resource, self._now = resource, now
         self._include = request.query.get("includeObject", "")
         self._shows_columns = True
@@ -64,22 +95,22 @@ class View:
         """Return an object; of several Tables of one request only the first has columns."""
         if not self._view:
             return stored.data
-        if self._view != negotiation.TABLE:
+        if self._view != TABLE:
             return _partial(stored)
         meta = {"resourceVersion": str(stored.resource_version)}
         table = printers.table(self._resource, meta=meta, with_columns=self._shows_columns)
         self._shows_columns = False
-        return b"".join(_joined(table, "rows", self._rows([stored])))
+        return _joined(table, "rows", self._rows([stored]))
 
     def bookmark(self, document: Document) -> bytes:
         """Return the `object` of a bookmark event, which has no content but its metadata."""
-        if self._view == negotiation.METADATA:
+        if self._view == METADATA:
             document = printers.partial(document)
         return json_codec.encode(document)
 
-    def pieces(self, objects: list[stored_objects.Stored], meta: Document) -> Iterator[bytes]:
-        """Return a lazy iterator over a list's encoding, one object at a time."""
-        if self._view == negotiation.TABLE:
+    def many(self, objects: list[stored_objects.Stored], meta: Document) -> bytes:
+        """Return a list of objects."""
+        if self._view == TABLE:
             return _joined(printers.table(self._resource, meta=meta), "rows", self._rows(objects))
         if self._view:
             named = _named("PartialObjectMetadataList", "meta.k8s.io/v1", meta)
@@ -102,11 +133,7 @@ def _named(kind: str, api_version: str, meta: Document) -> Document:
     return {"kind": kind, "apiVersion": api_version, "metadata": meta}
 
 
-def _joined(document: Document, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the JSON of a document with a list of encoded items added as its last key."""
-    yield b'%b,"%b":[' % (json_codec.encode(document)[:-1], key.encode())
-    separator = b""
-    for item in items:
-        yield separator + item
-        separator = b","
-    yield b"]}"
+def _joined(document: Document, key: str, items: Iterable[bytes]) -> bytes:
+    """Return the JSON of a document with a list of encoded items added as its last key."""
+    start = json_codec.encode(document)[:-1]
+    return b'%b,"%b":[%b]}' % (start, key.encode(), b",".join(items))

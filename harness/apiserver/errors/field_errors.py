@@ -6,7 +6,7 @@ After k8s.io/apimachinery/pkg/util/validation/field/errors.go.
 import dataclasses
 from collections.abc import Sequence
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

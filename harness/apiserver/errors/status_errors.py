@@ -118,11 +118,6 @@ def too_large_version(requested: int, newest: int) -> StatusError:
     return StatusError(504, "Timeout", message, {"causes": causes, "retryAfterSeconds": 1})
 
 
-def unauthorized() -> StatusError:
-    """401: the request has no token, or a wrong one."""
-    return StatusError(401, "Unauthorized", "Unauthorized")
-
-
 def unknown_path() -> StatusError:
     """404: the path is not served."""
     message = "the server could not find the requested resource"

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
+from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_sets, typed_values
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.scheme.json_document import Document
 
 Entry = dict[str, Any]
 Identity = tuple[str, ...]

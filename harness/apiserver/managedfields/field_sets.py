@@ -10,7 +10,7 @@ After sigs.k8s.io/structured-merge-diff/fieldpath.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 
 Tree = Mapping[str, Any]
 Path = tuple[str, ...]

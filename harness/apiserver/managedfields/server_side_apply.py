@@ -8,11 +8,11 @@ import dataclasses
 import functools
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_managers, field_sets, typed_values
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding, request_objects
 
 _BEFORE_FIRST_APPLY = "before-first-apply"

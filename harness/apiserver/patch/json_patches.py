@@ -7,11 +7,11 @@ import operator
 import re
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.patch import strategic_merge
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.scheme.json_document import Document
 
 COPIED_BYTES_MAX = 3 * 1024 * 1024
 """Maximum size of all copies by a patch in bytes: `JSONPatchMaxCopyBytes` of kube-apiserver."""

@@ -15,10 +15,10 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types
-from harness.apiserver.scheme.json_document import Document
 
 Identity = Callable[[Any], Any]
 """Returns the hashable merge key of a list's item."""

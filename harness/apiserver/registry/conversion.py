@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry import resource_strategies
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding
 from harness.apiserver.storage import stored_objects
 

@@ -9,10 +9,10 @@ import collections
 import dataclasses
 from collections.abc import Callable
 
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry import preconditions
 from harness.apiserver.registry.strategies import generic, pods, small_kinds
 from harness.apiserver.scheme import resources, timestamps
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
 _EVICTED = {

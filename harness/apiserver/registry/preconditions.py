@@ -1,16 +1,24 @@
 """Checks that a write is meant for this object: its name, namespace, uid and resourceVersion.
 
-After k8s.io/apiserver/pkg/registry: rest/{create,update}.go and generic/registry/store.go.
+After k8s.io/apiserver/pkg/registry: rest/{create,update}.go and generic/registry/store.go; names
+are generated as in k8s.io/apiserver/pkg/storage/names.
 """
 
+import random
+from collections.abc import Callable
+
 from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 
 _WIPED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 """Metadata that clients cannot set on a new object."""
 _UNSET = (None, "")
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_BASE_MAX = 58
+"""Maximum length of the base of a generated name; longer ones are cut, in characters."""
+_GENERATE_TRIES_MAX = 8
 
 
 def require_new(resource: resources.ResourceType, namespace: str, document: Document) -> None:
@@ -35,6 +43,27 @@ def _identify(resource: resources.ResourceType, namespace: str, document: Docume
     else:
         meta["namespace"] = namespace
     return meta
+
+
+def complete_name(
+    meta: Document, stream: random.Random, *, is_taken: Callable[[str], bool]
+) -> None:
+    """Set `name` from `generateName`, in place, if the object has no name.
+
+    Tries _GENERATE_TRIES_MAX names; if all are taken, the last one is kept.
+    """
+    base = meta.get("generateName")
+    if meta.get("name") or not base:
+        return
+    for _ in range(_GENERATE_TRIES_MAX):
+        meta["name"] = generated(base, stream)
+        if not is_taken(meta["name"]):
+            return
+
+
+def generated(base: str, stream: random.Random) -> str:
+    """Return a name from `generateName`: the base, cut, and five random characters."""
+    return base[:_GENERATED_BASE_MAX] + "".join(stream.choices(_ALPHABET, k=5))
 
 
 def names_version(meta: Document) -> bool:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
     conversion,
@@ -23,8 +24,7 @@ from harness.apiserver.registry import (
     resource_strategies,
 )
 from harness.apiserver.registry.strategies import generic, pods
-from harness.apiserver.scheme import object_names, resources
-from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.scheme import resources
 from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 
 WATCH_HISTORY_DEFAULT = 100_000
@@ -222,7 +222,7 @@ class Store(object_tables.Objects):
         document = conversion.inward(writer.resource, document, now=self._now)
         meta = document["metadata"]
         has_version = preconditions.names_version(meta)
-        object_names.complete(
+        preconditions.complete_name(
             meta, self._stream, is_taken=lambda taken: self.has(resource, namespace, taken)
         )
         admission.require_namespace(self, resource, namespace, meta.get("name", ""))

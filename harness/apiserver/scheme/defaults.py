@@ -14,8 +14,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types
-from harness.apiserver.scheme.json_document import Document
 
 Rule = Callable[[Document], None]
 MODE = 0o644

@@ -1,5 +1,5 @@
-"""Decoding and encoding of API objects. After k8s.io/apimachinery/pkg/runtime/serializer.
+"""Decoding of API objects. After k8s.io/apimachinery/pkg/runtime/serializer.
 
-JSON with field validation, YAML and protobuf. These modules know the API types; formats without
-types belong in `codec`, and the choice of a media type belongs in `endpoints`.
+JSON with field validation, and protobuf. These modules know the API types; `json_codec` and
+`harness.protobuf_wire` do not. The choice of a media type belongs in `endpoints`.
 """

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types, quantities, timestamps
-from harness.apiserver.scheme.json_document import Document
 
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)

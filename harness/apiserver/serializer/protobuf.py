@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 
 from harness import protobuf_wire
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types
-from harness.apiserver.scheme.json_document import Document
 
 MAGIC = b"k8s\x00"
 INT_OR_STRING_IS_STRING = 1

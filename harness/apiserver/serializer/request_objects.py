@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.serializer import decoding
 
 DIRECTIVES = ("", "Ignore", "Strict", "Warn")

@@ -7,16 +7,13 @@ from collections.abc import Callable
 from harness.apiserver.endpoints import responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
-    http_framing,
-    http_parsing,
+    http_messages,
     request_lifecycle,
     send_queue,
     servers,
     watch_streams,
 )
 
-_OUT_BYTES_MAX = 1024 * 1024
-"""While more bytes than this wait to be sent, the next request waits."""
 _LINGER_S = 1.0
 """Time between a last response and closing: closing at once could lose the response."""
 
@@ -26,9 +23,9 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, server: servers.Server) -> None:
         self._server = server
-        self._parser = http_parsing.RequestParser(self._on_request, self._on_continue)
+        self._waiting: collections.deque[http_messages.Incoming] = collections.deque()
+        self._parser = http_messages.RequestParser(self._waiting.append)
         self._transport: asyncio.Transport | None = None
-        self._waiting: collections.deque[http_parsing.Incoming] = collections.deque()
         self._is_blocked = False
         """True if a request is answered later, so that the next one waits."""
         self._outgoing = send_queue.SendQueue()
@@ -36,8 +33,6 @@ class Connection(asyncio.Protocol):
         """Called once the client has read most of what it was sent."""
         self._is_ending = False
         """True if no more requests are read."""
-        self._owes_continue = False
-        """True if the client waits for `100 Continue` before it sends a body."""
         self._refusal: status_errors.StatusError | None = None
         """The last response, sent after those of all earlier requests."""
         self._is_refused = False
@@ -49,12 +44,10 @@ class Connection(asyncio.Protocol):
         """The client's IP address."""
         self._out: list[bytes] = []
         """Responses to send once their commits are written."""
-        self._out_bytes = 0
         self._closes_after_out = False
         self._resets = False
         """True if the connection is reset, not closed, when everything is sent."""
         self._lingering: asyncio.TimerHandle | None = None
-        self._reading_since_s: float | None = None
 
     # -------------------------------------------------------------- asyncio
 
@@ -84,12 +77,7 @@ class Connection(asyncio.Protocol):
             return
         failure = self._parser.feed(data)
         if failure is not None:
-            self._refuse(failure)
-            return
-        if not self._parser.is_reading:
-            self._reading_since_s = None
-        elif self._reading_since_s is None:
-            self._reading_since_s = self._server.time_s()
+            self._is_ending, self._refusal = True, failure
         self._go_on()
 
     def pause_writing(self) -> None:
@@ -111,34 +99,22 @@ class Connection(asyncio.Protocol):
 
     # -------------------------------------------------------------- requests
 
-    def _on_request(self, incoming: http_parsing.Incoming) -> None:
-        self._owes_continue = False
-        self._waiting.append(incoming)
-
-    def _on_continue(self) -> None:
-        self._owes_continue = True
-
     def _go_on(self) -> None:
         """Begin waiting requests while possible; read more only when none is left."""
         while self._waiting and not self._must_wait():
             request_lifecycle.RequestLifecycle(self._server, self, self._waiting.popleft()).begin()
-        if (self._refusal or self._owes_continue) and not (self._waiting or self._must_wait()):
-            self._write_in_turn()
+        if self._refusal is not None and not (self._waiting or self._must_wait()):
+            self._refuse(self._refusal)
         if self._transport is not None and not self._transport.is_closing():
             if self._waiting:
                 self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
 
-    def _write_in_turn(self) -> None:
-        """Write `100 Continue` or the refusal; every earlier request is answered."""
-        if self._refusal is None:
-            self._owes_continue = False
-            self.write(http_framing.CONTINUE)
-            return
-        self._is_refused = True
-        refusal, self._refusal = self._refusal, None
-        self.write(request_lifecycle.encode(responses.failure(refusal), b"Connection: close\r\n"))
+    def _refuse(self, error: status_errors.StatusError) -> None:
+        """Send an error as the last response; every earlier request is answered."""
+        self._is_refused, self._refusal = True, None
+        self.write(request_lifecycle.encode(responses.failure(error), b"Connection: close\r\n"))
         self.end()
 
     def _must_wait(self) -> bool:
@@ -147,7 +123,6 @@ class Connection(asyncio.Protocol):
             or self._outgoing.is_full
             or self._closes_after_out
             or self._watch is not None
-            or self._out_bytes > _OUT_BYTES_MAX
         )
 
     def block(self) -> None:
@@ -173,7 +148,6 @@ class Connection(asyncio.Protocol):
         if not self._out:
             self._server.turn.show_answer(self.flush)
         self._out.append(data)
-        self._out_bytes += len(data)
 
     def end(self) -> None:
         """Close the connection when everything is sent."""
@@ -188,7 +162,7 @@ class Connection(asyncio.Protocol):
 
     def flush(self) -> None:
         """Pass the waiting responses to the transport."""
-        out, self._out, self._out_bytes = self._out, [], 0
+        out, self._out = self._out, []
         if self._transport is None:
             return
         if out:
@@ -196,14 +170,14 @@ class Connection(asyncio.Protocol):
             self._require_reader()
         if self._closes_after_out and not self._outgoing.is_waiting:
             self._close()
-        elif self._waiting or self._refusal or self._owes_continue:
+        elif self._waiting or self._refusal:
             self._go_on()
 
     # -------------------------------------------------------------- watches
 
     def write_head(self, status: int, content_type: str) -> None:
         """Begin a chunked response."""
-        self.write(http_framing.chunked_head(status, content_type))
+        self.write(http_messages.chunked_head(status, content_type))
 
     def write_chunk(self, chunk: bytes) -> None:
         """Continue a chunked response: at once if the commits are written, else after that."""
@@ -228,21 +202,12 @@ class Connection(asyncio.Protocol):
 
     def end_stream(self) -> None:
         """End the response of a watch. As in Kubernetes the connection serves the next request."""
-        self.write(http_framing.LAST_CHUNK)
+        self.write(http_messages.LAST_CHUNK)
         self._watch = None
         if self._is_ending or not self._is_kept_alive:
             self.end()
 
     # -------------------------------------------------------------- ends
-
-    def check(self, now_s: float) -> None:
-        """Refuse a slow request."""
-        since_s = self._reading_since_s
-        if since_s is not None and now_s - since_s > self._server.limits.request_timeout_s:
-            self._reading_since_s = None
-            self._refuse(
-                status_errors.StatusError(408, "Timeout", "the request did not come in time")
-            )
 
     def finish(self) -> None:
         """End the connection after the current request or watch: the server stops."""
@@ -256,11 +221,6 @@ class Connection(asyncio.Protocol):
         """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
-
-    def _refuse(self, error: status_errors.StatusError) -> None:
-        """Read no more requests; send this error last, unless the connection ends before that."""
-        self._is_ending, self._refusal = True, error
-        self._go_on()
 
     def _close(self) -> None:
         if self._transport is None or self._transport.is_closing():

@@ -10,7 +10,7 @@ import ssl
 
 import msgspec
 
-from harness import errors, tls_authorities, writing
+from harness import errors, listening, tls_authorities, writing
 
 _FILE = "identity.json"
 _CERTIFICATE_DAYS = 365
@@ -25,10 +25,7 @@ class ServingCertificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     key: bytes
 
     def context(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with writing.private_file(self.certificate + b"\n" + self.key) as path:
-            context.load_cert_chain(path)  # reads from files only
-        return context
+        return listening.tls_context(tls_authorities.Pair(self.certificate, self.key))
 
 
 class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,15 +39,10 @@ class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The ports of the last run; 0 before the first run."""
 
 
-def make(host: str) -> ServerIdentity:
-    """Return a new identity for this address."""
-    token = secrets.token_urlsafe(32)
+def make(host: str, *, token: str = "") -> ServerIdentity:
+    """Return a new identity for this address, with a new token unless one is given."""
+    token = token or secrets.token_urlsafe(32)
     return ServerIdentity(host=host, token=token, certificates=make_certificate(host))
-
-
-def move(identity: ServerIdentity, host: str) -> ServerIdentity:
-    """Return an identity with the same token and new certificates for another address."""
-    return msgspec.structs.replace(make(host), token=identity.token)
 
 
 def load(directory: pathlib.Path) -> ServerIdentity | None:

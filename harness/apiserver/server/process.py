@@ -1,34 +1,36 @@
-"""The embedded API server as a process: start, serve until a signal, stop in order."""
+"""The embedded API server as a process: start, serve until a signal, stop in order.
+
+It listens by plain HTTP on loopback, and by TLS. kubectl does not send a token to http:// URLs, so
+it needs TLS; the harness's own processes use plain HTTP, which is cheaper. Both require the token.
+A server that is open to other hosts is open by TLS only.
+"""
 
 import asyncio
 import contextlib
 import dataclasses
 import functools
-import gc
+import ipaddress
 import pathlib
 import random
 import secrets
-import signal
+import ssl
 from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 
-from harness import clocks, errors, processes, writing
+from harness import clocks, errors, listening, processes
 from harness.apiserver import persistence
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import feature_gates, resources
-from harness.apiserver.server import identities, listeners, servers
-from harness.apiserver.server.audit import audit_log
+from harness.apiserver.server import audit_log, connections, identities, servers
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
 
 STOP_TIMEOUT_S = 3.0
 """Time for current requests to finish when the server stops."""
-_GC_THRESHOLDS = (2_000, 10, 10)
-"""Thresholds of Python's garbage collector. Only asyncio's connections form cycles, so it runs
-rarely."""
-
+_GARBAGE_THRESHOLD = 2_000
+LOOPBACK = "127.0.0.1"
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
@@ -41,7 +43,7 @@ class ServerOptions:
     """Kubeconfig to write for people and kubectl: TLS, mode 0600."""
     plain_kubeconfig: pathlib.Path | None = None
     """Kubeconfig to write for the harness's own processes: plain HTTP, mode 0600."""
-    host: str = listeners.LOOPBACK
+    host: str = LOOPBACK
     is_open: bool = False
     """True if `host` may be an address that other hosts can reach; by TLS only."""
     port: Port = 0
@@ -70,10 +72,10 @@ def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
 
     `note` gets lines for the user. Raises HarnessError if the server cannot start or go on.
     """
-    listeners.check_host(options.host, is_open=options.is_open)
+    _check_host(options.host, is_open=options.is_open)
     _enable(options.runtime_config)
     feature_gates.choose(feature_gates.parse(options.feature_gates))
-    listeners.allow_many_files()
+    processes.allow_files()
     asyncio.run(_Process(options, note).run())
     return 0
 
@@ -95,16 +97,13 @@ class _Process:
 
     def __init__(self, options: ServerOptions, note: Callable[[str], None]) -> None:
         self._options, self._note = options, note
-        self._stopped = asyncio.Event()
         self._failure: OSError | None = None
         self._journal: persistence.Journal | None = None
         self._audit: audit_log.AuditLog | None = None
 
     async def run(self) -> None:
         """Recover the store, listen, serve until a signal, and close everything in order."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stopped.set)
+        self._stopped = listening.until_signal()
         identity, store = self._identity(), self._open_store()
         if self._options.audit_log is not None:
             self._audit = audit_log.AuditLog(
@@ -118,7 +117,6 @@ class _Process:
         plain, tls = await self._listen(server, identity)
         with contextlib.closing(plain), contextlib.closing(tls):
             self._publish(identity, plain, tls)
-            _tame_garbage_collection()
             await self._stopped.wait()
         await server.stop(timeout_s=STOP_TIMEOUT_S)
         self._close()
@@ -132,7 +130,9 @@ class _Process:
             known = identities.load(options.data_dir)
         if known is None:
             return identities.make(options.host)
-        return known if known.host == options.host else identities.move(known, options.host)
+        if known.host != options.host:
+            return identities.make(options.host, token=known.token)
+        return known
 
     def _open_store(self) -> stores.Store:
         if self._options.data_dir is None:
@@ -191,16 +191,37 @@ class _Process:
         self, server: servers.Server, identity: identities.ServerIdentity
     ) -> tuple[asyncio.Server, asyncio.Server]:
         options = self._options
-        listen = functools.partial(listeners.listen_again, server, note=self._note)
-        plain_host = listeners.LOOPBACK if options.is_open else options.host
-        plain = await listen(plain_host, options.port, last_port=identity.port)
-        tls = await listen(
-            options.host,
-            options.tls_port,
-            last_port=identity.tls_port,
-            identity=identity.certificates,
+        plain_host = LOOPBACK if options.is_open else options.host
+        plain = await self._listen_again(server, plain_host, options.port, identity.port)
+        context = identity.certificates.context()
+        tls = await self._listen_again(
+            server, options.host, options.tls_port, identity.tls_port, context=context
         )
         return plain, tls
+
+    async def _listen_again(
+        self,
+        server: servers.Server,
+        host: str,
+        port: int,
+        last_port: int,
+        *,
+        context: ssl.SSLContext | None = None,
+    ) -> asyncio.Server:
+        """Listen; with port 0 on the port of the last run if it is free: kubeconfigs name it."""
+        listen = functools.partial(
+            listening.listen, lambda: connections.Connection(server), host, context=context
+        )
+        if port or not last_port:
+            return await listen(port)
+        try:
+            return await listen(last_port)
+        except errors.UsageError:
+            self._note(
+                f"port {last_port} of the last run is taken: kubeconfigs that name it do not work "
+                "any more"
+            )
+            return await listen(0)
 
     def _publish(
         self, identity: identities.ServerIdentity, plain: asyncio.Server, tls: asyncio.Server
@@ -208,17 +229,14 @@ class _Process:
         """Keep the ports, write the kubeconfigs, and say that the server is ready."""
         options = self._options
         if options.data_dir is not None:
-            ports = {"port": listeners.port_of(plain), "tls_port": listeners.port_of(tls)}
+            ports = {"port": listening.port_of(plain), "tls_port": listening.port_of(tls)}
             identities.save(options.data_dir, msgspec.structs.replace(identity, **ports))
         authority, token = identity.certificates.authority, identity.token
-        identities.write(options.kubeconfig, listeners.address_of(tls), token, authority=authority)
+        identities.write(options.kubeconfig, _address_of(tls), token, authority=authority)
         if options.plain_kubeconfig is not None:
-            identities.write(options.plain_kubeconfig, listeners.address_of(plain), token)
-        if options.ready_file is not None:
-            with writing.explained(options.ready_file):
-                options.ready_file.parent.mkdir(parents=True, exist_ok=True)
-                processes.touch_ready(options.ready_file)
-        else:
+            identities.write(options.plain_kubeconfig, _address_of(plain), token)
+        listening.begin(options.ready_file, garbage_threshold=_GARBAGE_THRESHOLD)
+        if options.ready_file is None:
             path = options.kubeconfig
             self._note(f"ready: kubectl --kubeconfig {path} get nodes; Ctrl-C ends the server")
 
@@ -230,7 +248,22 @@ def _make_faults() -> injection.Faults:
     return injection.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
 
 
-def _tame_garbage_collection() -> None:
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
+def _check_host(host: str, *, is_open: bool) -> None:
+    """Raise UsageError for an address that other hosts can reach, unless `is_open`."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError as error:
+        raise errors.UsageError(f"expected an IP address for host, got {host}") from error
+    if not address.is_loopback and not is_open:
+        raise errors.UsageError(
+            f"expected a loopback address, got {host}: a single token protects the server; "
+            "add --set is_open=true to accept other hosts"
+        )
+
+
+def _address_of(server: asyncio.Server) -> str:
+    """Return the host:port at which a client on this machine reaches the server."""
+    host, port = server.sockets[0].getsockname()[:2]
+    if ipaddress.ip_address(host).is_unspecified:
+        host = "::1" if ":" in host else LOOPBACK
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -2,39 +2,34 @@
 
 import functools
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from harness import clocks
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.endpoints import (
     authentication,
-    non_resource,
+    discovery,
     request_info,
     responses,
 )
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
+    audit_log,
     fault_facts,
-    http_framing,
-    http_parsing,
+    http_messages,
     servers,
     stale_reads,
     watch_streams,
 )
-from harness.apiserver.server.audit import audit_entries, audit_log
 from harness.faults import admin_api, injection
 
 if TYPE_CHECKING:
     from harness.apiserver.server import connections
 
 Step = Callable[[], None]
-_STEP_BYTES = 32 * 1024
-"""Approximate size of a chunk of a long list."""
-_PIECE_BYTES_MIN = 256
-"""Least size that a piece counts for: an empty one takes time to encode, too."""
 
 
 class RequestLifecycle:
@@ -44,12 +39,12 @@ class RequestLifecycle:
         self,
         server: servers.Server,
         connection: "connections.Connection",
-        incoming: http_parsing.Incoming,
+        incoming: http_messages.Incoming,
     ) -> None:
         self._server, self._connection = server, connection
         self._incoming, self._request = incoming, incoming.request
-        self._entry: audit_entries.AuditEntry | None = None
-        self._reading: audit_entries.AuditEntry | None = None
+        self._entry: audit_log.AuditEntry | None = None
+        self._reading: audit_log.AuditEntry | None = None
         """Logs what a list or watch sends; None: it is not logged."""
         self._listed = 0
         """The version that a list shows."""
@@ -70,9 +65,9 @@ class RequestLifecycle:
             self._reading = self._new_entry(log)
         self._try(self._receive)
 
-    def _new_entry(self, log: audit_log.AuditLog) -> audit_entries.AuditEntry:
+    def _new_entry(self, log: audit_log.AuditLog) -> audit_log.AuditEntry:
         uri, source = self._incoming.uri, self._connection.source
-        return audit_entries.AuditEntry(log, self._request, uri=uri, source=source)
+        return audit_log.AuditEntry(log, self._request, uri=uri, source=source)
 
     def _try(self, step: Step) -> None:
         try:
@@ -93,11 +88,11 @@ class RequestLifecycle:
             self._respond(responses.failure(error))
 
     def _receive(self) -> None:
-        user = self._server.authenticator.user(self._incoming.authorization)
+        authentication.require_token(self._incoming.authorization, self._server.token)
         if self._request.target is not None and not self._server.knows_roles:
-            raise authentication.forbidden(user, self._request)
+            raise authentication.forbidden(self._request)
         for entry in filter(None, (self._entry, self._reading)):
-            entry.allow(user)
+            entry.allow()
         if self._request.path.startswith(admin_api.PREFIX):
             self._administer()
         elif self._may_be_hit("request"):
@@ -124,7 +119,7 @@ class RequestLifecycle:
     def _serve(self) -> None:
         target = self._request.target
         if target is None:
-            self._respond(non_resource.answer(self._request))
+            self._respond(discovery.answer(self._request))
         elif self._request.verb == "watch":
             self._watch(target)
         else:
@@ -133,8 +128,6 @@ class RequestLifecycle:
             self._respond(self._handler.answer(self._request, target))
 
     def _watch(self, target: request_info.Target) -> None:
-        if not self._incoming.takes_chunks:
-            raise status_errors.StatusError(505, "", "expected HTTP/1.1 for a watch, got HTTP/1.0")
         if self._may_be_hit("response"):
             self._inject("response", functools.partial(self._start_watch, target))
         else:
@@ -160,9 +153,7 @@ class RequestLifecycle:
 
     def _respond(self, answer: responses.Response) -> None:
         if self._may_be_hit("response"):
-            if self._entry is not None:  # logged as it is, whatever becomes of it
-                answer = answer.whole()
-                self._note_response(answer)
+            self._note_response(answer)  # logged as it is, whatever becomes of it
             self._inject("response", functools.partial(self._finish, answer), answer)
         else:
             self._finish(answer)
@@ -170,19 +161,11 @@ class RequestLifecycle:
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
         is_head = self._request.method == "HEAD"
-        if answer.pieces is not None:
-            if self._is_chunked(answer) and not is_head:
-                self._send_chunked(answer, answer.pieces)
-                return
-            answer = answer.whole()
         self._connection.write(encode(answer, self._note_response(answer), is_head=is_head))
         if answer.status == 200 and not is_head:
             self._note_sent(self._listed)
         if not self._incoming.keep_alive:
             self._connection.end()
-
-    def _is_chunked(self, answer: responses.Response) -> bool:
-        return answer.pieces is not None and self._entry is None and self._incoming.takes_chunks
 
     def _note_response(self, answer: responses.Response) -> bytes:
         """Log the response, if it is to be; return the header lines that name its event."""
@@ -192,30 +175,6 @@ class RequestLifecycle:
             self._entry.completed(answer.status, answer)
             self._is_noted = True
         return b"Audit-Id: %b\r\n" % self._entry.audit_id.encode("latin-1")
-
-    def _send_chunked(self, answer: responses.Response, pieces: Iterator[bytes]) -> None:
-        self._connection.block()
-        self._has_head = True
-        self._connection.write_head(answer.status, answer.content_type)
-        self._send_some(pieces)
-
-    def _send_some(self, pieces: Iterator[bytes]) -> None:
-        """Send a chunk, and the next one when the client has read most of it."""
-        try:
-            step = list(_some(pieces))
-        except Exception:
-            self._connection.abort()  # after 200, only this shows the client that the list is cut
-            raise
-        if step:
-            if data := b"".join(step):
-                self._connection.write_chunk(http_framing.chunk(data))
-            self._connection.when_writable(functools.partial(self._send_some, pieces))
-            return
-        self._connection.write_chunk(http_framing.LAST_CHUNK)
-        self._note_sent(self._listed)
-        if not self._incoming.keep_alive:
-            self._connection.end()
-        self._connection.unblock()
 
     # -------------------------------------------------------------- faults
 
@@ -261,8 +220,7 @@ class RequestLifecycle:
     def _is_possible(self, answer: responses.Response | None, action: injection.Action) -> bool:
         match action:
             case injection.Truncate():
-                has_body = answer is not None and (answer.pieces is not None or bool(answer.body))
-                return has_body and self._request.method != "HEAD"
+                return bool(answer and answer.body) and self._request.method != "HEAD"
             case injection.Stale():
                 self._older = stale_reads.older_state(
                     self._server.store, self._server.version_times, self._request, action.seconds
@@ -280,15 +238,8 @@ class RequestLifecycle:
 
     def _truncate(self, answer: responses.Response) -> None:
         """Send the head and half of the body, then reset the connection."""
-        is_chunked, answer = self._is_chunked(answer), answer.whole()
-        half = len(answer.body) // 2
-        if is_chunked:
-            head = http_framing.chunked_head(answer.status, answer.content_type)
-            data = head + http_framing.chunk(answer.body)[:half]
-        else:
-            whole = encode(answer, self._note_response(answer))
-            data = whole[: len(whole) - len(answer.body) + half]
-        self._connection.write(data)
+        whole, body = encode(answer, self._note_response(answer)), len(answer.body)
+        self._connection.write(whole[: len(whole) - body + body // 2])
         self._connection.reset()
 
     def _show_older(self, applied: injection.Applied) -> None:
@@ -298,23 +249,14 @@ class RequestLifecycle:
             applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
 
 
-def _some(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    size = 0
-    for piece in pieces:
-        yield piece
-        size += max(len(piece), _PIECE_BYTES_MIN)
-        if size > _STEP_BYTES:
-            return
-
-
 def encode(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:
     """Return a whole response as bytes; `more` are whole header lines."""
     if answer.retry_after_s:
         more += b"Retry-After: %d\r\n" % answer.retry_after_s
     if answer.warnings:
-        for warning in http_framing.shortened(answer.warnings):
-            more += http_framing.warning(warning)
-    start = http_framing.head(answer.status, answer.content_type, len(answer.body), more)
+        for warning in http_messages.shortened(answer.warnings):
+            more += http_messages.warning(warning)
+    start = http_messages.head(answer.status, answer.content_type, len(answer.body), more)
     return start if is_head else start + answer.body
 
 

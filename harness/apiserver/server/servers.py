@@ -1,6 +1,6 @@
 """The state that all connections of one API server share: store, watches, limits, group commit.
 
-There is one thread and one event loop. A request is parsed by `http_parsing`, answered in one step
+There is one thread and one event loop. A request is parsed by `http_messages`, answered in one step
 by `request_lifecycle` with the modules of `endpoints`, and its response is sent by `GroupCommit`
 once its commits are written. Watches buffer events in `watch_streams`.
 """
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import msgspec
 
 from harness.apiserver import persistence
-from harness.apiserver.endpoints import authentication, handlers
+from harness.apiserver.endpoints import handlers
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_framing, stale_reads
-from harness.apiserver.server.audit import audit_log
+from harness.apiserver.server import audit_log, http_messages, stale_reads
 from harness.apiserver.storage import watch_cache
 from harness.faults import injection
 from harness.faults import stale_reads as fault_reads
@@ -97,16 +96,12 @@ EVENTS_FIRST_PROBABILITY = 0.5
 """Probability that the events of a write are sent before its response."""
 GARBAGE_DELAY_S = 0.25
 """Least age at which garbage is collected; at most twice that, so that clients can see it."""
-CHECK_INTERVAL_S = 1.0
-"""Time between two checks of the time limits of all connections."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits besides those on the size of a request, which are in `http_parsing`."""
+    """The limits besides those on the size of a request, which are in `http_messages`."""
 
-    request_timeout_s: float = 30.0
-    """Time limit for reading one request; 408 when exceeded."""
     watch_unread_bytes_max: int = 32 * 1024 * 1024
     """Maximum unread bytes of one watch; its connection is dropped when exceeded."""
     roles_late_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
@@ -141,13 +136,13 @@ class Server:
     ) -> None:
         self.store = store
         self.now = now
-        self.handler = handlers.Handler(store, now=now, in_pieces=True)
+        self.handler = handlers.Handler(store, now=now)
         self.overlooking_handler = handlers.Handler(store, now=now, overlooks_finalizers=True)
         """Handles deletions that a fault hits."""
-        self.authenticator = authentication.Authenticator(token)
+        self.token = token.encode()
         self.turn = GroupCommit(self._settle, self.events_first)
         self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
-        self.framer = http_framing.EventFramer()
+        self.framer = http_messages.EventFramer()
         self._parts = parts
         self._coin = coin
         self._loop = asyncio.get_running_loop()
@@ -159,15 +154,10 @@ class Server:
         self._is_collecting = False
         self._has_failed = False
         self._gone = asyncio.Event()
-        self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
         self.version_times = fault_reads.VersionTimes(self._loop.time)
         self.version_times.note(store.resource_version)
         store.listen(self._on_commit)
         self.collect_garbage()  # a recovered store may have some
-
-    def time_s(self) -> float:
-        """Return the time of the loop's clock in seconds."""
-        return self._loop.time()
 
     @property
     def knows_roles(self) -> bool:
@@ -179,11 +169,7 @@ class Server:
 
     def past_handler(self, version: int) -> handlers.Handler:
         past = stale_reads.PastReader(self.store, version)
-        return handlers.Handler(
-            cast("stores.Store", past),  # no write gets to it
-            now=self.now,
-            in_pieces=True,
-        )
+        return handlers.Handler(cast("stores.Store", past), now=self.now)  # no write gets to it
 
     def events_first(self) -> bool:
         """Decide whether the events of this iteration are sent before its responses."""
@@ -200,14 +186,8 @@ class Server:
         if not self._connections:
             self._gone.set()
 
-    def _check(self) -> None:
-        for client in list(self._connections):
-            client.check(self.time_s())
-        self._timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
-
     async def stop(self, *, timeout_s: float) -> None:
         """Finish current requests, end watches, and close connections; abort after the timeout."""
-        self._timer.cancel()
         if self.faults is not None:
             self.faults.clear()
         self._gone.clear()

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from harness.apiserver.codec import json_codec
-from harness.apiserver.endpoints import negotiation, request_info, responses
+from harness.apiserver import json_codec
+from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
@@ -75,7 +75,7 @@ class Watch:
 
     def start(self) -> None:
         """Send past events, then new ones; an error becomes the last event."""
-        self._connection.write_head(200, negotiation.JSON)
+        self._connection.write_head(200, responses.JSON)
         try:
             past = self._past()
         except status_errors.StatusError as error:

@@ -7,8 +7,8 @@ and the versions count the commits of all resources. No rule of Kubernetes belon
 import collections
 from collections.abc import Callable, Iterable
 
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects, watch_cache
 
 Key = tuple[str, str]

@@ -6,8 +6,8 @@ hundreds of milliseconds, and in the results that looks like a scheduler that st
 
 import msgspec
 
-from harness.apiserver.codec import json_codec
-from harness.apiserver.scheme.json_document import Document
+from harness.apiserver import json_codec
+from harness.apiserver.json_codec import Document
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.json_codec import Document
 from harness.apiserver.validation import (
     dra_rules,
     formats,
     metadata,
-    resource_amounts,
+    node_resources,
     rules,
-    selectors,
 )
 
 REQUESTS_MAX = 32
@@ -151,7 +150,7 @@ _CLASS = {
     "config": rules.items(rules.fields(*dra_rules.CONFIGURATION), dra_rules.CONFIGURATIONS_MAX),
     "extendedResourceName": rules.given(
         rules.wrong_if(
-            lambda name: not resource_amounts.is_extended(name),
+            lambda name: not node_resources.is_extended(name),
             "must be a valid extended resource name",
         )
     ),
@@ -248,7 +247,7 @@ def _allocation(known: frozenset[str]) -> rules.Rule:
     return rules.fields(
         ("devices.results", rules.items(result, RESULTS_MAX)),
         ("devices.config", rules.items(configuration, 2 * dra_rules.CONFIGURATIONS_MAX)),
-        ("nodeSelector", rules.given(selectors.node_selector)),
+        ("nodeSelector", rules.given(node_resources.node_selector)),
     )
 
 

@@ -7,11 +7,11 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import feature_gates
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation import formats, rules
 
 CONFIGURATIONS_MAX = 32

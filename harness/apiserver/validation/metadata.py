@@ -3,12 +3,12 @@
 After k8s.io/apimachinery/pkg/api/validation/objectmeta.go.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.scheme import object_names, resources
-from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.json_codec import Document
+from harness.apiserver.scheme import resources
 from harness.apiserver.validation import formats, rules
 
 ANNOTATIONS_BYTES_MAX = 256 * 1024
@@ -25,27 +25,28 @@ _IMMUTABLE = (
 )
 _NOT_IN_TEMPLATES = ("name", "generateName", "namespace", "ownerReferences", "finalizers")
 _RBAC = "rbac.authorization.k8s.io"
-_NAMES: dict[tuple[str, str], Callable[[str], list[str]]] = {
-    ("", "namespaces"): object_names.label_problems,
-    ("", "services"): object_names.label_problems,
-    ("apps", "statefulsets"): object_names.label_problems,
-    ("", "events"): object_names.path_segment_problems,
-    (_RBAC, "roles"): object_names.path_segment_problems,
-    (_RBAC, "rolebindings"): object_names.path_segment_problems,
-    (_RBAC, "clusterroles"): object_names.path_segment_problems,
-    (_RBAC, "clusterrolebindings"): object_names.path_segment_problems,
+_NAMES: dict[tuple[str, str], formats.Problems] = {
+    ("", "namespaces"): formats.label,
+    ("", "services"): formats.label,
+    ("apps", "statefulsets"): formats.label,
+    ("", "events"): formats.path_segment,
+    (_RBAC, "roles"): formats.path_segment,
+    (_RBAC, "rolebindings"): formats.path_segment,
+    (_RBAC, "clusterroles"): formats.path_segment,
+    (_RBAC, "clusterrolebindings"): formats.path_segment,
 }
 """Name formats, by group and plural, of the kinds whose names are not subdomains."""
 
 
 def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
     """Validate the metadata of a new object."""
-    problems = name_problems(resource)
+    problems = _NAMES.get((resource.group, resource.plural), formats.subdomain)
     if prefix := meta.get("generateName"):
-        for problem in problems(object_names.unfinished(prefix)):
+        whole = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        for problem in problems(whole):  # as `maskTrailingDash` upstream
             yield field_errors.invalid("metadata.generateName", prefix, problem)
-    whole = rules.required(rules.text(problems), "name or generateName is required")
-    yield from whole(meta.get("name"), "metadata.name")
+    named = rules.required(rules.text(problems), "name or generateName is required")
+    yield from named(meta.get("name"), "metadata.name")
     yield from _WRITTEN(meta, "metadata")
     yield from _finalizers(meta)
     yield from _known_finalizers(resource, meta)
@@ -89,11 +90,6 @@ def _known_finalizers(resource: resources.ResourceType, meta: Document) -> Itera
     for index, name in enumerate(meta.get("finalizers") or ()):
         if "/" not in name and name not in FINALIZERS and resource is not resources.LEASES:
             yield field_errors.invalid(f"metadata.finalizers[{index}]", name, UNKNOWN_FINALIZER)
-
-
-def name_problems(resource: resources.ResourceType) -> Callable[[str], list[str]]:
-    """Return the name format of a kind, without a cache, because names hardly ever repeat."""
-    return _NAMES.get((resource.group, resource.plural), object_names.subdomain_problems)
 
 
 def labels(document: Document | None, at: str) -> Iterator[Cause]:

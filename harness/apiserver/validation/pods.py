@@ -9,8 +9,8 @@ from typing import Any
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation import formats, metadata, resource_amounts, rules, selectors
+from harness.apiserver.json_codec import Document
+from harness.apiserver.validation import formats, metadata, node_resources, rules
 
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 NODE_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -97,7 +97,7 @@ _CONTAINER = rules.fields(
     ("image", rules.required()),
     ("restartPolicy", rules.given(rules.one_of("Always", "Never", "OnFailure"))),
     ("imagePullPolicy", rules.given(rules.one_of("Always", "IfNotPresent", "Never"))),
-    ("resources", resource_amounts.of_container),
+    ("resources", node_resources.of_container),
 )
 _CLAIM = rules.fields(
     ("name", rules.required(_LABEL)),
@@ -130,7 +130,7 @@ _POD_SPEC = rules.cached(
         ),
         (
             "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-            rules.given(selectors.node_selector),
+            rules.given(node_resources.node_selector),
         ),
         ("tolerations", _TOLERATIONS),
         (

@@ -8,10 +8,10 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.json_codec import Document
 from harness.apiserver.validation import formats
 
 Rule = Callable[[Any, str], Iterable[Cause]]

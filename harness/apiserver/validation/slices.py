@@ -8,9 +8,9 @@ from typing import Any
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import quantities
-from harness.apiserver.scheme.json_document import Document
-from harness.apiserver.validation import dra_rules, formats, resource_amounts, rules, selectors
+from harness.apiserver.validation import dra_rules, formats, node_resources, rules
 
 DEVICES_MAX = 128
 """Devices of a slice without taints, counters and lists."""
@@ -92,35 +92,35 @@ def _shared(capacity: Document, at: str) -> Iterator[Cause]:
     """Validate the request policy of a device with `allowMultipleAllocations`."""
     policy, at = capacity.get("requestPolicy") or {}, f"{at}.requestPolicy"
     values, bounds = policy.get("validValues") or [], policy.get("validRange")
-    whole = resource_amounts.quantity(capacity.get("value") or "0")
+    whole = node_resources.quantity(capacity.get("value") or "0")
     if values and bounds is not None:
         yield field_errors.forbidden(at, "only one of `validValues` and `validRange` is allowed")
     elif (values or bounds is not None) and policy.get("default") is None:
         yield field_errors.required(f"{at}.default", "required beside validValues and validRange")
     elif values:
         yield from _values(
-            resource_amounts.quantity(policy["default"]), whole, values, f"{at}.validValues"
+            node_resources.quantity(policy["default"]), whole, values, f"{at}.validValues"
         )
     elif bounds is not None:
         yield from _range(
-            resource_amounts.quantity(policy["default"]), whole, bounds, f"{at}.validRange"
+            node_resources.quantity(policy["default"]), whole, bounds, f"{at}.validRange"
         )
 
 
 def _values(
     preset: quantities.Quantity, whole: quantities.Quantity, values: Sequence[Any], at: str
 ) -> Iterator[Cause]:
-    options = list(map(resource_amounts.quantity, values))
+    options = list(map(node_resources.quantity, values))
     for index in range(1, len(options)):
         if options[index - 1].amount > options[index].amount:
             why = "values must be sorted in ascending order"
             yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
     fits = rules.wrong_if(
-        lambda text: resource_amounts.quantity(text).amount > whole.amount, "exceeds the value"
+        lambda text: node_resources.quantity(text).amount > whole.amount, "exceeds the value"
     )
     texts = [option.text for option in options]
     yield from rules.items(
-        fits, POLICY_VALUES_MAX, key=lambda text: resource_amounts.quantity(text).integer()
+        fits, POLICY_VALUES_MAX, key=lambda text: node_resources.quantity(text).integer()
     )(texts, at)
     if len(options) > POLICY_VALUES_MAX or preset.amount not in {one.amount for one in options}:
         yield field_errors.invalid(at, preset.text, "the default is none of the valid values")
@@ -132,8 +132,8 @@ def _range(
     if bounds.get("min") is None:
         yield field_errors.required(f"{at}.min", "required when validRange is defined")
         return
-    low = resource_amounts.quantity(bounds["min"])
-    high = None if bounds.get("max") is None else resource_amounts.quantity(bounds["max"])
+    low = node_resources.quantity(bounds["min"])
+    high = None if bounds.get("max") is None else node_resources.quantity(bounds["max"])
     wrong = [
         ("min", low, low.amount > whole.amount, "min is larger than the capacity"),
         ("min", preset, preset.amount < low.amount, "the default is less than min"),
@@ -149,9 +149,7 @@ def _range(
             yield field_errors.invalid(f"{at}.{key}", shown.text, why)
     if bounds.get("step") is not None:
         limits = [preset, *([] if high is None else [high])]
-        yield from _step(
-            resource_amounts.quantity(bounds["step"]), low, whole, limits, f"{at}.step"
-        )
+        yield from _step(node_resources.quantity(bounds["step"]), low, whole, limits, f"{at}.step")
 
 
 def _step(
@@ -189,7 +187,7 @@ def _node_choice(*keys: str) -> tuple[tuple[str, rules.Rule], ...]:
             if value == ""
             else node_name(value, at)
         ),
-        "nodeSelector": selectors.node_selector,
+        "nodeSelector": node_resources.node_selector,
     }
     choice = rules.exactly_one(*keys, missing=field_errors.required, unset=(None, "", False))
     return *((key, rules.given(known.get(key, true))) for key in keys), ("", choice)

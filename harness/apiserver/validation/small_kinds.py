@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
-from harness.apiserver.scheme import object_names
-from harness.apiserver.scheme.json_document import Document
+from harness.apiserver.json_codec import Document
 from harness.apiserver.validation import (
     dra_rules,
     formats,
     metadata,
+    node_resources,
     pods,
-    resource_amounts,
     rules,
 )
 
@@ -80,7 +79,7 @@ def node(document: Document) -> Iterator[Cause]:
     yield from _TAINTS(spec.get("taints"), "metadata.taints")
     for key in ("capacity", "allocatable"):
         for name, amount in (status.get(key) or {}).items():
-            yield from resource_amounts.amount(name, amount, f"status.{key}.{name}")
+            yield from node_resources.amount(name, amount, f"status.{key}.{name}")
     cidrs, at = spec.get("podCIDRs") or [], "spec.podCIDRs"
     yield from rules.items(rules.text(formats.cidr), key=rules.itself)(cidrs, at)
     if len(cidrs) > len({":" in value for value in cidrs}):
@@ -179,7 +178,7 @@ _STYLED = rules.fields(
 )
 _UNSET = rules.filled(rules.wrong_if(bool, "needs to be unset"))
 _NEW_EVENT = rules.fields(
-    ("metadata.name", rules.text(object_names.subdomain_problems)),
+    ("metadata.name", _SUBDOMAIN),
     ("eventTime", rules.required()),
     (
         "series",

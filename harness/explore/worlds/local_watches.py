@@ -4,9 +4,9 @@ import collections
 from collections.abc import Callable, Iterator
 
 from harness import concurrency
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.errors import status_errors
-from harness.apiserver.server import http_framing
+from harness.apiserver.server import http_messages
 from harness.apiserver.storage import watch_cache
 from harness.client import transports
 from harness.explore.runtime import queues, tasks
@@ -39,11 +39,11 @@ class LocalWatch:
         seen = self.selection.sees(commit)
         if seen is not None:
             kind, stored = seen
-            self._lines.put(http_framing.event_line(kind, stored.data))
+            self._lines.put(http_messages.event_line(kind, stored.data))
 
     def end_with(self, error: status_errors.StatusError) -> None:
         status = json_codec.encode(error.to_status())
-        self._lines.put(http_framing.event_line("ERROR", status))
+        self._lines.put(http_messages.event_line("ERROR", status))
         self._lines.close()
         self._breaks = lambda _: False
 

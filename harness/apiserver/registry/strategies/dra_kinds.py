@@ -6,9 +6,9 @@ After the strategies in k8s.io/kubernetes/pkg/registry/resource.
 from collections.abc import Callable, Iterable, Iterator
 
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import feature_gates, resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 from harness.apiserver.validation import claims, slices
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_sets
 from harness.apiserver.scheme import api_types, defaults, resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.storage import stored_objects
 from harness.apiserver.validation import metadata
 

@@ -7,9 +7,9 @@ k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
 from typing import Any
 
 from harness.apiserver.errors import field_errors, status_errors
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import feature_gates, quantities, resources
-from harness.apiserver.scheme.json_document import Document
 
 DEFAULT_GRACE_S = 30
 _GATED = {

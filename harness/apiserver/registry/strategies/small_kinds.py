@@ -6,9 +6,9 @@ After the strategies in k8s.io/kubernetes/pkg/registry: core, coordination and s
 from collections.abc import Iterator
 
 from harness.apiserver.errors.field_errors import Cause
+from harness.apiserver.json_codec import Document
 from harness.apiserver.registry.strategies import generic
 from harness.apiserver.scheme import feature_gates, resources
-from harness.apiserver.scheme.json_document import Document
 from harness.apiserver.validation import metadata, small_kinds
 
 _NAME_LABEL = "kubernetes.io/metadata.name"

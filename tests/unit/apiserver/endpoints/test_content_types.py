@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.endpoints import negotiation
+from harness.apiserver.endpoints import responses
 from tests.support import protobuf_messages
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
-PROTOBUF = negotiation.PROTOBUF
+PROTOBUF = responses.PROTOBUF
 IN_PROTOBUF = {"Content-Type": PROTOBUF}
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"

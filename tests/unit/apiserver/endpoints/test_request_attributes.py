@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.endpoints import request_info, request_options
 from harness.apiserver.registry import object_deletion
 

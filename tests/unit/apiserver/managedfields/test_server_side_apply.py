@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.managedfields import server_side_apply
 from harness.apiserver.registry import object_deletion
 from harness.apiserver.scheme import resources

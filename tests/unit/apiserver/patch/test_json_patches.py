@@ -9,7 +9,7 @@ import jsonpatch
 import pytest
 from hypothesis import strategies as st
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.patch import json_patches
 
 COPY_LIMIT = json_patches.COPIED_BYTES_MAX

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.scheme import object_names, resources
+from harness.apiserver.registry import preconditions
+from harness.apiserver.scheme import resources
 
 R = resources
 
@@ -104,7 +105,7 @@ def test_a_generated_name_that_is_taken_is_drawn_again(
     store: Any, refuses: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = iter(["taken", "taken", "free", *["taken"] * 100])
-    monkeypatch.setattr(object_names, "generate", lambda base, stream: next(drawn))
+    monkeypatch.setattr(preconditions, "generated", lambda base, stream: next(drawn))
     for expected in ("taken", "free"):
         made = store.create(R.CONFIGMAPS, "default", {"metadata": {"generateName": "b"}})
         assert made.name == expected

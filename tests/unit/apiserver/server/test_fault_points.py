@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver.endpoints import negotiation
+from harness.apiserver.endpoints import responses
 from harness.apiserver.server import servers
 from harness.faults import injection
 from tests.support import protobuf_messages
@@ -179,7 +179,7 @@ def test_lose(faulty: Any, point: str, there: bool) -> None:
 def test_names_in_protobuf_are_read_too(faulty: Any) -> None:
     match = {"userAgent": "victim", "name": "a"}
     begin(faulty, "request", {"type": "reject", "code": 500}, match=match)
-    headers = VICTIM | {"Content-Type": negotiation.PROTOBUF}
+    headers = VICTIM | {"Content-Type": responses.PROTOBUF}
     for name, expected in (("a", 500), ("b", 201)):
         document = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
         body = protobuf_messages.encode(document)

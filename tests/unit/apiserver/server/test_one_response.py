@@ -2,24 +2,20 @@
 before it begins.
 """
 
-import contextlib
-import json
 import re
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from harness.apiserver.errors import status_errors
-from harness.apiserver.server import servers, watch_streams
+from harness.apiserver.server import watch_streams
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 HOST = b"Host: x\r\n"
 BEARER = b"Authorization: Bearer secret-of-the-tests\r\n"
 HEAD = HOST + BEARER
 CLOSE = b"GET /healthz HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n"
-H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
 
 
 def talk(live: Any, text: bytes) -> bytes:
@@ -75,29 +71,6 @@ def test_connect_is_refused_in_one_answer(live: Any) -> None:
     assert codes(talk(live, b"CONNECT x:1 HTTP/1.1\r\n" + HEAD + b"\r\n" + CLOSE)) == [400]
 
 
-@pytest.mark.parametrize("upgrade", [b"h2c", b"H2C"])
-def test_http2_that_is_offered_is_not_taken(live: Any, upgrade: bytes) -> None:
-    offer = H2C.replace(b"h2c", upgrade)
-    said = talk(live, b"GET /healthz HTTP/1.1\r\n" + HEAD + offer + b"\r\n" + CLOSE)
-    assert codes(said) == [200, 200]
-
-
-@pytest.mark.parametrize("step", [1, 7, 10_000])
-@pytest.mark.parametrize("is_chunked", [False, True])
-def test_a_body_with_an_offer_of_http2_is_read(live: Any, is_chunked: bool, step: int) -> None:
-    body = b'{"metadata": {"name": "upgraded"}}'
-    framing = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-    if is_chunked:
-        framing = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-    text = b"POST %b HTTP/1.1\r\n" % CONFIGMAPS.encode() + HEAD + H2C + framing + CLOSE
-    with live.connect() as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for start in range(0, len(text), step):
-            connection.sendall(text[start : start + step])
-        assert codes(read_all(connection)) == [201, 200]
-    assert live.call("GET", f"{CONFIGMAPS}/upgraded")[0] == 200
-
-
 # ---------------------------------------------------------------- headers
 
 
@@ -137,62 +110,5 @@ def test_a_client_that_closes_gets_nothing_after_a_watch(live: Any) -> None:
     assert said.endswith(b"0\r\n\r\n")
 
 
-def test_a_refusal_waits_for_the_answers_before_it(live: Any) -> None:
-    for number in range(200):
-        live.call(
-            "POST", CONFIGMAPS, {"metadata": {"name": f"c{number}"}, "data": {"x": "x" * 999}}
-        )
-    long = f"GET {CONFIGMAPS} HTTP/1.1\r\n".encode() + HEAD + b"\r\n"
-    said = talk(live, long + long + b"this is not HTTP\r\n\r\n")
-    assert codes(said) == [200, 200, 400]
-    assert said.count(b"0\r\n\r\nHTTP/1.1 ") == 2  # both lists are whole
-
-
-def test_a_client_of_http_1_0_gets_no_chunks(live: Any) -> None:
-    for number in range(101):
-        live.call("POST", CONFIGMAPS, {"metadata": {"name": f"c{number}"}})
-    said = talk(live, f"GET {CONFIGMAPS} HTTP/1.0\r\n".encode() + HEAD + b"\r\n")
-    head, _, body = said.partition(b"\r\n\r\n")
-    assert b"Transfer-Encoding" not in head
-    assert len(json.loads(body)["items"]) == 101
-
-
-def test_a_client_of_http_1_0_gets_no_watch(live: Any) -> None:
-    said = talk(live, f"GET {CONFIGMAPS}?watch=1 HTTP/1.0\r\n".encode() + HEAD + b"\r\n")
-    assert codes(said) == [505]
-    assert b"Transfer-Encoding" not in said
-
-
-def test_leave_to_go_on_waits_for_the_answers_before_it(live: Any) -> None:
-    post = b"POST %b HTTP/1.1\r\n" % CONFIGMAPS.encode() + HEAD + b"Content-Length: 2\r\n"
-    with live.connect() as connection:
-        connection.sendall(post + b"\r\n{}" + post + b"Expect: 100-continue\r\n\r\n")
-        said = b""
-        while b"100 Continue\r\n\r\n" not in said:
-            said += connection.recv(65536)
-        assert codes(said) == [422, 100]
-        connection.sendall(b"{}" + CLOSE)
-        assert codes(read_all(connection)) == [422, 200]
-
-
 def test_who_said_that_it_closes_gets_no_second_answer(live: Any) -> None:
     assert codes(talk(live, CLOSE + b"GET /healthz HTTP/1.1\r\n\r\n")) == [200]
-
-
-@pytest.mark.parametrize("option", ["watch=1", "watch=1&timeoutSeconds=5"])
-def test_half_a_request_behind_a_watch_is_no_timeout_in_it(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, option: str
-) -> None:
-    monkeypatch.setattr(servers, "CHECK_INTERVAL_S", 0.01)
-    limits = servers.Limits(request_timeout_s=0.0)
-    live = serve(make_parts=lambda: servers.ServerParts(limits=limits))
-    with live.connect() as connection:
-        text = f"GET {CONFIGMAPS}?{option} HTTP/1.1\r\n".encode() + HEAD + b"\r\nGET / HT"
-        connection.sendall(text)
-        said = connection.recv(65536)
-        while live.run(lambda: any(item._refusal is None for item in live.server._connections)):
-            pass  # the check comes every hundredth of a second
-        live.run(live.server.abort_all)
-        with contextlib.suppress(ConnectionResetError):
-            said += read_all(connection)
-    assert codes(said) == [200]

@@ -13,7 +13,7 @@ import pytest
 
 from harness import clocks
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import http_parsing, servers, watch_streams
+from harness.apiserver.server import servers, watch_streams
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -126,16 +126,6 @@ def test_refusals(
     assert live.run(lambda: live.store.resource_version) == version
 
 
-def test_headers_that_are_too_large_end_the_connection(live: Any) -> None:
-    with live.connect() as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\n")
-        name, value = b"X-Filler", b"x" * 1000
-        count = http_parsing.HEADER_BYTES_MAX // len(name + value) + 1
-        connection.sendall(b"%b: %b\r\n" % (name, value) * count)
-        connection.sendall(b"X")  # a header counts when the next one begins
-        assert read_all(connection).startswith(b"HTTP/1.1 431 ")
-
-
 @pytest.mark.parametrize(
     "text", [b"\x16\x03\x01 hello\r\n\r\n", b"GET\r\n\r\n", b"GET / FTP/9\r\n\r\n"]
 )
@@ -181,18 +171,6 @@ def test_every_openapi_document_that_is_named_is_there(live: Any) -> None:
     for entry in index["paths"].values():
         status, body = live.call("GET", entry["serverRelativeURL"])
         assert (status, body.get("openapi")) == (200, "3.0.0"), entry
-
-
-def test_expect_100_continue(live: Any) -> None:
-    body = json.dumps(config("a")).encode()
-    head = raw("POST", CONFIGMAPS, body, headers=b"Expect: 100-continue\r\n")[: -len(body)]
-    with live.connect() as connection:
-        connection.sendall(head)
-        assert read_until(connection, lambda t: t.endswith(b"\r\n\r\n")).startswith(
-            b"HTTP/1.1 100 Continue"
-        )
-        connection.sendall(body)
-        assert read_until(connection, lambda t: b"}" in t).startswith(b"HTTP/1.1 201 ")
 
 
 def test_head_answers_without_a_body(live: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.codec import json_codec
+from harness.apiserver import json_codec
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import field_selectors, label_selectors, stored_objects
 

@@ -1,13 +1,15 @@
-"""The JSON encoder and decoder of the server."""
+"""JSON: the type of decoded objects, the encoder and the decoder."""
 
 from typing import Any
 
 import msgspec
 
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder()
+Document = dict[str, Any]
+"""A decoded JSON object with the API's own field names."""
 TOO_DEEP = "exceeded max depth"
 """The message for JSON that is nested too deep."""
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder()
 
 
 def encode(document: object) -> bytes:

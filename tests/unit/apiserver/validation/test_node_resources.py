@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.validation import resource_amounts
+from harness.apiserver.validation import node_resources
 
 Document = dict[str, Any]
 AMOUNTS = [
@@ -26,9 +26,7 @@ AMOUNTS = [
 
 @pytest.mark.parametrize(("limits", "wanted", "wrong"), AMOUNTS)
 def test_amounts(fields: Any, limits: Document, wanted: Document, wrong: list[Any]) -> None:
-    assert (
-        fields(resource_amounts.of_container({"limits": limits, "requests": wanted}, "r")) == wrong
-    )
+    assert fields(node_resources.of_container({"limits": limits, "requests": wanted}, "r")) == wrong
 
 
 @pytest.mark.parametrize(
@@ -42,4 +40,4 @@ def test_amounts(fields: Any, limits: Document, wanted: Document, wrong: list[An
     ],
 )
 def test_extended_resources(name: str, good: bool) -> None:
-    assert resource_amounts.is_extended(name) is good
+    assert node_resources.is_extended(name) is good

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.apiserver.endpoints import negotiation
+from harness.apiserver.endpoints import responses
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import servers
-from harness.apiserver.server.audit import audit_log
+from harness.apiserver.server import audit_log, servers
 from harness.faults import injection
 from tests.support import protobuf_messages
 
@@ -156,7 +155,7 @@ def test_the_impersonated_user_is_noted(audited: Any, path: pathlib.Path) -> Non
 
 def test_protobuf_is_noted_as_objects(audited: Any, path: pathlib.Path) -> None:
     document = {"kind": "ConfigMap", "apiVersion": "v1"} | config("a")
-    headers = {"Content-Type": negotiation.PROTOBUF}
+    headers = {"Content-Type": responses.PROTOBUF}
     status, _ = audited.call(
         "POST", CONFIGMAPS, protobuf_messages.encode(document), headers=headers
     )

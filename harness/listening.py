@@ -1,0 +1,75 @@
+"""What the processes that serve HTTP have in common: sockets, TLS, signals, the ready file."""
+
+import asyncio
+import gc
+import os
+import pathlib
+import signal
+import ssl
+from collections.abc import Callable
+
+from harness import errors, processes, tls_authorities, writing
+
+BACKLOG = 1024
+TLS_HANDSHAKE_TIMEOUT_S = 10.0
+TLS_SHUTDOWN_TIMEOUT_S = 2.0
+
+
+async def listen(
+    protocol: Callable[[], asyncio.Protocol],
+    host: str,
+    port: int,
+    *,
+    context: ssl.SSLContext | None = None,
+) -> asyncio.Server:
+    """Listen on an address, with TLS if there is a context. Raises UsageError if that fails."""
+    try:
+        return await asyncio.get_running_loop().create_server(
+            protocol,
+            host,
+            port,
+            ssl=context,
+            ssl_handshake_timeout=TLS_HANDSHAKE_TIMEOUT_S if context else None,
+            ssl_shutdown_timeout=TLS_SHUTDOWN_TIMEOUT_S if context else None,
+            backlog=BACKLOG,
+        )
+    except OSError as error:
+        raise errors.UsageError(
+            f"expected to listen on {host}:{port}, but {os.strerror(error.errno or 0).lower()}: "
+            "name another port, or 0 for a free one"
+        ) from error
+
+
+def port_of(server: asyncio.Server) -> int:
+    """Return the port that a server listens on."""
+    return int(server.sockets[0].getsockname()[1])
+
+
+def tls_context(pair: tls_authorities.Pair) -> ssl.SSLContext:
+    """Return the TLS context of a server; it offers HTTP/1.1 only, because it has no ALPN."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with writing.private_file(pair.certificate + b"\n" + pair.key) as path:
+        context.load_cert_chain(path)  # reads from files only
+    return context
+
+
+def until_signal() -> asyncio.Event:
+    """Return an event that SIGTERM and SIGINT set, instead of ending the process."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    return stopped
+
+
+def begin(ready_file: pathlib.Path | None, *, garbage_threshold: int) -> None:
+    """Say that the server is ready, once Python's garbage collector is set to run rarely.
+
+    Only connections form cycles. Raises StorageError or UnwritableError.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(garbage_threshold, 10, 10)
+    if ready_file is not None:
+        with writing.explained(ready_file):
+            ready_file.parent.mkdir(parents=True, exist_ok=True)
+            processes.touch_ready(ready_file)
