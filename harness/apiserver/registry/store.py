@@ -59,6 +59,7 @@ class Store(object_tables.Objects):
         )
         for name in _INITIAL_NAMESPACES if past is None else ():
             self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
+        self._first_listed = past.version if past else self.resource_version
 
     # -------------------------------------------------------------- reading
 
@@ -83,6 +84,8 @@ class Store(object_tables.Objects):
 
         Raises StatusError 410 if the version is no longer available.
         """
+        if version < self._first_listed:
+            raise status_errors.expired(version, self._first_listed)
         return _listed(selection, self.all_at(selection.resource, version))
 
     def _found(
