@@ -136,37 +136,6 @@ def test_a_form_that_is_not_there_is_refused_before_anything_is_done(live: Any) 
     assert live.call("GET", path)[1]["data"] == {"a": "1"}
 
 
-@pytest.mark.parametrize(
-    ("accept", "status"),
-    [
-        ("*/*", 200),
-        (f"{PROTOBUF}, */*", 200),
-        (f"{PROTOBUF},application/json", 200),
-        (PROTOBUF, 406),
-        ("", 200),
-        ("application/json;q=0.5, text/html", 200),
-        ("application/json; charset=utf-8", 200),
-        ("text/html", 406),
-        ("application/*", 200),
-        ("application/json;as=Table;v=v2;g=meta.k8s.io", 406),
-        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", 200),
-        (PARTIAL, 200),
-    ],
-)
-def test_which_answers_are_accepted(live: Any, accept: str, status: int) -> None:
-    assert live.call("GET", CONFIGMAPS, headers={"Accept": accept})[0] == status
-
-
-@pytest.mark.parametrize(
-    ("method", "media"),
-    [("POST", "text/plain"), ("POST", "application/merge-patch+json"), ("PATCH", "text/plain")],
-)
-def test_bodies_that_are_not_understood(live: Any, method: str, media: str) -> None:
-    path = CONFIGMAPS if method == "POST" else f"{CONFIGMAPS}/c"
-    status, body = live.call(method, path, {}, headers={"Content-Type": media})
-    assert (status, body["reason"]) == (415, "UnsupportedMediaType")
-
-
 def test_tables_and_metadata_of_what_was_written(live: Any) -> None:
     new = {"metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}
     _, table = live.call("POST", CONFIGMAPS, new, headers={"Accept": TABLE})

@@ -40,15 +40,6 @@ def test_a_list_of_the_past(live: Any) -> None:
     assert (status, body["reason"], body["details"]["retryAfterSeconds"]) == (504, "Timeout", 1)
 
 
-def test_a_list_is_whole_whatever_its_limit(live: Any) -> None:
-    make(live, "a", "b", "c")
-    _, page = live.call("GET", f"{CONFIGMAPS}?limit=1&fieldSelector=metadata.name!=a")
-    assert names(page) == ["b", "c"]
-    assert set(page["metadata"]) == {"resourceVersion"}
-    assert len(live.call("GET", f"{CONFIGMAPS}?limit=1&resourceVersion=0")[1]["items"]) == 3
-    assert len(live.call("GET", f"{CONFIGMAPS}?limit=-1")[1]["items"]) == 3
-
-
 @pytest.mark.parametrize(
     ("query", "status", "why"),
     [
@@ -63,22 +54,6 @@ def test_what_may_not_be_asked(live: Any, query: str, status: int, why: str) -> 
     answered, body = live.call("GET", f"{CONFIGMAPS}?{query}")
     assert answered == status
     assert why in body["message"]
-
-
-def test_initial_events_end_with_a_bookmark(live: Any) -> None:
-    make(live, "a")
-    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-    with live.watching(f"{CONFIGMAPS}?{query}&allowWatchBookmarks=true") as events:
-        first, last = next(events), next(events)
-    assert (first["type"], first["object"]["metadata"]["name"]) == ("ADDED", "a")
-    assert last["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-
-
-def test_a_watch_from_the_future_waits_for_it(live: Any) -> None:
-    (version,) = make(live, "a")
-    with live.watching(f"{CONFIGMAPS}?watch=1&resourceVersion={int(version) + 1}") as events:
-        make(live, "b", "c")
-        assert next(events)["object"]["metadata"]["name"] == "c"
 
 
 def test_a_watched_table_tells_its_columns_once(live: Any) -> None:

@@ -49,36 +49,6 @@ def test_every_stored_kind_has_a_schema_and_unique_names() -> None:
     assert len(shorts) == len(set(shorts))
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status", "is_json"),
-    [
-        ("GET", "/nowhere", 404, False),
-        ("GET", "/apis/nowhere.example", 404, True),
-        ("GET", "/api/v2", 404, True),
-        ("GET", "/api/v1/nowhere", 404, True),
-        ("GET", "/healthz/nonsense", 404, False),
-        ("GET", "/api/v1/namespaces//pods", 200, True),
-        ("GET", "/api/v1/nodes/", 200, True),
-        ("OPTIONS", "/api/v1/nodes", 405, True),
-        ("DELETE", "/api/v1/namespaces", 405, True),
-        ("POST", "/api/v1/pods", 405, True),
-        ("GET", "/api/v1/namespaces/default/pods/x/binding", 405, True),
-        ("GET", "/api/v1/namespaces/default/pods/x/log", 404, True),
-        ("GET", "/openapi/v3/apis/nowhere", 404, False),
-        ("GET", "/openapi/v2", 404, False),
-    ],
-)
-def test_paths(live: Any, method: str, path: str, status: int, is_json: bool) -> None:
-    with live.connect() as connection:
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-        connection.sendall(f"{head}Authorization: Bearer secret-of-the-tests\r\n\r\n".encode())
-        answer = b""
-        while data := connection.recv(65536):
-            answer += data
-    assert int(answer.split()[1]) == status, answer[:300]
-    assert (b"Content-Type: application/json" in answer) is is_json
-
-
 def test_an_openapi_document_has_paths_verbs_and_field_validation(live: Any) -> None:
     _, document = live.call("GET", "/openapi/v3/apis/resource.k8s.io/v1")
     claims = "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims"

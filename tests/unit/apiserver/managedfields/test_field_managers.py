@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from harness.apiserver.managedfields import field_managers
 from harness.apiserver.registry import resource_strategies
 from harness.apiserver.scheme import resources
@@ -38,68 +36,8 @@ def created(**data: str) -> list[Document]:
 # ---------------------------------------------------------------- creations
 
 
-def test_the_creator_has_what_it_wrote() -> None:
-    assert created(a="1") == [
-        {
-            "manager": "creator",
-            "operation": "Update",
-            "apiVersion": "v1",
-            "time": NOW,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": {"f:data": {".": {}, "f:a": {}}},
-        }
-    ]
-
-
 def test_what_only_the_server_says_is_nobodys() -> None:
     assert created() == []
-
-
-@pytest.mark.parametrize("is_known", [False, True])
-def test_the_fields_of_a_new_pod(is_known: bool) -> None:
-    """The second time its parts are in the cache."""
-    del is_known
-    spec = {
-        "containers": [
-            {"name": "a", "image": "i", "resources": {}, "ports": [{"containerPort": 80}]}
-        ],
-        "tolerations": [{"key": "k"}],
-        "securityContext": {},
-        "nodeSelector": {"x": "y"},
-    }
-    meta = {"generateName": "p-", "labels": {}, "finalizers": ["x/1"], "namespace": "default"}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta,
-        "spec": spec,
-        "status": {"phase": "Running"},
-    }
-    (entry,) = field_managers.of_created(pod, writer(resource=R.PODS))
-    assert entry["fieldsV1"] == {
-        "f:metadata": {
-            "f:finalizers": {".": {}, 'v:"x/1"': {}},
-            "f:generateName": {},
-            "f:labels": {},
-        },
-        "f:spec": {
-            "f:containers": {
-                'k:{"name":"a"}': {
-                    ".": {},
-                    "f:image": {},
-                    "f:name": {},
-                    "f:ports": {
-                        ".": {},
-                        'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}},
-                    },
-                    "f:resources": {},
-                }
-            },
-            "f:nodeSelector": {},
-            "f:securityContext": {},
-            "f:tolerations": {},
-        },
-    }
 
 
 def test_writers_without_a_name_are_unknown() -> None:
@@ -108,22 +46,6 @@ def test_writers_without_a_name_are_unknown() -> None:
 
 
 # ---------------------------------------------------------------- updates
-
-
-def test_whoever_writes_a_field_takes_it() -> None:
-    old = config(created(a="1", b="1"), a="1", b="1")
-    after = field_managers.after_update(old, config(a="2", b="1"), writer("other"))
-    assert fields(after) == {
-        "creator": {"f:data": {".": {}, "f:b": {}}},
-        "other": {"f:data": {"f:a": {}}},
-    }
-
-
-def test_an_update_without_a_change_changes_no_entry() -> None:
-    entries = created(a="1")
-    old = config(entries, a="1")
-    later = writer("other", now="2027-01-01T00:00:00Z")
-    assert field_managers.after_update(old, config(a="1"), later) == entries
 
 
 def test_who_has_nothing_left_is_gone() -> None:
@@ -137,26 +59,6 @@ def test_the_time_of_an_entry_is_that_of_its_last_gain() -> None:
     (lost,) = field_managers.after_update(old, config(a="1"), later)
     (gained,) = field_managers.after_update(old, config(a="2", b="1"), later)
     assert (lost["time"], gained["time"]) == (NOW, "2027-01-01T00:00:00Z")
-
-
-def test_the_status_has_entries_of_its_own() -> None:
-    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": []}}, "status": {}}
-    spec = {"devices": {"requests": [{"name": "r"}]}}
-    entries = field_managers.of_created(claim | {"spec": spec}, writer(resource=R.CLAIMS))
-    old = claim | {"metadata": {"name": "c", "managedFields": entries}, "spec": spec}
-    users = [{"uid": "u", "name": "p", "resource": "pods"}]
-    new = old | {"status": {"reservedFor": users}, "spec": {"devices": {}}}
-    after = field_managers.after_update(old, new, writer(resource=R.CLAIMS, subresource="status"))
-    assert [entry.get("subresource") for entry in after] == [None, "status"]
-    assert after[0]["fieldsV1"] == {"f:spec": {"f:devices": {"f:requests": {}}}}
-    assert after[1]["fieldsV1"]["f:status"]["f:reservedFor"].keys() == {".", 'k:{"uid":"u"}'}
-
-
-@pytest.mark.parametrize("forgotten", [[], [{}]])
-def test_clients_can_have_all_entries_forgotten(forgotten: list[Document]) -> None:
-    old = config(created(a="1"), a="1")
-    assert field_managers.after_update(old, config(forgotten, a="2"), writer("other")) == []
-    assert field_managers.after_update(config(a="1"), config(a="2"), writer("other")) == []
 
 
 def test_clients_can_rewrite_entries_but_only_into_ones_that_make_sense() -> None:

@@ -33,16 +33,6 @@ def test_copies_that_double_are_stopped(
     assert document == {"data": {"a": "x" * 100}}
 
 
-def test_bytes_are_counted_as_in_kubernetes() -> None:
-    """The quotes around a text count."""
-    text = "x" * (COPY_LIMIT // 2 - 2)
-    copies = [{"op": "copy", "from": "/a", "path": f"/{name}"} for name in "bc"]
-    document = {"a": text}
-    assert json_patches.apply(document, copies) == {"a": text, "b": text, "c": text}
-    with pytest.raises(json_patches.InapplicableError, match="bytes would be copied"):
-        json_patches.apply({"a": text + "y"}, copies)
-
-
 @pytest.mark.parametrize(
     ("operation", "expected"),
     [

@@ -38,24 +38,6 @@ def status_of(store: Any) -> Document:
 # ---------------------------------------------------------------- endpoints
 
 
-def test_status_is_cleared_on_creation(store: Any) -> None:
-    stored = store.create(R.CLAIMS, "default", claim() | {"status": {"allocation": allocation()}})
-    assert stored.document()["status"] == {}
-
-
-def test_the_main_endpoint_ignores_the_status(store: Any, stored_claim: Any) -> None:
-    document = stored_claim.document() | {"status": {"allocation": allocation()}}
-    document["metadata"]["labels"] = {"a": "b"}
-    updated = store.update(R.CLAIMS, "default", "c", document).document()
-    assert updated["status"] == {}
-    assert updated["metadata"]["labels"] == {"a": "b"}
-
-
-def test_a_main_write_of_nothing_but_status_is_no_commit(store: Any, stored_claim: Any) -> None:
-    document = stored_claim.document() | {"status": {"allocation": allocation()}}
-    assert store.update(R.CLAIMS, "default", "c", document) == stored_claim
-
-
 def test_the_status_endpoint_ignores_spec_and_most_metadata(store: Any, stored_claim: Any) -> None:
     document = stored_claim.document()
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
@@ -85,18 +67,3 @@ def test_a_finalizer_and_an_allocation_take_two_writes(store: Any, stored_claim:
     both = store.update(R.CLAIMS, "default", "c", document, subresource="status").document()
     assert both["metadata"]["finalizers"] == ["x/y"]
     assert both["status"]["allocation"] == allocation()
-
-
-@pytest.mark.parametrize("resource", [R.CLAIMS, R.CLAIM_TEMPLATES])
-def test_specs_are_immutable(store: Any, refuses: Any, resource: Any) -> None:
-    def wrapped(inner: Document) -> Document:
-        return inner if resource is R.CLAIMS else {"spec": inner}
-
-    store.create(resource, "default", {"metadata": {"name": "c"}, "spec": wrapped(spec())})
-    changed = {"metadata": {"name": "c"}, "spec": wrapped(spec(count=2))}
-    with refuses(422, "Invalid", "field is immutable"):
-        store.update(resource, "default", "c", changed)
-    with refuses(422, "Invalid", "field is immutable"):
-        store.patch(resource, "default", "c", lambda old: old | {"spec": wrapped(spec(count=2))})
-    same = {"metadata": {"name": "c", "labels": {"a": "b"}}, "spec": wrapped(spec())}
-    store.update(resource, "default", "c", same)

@@ -38,16 +38,6 @@ def test_every_verb_speaks_the_version_it_was_asked_in(store: Any, refuses: Any)
     assert last.document()["apiVersion"] == "resource.k8s.io/v1beta2"
 
 
-def test_events_have_two_sets_of_names(store: Any) -> None:
-    about = {"kind": "Pod", "name": "p", "namespace": "default"}
-    event = {"metadata": {"name": "e"}, "involvedObject": about, "message": "m", "count": 2}
-    store.create(R.EVENTS, "default", event)
-    seen = store.get(R.NEW_EVENTS, "default", "e").document()
-    assert seen["apiVersion"] == "events.k8s.io/v1"
-    assert (seen["regarding"], seen["note"], seen["deprecatedCount"]) == (about, "m", 2)
-    assert not {"involvedObject", "message", "count"} & set(seen)
-
-
 def test_a_version_is_served_once_it_is_enabled(live: Any, monkeypatch: Any) -> None:
     base = "/apis/resource.k8s.io/{}/namespaces/default/resourceclaims"
     assert live.call("GET", base.format("v1beta2"))[0] == 404

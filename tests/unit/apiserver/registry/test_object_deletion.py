@@ -52,43 +52,6 @@ def commits(store: Any) -> list[tuple[str, str]]:
     return seen
 
 
-# ---------------------------------------------------------------- finalizers
-
-
-def test_finalizers_hold_an_object_until_the_last_is_removed(
-    store: Any, refuses: Any, commits: list[tuple[str, str]]
-) -> None:
-    meta = {"name": "a", "finalizers": ["x/1", "x/2"]}
-    store.create(R.CONFIGMAPS, "default", {"metadata": meta})
-    marked, gone = store.delete(R.CONFIGMAPS, "default", "a")
-    assert not gone
-    assert marked.document()["metadata"]["deletionTimestamp"]
-
-    def keep(finalizers: list[str]) -> Any:
-        def change(document: Document) -> Document:
-            document["metadata"]["finalizers"] = finalizers
-            return document
-
-        return store.patch(R.CONFIGMAPS, "default", "a", change)
-
-    with refuses(422, "Invalid", "no new finalizers can be added"):
-        keep(["x/1", "x/2", "x/3"])
-    keep(["x/2"])
-    last = keep([])
-    assert last.resource_version == store.resource_version - 1, "as it was before it went"
-    assert names(store) == []
-    assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
-
-
-def test_a_deletion_cannot_be_taken_back(store: Any) -> None:
-    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a", "finalizers": ["x/1"]}})
-    document = store.delete(R.CONFIGMAPS, "default", "a")[0].document()
-    stamp = document["metadata"].pop("deletionTimestamp")
-    document["data"] = {"a": "b"}
-    updated = store.update(R.CONFIGMAPS, "default", "a", document).document()
-    assert updated["metadata"]["deletionTimestamp"] == stamp
-
-
 # ---------------------------------------------------------------- pods
 
 
@@ -105,12 +68,6 @@ def test_a_pod_that_ends_gracefully_survives_updates(store: Any, bound_pod: Any)
         R.PODS, "default", "p", lambda d: d | {"status": {"phase": "Running"}}, subresource="status"
     )
     assert names(store, R.PODS) == ["p"]
-
-
-def test_a_finished_pod_needs_no_grace(store: Any, bound_pod: Any) -> None:
-    finished = {"status": {"phase": "Succeeded"}}
-    store.patch(R.PODS, "default", "p", lambda d: d | finished, subresource="status")
-    assert store.delete(R.PODS, "default", "p")[1]
 
 
 def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
@@ -196,14 +153,6 @@ def test_garbage_with_a_finalizer_is_marked_once(store: Any) -> None:
     assert store.get(R.SECRETS, "default", "s").deleting
     store.patch(R.SECRETS, "default", "s", without_finalizers)
     assert names(store, R.SECRETS) == []
-
-
-def test_a_dry_run_deletes_nothing(store: Any, bound_pod: Any) -> None:
-    before = store.resource_version
-    last, _ = store.delete(R.PODS, "default", "p", object_deletion.DeleteOptions(dry_run=True))
-    assert last.deleting
-    assert store.resource_version == before
-    assert not store.get(R.PODS, "default", "p").deleting
 
 
 def test_a_pod_that_is_evicted_twice_says_so_once(store: Any, bound_pod: Any) -> None:

@@ -34,37 +34,6 @@ def test_a_condition_that_holds_already_keeps_its_time(store: Any) -> None:
     assert found["lastTransitionTime"] == since
 
 
-def test_pods_that_cannot_be_bound(store: Any, refuses: Any) -> None:
-    with refuses(404, "NotFound"):
-        store.bind("default", "p", binding())
-    gated = pod(schedulingGates=[{"name": "wait"}])
-    gated["metadata"]["finalizers"] = ["x/1"]
-    store.create(R.PODS, "default", gated)
-    with refuses(409, "Conflict", "schedulingGates"):
-        store.bind("default", "p", binding())
-    store.delete(R.PODS, "default", "p")
-    with refuses(409, "Conflict", "is being deleted"):
-        store.bind("default", "p", binding())
-
-
-def test_a_binding_names_a_node(store: Any, refuses: Any) -> None:
-    store.create(R.PODS, "default", pod())
-    with refuses(500, None, "target.name: Required value"):
-        store.bind("default", "p", {"metadata": {"name": "p"}, "target": {}})
-
-
-def test_a_binding_names_its_pod_and_binds_it_to_nothing_but_a_node(
-    store: Any, refuses: Any
-) -> None:
-    store.create(R.PODS, "default", pod())
-    with refuses(400, "BadRequest", "name in URL does not match name in Binding object"):
-        store.bind("default", "p", {"target": {"name": "node"}})
-    why = 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"'
-    with refuses(500, None, why):
-        target = {"kind": "Pod", "name": "node"}
-        store.bind("default", "p", {"metadata": {"name": "p"}, "target": target})
-
-
 PODS = "/api/v1/namespaces/default/pods"
 
 

@@ -23,29 +23,6 @@ def _pod(**container):
     }
 
 
-def test_a_pod():
-    made = filled(resources.PODS, _pod())["spec"]
-
-    assert made == {
-        "containers": [
-            {
-                "name": "a",
-                "image": "i",
-                "resources": {},
-                "terminationMessagePath": "/dev/termination-log",
-                "terminationMessagePolicy": "File",
-                "imagePullPolicy": "Always",
-            }
-        ],
-        "restartPolicy": "Always",
-        "dnsPolicy": "ClusterFirst",
-        "schedulerName": "default-scheduler",
-        "securityContext": {},
-        "terminationGracePeriodSeconds": 30,
-        "enableServiceLinks": True,
-    }
-
-
 def test_defaults_are_filled_once():
     once = filled(resources.PODS, _pod())
 
@@ -60,32 +37,6 @@ def test_what_was_set_stays():
     assert made["terminationGracePeriodSeconds"] == 0
     assert made["enableServiceLinks"] is False
     assert made["containers"][0]["imagePullPolicy"] == "Never"
-
-
-def test_parts_of_containers_and_volumes():
-    pod = _pod(
-        ports=[{"containerPort": 80}],
-        readinessProbe={"httpGet": {"port": 80}},
-        env=[{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-    )
-    pod["spec"]["volumes"] = [{"name": "e"}, {"name": "s", "secret": {"secretName": "x"}}]
-
-    made = filled(resources.PODS, pod)["spec"]
-    container = made["containers"][0]
-
-    assert container["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
-    assert container["readinessProbe"] == {
-        "httpGet": {"port": 80, "path": "/", "scheme": "HTTP"},
-        "timeoutSeconds": 1,
-        "periodSeconds": 10,
-        "successThreshold": 1,
-        "failureThreshold": 3,
-    }
-    assert container["env"][0]["valueFrom"]["fieldRef"]["apiVersion"] == "v1"
-    assert made["volumes"] == [
-        {"name": "e", "emptyDir": {}},
-        {"name": "s", "secret": {"secretName": "x", "defaultMode": 0o644}},
-    ]
 
 
 def test_limits_are_requested():
@@ -117,34 +68,6 @@ def test_ports_of_the_host_network():
 )
 def test_pull_policies(image, policy):
     assert defaults.pull_policy(image) == policy
-
-
-def test_claims():
-    requests = [
-        {"name": "a", "exactly": {"deviceClassName": "c"}},
-        {"name": "b", "firstAvailable": [{"name": "s"}, {"name": "t", "allocationMode": "All"}]},
-        {"name": "c", "exactly": {"count": 3, "tolerations": [{"key": "k"}]}},
-    ]
-    made = filled(resources.CLAIMS, {"spec": {"devices": {"requests": requests}}})
-    first, second, third = made["spec"]["devices"]["requests"]
-
-    assert first["exactly"] == {"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1}
-    assert second["firstAvailable"] == [
-        {"name": "s", "allocationMode": "ExactCount", "count": 1},
-        {"name": "t", "allocationMode": "All"},
-    ]
-    assert third["exactly"]["count"] == 3
-    assert third["exactly"]["tolerations"] == [{"key": "k", "operator": "Equal"}]
-
-
-def test_nodes_namespaces_secrets():
-    node = filled(resources.NODES, {"status": {"capacity": {"cpu": "4"}}})
-    namespace = filled(resources.NAMESPACES, {"metadata": {"name": "n"}})
-    secret = filled(resources.SECRETS, {"stringData": {"a": "xyz"}, "data": {"b": "eA=="}})
-
-    assert node["status"]["allocatable"] == {"cpu": "4"}
-    assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
-    assert secret == {"type": "Opaque", "data": {"a": "eHl6", "b": "eA=="}}
 
 
 @pytest.mark.parametrize(

@@ -34,49 +34,11 @@ def refusal(call, *args, code=400):
     return error.value.message
 
 
-@pytest.mark.parametrize("call", [read, patched])
-def test_unknown_fields_are_pruned_and_named(call):
-    assert call(UNKNOWN) == (CONFIGMAP, NAMED)
-
-
-@pytest.mark.parametrize("call", [read, patched])
-def test_ignore_is_silent(call):
-    assert call(UNKNOWN, directive="Ignore") == (CONFIGMAP, [])
-
-
-def test_strict_refuses_unknown_fields():
-    why = f"strict decoding error: {', '.join(NAMED)}"
-    assert why in refusal(read, UNKNOWN, resources.CONFIGMAPS, "Strict")
-    assert why in refusal(patched, UNKNOWN, "Strict", code=422)
-
-
 def test_positions_in_lists_are_told():
     claim = {"spec": {"devices": {"requests": [{"name": "a"}, {"name": "b", "count": 1}]}}}
     _, warnings = read(claim, resources.CLAIMS)
 
     assert warnings == ['unknown field "spec.devices.requests[1].count"']
-
-
-@pytest.mark.parametrize(
-    ("resource", "document", "path"),
-    [
-        (resources.PODS, {"spec": {"containers": "x"}}, "spec.containers"),
-        (resources.PODS, {"spec": {"priority": 1.5}}, "spec.priority"),
-        (
-            resources.CLAIMS,
-            {"spec": {"devices": {"requests": [{"name": 5}]}}},
-            "spec.devices.requests.name",
-        ),
-        (resources.CONFIGMAPS, {"metadata": {"labels": "x"}}, "metadata.labels"),
-        (resources.SLICES, {"spec": {"pool": "x"}}, "spec.pool"),
-        (resources.SECRETS, {"data": {"a": "1"}}, "data"),
-        (resources.PODS, {"spec": {"overhead": {"cpu": "lots"}}}, "spec.overhead"),
-    ],
-)
-@pytest.mark.parametrize("directive", ["", "Ignore", "Strict"])
-def test_wrong_types_are_always_refused(resource, document, path, directive):
-    message = refusal(read, document, resource, directive)
-    assert message.startswith(f"not a {resource.kind}: {path}: ")
 
 
 @pytest.mark.parametrize(
@@ -90,11 +52,6 @@ def test_objects_of_another_kind(change):
 @pytest.mark.parametrize("body", [b'{"kind":', b"", b"// x\n{}", b"{} x", b"null", b"[]", b"\xff"])
 def test_what_is_no_object(body):
     refusal(read, body)
-
-
-def test_what_is_too_deep():
-    deep = b'{"a":' * 200_000 + b"1" + b"}" * 200_000
-    assert refusal(request_objects.parse, deep) == "exceeded max depth"
 
 
 def test_an_empty_object_is_one():

@@ -20,7 +20,7 @@ from harness.apiserver.server import (
     watch_streams,
 )
 from tests.support import faulty_servers
-from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, RawWatch, applied, begin
+from tests.support.faulty_servers import CONFIGMAPS, VICTIM, RawWatch, applied, begin
 
 
 @pytest.fixture
@@ -77,18 +77,6 @@ def test_a_write_is_committed_although_its_response_is_cut(faulty: Any) -> None:
     assert b"201 Created" in text
     assert end == "reset"
     assert faulty.call("GET", f"{CONFIGMAPS}/a")[0] == 200
-
-
-def test_a_chunked_list_is_cut_in_the_middle(faulty: Any) -> None:
-    create(faulty, *[f"c-{number:03}" for number in range(150)])
-    begin(faulty, "response", {"type": "truncate"})
-    with faulty_servers.RawConnection(faulty) as connection:
-        connection.ask(CONFIGMAPS)
-        text, end = connection.rest()
-    assert b"Transfer-Encoding: chunked" in text
-    assert end == "reset"
-    assert b'"c-010"' in text
-    assert b'"c-149"' not in text
 
 
 def test_what_has_no_body_is_passed_over(faulty: Any) -> None:
@@ -212,20 +200,6 @@ def test_a_stale_list_is_never_older_than_asked(faulty: Any, at: Callable[[float
     assert len(applied(faulty)) == 2
 
 
-@pytest.mark.parametrize(
-    "query", ["?resourceVersion=x", "?labelSelector=((", "?resourceVersionMatch=Exact"]
-)
-def test_a_malformed_read_is_refused_as_ever(
-    faulty: Any, at: Callable[[float], None], query: str
-) -> None:
-    at(10)
-    create(faulty, "a")
-    begin(faulty, "request", {"type": "stale", "seconds": 5})
-    expected = faulty.call("GET", CONFIGMAPS + query)[0]
-    assert expected >= 400
-    assert read(faulty, CONFIGMAPS + query)[0] == expected
-
-
 def test_what_has_not_changed_is_not_stale(faulty: Any, at: Callable[[float], None]) -> None:
     at(10)
     create(faulty, "a")
@@ -284,21 +258,6 @@ def test_an_event_is_cut_in_the_middle(faulty: Any) -> None:
     assert not rest.endswith(b"\n")
 
 
-def test_each_event_is_late_by_the_same_time(faulty: Any, clock: faulty_servers.Clock) -> None:
-    lag(faulty)
-    with RawWatch(faulty) as watch:
-        for number, name in enumerate("abc"):
-            create(faulty, name)
-            assert watch.has_none_now()
-            assert len(clock.delays) == number + 1
-        assert [seconds for seconds, _ in clock.delays] == [5.0] * 3
-        for (_, end), name in zip(clock.delays, "abc", strict=True):
-            assert watch.has_none_now()
-            faulty.run(end)
-            assert watch.next_name() == name
-        assert watch.has_none_now()
-
-
 def test_no_event_overtakes_a_late_one(faulty: Any, clock: faulty_servers.Clock) -> None:
     lag(faulty, name="late-*")
     with RawWatch(faulty) as watch:
@@ -312,38 +271,6 @@ def test_no_event_overtakes_a_late_one(faulty: Any, clock: faulty_servers.Clock)
         assert [watch.next_name() for _ in range(4)] == ["late-1", "second", "late-2", "third"]
         ends = [entry["ended"]["monotonicNs"] for entry in applied(faulty)]
         assert ends == sorted(ends)
-
-
-def test_what_is_late_is_sent_when_the_fault_is_removed(
-    faulty: Any, clock: faulty_servers.Clock
-) -> None:
-    name = lag(faulty)
-    with RawWatch(faulty) as watch:
-        create(faulty, *"ab")
-        assert watch.has_none_now()
-        assert faulty.call("GET", f"{FAULTS}/{name}")[1]["heldCount"] == 2
-        faulty.call("DELETE", f"{FAULTS}/{name}")
-        create(faulty, "c")
-        assert [watch.next_name() for _ in "abc"] == ["a", "b", "c"]
-        for _, end in clock.delays:
-            faulty.run(end)  # their time comes, but they have been sent
-        assert watch.has_none_now()
-
-
-def test_other_faults_take_their_turn_behind_late_events(
-    faulty: Any, clock: faulty_servers.Clock
-) -> None:
-    begin(faulty, "event", {"type": "gone"}, match=EVENTS | {"name": "b"})
-    lag(faulty)
-    with RawWatch(faulty) as watch:
-        create(faulty, *"abc")
-        assert watch.has_none_now()
-        faulty.run(clock.delays[0][1])
-        assert watch.next_name() == "a"
-        kind, status = watch.next()
-        assert (kind, status["code"]) == ("ERROR", 410)
-        watch.end()
-    assert watch.how_it_ended == "ended"
 
 
 def test_a_watch_that_resumes_is_late_too(
@@ -432,24 +359,6 @@ def test_a_starved_watch_gets_no_bookmark_but_the_end_of_its_initial_events(faul
     assert {entry["facts"]["eventType"] for entry in entries} == {"BOOKMARK"}
 
 
-@pytest.mark.usefixtures("often")
-def test_a_bookmark_does_not_overtake_a_late_event(
-    faulty: Any, clock: faulty_servers.Clock
-) -> None:
-    lag(faulty, eventTypes=["ADDED"])
-    with RawWatch(faulty, "&allowWatchBookmarks=true") as watch:
-        create(faulty, "a")
-        with RawWatch(faulty, "&allowWatchBookmarks=true") as other:
-            while other.next()[0] != "BOOKMARK":
-                pass  # by then the first one has had its own, too
-        received = []
-        faulty.run(clock.delays[0][1])
-        while "ADDED" not in received:
-            received.append(watch.next()[0])
-        watched = [int(watch.next()[1]["metadata"]["resourceVersion"])]
-        assert watched[0] >= faulty.server.store.resource_version
-
-
 # ---------------------------------------------------------------- clients
 
 
@@ -509,27 +418,9 @@ def test_a_deletion_does_not_see_a_new_finalizer(faulty: Any, at: Callable[[floa
     assert _delete(faulty) == (True, 1)
 
 
-def test_a_deletion_does_not_see_the_finalizer_of_a_new_object(
-    faulty: Any, at: Callable[[float], None]
-) -> None:
-    at(20)
-    create(faulty, "a")
-    _finalized(faulty, "a/b")
-    assert _delete(faulty) == (True, 1)
-
-
 def test_a_deletion_sees_an_old_finalizer(faulty: Any, at: Callable[[float], None]) -> None:
     at(10)
     create(faulty, "a")
     _finalized(faulty, "a/b")
     at(20)
     assert _delete(faulty) == (False, 0)
-
-
-def test_a_new_object_without_finalizers_is_deleted_as_usual(
-    faulty: Any, at: Callable[[float], None]
-) -> None:
-    at(10)
-    create(faulty, "a")
-    at(20)
-    assert _delete(faulty) == (True, 0)

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import resource
 import signal
 import socket
@@ -132,30 +131,6 @@ def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return FlakeHunt(monkeypatch, capsys)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "part apiserver --kubeconfig x --set port=-5",
-        "part apiserver --kubeconfig x --set tls_port=65536",
-        "part apiserver --kubeconfig x --set watch_history=0",
-        "part apiserver --kubeconfig x --set limits.roles_late_s=-1",
-        "part scheduler --kubeconfig x --set filter_timeout_s=-1",
-        "part claim-controller --kubeconfig x --set workers=0",
-        "cluster up --cluster port=99999",
-    ],
-)
-def test_a_number_that_cannot_be_is_a_usage_error(
-    called: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, _, err = called(*words.split())
-    assert code == 2
-    key = words.rpartition(" ")[2].partition("=")[0].rpartition(".")[2]
-    assert key in err
-    assert re.search(r"[<>]= |at most", err)
-    assert list(tmp_path.iterdir()) == []
-
-
 FILES = ["kubeconfig", "plain_kubeconfig", "audit_log"]
 
 
@@ -252,35 +227,6 @@ def test_a_port_that_is_taken_meanwhile_is_said(
     assert connect("plain").list(apis.NAMESPACES).items
 
 
-def test_two_servers_do_not_share_a_directory(
-    start: Callable[..., Any], tmp_path: pathlib.Path
-) -> None:
-    process = start("--data-dir", tmp_path / "data")
-    code, text = ended(tmp_path, "--data-dir", tmp_path / "data")
-    assert code == 2
-    assert f"the process {process.pid} has it" in text
-
-
-def test_a_torn_line_is_cut_and_damage_is_not(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
-) -> None:
-    data = tmp_path / "data"
-    process = start("--data-dir", data)
-    connect("plain").create(apis.LEASES, lease("a"), namespace="default")
-    process.kill()
-    log = data / "commits.jsonl"
-    whole = log.read_bytes()
-    log.write_bytes(whole + b'{"type":"ADDED","reso')
-    process = start("--data-dir", data)
-    assert "removed an incomplete last line (21 bytes)" in process.log.read_text()
-    assert connect("plain").get(apis.LEASES, "a", namespace="default")
-    process.kill()
-    log.write_bytes(whole.replace(b'"type":"ADDED"', b'"type":"ADD', 1))
-    code, text = ended(tmp_path, "--data-dir", data)
-    assert code == 2
-    assert f"{log} is damaged in line 2" in text
-
-
 def test_a_log_that_cannot_be_written_ends_the_server_and_loses_nothing(
     start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
 ) -> None:
@@ -311,13 +257,6 @@ def test_damaged_tokens_are_one_message(start: Callable[..., Any], tmp_path: pat
     assert "expected the tokens and certificates of the server in" in text
 
 
-def test_a_data_folder_that_is_a_file_is_one_message(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "file").touch()
-    code, text = ended(tmp_path, "--data-dir", tmp_path / "file")
-    assert code == 2
-    assert len(text.splitlines()) == 1
-
-
 def test_nothing_in_a_data_folder_is_anybody_elses_business(
     start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
 ) -> None:
@@ -329,37 +268,3 @@ def test_nothing_in_a_data_folder_is_anybody_elses_business(
 
 
 # ---------------------------------------------------------------- audit log and faults
-
-
-def test_the_audit_log_is_written(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
-) -> None:
-    start("--set", f"audit_log={tmp_path / 'audit.log'}")
-    connect("kubeconfig").list(apis.NAMESPACES)
-    (event,) = map(json.loads, (tmp_path / "audit.log").read_text().splitlines())
-    assert (event["verb"], event["objectRef"]["resource"]) == ("list", "namespaces")
-    assert (tmp_path / "audit.log").stat().st_mode & 0o777 == 0o600
-
-
-def test_faults_are_served_when_asked_for(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api]
-) -> None:
-    request = transports.Request(method="GET", path="/flake-hunt/v1/faults")
-    process = start()
-    assert connect("plain").transport.send(request).status == 404
-    process.kill()
-    start("--set", "serves_faults=true")
-    assert connect("plain").transport.send(request).status == 200
-
-
-def test_a_bounded_history_is_410_from_its_end_on(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api]
-) -> None:
-    start("--set", "watch_history=3")
-    api = connect("plain")
-    version = api.list(apis.LEASES).resource_version
-    for number in range(5):
-        lease = {"metadata": {"name": f"lease-{number}"}, "spec": {}}
-        api.create(apis.LEASES, lease, namespace="default")
-    (line,) = api.watch(apis.LEASES, resource_version=version)
-    assert json.loads(line)["object"]["code"] == 410

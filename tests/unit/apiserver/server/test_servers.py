@@ -69,63 +69,6 @@ def read_all(connection: socket.socket) -> bytes:
 # ---------------------------------------------------------------- admission and refusals
 
 
-@pytest.mark.parametrize("token", ["", "wrong", "secret-of-the-test"])
-@pytest.mark.parametrize("path", [CONFIGMAPS, "/healthz", "/nowhere", f"{CONFIGMAPS}?watch=true"])
-def test_without_the_token_nothing_is_said(live: Any, token: str, path: str) -> None:
-    status, body = live.call("GET", path, token=token)
-    assert (status, body["reason"], body["kind"]) == (401, "Unauthorized", "Status")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "content_type", "status", "reason"),
-    [
-        ("POST", CONFIGMAPS, b"{", "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b"[]", "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b"\xff", "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b'{"metadata": 1}', "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b'{"data": 1}', "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b'{"kind": "Pod"}', "application/json", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b"a: b", "application/yaml", 415, "UnsupportedMediaType"),
-        ("POST", CONFIGMAPS, b"k8s", "application/vnd.kubernetes.protobuf", 400, "BadRequest"),
-        ("POST", CONFIGMAPS, b"<a/>", "application/xml", 415, "UnsupportedMediaType"),
-        ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/json", 415, "UnsupportedMediaType"),
-        ("PATCH", f"{CONFIGMAPS}/a", b"{", "application/merge-patch+json", 400, "BadRequest"),
-        ("PATCH", f"{CONFIGMAPS}/a", b"[]", "application/merge-patch+json", 400, "BadRequest"),
-        ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/json-patch+json", 400, "BadRequest"),
-        ("PATCH", f"{CONFIGMAPS}/a", b"{}", "application/apply-patch+yaml", 422, "Invalid"),
-        ("PATCH", f"{CONFIGMAPS}/b", b"{}", "application/merge-patch+json", 404, "NotFound"),
-        ("GET", f"{CONFIGMAPS}/b", None, "", 404, "NotFound"),
-        ("GET", "/api/v1/nowhere", None, "", 404, "NotFound"),
-        ("GET", "/api/v1/gadgets", None, "", 404, "NotFound"),
-        ("GET", "/apis/resource.k8s.io/v1beta1/resourceclaims", None, "", 404, "NotFound"),
-        ("GET", f"{CONFIGMAPS}/a/status", None, "", 404, "NotFound"),
-        ("GET", "/api/v1/configmaps/a", None, "", 404, "NotFound"),
-        ("PUT", CONFIGMAPS, b"{}", "application/json", 405, "MethodNotAllowed"),
-        ("POST", f"{CONFIGMAPS}/a", b"{}", "application/json", 405, "MethodNotAllowed"),
-        ("DELETE", f"{CLAIMS}/a/status", None, "", 405, "MethodNotAllowed"),
-        ("GET", f"{CONFIGMAPS}?labelSelector=a%20b", None, "", 400, "BadRequest"),
-        ("GET", f"{CONFIGMAPS}?fieldSelector=x%3Dy", None, "", 400, "BadRequest"),
-        ("DELETE", f"{CONFIGMAPS}/a?propagationPolicy=Never", None, "", 501, "NotImplemented"),
-    ],
-)
-def test_refusals(
-    live: Any,
-    method: str,
-    path: str,
-    body: bytes | None,
-    content_type: str,
-    status: int,
-    reason: str,
-) -> None:
-    live.call("POST", CONFIGMAPS, config("a"))
-    version = live.run(lambda: live.store.resource_version)
-    headers = {"Content-Type": content_type} if content_type else {}
-    answered, document = live.call(method, path, body, headers=headers)
-    assert (answered, document["reason"], document["code"]) == (status, reason, status)
-    assert document["status"] == "Failure"
-    assert live.run(lambda: live.store.resource_version) == version
-
-
 @pytest.mark.parametrize(
     "text", [b"\x16\x03\x01 hello\r\n\r\n", b"GET\r\n\r\n", b"GET / FTP/9\r\n\r\n"]
 )

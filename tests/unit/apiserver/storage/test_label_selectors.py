@@ -4,48 +4,11 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver import json_codec
 from harness.apiserver.scheme import resources
-from harness.apiserver.storage import field_selectors, label_selectors, stored_objects
+from harness.apiserver.storage import field_selectors, label_selectors
 
 R = resources
 LABELS = {"app": "web", "tier": "front", "size": "5"}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", True),
-        ("app=web", True),
-        ("app==web", True),
-        ("app=db", False),
-        ("other=web", False),
-        ("app!=db", True),
-        ("app!=web", False),
-        ("other!=web", True),
-        ("app", True),
-        ("other", False),
-        ("!other", True),
-        ("!app", False),
-        ("app in (web, db)", True),
-        ("app in (db)", False),
-        ("other in (web)", False),
-        ("app notin (db)", True),
-        ("app notin (web)", False),
-        ("other notin (web)", True),
-        ("size>4", True),
-        ("size>5", False),
-        ("size<6", True),
-        ("app>1", False),
-        ("other<1", False),
-        ("app=web,tier=front", True),
-        ("app=web,tier=back", False),
-        ("app in (web,db),tier", True),
-        ("example.com/a!=b", True),
-    ],
-)
-def test_label_selectors(text: str, expected: bool) -> None:
-    assert label_selectors.label_selector(text)(LABELS) is expected
 
 
 @pytest.mark.parametrize(
@@ -79,26 +42,6 @@ POD = {
     "spec": {"nodeName": "node", "hostNetwork": True},
     "status": {"phase": "Running"},
 }
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", True),
-        ("metadata.name=p", True),
-        ("metadata.name==p", True),
-        ("metadata.name!=p", False),
-        ("metadata.namespace=n,spec.nodeName=node", True),
-        ("metadata.namespace=n,spec.nodeName=other", False),
-        ("spec.nodeName!=", True),
-        ("spec.schedulerName=", True),
-        ("status.phase!=Running", False),
-        ("spec.hostNetwork=true", True),
-    ],
-)
-def test_field_selectors(text: str, expected: bool) -> None:
-    stored = stored_objects.revive(json_codec.encode(POD))
-    assert field_selectors.field_selector(R.PODS, text)(stored) is expected
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,6 @@ def test_drivers_may_be_in_upper_case(fields: Any) -> None:
     assert fields(dra_rules.DRIVER("a b", "d")) == [("d", "Invalid")]
 
 
-def test_pools_have_parts(fields: Any) -> None:
-    assert not fields(dra_rules.POOL("a/b.c/d", "p"))
-    assert fields(dra_rules.POOL("a/B", "p")) == [("p", "Invalid")]
-
-
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -35,7 +30,3 @@ def test_pools_have_parts(fields: Any) -> None:
 )
 def test_names_of_attributes(fields: Any, name: str, wrong: list[str]) -> None:
     assert [reason for _, reason in fields(dra_rules.attribute_name(name, "a"))] == wrong
-
-
-def test_constraints_name_attributes_with_their_domain(fields: Any) -> None:
-    assert fields(dra_rules.full_attribute_name("numa", "a")) == [("a", "Invalid")]

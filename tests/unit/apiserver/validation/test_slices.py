@@ -32,15 +32,7 @@ def test_slices(fields: Any, spec: Document, wrong: list[Any]) -> None:
     assert found == list(map(tuple, wrong))
 
 
-CONSUMED = {"counterSet": "c", "counters": {"a": {"value": "1"}}}
 DEVICES = [
-    (device(attributes={"a": {"string": ""}, "d/b": {"int": 0}}), []),
-    (device(attributes={"a": {"version": "1.2.3"}}), []),
-    (device(consumesCounters=[CONSUMED]), []),
-    (device(bindingConditions=["ok"], bindingFailureConditions=["bad"]), []),
-    (device(attributes={"a": {}}), [("attributes[a]", "Invalid")]),
-    (device(attributes={"a": {"string": "x" * 65}}), [("attributes[a].string", "TooLong")]),
-    (device(attributes={"a": {"version": "1.2"}}), [("attributes[a].version", "Invalid")]),
     (device(attributes={"a": {"bools": [True]}, "b": {"ints": [1] * 47}}), []),
     (device(attributes={"a": {"bools": [True, True]}, "b": {"ints": [1] * 47}}), [("", "Invalid")]),
     (device(attributes={"a": {"ints": []}}), [("attributes[a].ints", "Invalid")]),
@@ -50,25 +42,10 @@ DEVICES = [
         [("attributes[a].strings[1]", "TooLong")],
     ),
     (device(attributes={"a": {"versions": ["1.2"]}}), [("attributes[a].versions[0]", "Invalid")]),
-    (device(taints=[{"key": "a"}]), [("taints[0].effect", "Required")]),
-    (device(taints=[{"key": "a", "effect": "None"}] * 17), [("taints", "TooMany")]),
-    (device(consumesCounters=[CONSUMED] * 2), [("consumesCounters[1]", "Duplicate")]),
-    (
-        device(consumesCounters=[{}]),
-        [
-            ("consumesCounters[0].counterSet", "Required"),
-            ("consumesCounters[0].counters", "Required"),
-        ],
-    ),
     (
         device(capacity={"m": {"value": "1", "requestPolicy": {}}}),
         [("capacity[m].requestPolicy", "Forbidden")],
     ),
-    (
-        device(bindingConditions=["a", "a"], bindingFailureConditions=["a"]),
-        [("bindingConditions[1]", "Duplicate"), ("bindingFailureConditions[0]", "Invalid")],
-    ),
-    (device(bindingFailureConditions=["a"]), [("bindingConditions", "Invalid")]),
 ]
 
 
@@ -88,14 +65,6 @@ def test_a_list_halves_the_number_of_devices(fields: Any) -> None:
     assert found == [("spec.devices", "TooMany")]
 
 
-def test_nodes_of_single_devices(fields: Any) -> None:
-    wrong = [("spec.devices[0]", "Invalid")]
-    assert fields(slices.device_slice(device_slice(device(nodeName="n")))) == wrong
-    chooses: Document = {"nodeName": None, "perDeviceNodeSelection": True}
-    either = device_slice(device(nodeName="n", allNodes=True), **chooses)
-    assert fields(slices.device_slice(either)) == wrong
-
-
 def test_long_names_are_cut_in_paths(fields: Any) -> None:
     name = "x" * 120
     found = fields(slices.device_slice(device_slice(device(attributes={name: {}}))))
@@ -112,17 +81,6 @@ def test_request_policies(fields: Any, policy: Document, wrong: list[Any]) -> No
     assert found == [(f"{at}{field}", reason) for field, reason in wrong]
 
 
-def test_what_a_slice_keeps(fields: Any) -> None:
-    old = device_slice(device())
-    pool = {"name": "q", "generation": 0, "resourceSliceCount": 1}
-    new = device_slice(driver="e.example.com", pool=pool, nodeName=None, allNodes=True)
-    assert fields(slices.device_slice(new, old)) == [
-        ("spec.pool.name", "Invalid"),
-        ("spec.driver", "Invalid"),
-        ("spec.nodeName", "Invalid"),
-    ]
-
-
 def test_what_is_stored_already_is_not_questioned(fields: Any) -> None:
     old = device_slice(device(taints=[{"key": "a", "effect": "Later"}]))
     same = device_slice(device(taints=[{"key": "a", "effect": "Later"}]), allNodes=None)
@@ -130,12 +88,6 @@ def test_what_is_stored_already_is_not_questioned(fields: Any) -> None:
     assert fields(slices.device_slice(same)) == [
         ("spec.devices[0].taints[0].effect", "NotSupported")
     ]
-
-
-def test_drivers_in_upper_case_are_warned_of() -> None:
-    assert list(slices.warnings(device_slice())) == []
-    (text,) = slices.warnings(device_slice(driver="D.example.com"))
-    assert "D.example.com" in text
 
 
 def test_taint_rules(fields: Any) -> None:

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from harness.apiserver.registry import resource_strategies
-from harness.apiserver.scheme import resources
 from harness.apiserver.validation import small_kinds
 
 Document = dict[str, Any]
@@ -44,28 +42,9 @@ def test_neither_value_nor_policy_changes(fields: Any) -> None:
     assert fields(small_kinds.priority_class_change(new, old)) == wrong
 
 
-@pytest.mark.parametrize(
-    ("spec", "wrong"),
-    [
-        ({}, []),
-        ({"holderIdentity": "", "leaseDurationSeconds": 15, "leaseTransitions": 0}, []),
-        ({"leaseDurationSeconds": 0}, [("spec.leaseDurationSeconds", "Invalid")]),
-        ({"leaseTransitions": -1}, [("spec.leaseTransitions", "Invalid")]),
-    ],
-)
-def test_leases(fields: Any, spec: Document, wrong: list[Any]) -> None:
-    assert fields(small_kinds.lease({"spec": spec})) == wrong
-
-
 def test_finalizers_are_known_or_have_a_domain(fields: Any) -> None:
     found = {"spec": {"finalizers": ["kubernetes", "a.b/c", "other"]}}
     assert fields(small_kinds.namespace(found)) == [("spec.finalizers", "Invalid")]
-
-
-def test_the_servers_own_finalizer_joins_others() -> None:
-    document: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {"finalizers": ["a.b/c"]}}
-    resource_strategies.of(resources.NAMESPACES).prepare_for_create(document, now="")
-    assert document["spec"]["finalizers"] == ["a.b/c", "kubernetes"]
 
 
 def node(*ranges: str, **status: Any) -> Document:
