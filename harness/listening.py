@@ -5,12 +5,16 @@ import gc
 import os
 import pathlib
 import signal
+import socket
 import ssl
+import struct
 from collections.abc import Callable
 
 from harness import errors, processes, tls_authorities, writing
 
 BACKLOG = 1024
+_NO_LINGER = struct.pack("ii", 1, 0)
+"""The SO_LINGER with which the kernel resets a connection (RST) instead of closing it (FIN)."""
 TLS_HANDSHAKE_TIMEOUT_S = 10.0
 TLS_SHUTDOWN_TIMEOUT_S = 2.0
 
@@ -73,3 +77,12 @@ def begin(ready_file: pathlib.Path | None, *, garbage_threshold: int) -> None:
         with writing.explained(ready_file):
             ready_file.parent.mkdir(parents=True, exist_ok=True)
             processes.touch_ready(ready_file)
+
+
+def reset(transport: asyncio.BaseTransport) -> None:
+    """Reset a connection; what its kernel has not sent yet is lost."""
+    connection: socket.socket | None = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+    if isinstance(transport, asyncio.WriteTransport):
+        transport.abort()

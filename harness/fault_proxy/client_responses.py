@@ -1,15 +1,12 @@
 """Responses to clients, written piece by piece, or cut off as a fault demands."""
 
-import socket
-import struct
 from typing import Any
 
 from aiohttp import web
 
+from harness import listening
 from harness.fault_proxy import http_headers, statuses
 
-_NO_LINGER = struct.pack("ii", 1, 0)
-"""SO_LINGER of zero seconds: closing the socket resets the connection."""
 _WITHOUT_BODY = (204, 304)
 
 
@@ -83,13 +80,8 @@ class ClientResponse:
     def reset(self) -> None:
         """Reset the connection, so that the client sees that the response is not whole."""
         self.keeps_alive = False
-        transport = self._request.transport
-        if transport is None:
-            return
-        connection = transport.get_extra_info("socket")
-        if connection is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        transport.abort()
+        if self._request.transport is not None:
+            listening.reset(self._request.transport)
 
 
 class WrittenResponse(web.StreamResponse):

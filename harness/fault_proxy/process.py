@@ -156,7 +156,7 @@ class _Proxy:
     async def run(self, ready_file: pathlib.Path | None) -> None:
         """Listen, pass requests until a signal, then pass what is held, and end."""
         stopped = listening.until_signal()
-        faults = injection.Faults(now=_now, call_later=asyncio.get_running_loop().call_later)
+        faults = injection.Faults(call_later=asyncio.get_running_loop().call_later)
         notes = stale_reads.VersionNotes(faults, always=self._settings.notes_versions)
         async with upstreams.open_session() as session:
             clients = await self._listen_to_clients(session, faults, notes)
@@ -248,7 +248,3 @@ def _rejected(name: str, note: Callable[[str], None]) -> Callable[[str], None]:
             )
 
     return on_rejection
-
-
-def _now() -> injection.FaultTime:
-    return injection.FaultTime(clocks.wall_text_us(), clocks.monotonic_ns())

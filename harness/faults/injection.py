@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from harness import clocks
 from harness.faults import matching
 
 Point = Literal["request", "response", "event"]
@@ -153,6 +154,10 @@ class FaultTime(msgspec.Struct, frozen=True, rename="camel"):
     monotonic_ns: int
 
 
+def time_now() -> FaultTime:
+    return FaultTime(clocks.wall_text_us(), clocks.monotonic_ns())
+
+
 class Applied(msgspec.Struct, rename="camel"):
     """One application of a fault."""
 
@@ -201,7 +206,10 @@ class Faults:
     """The faults of one server."""
 
     def __init__(
-        self, *, now: Callable[[], FaultTime], call_later: Callable[[float, Resume], object]
+        self,
+        *,
+        now: Callable[[], FaultTime] = time_now,
+        call_later: Callable[[float, Resume], object],
     ) -> None:
         self._now, self._call_later = now, call_later
         self._faults: dict[str, Fault] = {}

@@ -42,8 +42,6 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    is_watch: bool = False
-    """True if the path has the deprecated `watch/` prefix."""
 
     @property
     def is_object(self) -> bool:
@@ -84,7 +82,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def verb_on(self, target: Target) -> str:
         """Return the verb of a request for a target, "" for a method that no target has."""
-        asks_to_watch = target.is_watch or (not target.name and self.flag("watch"))
+        asks_to_watch = not target.name and self.flag("watch")
         if asks_to_watch and self.method == "GET" and target.resource.is_stored:
             return "watch"
         if self.method == "POST" and target.subresource:
@@ -170,9 +168,6 @@ def _parse_target(path: str) -> Target:
 
 
 def _target(group: str, version: str, rest: list[str]) -> Target:
-    is_watch = rest[0] == "watch" and len(rest) > 1
-    if is_watch:
-        rest = rest[1:]
     namespace, is_below = "", False
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest, is_below = rest[1], rest[2:], True
@@ -184,13 +179,7 @@ def _target(group: str, version: str, rest: list[str]) -> Target:
         raise LookupError(subresource)
     if name and resource.namespaced and not namespace:
         raise LookupError(name)
-    return Target(
-        resource=resource,
-        namespace=namespace,
-        name=name,
-        subresource=subresource,
-        is_watch=is_watch,
-    )
+    return Target(resource=resource, namespace=namespace, name=name, subresource=subresource)
 
 
 def require_verb(request: Request, target: Target) -> str:

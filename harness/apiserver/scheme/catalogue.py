@@ -133,12 +133,3 @@ DeviceTaintRule        devicetaintrules        - -      status                  
 PodGroup               podgroups               N -      status                                         -    stored
 """
 """Resources that Kubernetes serves if `--runtime-config` enables their version."""
-
-SUBRESOURCES = """
-approval  -         -         get,patch,update
-binding   Binding   -         create
-eviction  Eviction  policy/v1 create
-finalize  -         -         update
-status    -         -         get,patch,update
-"""
-"""Subresources: name, kind, group version, verbs; `-` stands for those of the resource itself."""

@@ -51,12 +51,6 @@ class Quantity:
         """Return the amount, rounded up to an integer (away from zero)."""
         return int(self.amount.to_integral_value(rounding=decimal.ROUND_UP))
 
-    def plus(self, other: "Quantity") -> "Quantity":
-        """Return the sum, in the format of this quantity, or of the other if this is zero."""
-        written = self.format if self.amount else other.format
-        amount = _EXACT.add(self.amount, other.amount)
-        return Quantity(amount, written, _canonical(amount, written))
-
 
 @functools.lru_cache(CACHE_SIZE)
 def parse(text: str) -> Quantity:

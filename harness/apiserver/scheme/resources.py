@@ -5,14 +5,14 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from harness.apiserver.scheme import catalogue
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Subresource:
+class Subresource(NamedTuple):
     """A subresource: a part of an object, such as `status`, or an action, such as `eviction`."""
 
     name: str
@@ -23,6 +23,16 @@ class Subresource:
     """The group of `kind`; meaningful only if `version` is set."""
     version: str = ""
     """The version of `kind`, "" if group and version are the resource's own."""
+
+
+_WRITABLE = ("get", "patch", "update")
+_SUBRESOURCES = {
+    "approval": Subresource("approval", "", _WRITABLE),
+    "binding": Subresource("binding", "Binding", ("create",)),
+    "eviction": Subresource("eviction", "Eviction", ("create",), "policy", "v1"),
+    "finalize": Subresource("finalize", "", ("update",)),
+    "status": Subresource("status", "", _WRITABLE),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,15 +94,8 @@ class ResourceType:
         """Return a subresource by its name. Raises KeyError if there is none."""
         if name not in self.subresources:
             raise KeyError(name)
-        kind, home, verbs = _subresources()[name]
-        group, _, version = home.rpartition("/")
-        return Subresource(
-            name=name,
-            kind=kind or self.kind,
-            verbs=verbs,
-            group=group,
-            version=version,
-        )
+        part = _SUBRESOURCES[name]
+        return part._replace(kind=part.kind or self.kind)
 
 
 def find(group: str, version: str, plural: str) -> ResourceType | None:
@@ -181,12 +184,6 @@ def _resource(group: str, version: str, line: list[str]) -> ResourceType:
         tracks_generation="generation" in marks,
         is_stored="stored" in marks,
     )
-
-
-@functools.cache
-def _subresources() -> dict[str, tuple[str, str, tuple[str, ...]]]:
-    lines = filter(None, map(str.split, catalogue.SUBRESOURCES.splitlines()))
-    return {name: (kind.strip("-"), home.strip("-"), _words(v)) for name, kind, home, v in lines}
 
 
 _ALWAYS = tuple(_parse(catalogue.RESOURCES))

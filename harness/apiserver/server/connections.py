@@ -2,20 +2,26 @@
 
 import asyncio
 import collections
+import fcntl
+import socket
+import sys
+import termios
 from collections.abc import Callable
 
+from harness import listening
 from harness.apiserver.endpoints import responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
     http_messages,
     request_lifecycle,
-    send_queue,
     servers,
     watch_streams,
 )
 
 _LINGER_S = 1.0
 """Time between a last response and closing: closing at once could lose the response."""
+_RESET_CHECK_S, _RESET_CHECKS_MAX = 0.005, 200
+"""Time between two checks whether a connection can be reset, and their number."""
 
 
 class Connection(asyncio.Protocol):
@@ -28,7 +34,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._is_blocked = False
         """True if a request is answered later, so that the next one waits."""
-        self._outgoing = send_queue.SendQueue()
+        self._is_full = False
+        """True while the transport's buffer is full: the client does not read fast enough."""
         self._on_room: Callable[[], None] | None = None
         """Called once the client has read most of what it was sent."""
         self._is_ending = False
@@ -53,7 +60,6 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
-        self._outgoing.open(transport)  # type: ignore[arg-type]
         self.source = str((transport.get_extra_info("peername") or ("",))[0])
         self._server.admit(self)
 
@@ -65,7 +71,6 @@ class Connection(asyncio.Protocol):
         if self._lingering is not None:
             self._lingering.cancel()
         self._waiting.clear()
-        self._outgoing.close()
         self._refusal = None
         self._server.leave(self)
         if self._watch is not None:
@@ -82,14 +87,11 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Stop writing: the client does not read fast enough."""
-        self._outgoing.is_full = True
+        self._is_full = True
 
     def resume_writing(self) -> None:
         """Go on writing: the client has caught up."""
-        self._outgoing.is_full = False
-        self._outgoing.go_on()
-        if self._outgoing.is_full:
-            return
+        self._is_full = False
         if self._closes_after_out and not self._out:
             self._close()
         on_room, self._on_room = self._on_room, None
@@ -119,10 +121,7 @@ class Connection(asyncio.Protocol):
 
     def _must_wait(self) -> bool:
         return (
-            self._is_blocked
-            or self._outgoing.is_full
-            or self._closes_after_out
-            or self._watch is not None
+            self._is_blocked or self._is_full or self._closes_after_out or self._watch is not None
         )
 
     def block(self) -> None:
@@ -166,9 +165,8 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         if out:
-            self._outgoing.send(out)
-            self._require_reader()
-        if self._closes_after_out and not self._outgoing.is_waiting:
+            self._send(out[0] if len(out) == 1 else b"".join(out))
+        if self._closes_after_out:
             self._close()
         elif self._waiting or self._refusal:
             self._go_on()
@@ -184,8 +182,7 @@ class Connection(asyncio.Protocol):
         if self._out or not self._server.turn.is_settled:
             self.write(chunk)
         elif self._transport is not None:
-            self._outgoing.send([chunk])
-            self._require_reader()
+            self._send(chunk)
 
     def when_writable(self, call: Callable[[], None]) -> None:
         """Call `call` soon, once the client has read most of what it was sent.
@@ -195,7 +192,7 @@ class Connection(asyncio.Protocol):
         asyncio.get_running_loop().call_soon(self._call_when_writable, call)
 
     def _call_when_writable(self, call: Callable[[], None]) -> None:
-        if self._outgoing.is_full:
+        if self._is_full:
             self._on_room = call
         elif self._transport is not None:
             call()
@@ -226,7 +223,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None or self._transport.is_closing():
             return
         if self._resets:
-            self._outgoing.reset()
+            self._reset_later(_RESET_CHECKS_MAX)
             return
         halves = self._transport.can_write_eof()  # TLS cannot be closed in one direction only
         if self._is_refused or (self._is_ending and halves):
@@ -238,8 +235,35 @@ class Connection(asyncio.Protocol):
         else:
             self._transport.close()
 
-    def _require_reader(self) -> None:
-        """Drop the client of a watch that leaves too much unread."""
-        limit = self._server.limits.watch_unread_bytes_max
-        if self._watch is not None and self._outgoing.unread_bytes > limit:
+    def _reset_later(self, checks: int) -> None:
+        """Reset the connection when the client's kernel has the data, or after a time limit."""
+        if self._transport is None:
+            return
+        peer: socket.socket = self._transport.get_extra_info("socket")
+        if checks and (self.unread_bytes or _unsent_bytes(peer)):
+            loop = asyncio.get_running_loop()
+            loop.call_later(_RESET_CHECK_S, self._reset_later, checks - 1)
+        else:
+            listening.reset(self._transport)
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes that wait in the transport's buffer."""
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    def _send(self, data: bytes) -> None:
+        """Write to the transport; drop the client of a watch that leaves too much unread."""
+        if self._transport is None:
+            return
+        self._transport.write(data)
+        if (
+            self._watch is not None
+            and self.unread_bytes > self._server.limits.watch_unread_bytes_max
+        ):
             self.abort()
+
+
+def _unsent_bytes(connection: socket.socket) -> int:
+    """Return the number of bytes that the other side has not acknowledged; a reset drops them."""
+    count = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(count, sys.byteorder)

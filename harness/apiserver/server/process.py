@@ -177,7 +177,9 @@ class _Process:
             parts=servers.ServerParts(
                 journal=self._journal,
                 audit=self._audit,
-                faults=_make_faults() if options.serves_faults else None,
+                faults=injection.Faults(call_later=asyncio.get_running_loop().call_later)
+                if options.serves_faults
+                else None,
                 limits=options.limits,
                 on_failure=self._on_failure,
             ),
@@ -239,13 +241,6 @@ class _Process:
         if options.ready_file is None:
             path = options.kubeconfig
             self._note(f"ready: kubectl --kubeconfig {path} get nodes; Ctrl-C ends the server")
-
-
-def _make_faults() -> injection.Faults:
-    def now() -> injection.FaultTime:
-        return injection.FaultTime(clocks.wall_text_us(), clocks.monotonic_ns())
-
-    return injection.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
 
 
 def _check_host(host: str, *, is_open: bool) -> None:

@@ -162,7 +162,7 @@ def _step(
     if step.amount <= 0:
         yield field_errors.invalid(at, step.text, "must be greater than zero")
         return
-    if low.plus(step).amount > whole.amount:
+    if low.amount + step.amount > whole.amount:
         yield field_errors.invalid(at, step.text, "one step is larger than the capacity")
     for value in limits:
         if (value.integer() - low.integer()) % step.integer():

@@ -33,7 +33,6 @@ def request(
         ("GET", PODS, {"watch": "false"}, "list"),
         ("GET", PODS, {"watch": "1"}, "watch"),
         ("GET", PODS, {"watch": "yes"}, "watch"),
-        ("GET", "/api/v1/watch/namespaces/default/pods", {}, "watch"),
         ("POST", PODS, {}, "create"),
         ("POST", f"{PODS}/p/binding", {}, "create"),
         ("DELETE", PODS, {}, "deletecollection"),

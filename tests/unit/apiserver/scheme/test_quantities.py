@@ -74,12 +74,6 @@ def test_order_ignores_how_a_quantity_is_written() -> None:
     assert ordered == ["900000m", "1000", "1Ki", "1024", "1.1k"]
 
 
-def test_sums_are_written_as_the_first_is() -> None:
-    total = quantities.parse("1Gi").plus(quantities.parse("512Mi"))
-    assert total.text == "1536Mi"
-    assert quantities.parse("0").plus(quantities.parse("1Gi")).text == "1Gi"
-
-
 @pytest.mark.parametrize(("text", "whole"), [("1", 1), ("1m", 1), ("1500m", 2), ("-1500m", -2)])
 def test_integers_are_rounded_away_from_zero(text: str, whole: int) -> None:
     assert quantities.parse(text).integer() == whole

@@ -42,7 +42,7 @@ def require_alive(live: Any) -> None:
 
 
 def unread(live: Any) -> int:
-    return sum(client._outgoing.unread_bytes for client in live.server._connections)
+    return sum(client.unread_bytes for client in live.server._connections)
 
 
 def fill(live: Any, count: int, size: int) -> None:

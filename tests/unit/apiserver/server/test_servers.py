@@ -190,8 +190,7 @@ def test_the_coin_decides_whether_events_or_the_answer_come_first(
 def _spy(server: servers.Server, written: list[str]) -> None:
     for client in server._connections:
         connection: Any = client
-        transport: Any = connection._transport
-        connection._outgoing.open(_Spy(transport, written))
+        connection._transport = _Spy(connection._transport, written)
 
 
 class _Spy:
