@@ -2,8 +2,7 @@
 
 import asyncio
 import urllib.parse
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import msgspec
@@ -20,38 +19,25 @@ from harness.fault_proxy import (
 )
 from harness.faults import api_calls, injection, matching, object_metadata
 
+if TYPE_CHECKING:
+    from harness.fault_proxy import proxied_clients
+
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of a request's body; the API server accepts 3 MiB."""
 _READING = ("GET", "HEAD", "OPTIONS")
 _OK = 200
 _OF_A_STORE = (injection.Stale, injection.Overlook)
 """Actions that need an older state; the proxy finds one for some reads only."""
-_Result = TypeVar("_Result")
 
 
 class TooLargeError(Exception):
     """The body of a request is larger than BODY_BYTES_MAX."""
 
 
-class Client(Protocol):
-    """A client of the proxy, with the parts of the proxy that its requests need."""
-
-    name: str
-    upstream: upstreams.Upstream
-    faults: injection.Faults
-    notes: stale_reads.VersionNotes
-
-    def keep(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
-        """Start work that goes on even if the client of the request disconnects."""
-
-    def follow(self, relay: watch_relays.WatchRelay) -> Callable[[], None]:
-        """Note an open watch; return the function that notes its end."""
-
-
 class Exchange:
     """One request and its response."""
 
-    def __init__(self, client: Client, request: web.BaseRequest) -> None:
+    def __init__(self, client: "proxied_clients.ProxiedClient", request: web.BaseRequest) -> None:
         self._client, self._request = client, request
         self.response = client_responses.ClientResponse(request)
         self._path, _, self._query = request.raw_path.partition("?")

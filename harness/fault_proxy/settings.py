@@ -1,7 +1,7 @@
 """The settings file of the fault proxy (JSON): its clients and its admin API."""
 
+import collections
 import pathlib
-from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -70,19 +70,12 @@ def _path(kind: type, value: object) -> object:
 
 
 def _require_distinct(settings: Settings, path: pathlib.Path) -> None:
-    names = _repeated(client.name for client in settings.clients)
-    files = _repeated(str(file.resolve()) for file in settings.written)
-    files |= {str(file.resolve()) for file in settings.written} & {
-        str(client.kubeconfig.resolve()) for client in settings.clients
-    }
-    for what, found in (("name", names), ("file to write", files)):
-        if found:
+    names = collections.Counter(client.name for client in settings.clients)
+    files = collections.Counter(str(file.resolve()) for file in settings.written)
+    files.update({str(client.kubeconfig.resolve()) for client in settings.clients})
+    for what, counts in (("name", names), ("file to write", files)):
+        if found := [value for value, count in counts.items() if count > 1]:
             raise errors.UsageError(
                 f"{path}: expected a {what} of its own for each client and the admin API, "
                 f"but {', '.join(sorted(found))} occurs twice: name another one"
             )
-
-
-def _repeated(values: Iterator[str]) -> set[str]:
-    seen: set[str] = set()
-    return {value for value in values if value in seen or seen.add(value)}  # type: ignore[func-returns-value]
