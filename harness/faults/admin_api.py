@@ -38,7 +38,7 @@ class NotServedError(LookupError):
 
 
 def answer(
-    registry: injection.Faults | None,
+    registry: injection.Faults,
     method: str,
     path: str,
     *,
@@ -48,11 +48,8 @@ def answer(
 ) -> tuple[int, Any]:
     """Return the status and the document that answer a request below PREFIX.
 
-    `registry` None: the server was started without faults. Raises NotServedError for an unknown
-    path or fault, ValueError for an invalid fault or parameter.
+    Raises NotServedError for an unknown path or fault, ValueError for an invalid fault or option.
     """
-    if registry is None:
-        raise NotServedError("the server could not find the requested resource")
     parts = path.removeprefix(PREFIX).strip("/").split("/")
     match method, parts:
         case "GET", ["applied"]:

@@ -40,7 +40,7 @@ class EventQueue:
 
     def __init__(
         self,
-        faults: injection.Faults | None,
+        faults: injection.Faults,
         *,
         gone: Callable[[int], bytes],
         on_due: Callable[[], None],
@@ -64,9 +64,8 @@ class EventQueue:
 
     def item(self, frame: bytes, facts: matching.Facts, *, age_s: float = 0.0) -> Item:
         """Return what is sent of an event that happened `age_s` seconds ago; `put` follows."""
-        applied = self._faults.strike("event", facts) if self._faults is not None else None
-        version = facts.resource_version
-        if applied is None or self._faults is None:
+        applied, version = self._faults.strike("event", facts), facts.resource_version
+        if applied is None:
             return Item(frame, version=version)
         item = Item(frame, applied, version=version)
         match applied.action:
@@ -114,5 +113,5 @@ class EventQueue:
 
     def _note_end(self, item: Item) -> None:
         """Record that an item was sent, or came due when the watch had ended."""
-        if item.applied is not None and self._faults is not None:
+        if item.applied is not None:
             self._faults.end(item.applied)

@@ -93,12 +93,10 @@ class RequestLifecycle:
             raise authentication.forbidden(self._request)
         for entry in filter(None, (self._entry, self._reading)):
             entry.allow()
-        if self._request.path.startswith(admin_api.PREFIX):
+        if self._server.serves_faults and self._request.path.startswith(admin_api.PREFIX):
             self._administer()
-        elif self._may_be_hit("request"):
-            self._inject("request", self._serve)
         else:
-            self._serve()
+            self._inject("request", self._serve)
 
     def _administer(self) -> None:
         try:
@@ -121,17 +119,11 @@ class RequestLifecycle:
         if target is None:
             self._respond(discovery.answer(self._request))
         elif self._request.verb == "watch":
-            self._watch(target)
+            self._inject("response", functools.partial(self._start_watch, target))
         else:
             now = self._server.store.resource_version
             self._listed = self._older[0] if self._older else now
             self._respond(self._handler.answer(self._request, target))
-
-    def _watch(self, target: request_info.Target) -> None:
-        if self._may_be_hit("response"):
-            self._inject("response", functools.partial(self._start_watch, target))
-        else:
-            self._start_watch(target)
 
     def _start_watch(self, target: request_info.Target) -> None:
         watch = watch_streams.Watch(self._server, self._connection, self._request, target)
@@ -152,11 +144,8 @@ class RequestLifecycle:
         self._server.turn.end_soon()
 
     def _respond(self, answer: responses.Response) -> None:
-        if self._may_be_hit("response"):
-            self._note_response(answer)  # logged as it is, whatever becomes of it
-            self._inject("response", functools.partial(self._finish, answer), answer)
-        else:
-            self._finish(answer)
+        self._note_response(answer)  # logged as it is, whatever becomes of it
+        self._inject("response", functools.partial(self._finish, answer), answer)
 
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
@@ -178,24 +167,18 @@ class RequestLifecycle:
 
     # -------------------------------------------------------------- faults
 
-    def _may_be_hit(self, point: injection.Point) -> bool:
-        registry = self._server.faults
-        if registry is None or not registry.wants(point):
-            return False
-        return registry.wants(point, fault_facts.client_of(self._request))
-
     def _inject(
         self, point: injection.Point, go_on: Step, answer: responses.Response | None = None
     ) -> None:
         """Take the next step, unless a fault applies: then act on that."""
-        registry = self._server.faults
-        if registry is None:
+        faults = self._server.faults
+        if not (faults.wants(point) and faults.wants(point, fault_facts.client_of(self._request))):
             go_on()
             return
         version = self._server.store.resource_version
         facts = fault_facts.of_request(self._request, answer, newest_version=version)
         is_possible = functools.partial(self._is_possible, answer)
-        applied = registry.strike(point, facts, is_possible=is_possible)
+        applied = faults.strike(point, facts, is_possible=is_possible)
         match applied.action if applied else None:
             case injection.Reject() as action:
                 self._finish(_injected(action))
@@ -213,7 +196,7 @@ class RequestLifecycle:
                 self._connection.block()
                 if isinstance(action, injection.Block) and action.sever:
                     self._connection.abort()
-                registry.wait(applied, functools.partial(self._resume, go_on))
+                faults.wait(applied, functools.partial(self._resume, go_on))
             case _:
                 go_on()
 

@@ -141,11 +141,13 @@ class Server:
         """Handles deletions that a fault hits."""
         self.token = token.encode()
         self.turn = GroupCommit(self._settle, self.events_first)
-        self.limits, self.audit, self.faults = parts.limits, parts.audit, parts.faults
+        self.limits, self.audit = parts.limits, parts.audit
+        self.serves_faults = parts.faults is not None
         self.framer = http_messages.EventFramer()
         self._parts = parts
         self._coin = coin
         self._loop = asyncio.get_running_loop()
+        self.faults = parts.faults or injection.Faults(call_later=self._loop.call_later)
         self._roles_known_s = self._loop.time() + parts.limits.roles_late_s
         self._is_controlling = False
         """True while the garbage collector works."""
@@ -188,8 +190,7 @@ class Server:
 
     async def stop(self, *, timeout_s: float) -> None:
         """Finish current requests, end watches, and close connections; abort after the timeout."""
-        if self.faults is not None:
-            self.faults.clear()
+        self.faults.clear()
         self._gone.clear()
         for client in list(self._connections):
             client.finish()
@@ -245,7 +246,7 @@ class Server:
 
     def _settle(self) -> bool:
         """Write commits and audit events; return False, and stop the server, if that fails."""
-        if self.faults is not None:  # only faults look at the past
+        if self.serves_faults:  # only faults look at the past
             self.version_times.note(self.store.resource_version)
         try:
             if self.audit is not None:

@@ -96,8 +96,8 @@ class Watch:
             return
         if self._converts:
             seen = (seen[0], conversion.outward(self._selection.resource, seen[1]))
-        faults, is_idle = self._server.faults, self._is_past_sent and not self._queue
-        if is_idle and (faults is None or not faults.has_event_faults):
+        is_idle = self._is_past_sent and not self._queue
+        if is_idle and not self._server.faults.has_event_faults:
             self._send_line(self._line(seen), commit.object.resource_version)
         else:
             self._put(self._item(seen))
@@ -131,8 +131,7 @@ class Watch:
 
     @property
     def _may_be_hit(self) -> bool:
-        faults = self._server.faults
-        return faults is not None and faults.wants("event", fault_facts.client_of(self._request))
+        return self._server.faults.wants("event", fault_facts.client_of(self._request))
 
     def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_queues.Item:
         """Return what is sent of an event that happened `age_s` seconds ago."""

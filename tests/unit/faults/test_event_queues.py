@@ -4,14 +4,15 @@ import random
 
 import pytest
 
-from harness.faults import event_queues
+from harness.faults import event_queues, injection
 
 Item = event_queues.Item
 
 
 @pytest.fixture
 def queue() -> event_queues.EventQueue:
-    return event_queues.EventQueue(None, gone=lambda _: b"", on_due=lambda: None)
+    faults = injection.Faults(call_later=lambda *_: None)
+    return event_queues.EventQueue(faults, gone=lambda _: b"", on_due=lambda: None)
 
 
 def taken(queue: event_queues.EventQueue) -> list[bytes]:
