@@ -60,35 +60,31 @@ def _toleration(toleration: Document, at: str) -> Iterator[Cause]:
 
 def _containers(spec: Document, at: str) -> Iterator[Cause]:
     """Validate containers and init containers; names are unique in the pod."""
-    claims = [claim.get("name") or "" for claim in spec.get("resourceClaims") or ()]
+    claims = _container_claims([rules.name_of(item) for item in spec.get("resourceClaims") or ()])
     yield from rules.required()(spec.get("containers"), f"{at}.containers")
     seen: set[str] = set()
     for key in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(key) or ()):
             here, name = f"{at}.{key}[{index}]", container.get("name") or ""
             yield from _CONTAINER(container, here)
-            entries = (container.get("resources") or {}).get("claims") or []
-            yield from _container_claims(entries, claims, f"{here}.resources.claims")
+            entries = (container.get("resources") or {}).get("claims")
+            yield from claims(entries, f"{here}.resources.claims")
             if name in seen:
                 yield field_errors.duplicate(f"{here}.name", name)
             seen.add(name)
 
 
-def _container_claims(
-    entries: Sequence[Document], known: Sequence[str], at: str
-) -> Iterator[Cause]:
-    seen: set[tuple[str, str]] = set()
-    for index, entry in enumerate(entries):
-        key = name, _ = entry.get("name") or "", entry.get("request") or ""
-        if not name:
-            yield field_errors.required(f"{at}[{index}]")
-            continue
-        if key in seen:
-            yield field_errors.duplicate(f"{at}[{index}]", "/".join(filter(None, key)))
-        seen.add(key)
-        if name not in known:
+def _container_claims(known: Sequence[str]) -> rules.Rule:
+    """Return the rule of the claims of a container, given the names of the pod's claims."""
+
+    def check(entry: Document, at: str) -> Iterator[Cause]:
+        if not (name := rules.name_of(entry)):
+            yield field_errors.required(at)
+        elif name not in known:
             why = "must be one of the names in pod.spec.resourceClaims"
-            yield field_errors.not_found(f"{at}[{index}]", name, why)
+            yield field_errors.not_found(at, name, why)
+
+    return rules.items(check, key=lambda entry: (rules.name_of(entry), entry.get("request") or ""))
 
 
 _CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
@@ -221,14 +217,19 @@ def pod_status_change(document: Document, old: Document) -> Iterator[Cause]:
     if (known := before.get("qosClass")) and status["qosClass"] != known:
         yield field_errors.immutable("status.qosClass", status["qosClass"])
     yield from _restarts(status, before, spec)
-    claims = {rules.name_of(claim) for claim in spec.get("resourceClaims") or ()}
-    for index, item in enumerate(status.get("resourceClaimStatuses") or ()):
-        if rules.name_of(item) not in claims:
-            at = f"status.resourceClaimStatuses[{index}].name"
-            why = "must match the name of an entry in `spec.resourceClaims`"
-            yield field_errors.invalid(at, rules.name_of(item), why)
+    yield from claim_statuses(status, spec)
     if (extended := status.get("extendedResourceClaimStatus")) is not None:
         yield from _extended_claim(extended, spec, "status.extendedResourceClaimStatus")
+
+
+def claim_statuses(status: Document, spec: Document) -> Iterator[Cause]:
+    """Require the claims in the status of a pod or PodGroup to be those of its spec."""
+    known = {rules.name_of(claim) for claim in spec.get("resourceClaims") or ()}
+    for index, item in enumerate(status.get("resourceClaimStatuses") or ()):
+        if (name := rules.name_of(item)) not in known:
+            at = f"status.resourceClaimStatuses[{index}].name"
+            why = "must match the name of an entry in `spec.resourceClaims`"
+            yield field_errors.invalid(at, name, why)
 
 
 def _restarts(status: Document, before: Document, spec: Document) -> Iterator[Cause]:

@@ -238,11 +238,4 @@ def pod_group_change(document: Document, old: Document) -> Iterator[Cause]:
 def pod_group_status(document: Document, old: Document) -> Iterator[Cause]:
     """Validate an updated status."""
     yield from _GROUP_STATUS(document, "")
-    known = {claim["name"] for claim in old["spec"].get("resourceClaims") or ()}
-    for index, entry in enumerate(
-        (document.get("status") or {}).get("resourceClaimStatuses") or ()
-    ):
-        if entry.get("name") not in known:
-            at = f"status.resourceClaimStatuses[{index}].name"
-            why = "must match the name of an entry in `spec.resourceClaims`"
-            yield field_errors.invalid(at, entry.get("name") or "", why)
+    yield from pods.claim_statuses(document.get("status") or {}, old["spec"])
