@@ -105,7 +105,7 @@ class Handler:
             case "Binding":
                 exchange.require_same_name(document)
                 namespace, name = exchange.target.namespace, document["metadata"]["name"]
-                self._store.bind(namespace, name, document, dry_run=options.dry_run)
+                self._store.bind(namespace, name, document, dry_run=options.write["dry_run"])
             case "Eviction":
                 self._evict(exchange, document, options)
             case _ if exchange.target.resource.is_stored:
@@ -121,7 +121,7 @@ class Handler:
     ) -> None:
         exchange.require_same_name(document)
         given = request_options.deletion_options(document.get("deleteOptions") or {})
-        given = dataclasses.replace(given, dry_run=given.dry_run or options.dry_run)
+        given = dataclasses.replace(given, dry_run=given.dry_run or options.write["dry_run"])
         self._store.evict(exchange.target.namespace, exchange.target.name, given)
 
     def _created(
@@ -132,13 +132,13 @@ class Handler:
             target.resource,
             target.namespace,
             document,
-            manager=options.manager,
-            dry_run=options.dry_run,
+            **options.write,
         )
         return exchange.respond(stored, 201, options)
 
     def _update(self, exchange: "_Exchange") -> responses.Response:
-        target, options = exchange.target, request_options.of_write(exchange.request)
+        target = exchange.target
+        options = request_options.of_write(exchange.request, target.subresource)
         document = request_options.document(exchange.request, target, options.validation)
         preconditions.require_name(document, target.name)
         if self._is_created_by_update(target):
@@ -147,9 +147,7 @@ class Handler:
         stored = self._store.update(
             *exchange.place,
             document,
-            subresource=target.subresource,
-            manager=options.manager,
-            dry_run=options.dry_run,
+            **options.write,
         )
         return exchange.respond(stored, 200, options)
 
@@ -164,7 +162,7 @@ class Handler:
             return self._apply(exchange)
         if request.content_type not in _PATCHES:
             raise status_errors.unsupported_media_type((*_PATCHES, _APPLY))
-        options = request_options.of_write(request)
+        options = request_options.of_write(request, target.subresource)
         resource, apply = target.body_type, _PATCHES[request.content_type]
         patch = request_objects.parse(request.body)
 
@@ -175,23 +173,19 @@ class Handler:
         stored = self._store.patch(
             *exchange.place,
             change,
-            subresource=target.subresource,
-            manager=options.manager,
-            dry_run=options.dry_run,
+            **options.write,
         )
         return exchange.respond(stored, 200, options)
 
     def _apply(self, exchange: "_Exchange") -> responses.Response:
         request, target = exchange.request, exchange.target
         request_options.require_manager(request)
-        options = request_options.of_write(request)
+        options = request_options.of_write(request, target.subresource)
         stored, is_new = self._store.apply(
             *exchange.place,
             server_side_apply.read(target.resource, request.body),
-            manager=options.manager,
             force=request.flag("force"),
-            subresource=target.subresource,
-            dry_run=options.dry_run,
+            **options.write,
         )
         return exchange.respond(stored, 201 if is_new else 200)
 

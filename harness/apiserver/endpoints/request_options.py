@@ -10,6 +10,7 @@ from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.json_codec import Document
 from harness.apiserver.registry import object_deletion
+from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import api_types
 from harness.apiserver.serializer import decoding, protobuf, request_objects
 
@@ -20,15 +21,13 @@ MANAGER_BYTES_MAX = 128
 class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """CreateOptions, UpdateOptions or PatchOptions, but for `force`."""
 
-    manager: str
-    """The field manager: `fieldManager`, or the User-Agent up to its first slash."""
-    dry_run: bool
-    """True if nothing is stored."""
+    write: stores.Write
+    """The field manager is `fieldManager`, or the User-Agent up to its first slash."""
     validation: request_objects.Validation
     """The treatment of unknown fields."""
 
 
-def of_write(request: request_info.Request) -> WriteOptions:
+def of_write(request: request_info.Request, subresource: str = "") -> WriteOptions:
     """Return the options of a write. Raises 422 if one is invalid."""
     query = request.query
     named = query.get("fieldManager", "")
@@ -39,8 +38,11 @@ def of_write(request: request_info.Request) -> WriteOptions:
         known = request_objects.DIRECTIVES
         raise _invalid(field_errors.unsupported("fieldValidation", directive, known))
     return WriteOptions(
-        manager=named or _manager_of(request.user_agent),
-        dry_run=_is_dry_run([query["dryRun"]] if query.get("dryRun") else []),
+        write=stores.Write(
+            manager=named or _manager_of(request.user_agent),
+            subresource=subresource,
+            dry_run=_is_dry_run([query["dryRun"]] if query.get("dryRun") else []),
+        ),
         validation=request_objects.Validation(directive),
     )
 

@@ -43,7 +43,7 @@ class FieldWriter:
     """The manager, operation and time of one write."""
 
     resource: resources.ResourceType
-    manager: str
+    manager: str = ""
     subresource: str = ""
     operation: Literal["Apply", "Update"] = "Update"
     reset_fields: field_sets.Tree = dataclasses.field(default_factory=dict)

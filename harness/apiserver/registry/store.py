@@ -11,7 +11,7 @@ After k8s.io/apiserver/pkg/registry: generic/registry/store.go, rest/{create,upd
 import random
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
@@ -30,6 +30,16 @@ from harness.apiserver.storage import object_tables, stored_objects, watch_cache
 WATCH_HISTORY_DEFAULT = 100_000
 """Number of commits of each resource that watches can resume from."""
 _INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+class Write(TypedDict, total=False):
+    """The options of a write."""
+
+    manager: str
+    """The field manager, by default unknown."""
+    subresource: str
+    dry_run: bool
+    """True if nothing is stored."""
 
 
 class Store(object_tables.Objects):
@@ -102,11 +112,9 @@ class Store(object_tables.Objects):
         resource: resources.ResourceType,
         namespace: str,
         document: Document,
-        *,
-        manager: str = "",
-        dry_run: bool = False,
+        **write: Unpack[Write],
     ) -> stored_objects.Stored:
-        writer = self._writer(resource, manager, dry_run=dry_run)
+        writer = self._writer(resource, **write)
         preconditions.require_new(resource, namespace, document)
         resource_strategies.of(resource).default(resource, document, now=self._now)
         if self._track_managers:
@@ -119,19 +127,16 @@ class Store(object_tables.Objects):
         namespace: str,
         name: str,
         document: Document,
-        *,
-        subresource: str = "",
-        manager: str = "",
-        dry_run: bool = False,
+        **write: Unpack[Write],
     ) -> stored_objects.Stored:
         """Replace an object, or the part of it that the subresource writes.
 
         Raises StatusError 409 if the document is not based on the current version.
         """
         old = self._found(resource, namespace, name)
+        writer = self._writer(resource, **write)
         meta = preconditions.require_same(resource, old, document)
-        preconditions.require_version(resource, old, meta, subresource=subresource)
-        writer = self._writer(resource, manager, subresource, dry_run=dry_run)
+        preconditions.require_version(resource, old, meta, subresource=writer.subresource)
         return self._replace(writer, old, document)
 
     def patch(
@@ -140,10 +145,7 @@ class Store(object_tables.Objects):
         namespace: str,
         name: str,
         change: Callable[[Document], Document],
-        *,
-        subresource: str = "",
-        manager: str = "",
-        dry_run: bool = False,
+        **write: Unpack[Write],
     ) -> stored_objects.Stored:
         """Change the current version of an object.
 
@@ -152,8 +154,7 @@ class Store(object_tables.Objects):
         old = self._found(resource, namespace, name)
         document = change(conversion.outward(resource, old).document())
         preconditions.require_patchable(resource, old, document)
-        writer = self._writer(resource, manager, subresource, dry_run=dry_run)
-        return self._replace(writer, old, document)
+        return self._replace(self._writer(resource, **write), old, document)
 
     def apply(
         self,
@@ -162,10 +163,8 @@ class Store(object_tables.Objects):
         name: str,
         configuration: Document,
         *,
-        manager: str,
         force: bool = False,
-        subresource: str = "",
-        dry_run: bool = False,
+        **write: Unpack[Write],
     ) -> tuple[stored_objects.Stored, bool]:
         """Apply a configuration (server-side apply).
 
@@ -173,10 +172,10 @@ class Store(object_tables.Objects):
         object, whether it was created).
         """
         strategy = resource_strategies.of(resource)
-        writer = self._writer(resource, manager, subresource, operation="Apply", dry_run=dry_run)
+        writer = self._writer(resource, operation="Apply", **write)
         old = self.find(resource, namespace, name)
         if old is None:
-            if subresource:
+            if writer.subresource:
                 raise status_errors.not_found(resource, name)
             document = server_side_apply.apply_to_nothing(configuration, writer, name)
             preconditions.require_new(resource, namespace, document)
@@ -200,20 +199,17 @@ class Store(object_tables.Objects):
     def _writer(
         self,
         resource: resources.ResourceType,
-        manager: str,
-        subresource: str = "",
         *,
         operation: Literal["Apply", "Update"] = "Update",
-        dry_run: bool,
+        **write: Unpack[Write],
     ) -> field_managers.FieldWriter:
+        reset_fields = resource_strategies.of(resource).reset_fields(write.get("subresource", ""))
         return field_managers.FieldWriter(
             resource=resource,
-            manager=manager,
-            subresource=subresource,
             operation=operation,
-            dry_run=dry_run,
             now=self._now(),
-            reset_fields=resource_strategies.of(resource).reset_fields(subresource),
+            reset_fields=reset_fields,
+            **write,
         )
 
     def _commit_new(

@@ -57,9 +57,9 @@ def test_verbs(method: str, path: str, query: dict[str, str], verb: str) -> None
     ],
 )
 def test_the_manager_is_the_first_part_of_the_user_agent(user_agent: str, expected: str) -> None:
-    assert request_options.of_write(request(user_agent=user_agent)).manager == expected
+    assert request_options.of_write(request(user_agent=user_agent)).write["manager"] == expected
     named = request(user_agent=user_agent, fieldManager="me")
-    assert request_options.of_write(named).manager == "me"
+    assert request_options.of_write(named).write["manager"] == "me"
 
 
 @pytest.mark.parametrize(
