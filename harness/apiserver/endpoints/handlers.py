@@ -40,9 +40,14 @@ class Handler:
         *,
         now: Callable[[], str],
         overlooks_finalizers: bool = False,
+        version: int | None = None,
     ) -> None:
-        """`overlooks_finalizers`: remove what is deleted at once, as `DeleteOptions` says."""
+        """`overlooks_finalizers`: remove what is deleted at once, as `DeleteOptions` says.
+
+        `version`: the one at which objects are read, by default the newest one.
+        """
         self._store, self._now, self._overlooks = store, now, overlooks_finalizers
+        self._version = version
         self._steps: dict[str, Callable[[_Exchange], responses.Response]] = {
             "get": self._get,
             "list": self._list,
@@ -52,6 +57,10 @@ class Handler:
             "delete": self._delete,
             "deletecollection": self._delete_collection,
         }
+
+    def at(self, version: int) -> "Handler":
+        """Return a handler of reads that shows the objects as they were at a version."""
+        return Handler(self._store, now=self._now, version=version)
 
     def answer(
         self, request: request_info.Request, target: request_info.Target | None = None
@@ -71,6 +80,8 @@ class Handler:
 
     def _get(self, exchange: "_Exchange") -> responses.Response:
         self._require_reached(exchange.request.version)
+        if self._version is not None:
+            return exchange.respond(self._store.get_at(*exchange.place, self._version))
         return exchange.respond(self._store.get(*exchange.place))
 
     def _list(self, exchange: "_Exchange") -> responses.Response:
@@ -87,7 +98,8 @@ class Handler:
         request, store = exchange.request, self._store
         selection, version = request.selection(exchange.target), request.version
         self._require_reached(version)
-        if request.query.get("resourceVersionMatch") == "Exact":
+        if request.query.get("resourceVersionMatch") == "Exact" or self._version is not None:
+            version = version if self._version is None else self._version
             return store.select_at(selection, version), version
         return store.select(selection), store.resource_version
 

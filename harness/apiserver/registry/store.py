@@ -79,6 +79,17 @@ class Store(object_tables.Objects):
         """Return the object; raises StatusError 404 if it does not exist."""
         return conversion.outward(resource, self._found(resource, namespace, name))
 
+    def get_at(
+        self, resource: resources.ResourceType, namespace: str, name: str, version: int
+    ) -> stored_objects.Stored:
+        """Return the object as it was at a version, which the history must still reach."""
+        for commit in self.commits_after(resource, version):
+            if (commit.object.namespace, commit.object.name) == (namespace, name):
+                if commit.previous is None:
+                    raise status_errors.not_found(resource, name)
+                return conversion.outward(resource, commit.previous)
+        return self.get(resource, namespace, name)
+
     def has(self, resource: resources.ResourceType, namespace: str, name: str) -> bool:
         """Return whether the object exists."""
         return self.find(resource, namespace, name) is not None

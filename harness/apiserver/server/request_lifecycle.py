@@ -18,10 +18,9 @@ from harness.apiserver.endpoints import (
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
     audit_log,
-    fault_facts,
     http_messages,
+    request_faults,
     servers,
-    stale_reads,
     watch_streams,
 )
 from harness.faults import admin_api, injection
@@ -172,11 +171,13 @@ class RequestLifecycle:
     ) -> None:
         """Take the next step, unless a fault applies: then act on that."""
         faults = self._server.faults
-        if not (faults.wants(point) and faults.wants(point, fault_facts.client_of(self._request))):
+        if not (
+            faults.wants(point) and faults.wants(point, request_faults.client_of(self._request))
+        ):
             go_on()
             return
         version = self._server.store.resource_version
-        facts = fault_facts.of_request(self._request, answer, newest_version=version)
+        facts = request_faults.of_request(self._request, answer, newest_version=version)
         is_possible = functools.partial(self._is_possible, answer)
         applied = faults.strike(point, facts, is_possible=is_possible)
         match applied.action if applied else None:
@@ -205,12 +206,12 @@ class RequestLifecycle:
             case injection.Truncate():
                 return bool(answer and answer.body) and self._request.method != "HEAD"
             case injection.Stale():
-                self._older = stale_reads.older_state(
+                self._older = request_faults.older_state(
                     self._server.store, self._server.version_times, self._request, action.seconds
                 )
                 return self._older is not None
             case injection.Overlook():
-                return stale_reads.has_new_finalizers(
+                return request_faults.has_new_finalizers(
                     self._server.store, self._server.version_times, self._request, action.seconds
                 )
         return True
@@ -228,7 +229,7 @@ class RequestLifecycle:
     def _show_older(self, applied: injection.Applied) -> None:
         if self._older is not None:
             version, applied.note = self._older
-            self._handler = self._server.past_handler(version)
+            self._handler = self._server.handler.at(version)
             applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
 
 

@@ -9,7 +9,7 @@ import asyncio
 import dataclasses
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -17,10 +17,9 @@ from harness.apiserver import persistence
 from harness.apiserver.endpoints import handlers
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import audit_log, http_messages, stale_reads
+from harness.apiserver.server import audit_log, http_messages
 from harness.apiserver.storage import watch_cache
-from harness.faults import injection
-from harness.faults import stale_reads as fault_reads
+from harness.faults import injection, stale_reads
 
 if TYPE_CHECKING:
     from harness.apiserver.server import connections, watch_streams
@@ -156,7 +155,7 @@ class Server:
         self._is_collecting = False
         self._has_failed = False
         self._gone = asyncio.Event()
-        self.version_times = fault_reads.VersionTimes(self._loop.time)
+        self.version_times = stale_reads.VersionTimes(self._loop.time)
         self.version_times.note(store.resource_version)
         store.listen(self._on_commit)
         self.collect_garbage()  # a recovered store may have some
@@ -168,10 +167,6 @@ class Server:
 
     def age_s(self, version: int) -> float:
         return self.version_times.age_s(version)
-
-    def past_handler(self, version: int) -> handlers.Handler:
-        past = stale_reads.PastReader(self.store, version)
-        return handlers.Handler(cast("stores.Store", past), now=self.now)  # no write gets to it
 
     def events_first(self) -> bool:
         """Decide whether the events of this iteration are sent before its responses."""

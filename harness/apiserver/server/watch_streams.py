@@ -17,7 +17,7 @@ from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.server import fault_facts, servers
+from harness.apiserver.server import request_faults, servers
 from harness.apiserver.storage import stored_objects, watch_cache
 from harness.faults import event_queues
 
@@ -131,7 +131,7 @@ class Watch:
 
     @property
     def _may_be_hit(self) -> bool:
-        return self._server.faults.wants("event", fault_facts.client_of(self._request))
+        return self._server.faults.wants("event", request_faults.client_of(self._request))
 
     def _item(self, seen: Seen, *, age_s: float = 0.0) -> event_queues.Item:
         """Return what is sent of an event that happened `age_s` seconds ago."""
@@ -140,7 +140,7 @@ class Watch:
         if not self._may_be_hit:
             return event_queues.Item(line, version=version)
         plural = self._selection.resource.plural
-        facts = fault_facts.of_event(self._request, plural, kind, version, stored)
+        facts = request_faults.of_event(self._request, plural, kind, version, stored)
         return self._queue.item(line, facts, age_s=age_s)
 
     # -------------------------------------------------------------- sending
@@ -221,7 +221,7 @@ class Watch:
         item = event_queues.Item(line, version=version)
         if self._may_be_hit:
             plural = self._selection.resource.plural
-            facts = fault_facts.of_event(self._request, plural, "BOOKMARK", version)
+            facts = request_faults.of_event(self._request, plural, "BOOKMARK", version)
             item = self._queue.item(line, facts)
         self._put(item)
         self._await_bookmark(left_s)

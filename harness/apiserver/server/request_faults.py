@@ -1,12 +1,63 @@
-"""Stale reads: the older state that a get or list shows when a fault asks for it."""
+"""Faults of requests and events: the facts of one, and the older state that a read may show."""
 
-from harness.apiserver.endpoints import request_info
+from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import status_errors
-from harness.apiserver.registry import conversion
 from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
-from harness.apiserver.storage import stored_objects, watch_cache
-from harness.faults import stale_reads
+from harness.apiserver.storage import stored_objects
+from harness.faults import api_calls, matching, object_metadata, stale_reads
+
+
+def of_request(
+    request: request_info.Request, answer: responses.Response | None, *, newest_version: int
+) -> matching.Facts:
+    """Return the facts of a request (`answer` None), or of a response before it is sent."""
+    is_watch = request.verb == "watch"
+    call = api_calls.parse(request.method, request.path, "watch=1" if is_watch else "")
+    body = request.body if answer is None else answer.body
+    shown = object_metadata.of_body(body) or object_metadata.UNKNOWN
+    version = shown.version if answer is not None else 0
+    return matching.Facts(
+        verb=call.verb,
+        path=request.path,
+        user_agent=request.user_agent,
+        client=client_of(request),
+        resource=call.resource,
+        subresource=call.subresource,
+        namespace=call.namespace,
+        name=call.name or shown.name,
+        uid=shown.uid,
+        resource_version=version or newest_version,
+    )
+
+
+def of_event(
+    request: request_info.Request,
+    resource: str,
+    kind: str,
+    version: int,
+    stored: stored_objects.Stored | None = None,
+) -> matching.Facts:
+    """Return the facts of an event of a watch; `stored` None: of a bookmark."""
+    return matching.Facts(
+        verb="watch",
+        path=request.path,
+        user_agent=request.user_agent,
+        client=client_of(request),
+        resource=resource,
+        namespace=stored.namespace if stored else "",
+        name=stored.name if stored else "",
+        uid=stored.uid if stored else "",
+        event_type=kind,
+        resource_version=version,
+    )
+
+
+def client_of(request: request_info.Request) -> str:
+    """Return the name of the client that sent a request; empty if it is unknown."""
+    return api_calls.client_of(request.headers.get("impersonate-user", ""))
+
+
+# ------------------------------------------------------------------ stale reads
 
 
 def older_state(
@@ -53,33 +104,6 @@ def has_new_finalizers(
     mine = [commit for commit in commits if commit.object.uid == now.uid]
     states = [state for commit in mine for state in (commit.previous, commit.object) if state]
     return not all(map(_has_finalizers, states))
-
-
-class PastReader:
-    """Reads of the objects as they were at a version, which the history must still reach."""
-
-    def __init__(self, store: stores.Store, version: int) -> None:
-        self._store, self.resource_version = store, version
-
-    def get(
-        self, resource: resources.ResourceType, namespace: str, name: str
-    ) -> stored_objects.Stored:
-        """Return the object; raises StatusError 404 if it did not exist."""
-        for commit in self._store.commits_after(resource, self.resource_version):
-            if (commit.object.namespace, commit.object.name) == (namespace, name):
-                if commit.previous is None:
-                    raise status_errors.not_found(resource, name)
-                return conversion.outward(resource, commit.previous)
-        return self._store.get(resource, namespace, name)
-
-    def select(self, selection: watch_cache.Selection) -> list[stored_objects.Stored]:
-        """Return the objects that were selected, ordered by namespace and name."""
-        return self._store.select_at(selection, self.resource_version)
-
-    def select_at(
-        self, selection: watch_cache.Selection, version: int
-    ) -> list[stored_objects.Stored]:
-        return self._store.select_at(selection, version)
 
 
 def _has_finalizers(stored: stored_objects.Stored) -> bool:
