@@ -39,11 +39,7 @@ class EventQueue:
     """The items of one watch that wait."""
 
     def __init__(
-        self,
-        faults: injection.Faults,
-        *,
-        gone: Callable[[int], bytes],
-        on_due: Callable[[], None],
+        self, faults: injection.Faults, *, gone: Callable[[int], bytes], on_due: Callable[[], None]
     ) -> None:
         """`gone` returns the event that ends a watch with 410 at a version.
 

@@ -7,12 +7,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from harness.apiserver.endpoints import (
-    authentication,
-    request_info,
-    request_options,
-    responses,
-)
+from harness.apiserver.endpoints import authentication, request_info, request_options, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import server_side_apply
@@ -140,12 +135,7 @@ class Handler:
         self, exchange: "_Exchange", document: Document, options: request_options.WriteOptions
     ) -> responses.Response:
         target = exchange.target
-        stored = self._store.create(
-            target.resource,
-            target.namespace,
-            document,
-            **options.write,
-        )
+        stored = self._store.create(target.resource, target.namespace, document, **options.write)
         return exchange.respond(stored, 201, options)
 
     def _update(self, exchange: "_Exchange") -> responses.Response:
@@ -156,11 +146,7 @@ class Handler:
         if self._is_created_by_update(target):
             preconditions.require_none(target.resource, target.name, document)
             return self._created(exchange, document, options)
-        stored = self._store.update(
-            *exchange.place,
-            document,
-            **options.write,
-        )
+        stored = self._store.update(*exchange.place, document, **options.write)
         return exchange.respond(stored, 200, options)
 
     def _is_created_by_update(self, target: request_info.Target) -> bool:
@@ -182,11 +168,7 @@ class Handler:
             changed = apply(resource, document, patch)
             return request_objects.patched(changed, resource, options.validation)
 
-        stored = self._store.patch(
-            *exchange.place,
-            change,
-            **options.write,
-        )
+        stored = self._store.patch(*exchange.place, change, **options.write)
         return exchange.respond(stored, 200, options)
 
     def _apply(self, exchange: "_Exchange") -> responses.Response:

@@ -34,10 +34,7 @@ _KINDS: dict[resources.ResourceType, tuple[type[Strategy], Rules]] = {
         Strategy,
         Rules(small_kinds.priority_class, small_kinds.priority_class_change),
     ),
-    resources.SLICES: (
-        dra_kinds.SliceStrategy,
-        Rules(slices.device_slice, slices.device_slice),
-    ),
+    resources.SLICES: (dra_kinds.SliceStrategy, Rules(slices.device_slice, slices.device_slice)),
     resources.TAINT_RULES: (
         dra_kinds.TaintRuleStrategy,
         Rules(slices.taint_rule, slices.taint_rule, slices.taint_rule_status),

@@ -11,12 +11,7 @@ from collections.abc import Callable
 from harness import listening
 from harness.apiserver.endpoints import responses
 from harness.apiserver.errors import status_errors
-from harness.apiserver.server import (
-    http_messages,
-    request_lifecycle,
-    servers,
-    watch_streams,
-)
+from harness.apiserver.server import http_messages, request_lifecycle, servers, watch_streams
 
 _LINGER_S = 1.0
 """Time between a last response and closing: closing at once could lose the response."""

@@ -9,12 +9,7 @@ import msgspec
 
 from harness import clocks
 from harness.apiserver import json_codec
-from harness.apiserver.endpoints import (
-    authentication,
-    discovery,
-    request_info,
-    responses,
-)
+from harness.apiserver.endpoints import authentication, discovery, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.server import (
     audit_log,

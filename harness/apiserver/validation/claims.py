@@ -9,13 +9,7 @@ from collections.abc import Iterable, Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.json_codec import Document
-from harness.apiserver.validation import (
-    dra_rules,
-    formats,
-    metadata,
-    node_resources,
-    rules,
-)
+from harness.apiserver.validation import dra_rules, formats, metadata, node_resources, rules
 
 REQUESTS_MAX = 32
 SUBREQUESTS_MAX = 8

@@ -170,9 +170,6 @@ def raw(value: Any, at: str) -> Iterator[Cause]:
 
 
 CONFIGURATION = (
-    (
-        "opaque",
-        rules.present(rules.fields(("driver", DRIVER), ("parameters", rules.present(raw)))),
-    ),
+    ("opaque", rules.present(rules.fields(("driver", DRIVER), ("parameters", rules.present(raw))))),
 )
 """Rows for the configurations of classes, claims and allocations."""

@@ -120,19 +120,13 @@ _POD_SPEC = rules.cached(
             ),
         ),
         ("nodeSelector", metadata.labels),
-        (
-            "schedulingGates",
-            rules.items(rules.fields(("name", _QUALIFIED)), key=rules.name_of),
-        ),
+        ("schedulingGates", rules.items(rules.fields(("name", _QUALIFIED)), key=rules.name_of)),
         (
             "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
             rules.given(node_resources.node_selector),
         ),
         ("tolerations", _TOLERATIONS),
-        (
-            "schedulingGroup",
-            rules.given(rules.fields(("podGroupName", rules.present(_SUBDOMAIN)))),
-        ),
+        ("schedulingGroup", rules.given(rules.fields(("podGroupName", rules.present(_SUBDOMAIN))))),
         *(
             (key, rules.filled(_SUBDOMAIN))
             for key in ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName")

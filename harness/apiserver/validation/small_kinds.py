@@ -5,14 +5,7 @@ from collections.abc import Iterable, Iterator
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.json_codec import Document
-from harness.apiserver.validation import (
-    dra_rules,
-    formats,
-    metadata,
-    node_resources,
-    pods,
-    rules,
-)
+from harness.apiserver.validation import dra_rules, formats, metadata, node_resources, pods, rules
 
 _QUALIFIED, _SUBDOMAIN = rules.text(formats.qualified_name), rules.text(formats.subdomain)
 
