@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
     def _refuse(self, error: status_errors.StatusError) -> None:
         """Send an error as the last response; every earlier request is answered."""
         self._is_refused, self._refusal = True, None
-        self.write(request_lifecycle.encode(responses.failure(error), b"Connection: close\r\n"))
+        self.write(http_messages.response(responses.failure(error), b"Connection: close\r\n"))
         self.end()
 
     def _must_wait(self) -> bool:

@@ -2,11 +2,12 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import http
+from collections.abc import Callable
 
 import httptools
 
-from harness.apiserver.endpoints import request_info
+from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import status_errors
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
@@ -112,61 +113,39 @@ def _key(name: bytes) -> str:
 
 # ------------------------------------------------------------------ responses
 
-_REASONS = {
-    200: b"OK",
-    201: b"Created",
-    400: b"Bad Request",
-    401: b"Unauthorized",
-    403: b"Forbidden",
-    404: b"Not Found",
-    405: b"Method Not Allowed",
-    406: b"Not Acceptable",
-    409: b"Conflict",
-    410: b"Gone",
-    413: b"Request Entity Too Large",
-    415: b"Unsupported Media Type",
-    422: b"Unprocessable Entity",
-    429: b"Too Many Requests",
-    500: b"Internal Server Error",
-    501: b"Not Implemented",
-    503: b"Service Unavailable",
-    504: b"Gateway Timeout",
-}
-
+_REASONS = {int(status): status.phrase.encode() for status in http.HTTPStatus}
 LAST_CHUNK = b"0\r\n\r\n"
 
 _WARNINGS_MAX = 16
-"""Maximum number of warnings of a response; some clients accept few headers."""
+"""Maximum number of different warnings of a response; some clients accept few headers."""
 _KEPT_BYTES_MAX = 1024 * 1024
 
 
-def head(status: int, content_type: str, length: int, more: bytes = b"") -> bytes:
-    """Return the head of a response with a body of this length; `more` are whole header lines."""
-    if content_type:
-        more = b"Content-Type: %b\r\n%b" % (content_type.encode(), more)
-    return b"HTTP/1.1 %d %b\r\nContent-Length: %d\r\n%b\r\n" % (
-        status,
-        _REASONS.get(status, b"Status"),
-        length,
+def response(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:
+    """Return a whole response as bytes; `more` are whole header lines."""
+    if answer.content_type:
+        more = b"Content-Type: %b\r\n%b" % (answer.content_type.encode(), more)
+    if answer.retry_after_s:
+        more += b"Retry-After: %d\r\n" % answer.retry_after_s
+    if answer.warnings:
+        more += b"".join(map(_warning, list(dict.fromkeys(answer.warnings))[:_WARNINGS_MAX]))
+    return b"HTTP/1.1 %d %b\r\nContent-Length: %d\r\n%b\r\n%b" % (
+        answer.status,
+        _REASONS.get(answer.status, b"Status"),
+        len(answer.body),
         more,
+        b"" if is_head else answer.body,
     )
 
 
-def chunked_head(status: int, content_type: str, more: bytes = b"") -> bytes:
-    """Return the head of a chunked response; `more` are whole header lines."""
-    return b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n%b\r\n" % (
+def chunked_head(status: int, content_type: str) -> bytes:
+    return b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n\r\n" % (
         status,
         content_type.encode(),
-        more,
     )
 
 
-def shortened(warnings: Sequence[str]) -> list[str]:
-    """Return each of the first warnings once."""
-    return list(dict.fromkeys(warnings))[:_WARNINGS_MAX]
-
-
-def warning(text: str) -> bytes:
+def _warning(text: str) -> bytes:
     """Return a Warning header line; line ends and other control characters are removed."""
     printable = "".join(character for character in text if character.isprintable())
     quoted = printable.replace("\\", "\\\\").replace('"', '\\"')

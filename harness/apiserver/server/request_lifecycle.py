@@ -144,7 +144,8 @@ class RequestLifecycle:
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
         is_head = self._request.method == "HEAD"
-        self._connection.write(encode(answer, self._note_response(answer), is_head=is_head))
+        more = self._note_response(answer)
+        self._connection.write(http_messages.response(answer, more, is_head=is_head))
         if answer.status == 200 and not is_head:
             self._note_sent(self._listed)
         if not self._incoming.keep_alive:
@@ -217,7 +218,8 @@ class RequestLifecycle:
 
     def _truncate(self, answer: responses.Response) -> None:
         """Send the head and half of the body, then reset the connection."""
-        whole, body = encode(answer, self._note_response(answer)), len(answer.body)
+        whole = http_messages.response(answer, self._note_response(answer))
+        body = len(answer.body)
         self._connection.write(whole[: len(whole) - body + body // 2])
         self._connection.reset()
 
@@ -226,17 +228,6 @@ class RequestLifecycle:
             version, applied.note = self._older
             self._handler = self._server.handler.at(version)
             applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
-
-
-def encode(answer: responses.Response, more: bytes = b"", *, is_head: bool = False) -> bytes:
-    """Return a whole response as bytes; `more` are whole header lines."""
-    if answer.retry_after_s:
-        more += b"Retry-After: %d\r\n" % answer.retry_after_s
-    if answer.warnings:
-        for warning in http_messages.shortened(answer.warnings):
-            more += http_messages.warning(warning)
-    start = http_messages.head(answer.status, answer.content_type, len(answer.body), more)
-    return start if is_head else start + answer.body
 
 
 def _injected(action: injection.Reject) -> responses.Response:
