@@ -4,7 +4,7 @@ After k8s.io/kubernetes/pkg/apis/resource/validation.
 """
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
@@ -115,22 +115,14 @@ def _references(known: frozenset[str]) -> rules.Rule:
 
 
 _SPEC = rules.fields(("devices", _devices))
-_CLAIM = rules.fields(("spec", rules.cached(_SPEC, "spec")))
-_TEMPLATE = rules.fields(
+claim = rules.whole(("spec", rules.cached(_SPEC, "spec")))
+"""Validates a new ResourceClaim."""
+template = rules.whole(
     ("spec.metadata", metadata.of_template), ("spec.spec", rules.cached(_SPEC, "spec.spec"))
 )
+"""Validates a new ResourceClaimTemplate."""
 claim_change = rules.immutable("spec")
 """Validates an updated ResourceClaim, or an updated template."""
-
-
-def claim(document: Document) -> Iterable[Cause]:
-    """Validate a new ResourceClaim."""
-    return _CLAIM(document, "")
-
-
-def template(document: Document) -> Iterable[Cause]:
-    """Validate a new ResourceClaimTemplate."""
-    return _TEMPLATE(document, "")
 
 
 def device_class(document: Document, old: Document | None = None) -> Iterator[Cause]:

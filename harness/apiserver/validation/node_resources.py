@@ -108,23 +108,18 @@ def quantity(value: object) -> quantities.Quantity:
 _VALUES = rules.items(rules.text(formats.label_value))
 
 
-def _operator(requirement: Document, at: str) -> Iterator[Cause]:
-    operator, values = requirement.get("operator") or "", requirement.get("values")
+def _node_operator(requirement: Document, at: str) -> Iterator[Cause]:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
     if operator in ("In", "NotIn"):
         yield from rules.required()(values, f"{at}.values")
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            yield field_errors.required(f"{at}.values", "must be one value for 'Lt' and 'Gt'")
     elif operator not in ("Exists", "DoesNotExist"):
         yield field_errors.invalid(f"{at}.operator", operator, "not a valid selector operator")
     elif values:
         why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         yield field_errors.forbidden(f"{at}.values", why)
-
-
-def _node_operator(requirement: Document, at: str) -> Iterator[Cause]:
-    """Validate an operator of node selectors: those of label selectors, `Gt` and `Lt`."""
-    if requirement.get("operator") not in ("Gt", "Lt"):
-        yield from _operator(requirement, at)
-    elif len(requirement.get("values") or ()) != 1:
-        yield field_errors.required(f"{at}.values", "must be one value for 'Lt' and 'Gt'")
 
 
 def _node_field(requirement: Document, at: str) -> Iterator[Cause]:

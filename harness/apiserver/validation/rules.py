@@ -35,6 +35,12 @@ def fields(*rows: tuple[str, Rule]) -> Rule:
     return check
 
 
+def whole(*rows: tuple[str, Rule]) -> Callable[..., Iterable[Cause]]:
+    """Return the rule of whole objects, which get the object, and may get it as it was."""
+    rule = fields(*rows)
+    return lambda document, *_: rule(document, "")
+
+
 def given(rule: Rule) -> Rule:
     """Apply a rule if the field is set, also if it is empty."""
     return lambda value, at: () if value is None else rule(value, at)

@@ -258,7 +258,7 @@ def _is_advanced(device: Document) -> bool:
 def device_slice(document: Document, old: Document | None = None) -> Iterator[Cause]:
     """Validate a ResourceSlice, new or updated."""
     spec = document.get("spec") or {}
-    yield from _SLICE(document, "")
+    yield from _SLICE(document)
     terms = (spec.get("nodeSelector") or {}).get("nodeSelectorTerms")
     if spec.get("nodeSelector") is not None and len(terms or ()) != 1:
         why = "must have exactly one node selector term"
@@ -279,7 +279,7 @@ def warnings(document: Document) -> Iterator[str]:
 
 
 _KEPT = [rules.immutable(f"spec.{path}") for path in ("pool.name", "driver", "nodeName")]
-_SLICE = rules.fields(
+_SLICE = rules.whole(
     ("spec.driver", dra_rules.DRIVER),
     ("spec.pool.name", dra_rules.POOL),
     ("spec.pool.resourceSliceCount", rules.at_least(1)),
@@ -309,8 +309,8 @@ _SELECTOR = rules.fields(
     ("pool", rules.given(dra_rules.POOL)),
     ("device", rules.given(dra_rules.LABEL)),
 )
-_TAINT_RULE = rules.fields(("spec.deviceSelector", _SELECTOR), ("spec.taint", dra_rules.TAINT))
-_TAINT_RULE_STATUS = rules.fields(("status.conditions", dra_rules.FEW_CONDITIONS))
+_TAINT_RULE = rules.whole(("spec.deviceSelector", _SELECTOR), ("spec.taint", dra_rules.TAINT))
+taint_rule_status = rules.whole(("status.conditions", dra_rules.FEW_CONDITIONS))
 
 
 def taint_rule(document: Document, old: Document | None = None) -> Iterator[Cause]:
@@ -318,10 +318,6 @@ def taint_rule(document: Document, old: Document | None = None) -> Iterator[Caus
     kept = ((old or {}).get("spec") or {}).get("taint") or {}
     taint = (document.get("spec") or {}).get("taint") or {}
     is_kept = bool(old) and taint.get("effect") == kept.get("effect")
-    for cause in _TAINT_RULE(document, ""):
+    for cause in _TAINT_RULE(document):
         if not (is_kept and cause.field == "spec.taint.effect"):
             yield cause
-
-
-def taint_rule_status(document: Document, _old: Document) -> Iterator[Cause]:
-    return iter(_TAINT_RULE_STATUS(document, ""))

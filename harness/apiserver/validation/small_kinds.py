@@ -1,6 +1,6 @@
 """Nodes, namespaces, ConfigMaps, events, leases, PriorityClasses and PodGroups."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from harness.apiserver.errors import field_errors
 from harness.apiserver.errors.field_errors import Cause
@@ -46,12 +46,7 @@ def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
 # -------------------------------------------------------- leases, namespaces, nodes
 
 
-def lease(document: Document, _old: Document | None = None) -> Iterable[Cause]:
-    """Validate a Lease."""
-    return _LEASE(document, "")
-
-
-_LEASE = rules.fields(
+lease = rules.whole(
     ("spec.leaseDurationSeconds", rules.given(rules.at_least(1))),
     ("spec.leaseTransitions", rules.at_least(0)),
 )
@@ -194,7 +189,7 @@ _GROUP_CLAIM = rules.fields(
     ("", rules.exactly_one(*_SOURCES)),
     *((key, rules.given(_SUBDOMAIN)) for key in _SOURCES),
 )
-_GROUP = rules.fields(
+pod_group = rules.whole(
     (
         "spec.schedulingPolicy",
         rules.fields(
@@ -208,18 +203,13 @@ _GROUP_KEPT = [
     rules.immutable(f"spec.{key}")
     for key in ("podGroupTemplateRef", "schedulingPolicy", "resourceClaims")
 ]
-_GROUP_STATUS = rules.fields(
+_GROUP_STATUS = rules.whole(
     ("status.conditions", dra_rules.CONDITIONS),
     (
         "status.resourceClaimStatuses",
         rules.items(rules.fields(("resourceClaimName", rules.filled(_SUBDOMAIN)))),
     ),
 )
-
-
-def pod_group(document: Document) -> Iterable[Cause]:
-    """Validate a new PodGroup of scheduling.k8s.io/v1alpha2."""
-    return _GROUP(document, "")
 
 
 def pod_group_change(document: Document, old: Document) -> Iterator[Cause]:
@@ -230,5 +220,5 @@ def pod_group_change(document: Document, old: Document) -> Iterator[Cause]:
 
 def pod_group_status(document: Document, old: Document) -> Iterator[Cause]:
     """Validate an updated status."""
-    yield from _GROUP_STATUS(document, "")
+    yield from _GROUP_STATUS(document)
     yield from pods.claim_statuses(document.get("status") or {}, old["spec"])
