@@ -54,25 +54,6 @@ class _Due:
     """The change to undo; None: make it."""
 
 
-class _Agenda:
-    """The changes of one thread that are due, the earliest first."""
-
-    def __init__(self) -> None:
-        self._due: list[tuple[float, int, _Due]] = []
-        """A heap: time by the monotonic clock in seconds, order, the change."""
-        self._order = itertools.count()
-
-    def put(self, due_s: float, due: _Due) -> None:
-        heapq.heappush(self._due, (due_s, next(self._order), due))
-
-    def pop(self) -> tuple[float, _Due] | None:
-        """Remove the earliest one, and return it with its time; None: there is none."""
-        if not self._due:
-            return None
-        due_s, _, due = heapq.heappop(self._due)
-        return due_s, due
-
-
 class PoolChanger:
     """Changes pools: the driver publishes on one thread, an administrator taints on another."""
 
@@ -86,8 +67,7 @@ class PoolChanger:
         self._api, self._options, self._has_begun = api, options, has_begun
         self._named = options.changes.named()
         self._stopped = concurrency.Event("pool-changer.stopped")
-        publisher = pool_changing.PoolPublisher(api, self._stopped, run_id=options.run_id)
-        self._changing = pool_changing.PoolChanging(publisher)
+        self._changing = pool_changing.PoolChanging(api, self._stopped, run_id=options.run_id)
         streams = seeds.Seeds(options.seed)
         self._dice = {name: streams.stream("pool-changes", name) for name in self._named}
         self._states: list[pool_states.PoolState] = []
@@ -143,11 +123,16 @@ class PoolChanger:
             self._change_all(names)
 
     def _change_all(self, names: Iterable[str]) -> None:
-        begun_s, agenda = self._wait_for_first_pod(), _Agenda()
+        begun_s, order = self._wait_for_first_pod(), itertools.count()
+        agenda: list[tuple[float, int, _Due]] = []
+
+        def put(due_s: float, due: _Due) -> None:
+            heapq.heappush(agenda, (due_s, next(order), due))
+
         for name in names:
-            agenda.put(begun_s + self._named[name].start_s, _Due(name, 1))
-        while (found := agenda.pop()) is not None:
-            due_s, due = found
+            put(begun_s + self._named[name].start_s, _Due(name, 1))
+        while agenda:
+            due_s, _, due = heapq.heappop(agenda)
             self._wait(due_s - concurrency.monotonic_s())
             if due.made is not None:
                 self._undo(due, due.made)
@@ -155,9 +140,9 @@ class PoolChanger:
             made, change = self._make(due), self._named[due.name]
             if made.undo is not None:
                 undone_s = concurrency.monotonic_s() + change.lasting_s
-                agenda.put(undone_s, _Due(due.name, due.number, made))
+                put(undone_s, _Due(due.name, due.number, made))
             if due.number < change.times:
-                agenda.put(due_s + change.every_s, _Due(due.name, due.number + 1))
+                put(due_s + change.every_s, _Due(due.name, due.number + 1))
 
     def _wait_for_first_pod(self) -> float:
         while not self._has_begun():

@@ -20,14 +20,128 @@ class Interrupted(Exception):  # noqa: N818 - the process is to end, which is no
     """The writer had to stop before it was done."""
 
 
-class PoolPublisher:
-    """Publishes pools as the only writer of their slices."""
+TAINT_KEY = "flake-hunt.example/changed"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """A change that was made."""
+
+    pools: list[str]
+    """`driver/pool` of the pools."""
+    devices: list[str]
+    """`driver/pool/device` of the devices that it was about; empty: it is about whole pools."""
+    undo: Callable[[], None] | None
+    """None: it stays."""
+
+
+DevicesChange: TypeAlias = (
+    pool_changes.Grow | pool_changes.Shrink | pool_changes.Unshare | pool_changes.Taint
+)
+"""A change of some devices of a pool."""
+
+
+class PoolChanging:
+    """Changes pools one at a time, as the only writer of their slices."""
 
     def __init__(self, api: apis.Api, stopped: concurrency.Event, *, run_id: str) -> None:
         """`stopped` ends all waits; `run_id` labels the rules."""
         self._api, self._stopped, self._run_id = api, stopped, run_id
         self._published: dict[pool_states.PoolKey, Set[str]] = {}
         """Names of the slices by pool, once they were written here."""
+
+    def make(
+        self,
+        name: str,
+        change: pool_changes.AnyPoolChange,
+        states: Sequence[pool_states.PoolState],
+        dice: random.Random,
+    ) -> Made:
+        """Make a change to pools; `name` distinguishes it from all others of the run.
+
+        Raises as `publish` does.
+        """
+        parts = [self._one(name, change, state, dice) for state in states]
+        undos = [undo for _, undo in parts if undo is not None]
+        return Made(
+            pools=["/".join(state.key) for state in states],
+            devices=[device for devices, _ in parts for device in devices],
+            undo=(lambda: _call_all(undos)) if undos else None,
+        )
+
+    def _one(
+        self,
+        name: str,
+        change: pool_changes.AnyPoolChange,
+        state: pool_states.PoolState,
+        dice: random.Random,
+    ) -> tuple[list[str], Callable[[], None] | None]:
+        """Change one pool; return the ids of the devices, and what undoes it."""
+        match change:
+            case pool_changes.Taint(by="rule"):
+                return self._taint_by_rules(name, change, state, dice)
+            case (
+                pool_changes.Grow()
+                | pool_changes.Shrink()
+                | pool_changes.Unshare()
+                | pool_changes.Taint()
+            ):
+                return self._change_devices(change, state, dice)
+            case pool_changes.Renew():
+                state.split = change.slices
+                self.publish(state, pause_s=change.pause_s, new_generation=True)
+                return [], None
+            case pool_changes.Republish():
+                state.published += 1
+                self.publish(state, pause_s=change.pause_s)
+                return [], None
+            case pool_changes.Flap():
+                self._set_published(change, state, is_published=False)
+                return [], lambda: self._set_published(change, state, is_published=True)
+
+    def _change_devices(
+        self,
+        change: DevicesChange,
+        state: pool_states.PoolState,
+        dice: random.Random,
+    ) -> tuple[list[str], Callable[[], None] | None]:
+        names, revert = _changed(change, state, dice)
+        self.publish(state, pause_s=change.pause_s)
+
+        def undo() -> None:
+            revert()
+            self.publish(state, pause_s=change.pause_s)
+
+        ids = [state.id_of(item) for item in names]
+        return ids, undo if change.lasts_s is not None else None
+
+    def _taint_by_rules(
+        self,
+        name: str,
+        change: pool_changes.Taint,
+        state: pool_states.PoolState,
+        dice: random.Random,
+    ) -> tuple[list[str], Callable[[], None] | None]:
+        chosen = _drawn(state, change.devices, dice) if change.devices else []
+        rules = _selectors(name, state.key, chosen)
+        for rule, selector in rules.items():
+            spec = {"deviceSelector": selector, "taint": _taint(change)}
+            self.create_rule(rule, spec)
+
+        def undo() -> None:
+            for rule in rules:
+                self.delete_rule(rule)
+
+        ids = [state.id_of(item) for item in chosen]
+        return ids, undo if change.lasts_s is not None else None
+
+    def _set_published(
+        self, change: pool_changes.Flap, state: pool_states.PoolState, *, is_published: bool
+    ) -> None:
+        state.is_published = is_published
+        self.publish(state, pause_s=change.pause_s)
+
+    # ------------------------------------------------------------------- writes
 
     def publish(
         self, state: pool_states.PoolState, *, pause_s: float, new_generation: bool = False
@@ -66,8 +180,6 @@ class PoolPublisher:
         """Delete a DeviceTaintRule. Raises as `publish` does."""
         self._until_done(lambda: self._delete(apis.TAINT_RULES, name))
 
-    # ------------------------------------------------------------------- writes
-
     def _put(self, resource: apis.Resource, wanted: Object) -> None:
         try:
             known = self._api.get(resource, wanted["metadata"]["name"])
@@ -105,144 +217,20 @@ def _may_succeed(error: apis.ApiError | transports.TransportError) -> bool:
     return backoffs.is_transient(error)
 
 
-TAINT_KEY = "flake-hunt.example/changed"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Made:
-    """A change that was made."""
-
-    pools: list[str]
-    """`driver/pool` of the pools."""
-    devices: list[str]
-    """`driver/pool/device` of the devices that it was about; empty: it is about whole pools."""
-    undo: Callable[[], None] | None
-    """None: it stays."""
-
-
-DevicesChange: TypeAlias = (
-    pool_changes.Grow | pool_changes.Shrink | pool_changes.Unshare | pool_changes.Taint
-)
-"""A change of some devices of a pool."""
-
-
-class PoolChanging:
-    """Makes changes, one at a time."""
-
-    def __init__(self, publisher: PoolPublisher) -> None:
-        self._publisher = publisher
-
-    def make(
-        self,
-        name: str,
-        change: pool_changes.AnyPoolChange,
-        states: Sequence[pool_states.PoolState],
-        dice: random.Random,
-    ) -> Made:
-        """Make a change to pools; `name` distinguishes it from all others of the run.
-
-        Raises as `PoolPublisher.publish` does.
-        """
-        parts = [self._one(name, change, state, dice) for state in states]
-        undos = [undo for _, undo in parts if undo is not None]
-        return Made(
-            pools=["/".join(state.key) for state in states],
-            devices=[device for devices, _ in parts for device in devices],
-            undo=(lambda: _call_all(undos)) if undos else None,
-        )
-
-    def _one(
-        self,
-        name: str,
-        change: pool_changes.AnyPoolChange,
-        state: pool_states.PoolState,
-        dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None] | None]:
-        """Change one pool; return the ids of the devices, and what undoes it."""
-        match change:
-            case pool_changes.Taint(by="rule"):
-                return self._taint_by_rules(name, change, state, dice)
-            case (
-                pool_changes.Grow()
-                | pool_changes.Shrink()
-                | pool_changes.Unshare()
-                | pool_changes.Taint()
-            ):
-                return self._change_devices(change, state, dice)
-            case pool_changes.Renew():
-                state.split = change.slices
-                self._publisher.publish(state, pause_s=change.pause_s, new_generation=True)
-                return [], None
-            case pool_changes.Republish():
-                state.published += 1
-                self._publisher.publish(state, pause_s=change.pause_s)
-                return [], None
-            case pool_changes.Flap():
-                self._set_published(change, state, is_published=False)
-                return [], lambda: self._set_published(change, state, is_published=True)
-
-    def _change_devices(
-        self,
-        change: DevicesChange,
-        state: pool_states.PoolState,
-        dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None] | None]:
-        names, revert = _changed(change, state, dice)
-        self._publisher.publish(state, pause_s=change.pause_s)
-
-        def undo() -> None:
-            revert()
-            self._publisher.publish(state, pause_s=change.pause_s)
-
-        ids = [state.id_of(item) for item in names]
-        return ids, undo if change.lasts_s is not None else None
-
-    def _taint_by_rules(
-        self,
-        name: str,
-        change: pool_changes.Taint,
-        state: pool_states.PoolState,
-        dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None] | None]:
-        chosen = _drawn(state, change.devices, dice) if change.devices else []
-        rules = _selectors(name, state.key, chosen)
-        for rule, selector in rules.items():
-            spec = {"deviceSelector": selector, "taint": _taint(change)}
-            self._publisher.create_rule(rule, spec)
-
-        def undo() -> None:
-            for rule in rules:
-                self._publisher.delete_rule(rule)
-
-        ids = [state.id_of(item) for item in chosen]
-        return ids, undo if change.lasts_s is not None else None
-
-    def _set_published(
-        self, change: pool_changes.Flap, state: pool_states.PoolState, *, is_published: bool
-    ) -> None:
-        state.is_published = is_published
-        self._publisher.publish(state, pause_s=change.pause_s)
-
-
 def _changed(
-    change: DevicesChange,
-    state: pool_states.PoolState,
-    dice: random.Random,
-) -> tuple[list[str], Callable[[], None]]:
+    change: DevicesChange, state: pool_states.PoolState, dice: random.Random
+) -> tuple[list[str], Callable[[], object]]:
     """Change the devices of a pool; return their names, and what reverts the change."""
     if isinstance(change, pool_changes.Grow):
         added = state.grow(change.devices)
-        return added, lambda: state.leave_out(added)
+        return added, lambda: state.edit(added, pool_states.left_out)
     chosen = _drawn(state, change.devices, dice)
-    if isinstance(change, pool_changes.Shrink):
-        state.leave_out(chosen)
-        return chosen, lambda: state.take_in(chosen)
+    how: pool_states.Edit = pool_states.left_out
     if isinstance(change, pool_changes.Unshare):
-        state.unshare(chosen)
-        return chosen, lambda: state.share(chosen)
-    taint = _taint(change)
-    state.taint(chosen, taint)
-    return chosen, lambda: state.untaint(chosen, taint)
+        how = pool_states.unshared
+    elif isinstance(change, pool_changes.Taint):
+        how = pool_states.tainted(_taint(change))
+    return chosen, state.edit(chosen, how)
 
 
 def _drawn(state: pool_states.PoolState, count: int, dice: random.Random) -> list[str]:

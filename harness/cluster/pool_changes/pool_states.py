@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from harness.cluster import slices
 from harness.model import devices as device_ids
@@ -10,6 +10,8 @@ from harness.model.objects import Object
 
 PoolKey = tuple[str, str]
 """Driver and name of a pool."""
+Edit = Callable[[Object], Object | None]
+"""Returns a device as it is published for a time; None: it is not."""
 REPUBLISHED = "published"
 """Attribute that changes when a driver publishes the same devices again."""
 _LABEL_MAX = 40
@@ -26,7 +28,7 @@ class _Section:
 
 
 class PoolState:
-    """The devices of one pool; some may be left out, not shared or tainted for a time."""
+    """The devices of one pool; some may be published otherwise for a time."""
 
     def __init__(self, slices: Sequence[Object]) -> None:
         """Start from the slices of the pool's only generation, at least one."""
@@ -49,10 +51,8 @@ class PoolState:
         ]
         self._fixed = [piece for piece in known if not piece["spec"].get("devices")]
         """Slices without devices: shared counters."""
-        self._left_out: set[str] = set()
-        self._alone: set[str] = set()
-        """Devices that cannot be shared for a time."""
-        self._taints: dict[str, list[Object]] = {}
+        self._edits: list[tuple[frozenset[str], Edit]] = []
+        """Names of devices, and how they are published while a change lasts."""
         self._grown = 0
         """Number of devices that were added so far."""
 
@@ -60,8 +60,7 @@ class PoolState:
 
     def names(self) -> list[str]:
         """Return the names of the devices that are not left out."""
-        every = (item["name"] for section in self._sections for item in section.devices)
-        return [name for name in every if name not in self._left_out]
+        return [item["name"] for section in self._sections for item in self._visible(section)]
 
     def id_of(self, device: str) -> str:
         return str(device_ids.DeviceID(*self.key, device))
@@ -77,31 +76,11 @@ class PoolState:
             added.append(name)
         return added
 
-    def leave_out(self, names: Iterable[str]) -> None:
-        """Publish these devices no longer."""
-        self._left_out.update(names)
-
-    def take_in(self, names: Iterable[str]) -> None:
-        """Publish these devices again."""
-        self._left_out.difference_update(names)
-
-    def unshare(self, names: Iterable[str]) -> None:
-        """Publish these devices as such that cannot be shared."""
-        self._alone.update(names)
-
-    def share(self, names: Iterable[str]) -> None:
-        """Publish these devices as they were, after `unshare`."""
-        self._alone.difference_update(names)
-
-    def taint(self, names: Iterable[str], taint: Object) -> None:
-        """Add a taint to devices."""
-        for name in names:
-            self._taints.setdefault(name, []).append(taint)
-
-    def untaint(self, names: Iterable[str], taint: Object) -> None:
-        """Remove a taint that was added to devices."""
-        for name in names:
-            self._taints[name].remove(taint)
+    def edit(self, names: Iterable[str], how: Edit) -> Callable[[], None]:
+        """Publish these devices as `how` returns them; return what ends that."""
+        entry = frozenset(names), how
+        self._edits.append(entry)
+        return lambda: self._edits.remove(entry)
 
     # ------------------------------------------------------------------- slices
 
@@ -133,26 +112,35 @@ class PoolState:
                 yield {"metadata": meta, "spec": {**section.document["spec"], "devices": part}}
 
     def _visible(self, section: _Section) -> Iterator[Object]:
-        for item in section.devices:
-            if item["name"] not in self._left_out:
-                yield self._current(item)
+        for device in section.devices:
+            item: Object | None = device
+            for names, how in self._edits:
+                item = how(item) if item is not None and item["name"] in names else item
+            if item is not None:
+                yield self._marked(item)
 
-    def _current(self, item: Object) -> Object:
-        """Return a device with its taints, and with the mark of a repeated publication."""
-        if self.published:
-            marked = {**item.get("attributes", {}), REPUBLISHED: {"int": self.published}}
-            item = {**item, "attributes": marked}
-        if item["name"] in self._alone:
-            item = _unshared(item)
-        added = self._taints.get(item["name"])
-        return {**item, "taints": [*(item.get("taints") or ()), *added]} if added else item
+    def _marked(self, item: Object) -> Object:
+        """Return a device with the mark of a repeated publication."""
+        if not self.published:
+            return item
+        mark = {REPUBLISHED: {"int": self.published}}
+        return {**item, "attributes": {**item.get("attributes", {}), **mark}}
 
 
-def _unshared(item: Object) -> Object:
+def left_out(item: Object) -> None:
+    """Publish a device no longer."""
+    del item
+
+
+def unshared(item: Object) -> Object:
     """Return a device as one that cannot be shared, whose capacities can have no policy."""
     kept = {key: value for key, value in item.items() if key != "allowMultipleAllocations"}
     capacity = {name: {"value": entry["value"]} for name, entry in item.get("capacity", {}).items()}
     return {**kept, "capacity": capacity} if capacity else kept
+
+
+def tainted(taint: Object) -> Edit:
+    return lambda item: {**item, "taints": [*(item.get("taints") or ()), taint]}
 
 
 def of_slices(slices: Iterable[Object]) -> dict[PoolKey, PoolState]:

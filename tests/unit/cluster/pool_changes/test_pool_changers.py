@@ -47,8 +47,7 @@ class Changing:
     def __init__(self, api: apis.Api) -> None:
         self.api = api
         self.stopped = concurrency.Event("stopped")
-        publisher = pool_changing.PoolPublisher(api, self.stopped, run_id=RUN)
-        self._changing = pool_changing.PoolChanging(publisher)
+        self._changing = pool_changing.PoolChanging(api, self.stopped, run_id=RUN)
         listed = api.list(apis.SLICES).items
         self._states = list(pool_states.of_slices(listed).values())
 
@@ -124,7 +123,7 @@ def test_taints_in_slices_come_and_go(changing: Changing) -> None:
     assert not any(item.get("taints") for item in known["spec"]["devices"])
 
 
-class Rules(pool_changing.PoolPublisher):
+class Rules(pool_changing.PoolChanging):
     """Keeps the rules; the store in the process does not serve them."""
 
     def __init__(self) -> None:
@@ -141,9 +140,7 @@ def test_each_device_that_a_rule_taints_has_a_rule(api: apis.Api) -> None:
     publish_pools(api, "n")
     rules, states = Rules(), pool_states.of_slices(api.list(apis.SLICES).items)
     keys = change(kind="taint", by="rule", devices=2)
-    made = pool_changing.PoolChanging(rules).make(
-        "c-1", keys, [*states.values()], Seeds(1).stream("x")
-    )
+    made = rules.make("c-1", keys, [*states.values()], Seeds(1).stream("x"))
     selected = [spec["deviceSelector"] for spec in rules.rules.values()]
     assert [
         f"{item['driver']}/{item['pool']}/{item['device']}" for item in selected

@@ -52,17 +52,18 @@ def test_new_devices_of_a_pool_with_any_name_have_names_that_the_api_accepts() -
 
 def test_devices_leave_and_come_back_at_their_place() -> None:
     known = state()
-    known.leave_out(["a", "c"])
+    back = known.edit(["a"], pool_states.left_out)
+    known.edit(["c"], pool_states.left_out)
     assert published(known) == [["b"]]
     assert known.names() == ["b"]
-    known.take_in(["a"])
+    back()
     assert published(known) == [["a", "b"]]
 
 
 def test_devices_that_were_added_have_new_names_each_time() -> None:
     known = state()
     first = known.grow(1)
-    known.leave_out(first)
+    known.edit(first, pool_states.left_out)
     second = known.grow(2)
     assert not {*first} & {*second}
     assert published(known) == [["a", "b", "c", *second]]
@@ -73,22 +74,22 @@ def test_devices_are_not_shared_for_a_time_and_have_no_policy_then() -> None:
     capacity = {"memory": {"value": "2", "requestPolicy": policy}}
     shared = {"name": "a", "allowMultipleAllocations": True, "capacity": capacity}
     known = state(api_objects.slice_of(shared, "b"))
-    known.unshare(["a", "b"])
+    undo = known.edit(["a", "b"], pool_states.unshared)
     [made] = known.slices()
     assert made["spec"]["devices"] == [
         {"name": "a", "capacity": {"memory": {"value": "2"}}},
         {"name": "b"},
     ]
-    known.share(["a"])
+    undo()
     [made] = known.slices()
     assert made["spec"]["devices"][0] == shared
 
 
 def test_taints_are_added_to_those_of_the_device_and_removed_one_by_one() -> None:
     known = state(api_objects.slice_of({"name": "a", "taints": [{"key": "own"}]}, "b"))
-    known.taint(["a"], TAINT)
-    known.taint(["a"], TAINT)
-    known.untaint(["a"], TAINT)
+    undo = known.edit(["a"], pool_states.tainted(TAINT))
+    known.edit(["a"], pool_states.tainted(TAINT))
+    undo()
     [made] = known.slices()
     assert made["spec"]["devices"][0]["taints"] == [{"key": "own"}, TAINT]
     assert "taints" not in made["spec"]["devices"][1]
@@ -109,7 +110,7 @@ def test_a_slice_with_taints_has_at_most_64_devices() -> None:
     """The API's limit, which is 128 without them."""
     known = state(api_objects.slice_of(*(f"d{number:03d}" for number in range(100))))
     assert [len(names) for names in published(known)] == [100]
-    known.taint(["d005"], TAINT)
+    known.edit(["d005"], pool_states.tainted(TAINT))
     assert [len(names) for names in published(known)] == [50, 50]
 
 
@@ -126,7 +127,7 @@ def test_slices_of_counters_and_of_several_places_stay_what_they_are() -> None:
 
 def test_a_withdrawn_pool_has_no_slices_and_an_empty_one_has_one() -> None:
     known = state()
-    known.leave_out("abc")
+    known.edit("abc", pool_states.left_out)
     assert published(known) == [[]]
     known.is_published = False
     assert known.slices() == []
