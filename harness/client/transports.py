@@ -92,6 +92,16 @@ def connect(kubeconfig: pathlib.Path, *, user_agent: str = USER_AGENT) -> Transp
     return HttpTransport(kubeconfigs.load(kubeconfig), user_agent=user_agent)
 
 
+def answers(transport: Transport, path: str) -> bool:
+    """Return whether a GET is answered with 200; closes the connection."""
+    try:
+        return transport.send(Request(method="GET", path=path, timeout_s=5.0)).status == _OK
+    except TransportError:
+        return False
+    finally:
+        transport.close()
+
+
 class HttpTransport:
     """HTTP/1.1 over sockets."""
 

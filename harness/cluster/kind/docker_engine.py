@@ -9,12 +9,13 @@ import dataclasses
 import datetime
 import pathlib
 import re
+import shutil
 import socket
+import tarfile
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import IO, Any
 
 from harness import clocks, errors
-from harness.cluster.kind import tar_archives
 
 try:
     import docker
@@ -28,17 +29,12 @@ CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 NETWORK = "kind"
 NAME_PREFIX = "fh-"
 _OF_A_RUN = re.compile(rf"{NAME_PREFIX}[0-9a-f]{{8}}(-\w+)?")
-API_VERSION_MIN = (1, 41)
-"""Docker 20.10: kind passes --cgroupns=private, which older engines reject."""
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 30
 LOAD_TIMEOUT_S = 600
 """An engine unpacks a gigabyte without any output in between."""
-_UNREACHABLE = (
-    docker.errors.DockerException,
-    requests.exceptions.RequestException,
-    OSError,
-)
+_CHUNK_BYTES = 1 << 16
+_FAILED = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +42,8 @@ class Description:
     """An engine's report about itself."""
 
     version: str
-    api_version: tuple[int, int]
     memory_bytes: int
-    cpus: int
     cgroup_version: str
-    rootless: bool
-    root_folder: pathlib.Path
-    """Where the engine stores its data; on this host only if the engine runs here."""
-    platform: str
-    """Such as `linux`, or `Docker Desktop`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,30 +66,18 @@ class Container:
 
 
 class Engine:
-    """A connection to one engine. Every failure is a ClusterError with a remedy."""
+    """A connection to one engine. Every failure is a ClusterError."""
 
     def __init__(self, client: docker.DockerClient) -> None:
         self._client = client
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
     def describe(self) -> Description:
-        """Return the engine's description of itself."""
-        with _explained("reading the container engine's version"):
-            version: dict[str, Any] = self._client.version()
+        with _explained("describing itself"):
             info: dict[str, Any] = self._client.info()
-        options = [str(option) for option in info.get("SecurityOptions") or []]
         return Description(
-            version=str(version.get("Version", "unknown")),
-            api_version=_numbers(str(version.get("ApiVersion", "0.0"))),
+            version=str(info.get("ServerVersion", "unknown")),
             memory_bytes=int(info.get("MemTotal", 0)),
-            cpus=int(info.get("NCPU", 0)),
             cgroup_version=str(info.get("CgroupVersion", "unknown")),
-            rootless=any("name=rootless" in option.split(",") for option in options),
-            root_folder=pathlib.Path(str(info.get("DockerRootDir", "/var/lib/docker"))),
-            platform=str(info.get("OperatingSystem", "unknown")),
         )
 
     def nodes(self, cluster: str | None = None) -> list[Container]:
@@ -119,48 +96,19 @@ class Engine:
             except docker.errors.NotFound:
                 return
             except docker.errors.APIError as error:
-                if not _is_being_removed(error):
+                if "is already in progress" not in str(error.explanation):
                     raise
-                self._wait_until_gone(container)
+                clocks.wait_until(  # another process removes it
+                    lambda: all(item.id != container.id for item in self.nodes(container.cluster)),
+                    timeout_s=TIMEOUT_S,
+                    why=f"the container {container.name} to be gone",
+                    interval_s=0.1,
+                )
 
-    def _wait_until_gone(self, container: Container) -> None:
-        """Wait while another process removes the container; its volumes are in use until then."""
-        clocks.wait_until(
-            lambda: all(item.id != container.id for item in self.nodes(container.cluster)),
-            timeout_s=TIMEOUT_S,
-            why=f"the container {container.name} to be gone",
-            interval_s=0.1,
-        )
-
-    def volumes_of(self, container: Container) -> list[str]:
-        """Return the names of a container's volumes; empty if the container is gone."""
-        with _explained(f"inspecting the container {container.name}"):
-            try:
-                mounts = self._client.api.inspect_container(container.id).get("Mounts") or []
-            except docker.errors.NotFound:
-                return []
-        return [str(item["Name"]) for item in mounts if item.get("Type") == "volume"]
-
-    def remove_volume(self, name: str) -> None:
-        """Remove an unused volume, if it still exists."""
-        with _explained(f"removing the volume {name}"), contextlib.suppress(docker.errors.NotFound):
-            self._client.api.remove_volume(name, force=True)
-
-    def networks(self) -> list[str]:
-        """Return the names of all networks; names may occur twice."""
+    def has_network(self) -> bool:
+        """Return whether there is the network of all kind clusters."""
         with _explained("listing networks"):
-            return [str(item.get("Name")) for item in self._client.api.networks()]
-
-    def network_exists(self) -> bool:
-        return NETWORK in self.networks()
-
-    def has_image(self, reference: str) -> bool:
-        with _explained(f"looking for the image {reference}"):
-            try:
-                self._client.images.get(reference)
-            except docker.errors.ImageNotFound:
-                return False
-        return True
+            return NETWORK in [item.get("Name") for item in self._client.api.networks()]
 
     def load(self, archive: pathlib.Path) -> str:
         """Load an archive of `docker save`; return the image's name, or its id if it has none."""
@@ -168,75 +116,87 @@ class Engine:
             images = self._client.images.load(stream)
         if not images:
             raise errors.ClusterError(f"expected {archive} to contain an image, but it has none")
-        image = images[0]
-        return str(image.tags[0] if image.tags else image.id)
+        return str(images[0].tags[0] if images[0].tags else images[0].id)
 
     def read(self, container: str, path: str) -> bytes | None:
         """Return a file of a running or stopped container; None if it does not exist."""
-        with _explained(f"reading {path} of {container}"):
-            try:
-                chunks, _ = self._client.api.get_archive(container, path)
-                packed = b"".join(chunks)
-            except docker.errors.NotFound:
-                return None
-        return tar_archives.only_file(packed)
-
-    def execute(self, container: str, command: Sequence[str]) -> None:
-        """Run a command in a container, as `docker exec` does, and wait for its end.
-
-        Raises ClusterError if it fails.
-        """
-        with _explained(f"running {command[0]} in {container}"):
-            run = self._client.api.exec_create(container, list(command))["Id"]
-            self._client.api.exec_start(run, detach=True)
-            clocks.wait_until(
-                lambda: not self._client.api.exec_inspect(run)["Running"],
-                timeout_s=TIMEOUT_S,
-                why=f"`{' '.join(command)}` in {container}",
-            )
-            exit_code = self._client.api.exec_inspect(run)["ExitCode"]
-        if exit_code != 0:
-            raise errors.ClusterError(
-                f"expected `{' '.join(command)}` to succeed in the container {container}, but it "
-                f"ended with exit code {exit_code}"
-            )
+        found = [content.read() for _, content in self._files(container, path)]
+        return found[0] if found else None
 
     def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
         """Copy the files of a container's folder to this folder; return their paths.
 
         The copies belong to this user; on the node the files are root's.
         """
-        with (
-            _explained(f"reading {path} of {container}"),
-            contextlib.suppress(docker.errors.NotFound),
-        ):
-            chunks, _ = self._client.api.get_archive(container, path)
-            return tar_archives.unpack(chunks, to)
-        return []
+        saved = []
+        for name, content in self._files(container, path):
+            to.mkdir(parents=True, exist_ok=True)
+            saved.append(to / name)
+            with saved[-1].open("wb") as output:
+                shutil.copyfileobj(content, output)
+        return saved
+
+    def execute(self, container: str, command: Sequence[str]) -> None:
+        """Run a command in a container, as `docker exec` does, and wait for its end.
+
+        Raises ClusterError if it fails.
+        """
+        words = " ".join(command)
+        with _explained(f"running {command[0]} in {container}"):
+            run = self._client.api.exec_create(container, list(command))["Id"]
+            self._client.api.exec_start(run, detach=True)
+            clocks.wait_until(
+                lambda: not self._client.api.exec_inspect(run)["Running"],
+                timeout_s=TIMEOUT_S,
+                why=f"`{words}` in {container}",
+            )
+            exit_code = self._client.api.exec_inspect(run)["ExitCode"]
+        if exit_code != 0:
+            raise errors.ClusterError(
+                f"expected `{words}` to succeed in the container {container}, but it ended with "
+                f"exit code {exit_code}"
+            )
+
+    def _files(self, container: str, path: str) -> Iterator[tuple[str, IO[bytes]]]:
+        """Yield name and content of each file at a path; none if it does not exist."""
+        with _explained(f"reading {path} of {container}"):
+            try:
+                chunks, _ = self._client.api.get_archive(container, path, _CHUNK_BYTES)
+            except docker.errors.NotFound:
+                return
+            with tarfile.open(fileobj=_Stream(chunks), mode="r|") as archive:
+                for member in archive:
+                    if (content := archive.extractfile(member)) is not None:
+                        yield pathlib.PurePosixPath(member.name).name, content
 
 
-def connect(*, timeout_s: float = TIMEOUT_S) -> Engine:
+class _Stream:
+    """Chunks as a file that is read once: audit logs can be gigabytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._rest) < size and (more := next(self._chunks, b"")):
+            self._rest += more
+        found, self._rest = self._rest[:size], self._rest[size:]
+        return found
+
+
+@contextlib.contextmanager
+def connected(*, timeout_s: float = TIMEOUT_S) -> Iterator[Engine]:
     """Connect to the engine of the docker command (DOCKER_HOST, or the current context)."""
-    try:
+    with _explained("connecting"):
         _knock(timeout_s)
         client = docker.from_env(timeout=int(timeout_s))
-    except _UNREACHABLE as error:
-        raise errors.ClusterError(_not_reachable(error)) from error
-    return Engine(client)
-
-
-def address() -> str:
-    """Return the engine's address: DOCKER_HOST, the current context, or the default socket."""
-    chosen = docker.utils.kwargs_from_env() or docker.ContextAPI.kwargs_from_context()
-    return str(chosen.get("base_url") or DEFAULT_ADDRESS)
+    with contextlib.closing(client):
+        yield Engine(client)
 
 
 def _knock(timeout_s: float) -> None:
-    """Raise OSError if nothing listens on the socket.
-
-    The SDK would leave the socket open, and its message is much longer.
-    """
-    where = address()
+    """Raise OSError if nothing listens; the SDK would leave the socket open."""
+    chosen = docker.utils.kwargs_from_env() or docker.ContextAPI.kwargs_from_context()
+    where = str(chosen.get("base_url") or DEFAULT_ADDRESS)
     if where.startswith("unix://"):
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(timeout_s)
@@ -247,16 +207,6 @@ def _knock(timeout_s: float) -> None:
 
 
 @contextlib.contextmanager
-def connected(*, timeout_s: float = TIMEOUT_S) -> Iterator[Engine]:
-    """Connect to the engine for the `with` block."""
-    engine = connect(timeout_s=timeout_s)
-    try:
-        yield engine
-    finally:
-        engine.close()
-
-
-@contextlib.contextmanager
 def _explained(doing: str) -> Iterator[None]:
     try:
         yield
@@ -264,19 +214,12 @@ def _explained(doing: str) -> Iterator[None]:
         raise errors.ClusterError(
             f"{doing}: the container engine answered {error.explanation or error}"
         ) from error
-    except _UNREACHABLE as error:
-        raise errors.ClusterError(f"{doing}: {_not_reachable(error)}") from error
-
-
-def _not_reachable(error: BaseException) -> str:
-    text = str(error)
-    if "Permission denied" in text or "PermissionError" in text:
-        remedy = "permission denied: sudo usermod -aG docker $USER, then log in again"
-    elif "no such host" in text or "Name or service not known" in text:
-        remedy = "DOCKER_HOST or the docker context names an unknown host: docker context ls"
-    else:
-        remedy = "install Docker (docs.docker.com/engine/install), or start it: sudo systemctl start docker"
-    return f"expected a container engine that responds ({text}); {remedy}"
+    except _FAILED as error:
+        raise errors.ClusterError(
+            f"{doing}: expected a container engine that responds ({error}): install Docker "
+            "(docs.docker.com/engine/install), start it, join the group docker, or name another "
+            "engine in DOCKER_HOST"
+        ) from error
 
 
 def _container(raw: dict[str, Any]) -> Container:
@@ -288,12 +231,3 @@ def _container(raw: dict[str, Any]) -> Container:
         created=datetime.datetime.fromtimestamp(int(raw.get("Created", 0)), tz=datetime.UTC),
         running=raw.get("State") == "running",
     )
-
-
-def _is_being_removed(error: docker.errors.APIError) -> bool:
-    return "is already in progress" in str(error.explanation or "")
-
-
-def _numbers(version: str) -> tuple[int, int]:
-    major, _, minor = version.partition(".")
-    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)

@@ -13,7 +13,6 @@ from harness.cluster.kind import (
     kind_command,
     kind_config,
     node_containers,
-    verification,
 )
 from harness.scenario import profiles
 
@@ -96,7 +95,7 @@ class Provider(interfaces.Provider):
         """Check the commands, the engine and, if one is named, the image archive."""
         kind_command.find(at_least=self._profile.kind_min)
         with docker_engine.connected() as engine:
-            require_usable(engine.describe())
+            engine.describe()
         archive = self._profile.image_archive
         if archive and not pathlib.Path(archive).is_file():
             raise errors.UsageError(f"expected an image archive, but {archive} is not a file")
@@ -116,12 +115,8 @@ class Provider(interfaces.Provider):
             choices = self._write_inputs(cluster, cgroup_version=description.cgroup_version)
             with _undone_on_failure(engine, cluster):
                 _create(engine, cluster, self._profile.wait_s)
-                verification.verify(
-                    engine,
-                    node=cluster.node,
-                    kubeconfig=cluster.kubeconfig,
-                    profile=self._profile,
-                    choices=choices,
+                node_containers.verify(
+                    engine, cluster.node, cluster.kubeconfig, self._profile, choices
                 )
         return cluster
 
@@ -165,7 +160,7 @@ class Provider(interfaces.Provider):
             versions={
                 "kubernetes": self._profile.kubernetes,
                 "node image": self._profile.image,
-                "kind": ".".join(map(str, command.version)),
+                "kind": command.version,
                 "container engine": engine.version,
             },
         )
@@ -199,20 +194,6 @@ def save_audit_log(name: str, into: pathlib.Path) -> None:
         engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into)
 
 
-def require_usable(engine: docker_engine.Description) -> None:
-    """Raise ClusterError if kind cannot work with the engine."""
-    if engine.api_version < docker_engine.API_VERSION_MIN:
-        raise errors.ClusterError(
-            f"expected a container engine with API {_dotted(docker_engine.API_VERSION_MIN)} or newer "
-            f"(Docker 20.10), got {_dotted(engine.api_version)} (Docker {engine.version}): update it"
-        )
-    if engine.rootless and engine.cgroup_version != "2":
-        raise errors.ClusterError(
-            f"expected cgroups of version 2 for a rootless engine, got {engine.cgroup_version}: "
-            "boot with systemd.unified_cgroup_hierarchy=1"
-        )
-
-
 def forget_kubeconfig(path: pathlib.Path) -> None:
     """Remove a cluster's kubeconfig, and the lock file left by an interrupted kind."""
     path.unlink(missing_ok=True)
@@ -226,7 +207,7 @@ def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> 
     """
     with contextlib.ExitStack() as alone:
         alone.enter_context(kind_command.locked(state_folder.folder() / "kind.lock"))
-        if engine.network_exists():
+        if engine.has_network():
             alone.close()
         kind_command.create(
             cluster.command,
@@ -256,7 +237,3 @@ def _config(directory: pathlib.Path) -> pathlib.Path:
 
 def _log(directory: pathlib.Path) -> pathlib.Path:
     return directory / "kind.log"
-
-
-def _dotted(numbers: tuple[int, ...]) -> str:
-    return ".".join(map(str, numbers))

@@ -1,4 +1,4 @@
-"""The kind command: find it, run it, and explain its failures.
+"""The kind command: find it, run it, and tell its failures.
 
 Every cluster has its own kubeconfig: kind's lock on a shared one gives up after 151 ms. Clusters
 are not deleted through kind, whose `delete cluster` is `docker rm -f -v` of the containers with the
@@ -12,23 +12,26 @@ import pathlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from harness import clocks, errors, processes
 
-COMMAND = "kind"
 EXPORT_TIMEOUT_S = 180.0
-VERSION_TIMEOUT_S = 20.0
+VERSION_TIMEOUT_S = 60.0
 LOCK_TIMEOUT_S = 900.0
 PULL_TIMEOUT_S = 1200.0
 """Time to pull the image, about a gigabyte, in addition to the profile's `wait_s`."""
 _ENVIRONMENT = {"KIND_EXPERIMENTAL_PROVIDER": "docker"}
 """Overrides the user's default provider: podman's containers would never be removed."""
-_VERSION = re.compile(r"kind v?(\d+)\.(\d+)\.(\d+)")
+_VERSION = re.compile(r"kind v?(\d+\.\d+\.\d+)")
 _SAID_MAX = 500
 """Characters of kind's own error in a message."""
 _KNOWN_FAILURES = "kind.sigs.k8s.io/docs/user/known-issues"
-_INSTALL = "install kind v{} or newer (kind.sigs.k8s.io/docs/user/quick-start)"
+_WITHOUT_NETWORK = (
+    "\n  without a network: `docker save IMAGE -o node.tar` elsewhere, then "
+    "--cluster image_archive=node.tar"
+)
+_HOW = "kind.sigs.k8s.io/docs/user/quick-start, docs.docker.com/engine/install"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,69 +39,38 @@ class Kind:
     """An installed kind command."""
 
     path: str
-    version: tuple[int, int, int]
+    version: str
 
 
 def find(*, at_least: str) -> Kind:
-    """Return the kind command. Raises ClusterError if it or docker is missing or too old."""
-    find_docker()
-    return find_kind(at_least=at_least)
+    """Return the kind command on PATH.
 
-
-def find_docker() -> str:
-    """Return the path of the docker command, which kind calls.
-
-    Raises ClusterError if there is none.
+    Raises ClusterError if it, or the docker command that it calls, is missing, or it is too old.
     """
-    path = shutil.which("docker")
-    if path is None:
+    for name in ("docker", "kind"):
+        if shutil.which(name) is None:
+            raise errors.ClusterError(
+                f"expected the commands docker and kind v{at_least} or newer in PATH, found no "
+                f"{name}: install it ({_HOW})"
+            )
+    path, said = shutil.which("kind") or "", ""
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        asked = [path, "version"]
+        ended = subprocess.run(
+            asked, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
+        )
+        said = ended.stdout
+    version = _VERSION.search(said)
+    if version is None or _numbers(version[1]) < _numbers(at_least):
         raise errors.ClusterError(
-            "expected the command docker in PATH (kind calls it), found none: install Docker's "
-            "command line (docs.docker.com/engine/install)"
+            f"expected kind v{at_least} or newer, got {said[:80].strip()!r} ({path}): update it "
+            f"({_HOW})"
         )
-    return path
+    return Kind(path=path, version=version[1])
 
 
-def find_kind(*, at_least: str) -> Kind:
-    """Return the kind command on PATH. Raises ClusterError if it is missing or too old."""
-    path = shutil.which(COMMAND)
-    if path is None:
-        raise errors.ClusterError(
-            f"expected the command kind in PATH, found none: {_INSTALL.format(at_least)}"
-        )
-    kind = Kind(path=path, version=version_of(path))
-    if kind.version < numbers(at_least):
-        shown = ".".join(map(str, kind.version))
-        raise errors.ClusterError(
-            f"expected kind v{at_least} or newer, got v{shown} ({path}): {_INSTALL.format(at_least)}"
-        )
-    return kind
-
-
-def version_of(path: str) -> tuple[int, int, int]:
-    """Return the version that the kind command reports."""
-    try:
-        answer = subprocess.run(
-            [path, "version"],
-            capture_output=True,
-            text=True,
-            timeout=VERSION_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise errors.ClusterError(f"expected `{path} version` to run ({error})") from error
-    match = _VERSION.search(answer.stdout)
-    if match is None:
-        raise errors.ClusterError(
-            f"expected `{path} version` to print `kind v0.33.0 …`, got {answer.stdout[:80]!r}"
-        )
-    return int(match[1]), int(match[2]), int(match[3])
-
-
-def numbers(version: str) -> tuple[int, int, int]:
-    """Parse a version into a tuple that can be compared."""
-    major, minor, patch = version.split(".")
-    return int(major), int(minor), int(patch)
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def create(
@@ -111,18 +83,14 @@ def create(
     wait_s: int,
 ) -> None:
     """Create a cluster. After a failure its containers stay, for their logs."""
-    _run(
-        kind,
-        ("create", "cluster", "--name", name, "--config", str(config)),
-        ("--kubeconfig", str(kubeconfig), "--wait", f"{wait_s}s", "--retain"),
-        log=log,
-        timeout_s=wait_s + PULL_TIMEOUT_S,
-    )
+    words = ["create", "cluster", "--name", name, "--config", str(config)]
+    words += ["--kubeconfig", str(kubeconfig), "--wait", f"{wait_s}s", "--retain"]
+    _run(kind, words, log=log, timeout_s=wait_s + PULL_TIMEOUT_S)
 
 
 def export_logs(kind: Kind, name: str, to: pathlib.Path, *, log: pathlib.Path) -> None:
     """Write the journals and the pods' logs of every node to a folder."""
-    _run(kind, ("export", "logs", str(to), "--name", name), log=log, timeout_s=EXPORT_TIMEOUT_S)
+    _run(kind, ["export", "logs", str(to), "--name", name], log=log, timeout_s=EXPORT_TIMEOUT_S)
 
 
 @contextlib.contextmanager
@@ -150,38 +118,21 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _run(
-    kind: Kind,
-    *arguments: tuple[str, ...],
-    log: pathlib.Path,
-    timeout_s: float,
-) -> None:
+def _run(kind: Kind, words: list[str], *, log: pathlib.Path, timeout_s: float) -> None:
     """Run kind to completion; its output is appended to the log."""
-    words = [word for part in arguments for word in part]
-    start = log.stat().st_size if log.exists() else 0
-    process = processes.start(f"kind {words[0]}", [kind.path, *words], log=log, env=_ENVIRONMENT)
+    start, name = log.stat().st_size if log.exists() else 0, f"kind {' '.join(words[:2])}"
+    process = processes.start(name, [kind.path, *words], log=log, env=_ENVIRONMENT)
     try:
         exit_code = process.wait(timeout_s=timeout_s)
     finally:
         process.kill()
     if exit_code is None:
-        raise errors.ClusterError(
-            f"expected `kind {' '.join(words[:2])}` to end within {timeout_s:g} s; see {log}"
-        )
+        raise errors.ClusterError(f"expected `{name}` to end within {timeout_s:g} s; see {log}")
     if exit_code != 0:
-        with log.open("rb") as stream:
-            stream.seek(start)
-            output = stream.read().decode(errors="replace")
-        raise errors.ClusterError(_failure(words, exit_code, output, log))
-
-
-def _failure(words: Sequence[str], exit_code: int, output: str, log: pathlib.Path) -> str:
-    """Return what kind said of a failed command, and where the rest is."""
-    said = " ".join(output.rpartition("ERROR: ")[2].split()) if "ERROR: " in output else ""
-    detail = said[:_SAID_MAX] or f"exit code {exit_code}"
-    if "failed to pull image" in said:
-        detail += "\n  without a network: `docker save IMAGE -o node.tar` elsewhere, then --cluster image_archive=node.tar"
-    return (
-        f"`kind {' '.join(words[:2])}` failed: {detail}\n  {log} (known failures and their remedies: "
-        f"{_KNOWN_FAILURES}; `flake-hunt doctor kind`)"
-    )
+        output = log.read_bytes()[start:].decode(errors="replace")
+        said = " ".join(output.rpartition("ERROR: ")[2].split()) if "ERROR: " in output else ""
+        hint = _WITHOUT_NETWORK if "failed to pull image" in said else ""
+        raise errors.ClusterError(
+            f"`{name}` failed: {said[:_SAID_MAX] or f'exit code {exit_code}'}{hint}\n  {log} (known failures "
+            f"and their remedies: {_KNOWN_FAILURES}; `flake-hunt doctor kind`)"
+        )

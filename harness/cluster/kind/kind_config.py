@@ -20,8 +20,6 @@ POLICY_FOLDER = "/etc/kubernetes/policies"
 POLICY_FILE = f"{POLICY_FOLDER}/audit.yaml"
 AUDIT_FOLDER = "/var/log/kubernetes/audit"
 AUDIT_FILE = f"{AUDIT_FOLDER}/audit.log"
-AUDIT_FILE_MIB_MAX = 4096
-"""Large enough for a whole run: rotation would split the history into several files."""
 WITHOUT_CLAIM_CONTROLLER = (
     "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller,"
     "-device-taint-eviction-controller"
@@ -64,13 +62,8 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
     """
     node: Document = {"role": "control-plane", "image": choices.image}
     if choices.audit_policy is not None:
-        node["extraMounts"] = [
-            {
-                "hostPath": str(choices.audit_policy),
-                "containerPath": POLICY_FILE,
-                "readOnly": True,
-            }
-        ]
+        mount = {"hostPath": str(choices.audit_policy), "containerPath": POLICY_FILE}
+        node["extraMounts"] = [{**mount, "readOnly": True}]
     patches = [_cluster_configuration(profile, choices)]
     if settings := kubelet_settings(profile, choices):
         patches.append({"kind": "KubeletConfiguration", **settings})
@@ -85,20 +78,12 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
 
 def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, str]:
     """Return kube-apiserver's flags, in addition to kubeadm's."""
-    flags = control_plane_settings.watch_cache_flags(profile.watch_cache)
-    if choices.audit_policy is not None:
-        flags |= {
-            "audit-policy-file": POLICY_FILE,
-            "audit-log-path": AUDIT_FILE,
-            "audit-log-maxsize": str(AUDIT_FILE_MIB_MAX),
-        }
-    if not profile.priority_and_fairness:
-        flags |= {
-            "enable-priority-and-fairness": "false",
-            "max-requests-inflight": str(profile.requests_in_flight_max),
-            "max-mutating-requests-inflight": str(profile.mutating_requests_in_flight_max),
-        }
-    return flags
+    limits = profile.requests_in_flight_max, profile.mutating_requests_in_flight_max
+    return control_plane_settings.server_flags(
+        profile.watch_cache,
+        in_flight=None if profile.priority_and_fairness else limits,
+        audit=None if choices.audit_policy is None else (POLICY_FILE, AUDIT_FILE),
+    )
 
 
 def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
@@ -111,15 +96,9 @@ def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
 
 def kubelet_settings(profile: profiles.KindProfile, choices: Choices) -> Document:
     """Return the kubelet's settings, in addition to kubeadm's."""
-    if choices.cgroup_version == "1" and refuses_cgroup_v1(profile):
-        return {"failCgroupV1": False}
-    return {}
-
-
-def refuses_cgroup_v1(profile: profiles.KindProfile) -> bool:
-    """Return whether this version's kubelet needs `failCgroupV1: false` on cgroup v1."""
     major, minor, _ = profile.kubernetes.removeprefix("v").split(".")
-    return (int(major), int(minor)) >= REFUSES_CGROUP_V1_SINCE
+    refuses = (int(major), int(minor)) >= REFUSES_CGROUP_V1_SINCE
+    return {"failCgroupV1": False} if choices.cgroup_version == "1" and refuses else {}
 
 
 def _cluster_configuration(profile: profiles.KindProfile, choices: Choices) -> Document:

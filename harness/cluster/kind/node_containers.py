@@ -1,20 +1,31 @@
-"""The containers of kind clusters in an engine that others share: names, removal, restarts.
+"""The containers of kind clusters in an engine that others share.
+
+kind silently drops patches that do not match, so the settings of a cluster are verified by what is
+on its node: the static pods that kubeadm wrote, the audit log, and the API server's version.
 
 kube-apiserver is a static pod: the kubelet runs it for as long as its manifest is in the kubelet's
 folder. The manifest is moved away first, so that the API server stays away for as long as was asked
 for and the kubelet does not back off after several kills. etcd keeps running.
 """
 
+import contextlib
+import json
 import pathlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
 
 from harness import clocks, errors
 from harness.client import transports
 from harness.cluster import interfaces
-from harness.cluster.kind import docker_engine, verification
+from harness.cluster.kind import docker_engine, kind_config
+from harness.scenario import profiles
 
 NAME_MAX = 50
 """kind appends a suffix, and a hostname has at most 64 characters."""
 SETTLE_INTERVAL_S = 0.25
+MANAGER = "kube-controller-manager"
 
 
 def cluster_name(name: str) -> str:
@@ -42,31 +53,102 @@ def require_free(engine: docker_engine.Engine, name: str) -> None:
         )
 
 
-def remove(engine: docker_engine.Engine, name: str, *, settle_s: float = 0.0) -> bool:
-    """Remove a cluster's containers and their volumes; return whether there were any.
+def remove(engine: docker_engine.Engine, name: str, *, settle_s: float = 0.0) -> None:
+    """Remove a cluster's containers and their volumes.
 
     `settle_s`: how long to look again, because the engine may still create containers for an
     interrupted command.
     """
-    removed = _remove_now(engine, name)
     deadline_ns = clocks.monotonic_ns() + int(settle_s * 1e9)
-    while clocks.monotonic_ns() < deadline_ns:
+    while True:
+        for container in engine.nodes(name):
+            engine.remove(container)
+        if clocks.monotonic_ns() >= deadline_ns:
+            return
         clocks.sleep(SETTLE_INTERVAL_S)
-        removed = _remove_now(engine, name) or removed
-    return removed
 
 
-def _remove_now(engine: docker_engine.Engine, name: str) -> bool:
-    containers = engine.nodes(name)
-    for container in containers:
-        volumes = engine.volumes_of(container)
-        engine.remove(container)
-        for volume in volumes:  # anonymous ones stay if an earlier removal was interrupted
-            engine.remove_volume(volume)
-    return bool(containers)
+# ---------------------------------------------------------------------- verification
+
+MANIFESTS = "/etc/kubernetes/manifests"
+VERIFY_TIMEOUT_S = 60.0
 
 
-MANIFEST = f"{verification.MANIFESTS}/kube-apiserver.yaml"
+def verify(
+    engine: docker_engine.Engine,
+    node: str,
+    kubeconfig: pathlib.Path,
+    profile: profiles.KindProfile,
+    choices: kind_config.Choices,
+) -> None:
+    """Raise ClusterError, listing every setting that differs from the requested one."""
+    server = kind_config.server_flags(profile, choices)
+    wrong = [
+        *_flags(engine, node, "kube-apiserver", server),
+        *_flags(engine, node, MANAGER, kind_config.controller_manager_flags(profile)),
+        *_kubelet(engine, node, kind_config.kubelet_settings(profile, choices)),
+        *_version(kubeconfig, profile),
+    ]
+    if choices.audit_policy and not wrong and not engine.read(node, kind_config.AUDIT_FILE):
+        # a node that is ready runs pods
+        wrong = [f"expected an audit log in {node} at {kind_config.AUDIT_FILE}, but there is none"]
+    if wrong:
+        raise errors.ClusterError(
+            "the kind cluster has other settings than requested (a kubeadm patch that does not match is "
+            f"dropped silently; is kind v{profile.kind_min} or newer?):\n  " + "\n  ".join(wrong)
+        )
+
+
+def _flags(
+    engine: docker_engine.Engine, node: str, component: str, expected: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what is wrong with the command line of a static pod's first container."""
+    pod = yaml.safe_load(engine.read(node, f"{MANIFESTS}/{component}.yaml") or b"") or {}
+    containers = pod.get("spec", {}).get("containers") or [{}]
+    words = [*(containers[0].get("command") or ()), *(containers[0].get("args") or ())]
+    for name, value in expected.items():
+        wanted = f"--{name}={value}"
+        if wanted not in words:
+            found = next((word for word in words if word.startswith(f"--{name}=")), "no such flag")
+            yield f"{component}: expected {wanted}, got {found}"
+
+
+def _kubelet(engine: docker_engine.Engine, node: str, expected: Mapping[str, Any]) -> Iterator[str]:
+    file = engine.read(node, kind_config.KUBELET_CONFIG_FILE) if expected else b""
+    actual = yaml.safe_load(file or b"") or {}
+    for name, value in expected.items():
+        if actual.get(name) != value:
+            wanted, found = json.dumps(value), json.dumps(actual.get(name))
+            where = kind_config.KUBELET_CONFIG_FILE
+            yield f"kubelet: expected {name}: {wanted} in {where}, got {found}"
+
+
+def _version(kubeconfig: pathlib.Path, profile: profiles.KindProfile) -> Iterator[str]:
+    """Wait until the API server is ready: kind gives up with a warning and exit code 0."""
+    try:
+        _wait_until_ready(kubeconfig, timeout_s=VERIFY_TIMEOUT_S)
+        with contextlib.closing(transports.connect(kubeconfig)) as transport:
+            answer = transport.send(transports.Request(method="GET", path="/version"))
+    except (errors.WaitTimeoutError, transports.TransportError) as error:
+        yield str(error)
+        return
+    version = str(json.loads(answer.body).get("gitVersion"))
+    if version.partition("+")[0] != profile.kubernetes:  # the plus separates build metadata
+        yield f"expected Kubernetes {profile.kubernetes}, the API server reports {version}"
+
+
+def _wait_until_ready(kubeconfig: pathlib.Path, *, timeout_s: float) -> None:
+    clocks.wait_until(
+        lambda: transports.answers(transports.connect(kubeconfig), "/readyz"),
+        timeout_s=timeout_s,
+        why=f"the API server of {kubeconfig} to be ready",
+        interval_s=_READY_INTERVAL_S,
+    )
+
+
+# -------------------------------------------------------------------------- restarts
+
+MANIFEST = f"{MANIFESTS}/kube-apiserver.yaml"
 PARKED = "/etc/kubernetes/kube-apiserver.yaml.flake-hunt"
 """Where the manifest is while the API server is away; the kubelet does not look there."""
 STOP_TIMEOUT_S = 15
@@ -97,12 +179,7 @@ def restart(
     finally:
         engine.execute(node, ["mv", PARKED, MANIFEST])
     try:
-        clocks.wait_until(
-            lambda: _is_ready(kubeconfig),
-            timeout_s=READY_TIMEOUT_S,
-            why=f"the API server of {node} to be ready again",
-            interval_s=_READY_INTERVAL_S,
-        )
+        _wait_until_ready(kubeconfig, timeout_s=READY_TIMEOUT_S)
     except errors.WaitTimeoutError as error:
         raise errors.ClusterError(
             f"expected the API server to start again on its data ({error}): see the kubelet's "
@@ -115,14 +192,3 @@ def _stop_command(timeout_s: int) -> str:
     """Return the shell command that stops the API server's containers; 0 s is SIGKILL at once."""
     found = "crictl ps --quiet --name '^kube-apiserver$'"
     return f"crictl stop --timeout {timeout_s} $({found})"
-
-
-def _is_ready(kubeconfig: pathlib.Path) -> bool:
-    transport = transports.connect(kubeconfig)
-    try:
-        request = transports.Request(method="GET", path="/readyz", timeout_s=5.0)
-        return transport.send(request).status == 200
-    except transports.TransportError:
-        return False
-    finally:
-        transport.close()

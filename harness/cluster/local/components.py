@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Sequence
 
 from harness import clocks, errors, processes
-from harness.client import transports
 from harness.cluster import interfaces, loopback_ports
 
 READY_TIMEOUT_S = 60.0
@@ -141,17 +140,6 @@ class Component:
                 f"expected {self.name} to be ready within {READY_TIMEOUT_S:g} s. "
                 f"The end of {self._log}:\n{process.log_tail()}"
             ) from error
-
-
-def answers(transport: transports.Transport, path: str) -> bool:
-    """Return whether a GET is answered with 200; closes the transport's connection."""
-    try:
-        request = transports.Request(method="GET", path=path, timeout_s=5.0)
-        return transport.send(request).status == 200
-    except transports.TransportError:
-        return False
-    finally:
-        transport.close()
 
 
 def _ended(process: processes.Process, exit_code: int) -> errors.ClusterError:

@@ -25,13 +25,8 @@ SERVER_NAMES = (
 """Names and addresses in the API server's certificate."""
 NO_FSYNC_SINCE = "v3.5.0"
 """First etcd version with `--unsafe-no-fsync`."""
-AUDIT_LOG_MIB_MAX = 4096
-"""Large enough for a whole run: rotation would split the history into several files."""
-REQUESTS_IN_FLIGHT_MAX, MUTATING_REQUESTS_IN_FLIGHT_MAX = 3000, 1000
-"""Limits if priority and fairness, which would queue the load, is off.
-
-The same as in the kind profiles.
-"""
+IN_FLIGHT_MAX = 3000, 1000
+"""The same limits of requests, and of writes, as in the kind profiles."""
 COLLECTORS = ("garbage-collector-controller", "namespace-controller", "serviceaccount-controller")
 """Controllers that a cluster needs in which another one makes the claims. The last one shows that
 they have begun."""
@@ -117,17 +112,16 @@ def apiserver(
         "authorization-mode": "RBAC",
         "disable-admission-plugins": "ServiceAccount",
         **_authentication(files, profile),
-        **control_plane_settings.watch_cache_flags(profile.watch_cache),
-        **_queueing(profile),
+        **control_plane_settings.server_flags(
+            profile.watch_cache,
+            in_flight=None if profile.priority_and_fairness else IN_FLIGHT_MAX,
+            audit=(files.audit_policy, files.audit_log) if profile.audit_log else None,
+        ),
         **_gates(profile.feature_gates),
     }
     if profile.runtime_config:
         pairs = (f"{name}={value}" for name, value in sorted(profile.runtime_config.items()))
         flags["runtime-config"] = ",".join(pairs)
-    if profile.audit_log:
-        flags["audit-policy-file"] = files.audit_policy
-        flags["audit-log-path"] = files.audit_log
-        flags["audit-log-maxsize"] = AUDIT_LOG_MIB_MAX
     return _command(binary, flags)
 
 
@@ -165,16 +159,6 @@ def _authentication(files: Files, profile: profiles.LocalProfile) -> Mapping[str
     if profile.auth == "token":
         return {"token-auth-file": files.secret("tokens.csv")}
     return {"client-ca-file": files.secret("authority.crt")}
-
-
-def _queueing(profile: profiles.LocalProfile) -> Mapping[str, object]:
-    if profile.priority_and_fairness:
-        return {}
-    return {
-        "enable-priority-and-fairness": "false",
-        "max-requests-inflight": REQUESTS_IN_FLIGHT_MAX,
-        "max-mutating-requests-inflight": MUTATING_REQUESTS_IN_FLIGHT_MAX,
-    }
 
 
 def _gates(chosen: Mapping[str, bool]) -> Mapping[str, object]:

@@ -217,7 +217,7 @@ class _Starting:
             host=control_plane.ADDRESS, port=self._ports.etcd, tls=False
         )
         self._start(
-            "etcd", argv, lambda: components.answers(transports.HttpTransport(endpoint), "/health")
+            "etcd", argv, lambda: transports.answers(transports.HttpTransport(endpoint), "/health")
         )
 
     def _start_apiserver(self) -> None:
@@ -248,7 +248,7 @@ class _Starting:
         return self._finds("/readyz") and self._finds(apis.NAMESPACES.path(None, "kube-node-lease"))
 
     def _finds(self, path: str) -> bool:
-        return components.answers(transports.connect(self._kubeconfig), path)
+        return transports.answers(transports.connect(self._kubeconfig), path)
 
     def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
         component = components.Component(

@@ -82,7 +82,8 @@ def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         made.client.close()
         return
     try:
-        docker_engine.connect().close()
+        with docker_engine.connected():
+            pass
     except errors.ClusterError as error:
         pytest.skip(str(error))
     client = docker.from_env()
@@ -100,18 +101,14 @@ def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def engine(bench: Bench) -> Iterator[docker_engine.Engine]:
     del bench  # which says where it is
-    made = docker_engine.connect()
-    yield made
-    made.close()
+    with docker_engine.connected() as made:
+        yield made
 
 
 def test_it_says_what_it_is(engine: docker_engine.Engine) -> None:
     found = engine.describe()
-    assert found.api_version >= docker_engine.API_VERSION_MIN
     assert found.memory_bytes > 1 << 30
-    assert found.cpus >= 1
     assert found.cgroup_version in ("1", "2")
-    assert "bridge" in engine.networks()
 
 
 def test_the_nodes_of_a_cluster_are_told_apart(bench: Bench, engine: docker_engine.Engine) -> None:
@@ -127,13 +124,12 @@ def test_a_container_goes_with_its_volumes_and_twice_is_no_harm(
 ) -> None:
     bench.container()
     (found,) = engine.nodes(bench.cluster)
-    (volume,) = engine.volumes_of(found)
+    mounts = bench.client.api.inspect_container(found.id)["Mounts"]
+    (volume,) = (item["Name"] for item in mounts if item["Type"] == "volume")
     engine.remove(found)
     assert engine.nodes(bench.cluster) == []
     assert volume not in {item["Name"] for item in bench.client.api.volumes()["Volumes"] or []}
     engine.remove(found)
-    assert engine.volumes_of(found) == []
-    engine.remove_volume(volume)
 
 
 def test_files_are_read_where_they_are(
@@ -146,11 +142,6 @@ def test_files_are_read_where_they_are(
     (saved,) = engine.save_folder(name, "/folder", tmp_path / "to")
     assert saved.read_bytes() == TEXT
     assert engine.save_folder(name, "/none", tmp_path / "nothing") == []
-
-
-def test_images_are_known_by_name(bench: Bench, engine: docker_engine.Engine) -> None:
-    assert engine.has_image(bench.image)
-    assert not engine.has_image(f"{REPOSITORY}:none")
 
 
 def test_a_name_is_given_once(bench: Bench) -> None:
