@@ -14,11 +14,9 @@ from typing import Any, Protocol, TypedDict, TypeGuard, runtime_checkable
 import msgspec
 
 from harness import concurrency, errors
-from harness.client import apis, backoffs, transports
+from harness.client import apis, backoffs, reflectors, transports
 from harness.model.objects import Object
 
-BACKOFF_FIRST_S = 0.05
-BACKOFF_MAX_S = 5.0
 REFUSALS_MAX = 2
 """Consecutive 401 or 403 responses after which `wait_synced` fails.
 
@@ -140,7 +138,7 @@ def key_of(obj: Object) -> str:
     return f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
 
 
-class Informer:
+class Informer(reflectors.Reflector):
     """Follows one collection. `namespace` None: all namespaces."""
 
     def __init__(
@@ -160,37 +158,19 @@ class Informer:
         `trims`: leave `metadata.managedFields` out of every object, which halves its memory; for
         resources that have nothing but `spec` and `status` beside it.
         """
+        super().__init__(
+            api, resource, name=name, namespace=namespace, label_selector=label_selector
+        )
         self._lists_cached, self._trims = lists_cached, trims
-        self._api, self._resource, self._name = api, resource, name
         self._handlers = tuple(handlers)
-        self._namespace, self._label_selector = namespace, label_selector
         self._objects: dict[str, Object] = {}
         self._guard = concurrency.lock(f"{name}.objects")
         self._synced = concurrency.Event(f"{name}.synced")
-        self._stopped = concurrency.Event(f"{name}.stopped")
-        self._watch: transports.Watch | None = None
-        self._version = ""
-        self._received = 0
-        """Number of lines of the current watch."""
         self._problem = (
             "no answer"  # text: an exception would keep a connection alive by its traceback
         )
         self._refusals, self._refused_since_s = 0, 0.0
         self._refusal: errors.KubeconfigError | None = None
-        self._thread: concurrency.Thread | None = None
-
-    def start(self) -> None:
-        """Start to follow, on a thread."""
-        self._thread = concurrency.spawn(self._name, self._run)
-
-    def stop(self) -> None:
-        """End the watch and wait for the thread."""
-        self._stopped.set()
-        watch = self._watch
-        if watch is not None:
-            watch.close()
-        if self._thread is not None:
-            self._thread.join(BACKOFF_MAX_S * 2)
 
     def wait_synced(self, *, timeout_s: float) -> None:
         """Wait until the first list has been delivered.
@@ -219,26 +199,11 @@ class Informer:
 
     # -------------------------------------------------------------- following
 
-    def _run(self) -> None:
-        backoff = backoffs.WatchBackoff(first_s=BACKOFF_FIRST_S, max_s=BACKOFF_MAX_S)
-        while not self._stopped.is_set():
-            begun_s, self._received, failed = concurrency.monotonic_s(), 0, False
-            try:
-                if not self._version:
-                    self._list()
-                self._follow()
-            except (transports.TransportError, apis.ApiError) as error:
-                if isinstance(error, apis.ApiError) and error.is_gone:
-                    self._version = ""  # list again, and find the missed changes by comparison
-                    concurrency.step("informer.gap", informer=self._name)
-                self._note(error)
-                failed = True
-            lasted_s = concurrency.monotonic_s() - begun_s
-            wait_s = backoff.after(lasted_s=lasted_s, received=self._received, failed=failed)
-            if wait_s:
-                self._stopped.wait(wait_s)
+    def _note_gap(self, error: apis.ApiError) -> None:
+        del error  # the missed changes are found by comparison
+        concurrency.step("informer.gap", informer=self._name)
 
-    def _note(self, error: errors.HarnessError) -> None:
+    def _note_failure(self, error: transports.TransportError | apis.ApiError) -> None:
         """Keep the problem for `wait_synced`; end its wait after REFUSALS_MAX rejections.
 
         Those of an authorizer must have lasted for REFUSED_MIN_S, too.
@@ -281,21 +246,8 @@ class Informer:
         for key, obj in present.items():
             self._put(key, obj)
 
-    def _follow(self) -> None:
-        watch = self._watch = self._api.watch(
-            self._resource,
-            namespace=self._namespace,
-            label_selector=self._label_selector,
-            resource_version=self._version,
-        )
-        if self._stopped.is_set():
-            watch.close()
-        decoder: Any = _trimmed_events if self._trims else _events
-        for line in watch:
-            self._received += 1
-            self._receive(decoder.decode(line))
-
-    def _receive(self, event: _Event) -> None:
+    def _receive(self, line: bytes) -> None:
+        event: Any = (_trimmed_events if self._trims else _events).decode(line)
         obj = event.object
         if event.type == "ERROR":
             raise apis.ApiError(
