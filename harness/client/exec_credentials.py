@@ -8,11 +8,10 @@ import dataclasses
 import datetime
 import json
 import os
-import pathlib
 import subprocess
 import threading
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -22,6 +21,13 @@ TIMEOUT_S = 60.0
 """Time limit for one run of a plugin, which may call a cloud provider."""
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_CLUSTER_KEYS = (
+    "server",
+    "tls-server-name",
+    "insecure-skip-tls-verify",
+    "certificate-authority-data",
+    "proxy-url",
+)
 _WORDS_MAX = 500
 
 
@@ -34,57 +40,45 @@ class Credentials:
     key: bytes = dataclasses.field(default=b"", repr=False)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """The `exec` section of a kubeconfig's user."""
+class Command(NamedTuple):
+    """The `exec` section of a kubeconfig's user. The repr shows no environment."""
 
     argv: tuple[str, ...]
-    environment: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
-    api_version: str = _VERSIONS[0]
-    install_hint: str = ""
-    cluster: str | None = None
-    """The cluster as JSON if the plugin asks for it (`provideClusterInfo`), else None."""
+    environment: tuple[tuple[str, str], ...]
+    info: str
+    """What the plugin is told, as JSON, with the cluster if it asks for it."""
+    install_hint: str
+
+    def __repr__(self) -> str:
+        return f"Command({self.argv!r})"
 
 
-def read(section: Mapping[str, Any], cluster: Mapping[str, Any], path: pathlib.Path) -> Command:
+def read(section: Mapping[str, Any], cluster: Mapping[str, Any], where: str) -> Command:
     """Return the command of an `exec` section. Raises KubeconfigError if it cannot be run."""
     name, version = section.get("command"), section.get("apiVersion")
-    if not isinstance(name, str) or not name:
-        raise errors.KubeconfigError(f"{path}: expected the exec plugin's command, got {name!r}")
-    if version not in _VERSIONS:
+    if not isinstance(name, str) or not name or version not in _VERSIONS:
         raise errors.KubeconfigError(
-            f"{path}: expected the exec plugin {name} to use {' or '.join(_VERSIONS)}, got {version!r}: "
-            "update the plugin and generate the kubeconfig again"
+            f"{where}: expected an exec plugin that uses {' or '.join(_VERSIONS)}, got {name!r} with "
+            f"{version!r}: update the plugin and generate the kubeconfig again"
         )
-    if section.get("interactiveMode") == "Always":
-        raise errors.KubeconfigError(
-            f"{path}: the exec plugin {name} needs a terminal (interactiveMode: Always), but a run has none: "
-            "log in first and set interactiveMode: IfAvailable"
-        )
-    if "/" in name and not name.startswith("/"):
-        name = str(path.resolve().parent / name)  # as client-go: relative to the kubeconfig
+    spec: dict[str, Any] = {"interactive": False}
+    if section.get("provideClusterInfo"):
+        spec["cluster"] = _cluster_info(cluster)
+    info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
     return Command(
         argv=(name, *(str(part) for part in section.get("args") or ())),
         environment=tuple((item["name"], item["value"]) for item in section.get("env") or ()),
-        api_version=version,
-        install_hint=str(section.get("installHint") or ""),
-        cluster=_cluster_info(cluster) if section.get("provideClusterInfo") else None,
+        info=json.dumps(info),
+        install_hint=str(section.get("installHint") or "install it").strip(),
     )
 
 
-def _cluster_info(cluster: Mapping[str, Any]) -> str:
-    keys = (
-        "server",
-        "tls-server-name",
-        "insecure-skip-tls-verify",
-        "certificate-authority-data",
-        "proxy-url",
-    )
-    info = {key: cluster[key] for key in keys if key in cluster}
+def _cluster_info(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    info = {key: cluster[key] for key in _CLUSTER_KEYS if key in cluster}
     for extension in cluster.get("extensions") or ():
         if extension.get("name") == f"{_GROUP}/exec":
             info["config"] = extension.get("extension")
-    return json.dumps(info)
+    return info
 
 
 class Plugin:
@@ -117,34 +111,24 @@ class Plugin:
 
 
 def _run(command: Command) -> tuple[Credentials, datetime.datetime | None]:
-    spec: dict[str, Any] = {"interactive": False}
-    if command.cluster is not None:
-        spec["cluster"] = json.loads(command.cluster)
-    info = {"apiVersion": command.api_version, "kind": "ExecCredential", "spec": spec}
-    environment = {
-        **os.environ,
-        **dict(command.environment),
-        "KUBERNETES_EXEC_INFO": json.dumps(info),
-    }
+    told = {"KUBERNETES_EXEC_INFO": command.info}
     try:
         ended = subprocess.run(
             command.argv,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env=environment,
+            env={**os.environ, **dict(command.environment), **told},
             timeout=TIMEOUT_S,
             check=False,
         )
     except FileNotFoundError as error:
-        hint = f": {command.install_hint.strip()}" if command.install_hint else ": install it"
-        raise _unusable(command, f"it was not found{hint}") from error
+        raise _unusable(command, f"it was not found: {command.install_hint}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _unusable(command, f"it could not be run ({error})") from error
     if ended.returncode:
         words = ended.stderr.decode(errors="replace").strip()[-_WORDS_MAX:]
-        raise _unusable(
-            command, f"it exited with code {ended.returncode}: {words or '(no output)'}"
-        )
+        why = f"it exited with code {ended.returncode}: {words or '(no output)'}"
+        raise _unusable(command, why)
     return _decode(command, ended.stdout)
 
 
@@ -155,32 +139,22 @@ class _Status(msgspec.Struct, rename="camel"):
     expiration_timestamp: datetime.datetime | None = None
 
 
-class _Answer(msgspec.Struct, rename="camel"):
-    api_version: str
+class _Answer(msgspec.Struct):
     kind: Literal["ExecCredential"]
     status: _Status = msgspec.field(default_factory=_Status)
 
 
 def _decode(command: Command, output: bytes) -> tuple[Credentials, datetime.datetime | None]:
     try:
-        answer = msgspec.json.decode(output, type=_Answer)
+        found = msgspec.json.decode(output, type=_Answer).status
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _unusable(
-            command, f"its output is not an ExecCredential in JSON ({error})"
-        ) from error
-    found = answer.status
-    if answer.api_version != command.api_version:
-        raise _unusable(
-            command,
-            f"it printed {answer.api_version}; the kubeconfig specifies {command.api_version}",
-        )
-    has_pair = bool(found.client_certificate_data and found.client_key_data)
-    if not (found.token or has_pair):
-        raise _unusable(command, "it printed neither a token nor a certificate with a key")
-    if not has_pair and (found.client_certificate_data or found.client_key_data):
-        raise _unusable(command, "it printed a certificate without a key, or only a key")
-    pair = found.client_certificate_data.encode(), found.client_key_data.encode()
-    return Credentials(found.token, *pair), found.expiration_timestamp
+        why = f"its output is not an ExecCredential in JSON ({error})"
+        raise _unusable(command, why) from error
+    certificate, key = found.client_certificate_data, found.client_key_data
+    if bool(certificate) != bool(key) or not (found.token or key):
+        raise _unusable(command, "it printed neither a token nor a certificate with its key")
+    credentials = Credentials(found.token, certificate.encode(), key.encode())
+    return credentials, found.expiration_timestamp
 
 
 def _unusable(command: Command, why: str) -> errors.KubeconfigError:

@@ -7,10 +7,11 @@ that name from the header. A real API server would make the client that user, wi
 the administrator: use these kubeconfigs with the embedded one only.
 """
 
+import contextlib
 import json
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness import errors, regular_files, writing
@@ -34,35 +35,38 @@ def extracted(paths: Sequence[pathlib.Path], *, context: str = "") -> dict[str, 
     """Return a kubeconfig with one context of some others; its paths are absolute.
 
     `context` empty: the current one. If several files define a name, the first one wins, as in
-    kubectl.
+    kubectl. Raises KubeconfigError if one cannot be read, or lacks what is named.
     """
-    documents = [(path, read(path)) for path in paths]
-    name = context or next(
-        (str(item["current-context"]) for _, item in documents if item.get("current-context")), ""
-    )
+    documents = [(path, _read(path)) for path in paths]
+    current = [item["current-context"] for _, item in documents if item.get("current-context")]
     merged = {
         section: [
             _absolute(entry, path) for path, item in documents for entry in item.get(section) or []
         ]
         for section in ("contexts", "clusters", "users")
     }
-    where = joined(paths)
-    require_context(name, merged, where)
-    chosen = named(merged, "contexts", name, where)
+    where, name = joined(paths), context or next(iter(current), "")
+    if not name:
+        known = _names(merged["contexts"]) or "it has none"
+        raise errors.KubeconfigError(
+            f"{where}: expected a current-context, got none: choose one of its contexts ({known}) "
+            "with `kubectl config use-context NAME`"
+        )
+    chosen = _named(merged, "contexts", name, where)
     inner = chosen.get("context") or {}
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": name,
         "contexts": [chosen],
-        "clusters": [named(merged, "clusters", inner.get("cluster", ""), where)],
-        "users": [named(merged, "users", inner["user"], where)] if inner.get("user") else [],
+        "clusters": [_named(merged, "clusters", inner.get("cluster", ""), where)],
+        "users": [_named(merged, "users", inner["user"], where)] if inner.get("user") else [],
     }
 
 
-def joined(paths: Sequence[pathlib.Path]) -> pathlib.Path:
-    """Return the files that a user gave as one path, for messages."""
-    return pathlib.Path(os.pathsep.join(map(str, paths)))
+def joined(paths: Sequence[pathlib.Path]) -> str:
+    """Return the files that a user gave as one text, for messages."""
+    return os.pathsep.join(map(str, paths))
 
 
 def write(path: pathlib.Path, document: Document) -> None:
@@ -103,22 +107,20 @@ def _absolute(entry: Any, path: pathlib.Path) -> Any:
         for key in keys:
             if section.get(key):
                 section[key] = str(folder / section[key])
-        command = (section.get("exec") or {}).get("command") or ""
-        if "/" in command:
+        command = (section.get("exec") or {}).get("command")
+        if isinstance(command, str) and "/" in command:
             section["exec"]["command"] = str(folder / command)
     return changed
 
 
-def read(path: pathlib.Path) -> Document:
-    """Return the content of a kubeconfig. Raises KubeconfigError if it is none, or unreadable."""
+def _read(path: pathlib.Path) -> Document:
     try:
-        text = regular_files.text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        document = _parse(regular_files.text(path))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or f"expected YAML or JSON ({error})"
         raise errors.KubeconfigError(
             f"expected a readable kubeconfig, but {path}: {why}. Name another one with --kubeconfig"
         ) from error
-    document = _parse(text, path)
     if not isinstance(document, dict) or document.get("kind", "Config") != "Config":
         raise errors.KubeconfigError(
             f"{path}: expected a kubeconfig (kind Config), got another document"
@@ -126,44 +128,28 @@ def read(path: pathlib.Path) -> Document:
     return document
 
 
-def _parse(text: str, path: pathlib.Path) -> Any:
-    try:
+def _parse(text: str) -> Any:
+    with contextlib.suppress(ValueError):
         return json.loads(text)
-    except ValueError:
-        pass
     import yaml  # takes 40 ms, and the harness writes its own kubeconfigs as JSON
 
     try:
         return next(yaml.safe_load_all(text), None)  # of several documents the first, as kubectl
     except yaml.YAMLError as error:
-        raise errors.KubeconfigError(f"{path}: expected YAML or JSON ({error})") from error
+        raise ValueError(str(error)) from error
 
 
-def require_context(name: str, document: Document, path: pathlib.Path) -> None:
-    """Raise KubeconfigError if no context is named and the kubeconfig has no current one."""
-    if not name:
-        raise errors.KubeconfigError(
-            f"{path}: expected a current-context, got none: choose one of its contexts "
-            f"({_names(document, 'contexts') or 'it has none'}) with `kubectl config use-context NAME`"
-        )
-
-
-def named(document: Document, section: str, name: str, path: pathlib.Path) -> Document:
-    """Return the entry of a name in `contexts`, `clusters` or `users`.
-
-    Raises KubeconfigError if there is none.
-    """
-    for entry in document.get(section) or []:
-        if isinstance(entry, dict) and entry.get("name") == name:
+def _named(document: Document, section: str, name: str, where: str) -> dict[str, Any]:
+    entries = [entry for entry in document[section] if isinstance(entry, dict)]
+    for entry in entries:
+        if entry.get("name") == name:
             return entry
     raise errors.KubeconfigError(
-        f"{path}: expected {name!r} among its {section}, which are: "
-        f"{_names(document, section) or 'none'}"
+        f"{where}: expected {name!r} among its {section}, which are: {_names(entries) or 'none'}"
     )
 
 
-def _names(document: Document, section: str) -> str:
-    entries = document.get(section) or []
+def _names(entries: Iterable[Any]) -> str:
     return ", ".join(str(entry.get("name")) for entry in entries if isinstance(entry, dict))
 
 

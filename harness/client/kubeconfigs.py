@@ -12,22 +12,20 @@ return certificates, and importing them takes 200 and 340 ms, in each process of
 import base64
 import dataclasses
 import functools
-import json
 import pathlib
 import re
 import ssl
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from harness import clocks, errors, regular_files, writing
+from harness import errors, regular_files, writing
 from harness.client import exec_credentials, kubeconfig_files
 
 Headers = tuple[tuple[str, str], ...]
 """(name, value) pairs. Names may repeat: each group has its own header."""
 _TOKEN = "!#$&'*+-.^_`|~"  # noqa: S105 - the characters that header names may have besides letters and digits
-
-
+_PORT = 80
+_CREDENTIALS = re.compile(r"//[^/]*@")
 Document = kubeconfig_files.Document
 
 
@@ -112,12 +110,12 @@ class Endpoint:
         return context
 
 
-def load(path: pathlib.Path, *, context: str | None = None) -> Endpoint:
-    """Return the endpoint of a kubeconfig's context; `context` None: the current one.
+def load(path: pathlib.Path, *, context: str = "") -> Endpoint:
+    """Return the endpoint of a kubeconfig's context; `context` empty: the current one.
 
     Raises KubeconfigError if the file is malformed or needs something that is not supported.
     """
-    return endpoint(kubeconfig_files.read(path), path, context=context)
+    return endpoint(kubeconfig_files.extracted([path], context=context), str(path))
 
 
 def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str = "") -> str:
@@ -133,122 +131,83 @@ def extract(paths: Sequence[pathlib.Path], into: pathlib.Path, *, context: str =
     return name
 
 
-def endpoint(document: Document, path: pathlib.Path, *, context: str | None = None) -> Endpoint:
-    """Return the endpoint of a kubeconfig that was read; `path` is for messages. See `load`."""
-    name, cluster, user = _chosen(document, context, path)
+def endpoint(document: Document, where: str) -> Endpoint:
+    """Return the endpoint of a kubeconfig that was extracted; `where` is for messages."""
+    cluster, *users = (
+        entry.get(kind) or {}
+        for section, kind in (("clusters", "cluster"), ("users", "user"))
+        for entry in document[section]
+    )
+    user: Document = users[0] if users else {}
     if user.get("username"):
         raise errors.KubeconfigError(
-            f"{path}: the user of context {name!r} has a user name with a password, which no "
-            "supported API server accepts: use a token or a client certificate"
+            f"{where}: the user has a user name with a password, which no supported API server "
+            "accepts: use a token or a client certificate"
         )
-    url, port = _server(cluster.get("server"), name, path)
-    certificate, key = _pem(user, "client-certificate", path), _pem(user, "client-key", path)
-    token = _token(user, path) or _id_token(user.get("auth-provider") or {}, name, path)
+    url = _url(cluster.get("server"), ("https", "http"), where, "the server as an http(s) URL")
+    certificate, key = _pem(user, "client-certificate", where), _pem(user, "client-key", where)
+    file = user.get("tokenFile") if not user.get("token") else None
+    token = _token(user, file, where)
     command = user.get("exec") if not (token or certificate) else None
     return Endpoint(
         host=url.hostname or "",
-        port=port,
+        port=url.port or (443 if url.scheme == "https" else _PORT),
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
         token=token,
-        token_file=_token_file(user, path),
-        authority=_pem(cluster, "certificate-authority", path),
+        token_file=pathlib.Path(file) if file else None,
+        authority=_pem(cluster, "certificate-authority", where),
         certificate=certificate,
         key=key,
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
         server_name=str(cluster.get("tls-server-name") or ""),
-        plugin=exec_credentials.read(command, cluster, path) if command else None,
-        proxy=read_proxy(cluster.get("proxy-url"), path),
-        impersonation=read_impersonation(user, path),
+        plugin=exec_credentials.read(command, cluster, where) if command else None,
+        proxy=_proxy(cluster.get("proxy-url"), where),
+        impersonation=_impersonation(user, where),
     )
 
 
-def _chosen(
-    document: Document, context: str | None, path: pathlib.Path
-) -> tuple[str, Document, Document]:
-    """Return a context's name, cluster and user; `context` None: the current one."""
-    name = context or document.get("current-context") or ""
-    kubeconfig_files.require_context(name, document, path)
-    chosen = kubeconfig_files.named(document, "contexts", name, path).get("context") or {}
-    cluster = (
-        kubeconfig_files.named(document, "clusters", chosen.get("cluster", ""), path).get("cluster")
-        or {}
-    )
-    if not chosen.get("user"):
-        return name, cluster, {}
-    user = kubeconfig_files.named(document, "users", chosen["user"], path).get("user") or {}
-    return name, cluster, user
-
-
-def _server(
-    address: object, context: str, path: pathlib.Path
-) -> tuple[urllib.parse.SplitResult, int]:
+def _url(
+    address: object, schemes: Sequence[str], where: str, expected: str
+) -> urllib.parse.SplitResult:
     try:
         url = urllib.parse.urlsplit(address if isinstance(address, str) else "")
-        if url.scheme in ("http", "https") and url.hostname:
-            return url, url.port or (443 if url.scheme == "https" else 80)
+        if url.scheme in schemes and url.hostname and url.port != 0:
+            return url
     except ValueError:
         pass  # an invalid port or IPv6 address
-    raise errors.KubeconfigError(
-        f"{path}: expected the server of context {context!r} as an http(s) URL, got {address!r}"
-    )
+    shown = _CREDENTIALS.sub("//", str(address))
+    raise errors.KubeconfigError(f"{where}: expected {expected}, got {shown!r}")
 
 
-def _pem(section: Document, key: str, path: pathlib.Path) -> bytes:
+def _pem(section: Document, key: str, where: str) -> bytes:
     if data := section.get(f"{key}-data"):
         try:
             return base64.b64decode(data, validate=True)
         except ValueError as error:
-            raise errors.KubeconfigError(f"{path}: {key}-data is not base64") from error
-    if file := section.get(key):
-        return _bytes(path.parent / file, key, path)
-    return b""
+            raise errors.KubeconfigError(f"{where}: {key}-data is not base64") from error
+    return _bytes(section[key], key, where) if section.get(key) else b""
 
 
-def _bytes(file: pathlib.Path, key: str, path: pathlib.Path) -> bytes:
+def _bytes(file: str, key: str, where: str) -> bytes:
     try:
         return regular_files.content(file)
     except OSError as error:
-        raise errors.KubeconfigError(f"{path}: {key} {file}: {error.strerror}") from error
+        raise errors.KubeconfigError(f"{where}: {key} {file}: {error.strerror}") from error
 
 
-def _token(user: Document, path: pathlib.Path) -> str:
-    if token := user.get("token"):
-        return str(token)
-    if file := _token_file(user, path):
-        return _bytes(file, "tokenFile", path).decode().strip()
-    return ""
-
-
-def _id_token(provider: Document, context: str, path: pathlib.Path) -> str:
-    """Return the id token of the auth provider `oidc`, which nothing here renews; empty: none.
-
-    Raises KubeconfigError for another provider, and for a token that is not valid now.
-    """
-    if not provider:
-        return ""
-    token = str((provider.get("config") or {}).get("id-token") or "")
-    if provider.get("name") == "oidc" and _expiry_s(token) * 10**9 > clocks.wall_ns():
-        return token
-    raise errors.KubeconfigError(
-        f"{path}: the user of context {context!r} has the auth-provider {provider.get('name')!r}: "
-        "use an exec plugin; or, of `oidc`, an id-token that has not expired (let kubectl renew it)"
-    )
-
-
-def _expiry_s(token: str) -> int:
-    """Return the `exp` of a JSON web token, in seconds since the epoch; 0 if it has none."""
-    payload = f"{token}..".split(".")[1]
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        return int(claims["exp"])
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return 0
-
-
-def _token_file(user: Document, path: pathlib.Path) -> pathlib.Path | None:
-    file = user.get("tokenFile") if not user.get("token") else None
-    return path.parent / file if file else None
+def _token(user: Document, file: str | None, where: str) -> str:
+    """Return the token, that of a file, or the id token of `oidc`, which nothing here renews."""
+    if file:
+        return _bytes(file, "tokenFile", where).decode().strip()
+    provider = user.get("auth-provider") or {}
+    token = user.get("token") or (provider.get("config") or {}).get("id-token") or ""
+    if provider and not token:
+        raise errors.KubeconfigError(
+            f"{where}: the user has the auth-provider {provider.get('name')!r} without an id-token: "
+            "use an exec plugin"
+        )
+    return str(token)
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
@@ -268,78 +227,41 @@ def shared_plugin(command: exec_credentials.Command) -> exec_credentials.Plugin:
     return exec_credentials.Plugin(command)
 
 
-_PORT = 80
-_CREDENTIALS = re.compile(r"//[^/]*@")
-
-
-def read_proxy(address: object, path: pathlib.Path) -> Proxy | None:
-    """Return the proxy of a URL, None if the URL is empty.
-
-    Raises KubeconfigError if the URL is malformed or its scheme is not http.
-    """
+def _proxy(address: object, where: str) -> Proxy | None:
     if not address:
         return None
+    url = _url(address, ("http",), where, "the cluster's proxy-url as http://host:port")
+    authorization = ""
+    if url.username is not None:
+        pair = f"{urllib.parse.unquote(url.username)}:{urllib.parse.unquote(url.password or '')}"
+        authorization = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    return Proxy(host=url.hostname or "", port=url.port or _PORT, authorization=authorization)
+
+
+def _impersonation(user: Document, where: str) -> Headers:
+    """Return the headers for a kubeconfig's user, none if it does not impersonate."""
     try:
-        url = urllib.parse.urlsplit(str(address))
-        if url.scheme == "http" and url.hostname:
-            port = url.port or _PORT
-            return Proxy(host=url.hostname, port=port, authorization=_authorization(url))
-    except ValueError:
-        pass  # an invalid port or IPv6 address
-    shown = _CREDENTIALS.sub("//", str(address))
+        headers = tuple(_impersonation_headers(user))
+        if all(value.isprintable() for _, value in headers) and (user.get("as") or not headers):
+            return headers
+    except (TypeError, AttributeError):
+        pass  # reported below
     raise errors.KubeconfigError(
-        f"{path}: expected the cluster's proxy-url as http://host:port, got {shown!r}: use an HTTP proxy, or forward a port to "
-        "the API server and use that in a kubeconfig without proxy-url"
+        f"{where}: expected a user to impersonate: `as` and `as-uid` as printable text, `as-groups` "
+        "as a list, and `as-user-extra` as lists by key"
     )
 
 
-def _authorization(url: urllib.parse.SplitResult) -> str:
-    if url.username is None:
-        return ""
-    pair = f"{urllib.parse.unquote(url.username)}:{urllib.parse.unquote(url.password or '')}"
-    return f"Basic {base64.b64encode(pair.encode()).decode()}"
-
-
-# ------------------------------------------------------------------ impersonation
-
-
-def read_impersonation(user: Mapping[str, Any], path: pathlib.Path) -> Headers:
-    """Return the headers for a kubeconfig's user, none if it does not impersonate.
-
-    Raises KubeconfigError if a value cannot be sent in a header.
-    """
-    try:
-        headers = tuple(_impersonation_headers(user))
-    except (TypeError, AttributeError) as error:
-        raise errors.KubeconfigError(
-            f"{path}: expected `as` and `as-uid` as text, `as-groups` as a list, and `as-user-extra` as lists by key ({error})"
-        ) from error
-    if headers and not user.get("as"):
-        raise errors.KubeconfigError(f"{path}: expected a user to impersonate (`as`), got none")
-    for name, value in headers:
-        if not value.isprintable():
-            raise errors.KubeconfigError(
-                f"{path}: expected printable text to impersonate, got {value!r} for {name}"
-            )
-    return headers
-
-
-def _impersonation_headers(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _impersonation_headers(user: Document) -> Iterator[tuple[str, str]]:
     named = {"Impersonate-User": user.get("as"), "Impersonate-Uid": user.get("as-uid")}
-    yield from ((name, _text(value)) for name, value in named.items() if value)
-    yield from (("Impersonate-Group", group) for group in _texts(user.get("as-groups")))
+    yield from ((name, value) for name, value in named.items() if value)
+    yield from (("Impersonate-Group", group) for group in _listed(user.get("as-groups")))
     for key, values in (user.get("as-user-extra") or {}).items():
-        for value in _texts(values):
-            yield f"Impersonate-Extra-{urllib.parse.quote(_text(key), safe=_TOKEN)}", value
+        name = f"Impersonate-Extra-{urllib.parse.quote(key, safe=_TOKEN)}"
+        yield from ((name, value) for value in _listed(values))
 
 
-def _texts(values: object) -> list[str]:
+def _listed(values: object) -> list[str]:
     if not isinstance(values, list | None):
-        raise TypeError(f"got {values!r}")
-    return [_text(value) for value in values or ()]
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"got {value!r}")
-    return value
+        raise TypeError(values)
+    return values or []

@@ -1,4 +1,4 @@
-"""Impersonation: the headers that reach the server, and what no header can say."""
+"""Impersonation: the headers that reach the server."""
 
 import json
 import pathlib
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from harness import errors
 from harness.client import kubeconfigs, transports
 from tests.support import http_answers
 
@@ -64,25 +63,3 @@ def test_every_request_names_the_user(
         ("Impersonate-Extra-acme.com%2FProject%25", "x"),
     ]
     assert len(headers) == len({name for name, _ in headers}) + 2, "nothing else is sent twice"
-
-
-def test_without_impersonation_no_header_is_made() -> None:
-    assert (
-        kubeconfigs.read_impersonation({"token": "t", "as-groups": []}, pathlib.Path("config"))
-        == ()
-    )
-
-
-@pytest.mark.parametrize(
-    ("user", "message"),
-    [
-        ({"as-groups": ["a"]}, "expected a user to impersonate"),
-        ({"as": 7}, "`as` and `as-uid` as text"),
-        ({"as": "a", "as-groups": "admins"}, r"`as-groups` as a list.*got 'admins'"),
-        ({"as": "a", "as-user-extra": ["b"]}, "`as-user-extra` as lists by key"),
-        ({"as": "a\r\nX: y"}, "expected printable text to impersonate"),
-    ],
-)
-def test_what_no_header_can_say(user: dict[str, Any], message: str) -> None:
-    with pytest.raises(errors.KubeconfigError, match=message):
-        kubeconfigs.read_impersonation(user, pathlib.Path("config"))
