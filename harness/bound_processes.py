@@ -53,7 +53,6 @@ def die_with(parent: int) -> None:
 
 
 def _become(parent: int, tell: int, argv: list[str]) -> None:
-    """Become a program; write the number of the error to `tell` if that fails."""
     die_with(parent)
     os.set_inheritable(tell, False)  # noqa: FBT003
     for number in _IGNORED_BY_PYTHON:

@@ -109,49 +109,6 @@ class Thread(Protocol):
         """Return whether the thread is still running."""
 
 
-class Runtime(Protocol):
-    """The operations that a controlled runtime replaces."""
-
-    def lock(self, name: str) -> Lock:
-        """Return a new lock."""
-
-    def condition(self, name: str) -> Condition:
-        """Return a new condition variable with its own lock."""
-
-    def baton(self, guard: Condition, name: str) -> Baton:
-        """Return a new baton that is taken under the lock of the condition variable."""
-
-    def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
-        """Return the lock, for a `with` block that changes nothing and does not wait."""
-
-    def in_parts(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
-        """Return the lock, for a `with` block that names each part that it uses."""
-
-    def uses(self, guard: Lock, how: Use, part: Part) -> None:
-        """Handle that the calling thread uses a part of what a lock guards."""
-
-    def glance(self, guard: Lock) -> None:
-        """Handle that the calling thread reads what a lock guards without taking the lock."""
-
-    def spawn(self, name: str, target: Callable[[], None]) -> Thread:
-        """Start a thread."""
-
-    def current_thread_name(self) -> str:
-        """Return the name of the calling thread."""
-
-    def sleep(self, seconds: float) -> None:
-        """Let real or virtual time pass."""
-
-    def monotonic_ns(self) -> int:
-        """Return the real or virtual monotonic clock, in nanoseconds."""
-
-    def wall_ns(self) -> int:
-        """Return real or virtual nanoseconds since the epoch."""
-
-    def step(self, name: str, fields: StepFields) -> None:
-        """Handle a named step while this runtime is installed."""
-
-
 class RealBaton:
     """A flag under the lock of a condition variable."""
 
@@ -160,84 +117,77 @@ class RealBaton:
 
     @contextlib.contextmanager
     def awaited(self) -> Iterator[None]:
-        """Wait until no thread has it; the `with` block holds the lock."""
         with self._guard:
             while self.is_taken:
                 self._guard.wait()
             yield
 
     def take(self) -> None:
-        """Take it, under the lock. Raises RuntimeError if a thread has it."""
         if self.is_taken:
             raise RuntimeError("expected a baton that no thread has")
         self.is_taken = True
 
     def put_down(self) -> None:
-        """Put it down, under the lock, and wake those who await it."""
         self.is_taken = False
         self._guard.notify_all()
 
 
-class RealRuntime:
-    """The operating system's threads and monotonic clock."""
+class Runtime:
+    """The operating system's threads and clocks; a controlled runtime replaces every operation.
+
+    Only controlled ones use the names, and what is said of uses.
+    """
 
     def lock(self, name: str) -> Lock:
-        """Return a `threading.Lock`; only controlled runtimes use the name."""
         del name
         return threading.Lock()
 
     def condition(self, name: str) -> Condition:
-        """Return a `threading.Condition`; only controlled runtimes use the name."""
         del name
         return threading.Condition(threading.Lock())
 
     def baton(self, guard: Condition, name: str) -> Baton:
-        """Return a flag; only controlled runtimes use the name."""
         del name
         return RealBaton(guard)
 
     def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
-        """Return the lock itself: readers exclude each other too."""
         return guard
 
     def in_parts(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
-        """Return the lock itself."""
         return guard
 
     def uses(self, guard: Lock, how: Use, part: Part) -> None:
-        """Do nothing."""
+        """Handle that the calling thread uses a part of what a lock guards."""
 
     def glance(self, guard: Lock) -> None:
-        """Do nothing: the interpreter makes one read atomic."""
+        """Handle that the calling thread reads what a lock guards without taking the lock.
+
+        The interpreter makes one read atomic.
+        """
 
     def spawn(self, name: str, target: Callable[[], None]) -> Thread:
-        """Start a daemon thread: a stuck thread must not keep the process from ending."""
+        # a daemon: a stuck thread must not keep the process from ending
         thread = threading.Thread(target=target, name=name, daemon=True)
         thread.start()
         return thread
 
     def current_thread_name(self) -> str:
-        """Return the name of the calling thread."""
         return threading.current_thread().name
 
     def sleep(self, seconds: float) -> None:
-        """Sleep in real time."""
         time.sleep(seconds)
 
     def monotonic_ns(self) -> int:
-        """Return CLOCK_MONOTONIC in nanoseconds."""
         return time.monotonic_ns()
 
     def wall_ns(self) -> int:
-        """Return the wall clock in nanoseconds since the epoch."""
         return time.time_ns()
 
     def step(self, name: str, fields: StepFields) -> None:
-        """Do nothing: the operating system chooses the next thread."""
+        """Handle a named step while this runtime is installed."""
 
 
-_REAL = RealRuntime()
-_runtime: Runtime = _REAL
+_runtime = Runtime()
 _listener: StepListener | None = None
 
 

@@ -124,7 +124,6 @@ class BufferedFile:
             write_all(self._descriptor, data, path=self._path)
 
     def close(self) -> None:
-        """Write the buffered lines, and close the file."""
         self.settle()
         os.close(self._descriptor)
 

@@ -58,12 +58,10 @@ class StateHandler:
     """Base of event handlers to which a new object and a changed one are the same: a state."""
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
-        """Handle the first state of an object."""
         del initial
         self.on_state(obj)
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Handle the newest state of an object, whatever the one before was."""
         del old
         self.on_state(new)
 

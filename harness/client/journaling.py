@@ -89,7 +89,6 @@ class JournalingTransport:
         self._retired = 0
 
     def send(self, request: transports.Request) -> transports.Response:
-        """Send a request; journal its invocation and completion if it is a write."""
         if request.method not in _VERBS:
             return self._inner.send(request)
         op = self._journal.next_op()
@@ -111,7 +110,6 @@ class JournalingTransport:
         return response
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """Open a watch, which is not journaled."""
         return self._inner.watch(request)
 
     def close(self) -> None:

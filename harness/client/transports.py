@@ -115,7 +115,6 @@ class HttpTransport:
         self._use(self._plugin.current() if self._plugin else endpoint.identity)
 
     def send(self, request: Request) -> Response:
-        """Return the response. Raises TransportError if there is none."""
         self._renew()
         connection = self._kept()
         try:
@@ -133,7 +132,6 @@ class HttpTransport:
         return response
 
     def watch(self, request: Request) -> Watch:
-        """Open a watch on its own connection."""
         self._renew()
         connection = self._open()
         try:
@@ -331,7 +329,6 @@ class _HttpWatch:
             self._connection.close()
 
     def close(self) -> None:
-        """End the watch now; a pending read returns."""
         self._closed = True
         try:
             self._connection.socket.shutdown(socket.SHUT_RDWR)

@@ -131,7 +131,6 @@ class EmbeddedCluster(interfaces.Cluster):
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for kubectl and other programs, with TLS."""
         return self._command.kubeconfig
 
     @property
@@ -140,7 +139,6 @@ class EmbeddedCluster(interfaces.Cluster):
         return [self.process.pid]
 
     def exit_report(self) -> str | None:
-        """Return how the API server ended; None while it runs or is being restarted."""
         process = self.process
         report = process.exit_report()
         if self._is_restarting or process is not self.process:
@@ -176,11 +174,9 @@ class EmbeddedCluster(interfaces.Cluster):
         return end
 
     def audit_position(self) -> int:
-        """Return the size of the audit log."""
         return control_plane_settings.audit_position(self._command.audit_log)
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        """Copy what was logged after a position."""
         control_plane_settings.save_audit(self._command.audit_log, into, after=after)
 
     def down(self) -> None:
@@ -215,7 +211,6 @@ class Provider(interfaces.Provider):
             loopback_ports.require_free(port)
 
     def up(self, request: interfaces.ClusterRequest) -> EmbeddedCluster:
-        """Start the server and wait until it is ready."""
         return start(
             request.name,
             ServerCommand(
@@ -236,7 +231,6 @@ class Provider(interfaces.Provider):
         )
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Remove the data, the audit log and the kubeconfigs, which contain tokens."""
         ServerCommand(directory=request.directory, with_parent=False).forget()
 
 

@@ -38,7 +38,6 @@ class ExistingCluster(interfaces.Cluster):
     versions: Mapping[str, str]
 
     def down(self) -> None:
-        """Remove the copied credentials; each run has removed its own objects."""
         self.kubeconfig.unlink(missing_ok=True)
 
 
@@ -62,12 +61,10 @@ class Provider(interfaces.Provider):
         )
 
     def check(self) -> None:
-        """Check that the server responds, accepts the credentials and is marked for tests."""
         with cluster_records.temporary_folder() as folder:
             self._enter(folder / "kubeconfig")
 
     def up(self, request: interfaces.ClusterRequest) -> ExistingCluster:
-        """Return the cluster with its own copy of the kubeconfig."""
         path = request.directory / KUBECONFIG
         try:
             version = self._enter(path)
@@ -77,7 +74,6 @@ class Provider(interfaces.Provider):
         return ExistingCluster(name=request.name, kubeconfig=path, versions={"kubernetes": version})
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Return whether the copied kubeconfig exists."""
         return (request.directory / KUBECONFIG).is_file()
 
     def reap(self, request: interfaces.ClusterRequest) -> None:

@@ -22,7 +22,7 @@ Place = tuple[str, str, int]
 """Actor, step, and how often the actor has come there."""
 
 
-class Stage(concurrency.RealRuntime):
+class Stage(concurrency.Runtime):
     """Real threads and locks; steps and the waits of conditions are where actors can be held and
     seen.
     """

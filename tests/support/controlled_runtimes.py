@@ -10,7 +10,7 @@ class WouldWaitForeverError(AssertionError):
     """A thread waited, without a timeout, for an event that no other thread can cause."""
 
 
-class VirtualTime(concurrency.RealRuntime):
+class VirtualTime(concurrency.Runtime):
     """One thread, whose waits end at once and let virtual time pass instead."""
 
     def __init__(self) -> None:

@@ -65,7 +65,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
                 self._decide(key, allocation)
 
     def on_delete(self, last: Object) -> None:
-        """Forget a claim."""
         with self._changed:
             self._claims.pop(informers.key_of(last), None)
 
@@ -94,7 +93,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
         return self._due[0][0] - concurrency.monotonic_s() if self._due else None
 
     def _report(self, report: _Report) -> None:
-        """Report the conditions; try again later if that fails."""
         try:
             self._write(report)
         except (apis.ApiError, transports.TransportError):

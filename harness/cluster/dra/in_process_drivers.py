@@ -18,7 +18,6 @@ class InProcessDrivers:
         self._drivers: dict[str, drivers.Driver] = {}
 
     def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
-        """Return the test driver under a name; every name is registered."""
         return _Plugin(self._driver(driver), node)
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
@@ -27,7 +26,6 @@ class InProcessDrivers:
         return any(restored)
 
     def stop(self) -> None:
-        """End the waits of all calls."""
         with self._guard:
             made = list(self._drivers.values())
         for driver in made:

@@ -164,7 +164,8 @@ class Engine:
                 chunks, _ = self._client.api.get_archive(container, path, _CHUNK_BYTES)
             except docker.errors.NotFound:
                 return
-            with tarfile.open(fileobj=_Stream(chunks), mode="r|") as archive:
+            stream: Any = _Stream(chunks)
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
                 for member in archive:
                     if (content := archive.extractfile(member)) is not None:
                         yield pathlib.PurePosixPath(member.name).name, content

@@ -42,21 +42,18 @@ class KindCluster(interfaces.Cluster):
         return self.name + NODE_SUFFIX
 
     def exit_report(self) -> str | None:
-        """Report that the node does not run; None if it does or the engine does not respond."""
         with contextlib.suppress(errors.ClusterError), docker_engine.connected() as engine:
             if not any(node.running for node in engine.nodes(self.name)):
                 return f"the container {self.node} does not run"
         return None
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
-        """End kube-apiserver and let the kubelet start it again; etcd keeps running."""
         with docker_engine.connected() as engine:
             return node_containers.restart(
                 engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
             )
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        """Copy the whole audit log from the node."""
         del after
         if self.audited:
             save_audit_log(self.name, into)
@@ -74,7 +71,6 @@ class KindCluster(interfaces.Cluster):
             )
 
     def down(self) -> None:
-        """Remove the container, its volumes and the kubeconfig."""
         with docker_engine.connected() as engine:
             node_containers.remove(engine, self.name)
         forget_kubeconfig(self.kubeconfig)
@@ -88,11 +84,9 @@ class Provider(interfaces.Provider):
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """A complete Kubernetes cluster for this run only."""
         return kind_config.of_profile(self._profile)
 
     def check(self) -> None:
-        """Check the commands, the engine and, if one is named, the image archive."""
         kind_command.find(at_least=self._profile.kind_min)
         with docker_engine.connected() as engine:
             engine.describe()
@@ -121,7 +115,6 @@ class Provider(interfaces.Provider):
         return cluster
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Return whether the node runs."""
         with docker_engine.connected() as engine:
             nodes = engine.nodes(node_containers.cluster_name(request.name))
         return any(node.running for node in nodes)
@@ -138,7 +131,6 @@ class Provider(interfaces.Provider):
         forget_kubeconfig(request.directory / KUBECONFIG)
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        """Save the audit log and all logs of the node."""
         name = node_containers.cluster_name(request.name)
         if self._profile.audit_log:
             save_audit_log(name, into / "audit")

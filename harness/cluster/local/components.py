@@ -96,11 +96,9 @@ class Component:
                 self._restarting = False
 
     def pause(self) -> None:
-        """Stop the process (SIGSTOP) until `resume`."""
         self._started().pause()
 
     def resume(self) -> None:
-        """Continue the process (SIGCONT)."""
         self._started().resume()
 
     def stop(self) -> None:
@@ -110,7 +108,6 @@ class Component:
             self._started().stop(timeout_s=STOP_TIMEOUT_S)
 
     def kill(self) -> None:
-        """Kill the process, if it was started."""
         if self._process is not None:
             self._process.kill()
 

@@ -37,7 +37,6 @@ class LocalCluster(interfaces.Cluster):
 
     @property
     def pids(self) -> list[int]:
-        """Pids of all processes."""
         return [component.pid for component in self.running]
 
     def exit_report(self) -> str | None:
@@ -49,23 +48,18 @@ class LocalCluster(interfaces.Cluster):
         return "; ".join(filter(None, reports)) or None
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
-        """End kube-apiserver and start it again on the same port; etcd keeps running."""
         return self.process(API_SERVER).restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
 
     def process(self, name: str) -> components.Component:
-        """Return one of its processes."""
         return next(item for item in self.running if item.name == name)
 
     def audit_position(self) -> int:
-        """Return the size of the audit log."""
         return control_plane_settings.audit_position(self.files.audit_log)
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        """Copy what was logged after a position."""
         control_plane_settings.save_audit(self.files.audit_log, into, after=after)
 
     def down(self) -> None:
-        """Stop the processes and remove everything but the logs."""
         for component in self.running:
             component.stop()
         control_plane_settings.remove_audit(self.files.audit_log)
@@ -80,7 +74,6 @@ class Provider(interfaces.Provider):
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """An API server, and the controllers that the profile starts."""
         managed = _has_manager(self._profile)
         is_whole = self._profile.controller_manager is True and self._profile.claim_controller
         return interfaces.Capabilities(
@@ -92,11 +85,9 @@ class Provider(interfaces.Provider):
         )
 
     def check(self) -> None:
-        """Check that the binaries exist, run on this machine and are new enough."""
         self._versions()
 
     def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
-        """Start all processes and wait until they are ready."""
         versions = self._versions()
         for attempt in range(1, components.TRIES + 1):
             starting = _Starting(self._profile, request, versions)
@@ -112,11 +103,9 @@ class Provider(interfaces.Provider):
         raise AssertionError("the last attempt returns or raises")
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
-        """Return whether the cluster's keys exist."""
         return control_plane.files_of(self._profile, request).secrets.is_dir()
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Remove keys, etcd's data and the kubeconfig."""
         secrets_folder = control_plane.files_of(self._profile, request).secrets
         control_plane.remove_files(
             request.directory / KUBECONFIG, secrets_folder, *control_plane.data_folders(request)
@@ -150,7 +139,6 @@ class _Starting:
         self._running: list[components.Component] = []
 
     def start(self) -> LocalCluster:
-        """Start etcd, the API server and, if the profile says so, kube-controller-manager."""
         self._write_files()
         self._start_etcd()
         self._start_apiserver()
@@ -166,7 +154,6 @@ class _Starting:
         )
 
     def undo(self) -> None:
-        """Stop the processes and remove everything but the logs."""
         for component in reversed(self._running):
             component.kill()
         control_plane.remove_files(self._kubeconfig, self._files.secrets, self._files.data)

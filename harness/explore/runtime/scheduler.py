@@ -23,7 +23,7 @@ MAIN = "main"
 Record = Callable[[str, str, concurrency.StepFields], None]
 
 
-class ControlledRuntime:
+class ControlledRuntime(concurrency.Runtime):
     """Executes one run. Use each instance once, inside `concurrency.install`."""
 
     def __init__(

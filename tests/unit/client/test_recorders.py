@@ -264,17 +264,17 @@ def test_what_comes_after_the_final_list_is_not_recorded(
 ) -> None:
     """A cluster that collects its garbage goes on when everything of ours has stopped."""
     (stream,) = recorder._streams
-    stop = stream._stopping.set
+    stop = stream._stopped.set
 
     def collect_and_stop() -> None:
         (version,) = create(server, "straggler")
         clocks.wait_until(
-            lambda: stream._version >= int(version), timeout_s=TIMEOUT_S, why="it to be seen"
+            lambda: int(stream._version) >= int(version), timeout_s=TIMEOUT_S, why="it to be seen"
         )
         stop()
 
     create(server, "a")
-    monkeypatch.setattr(stream._stopping, "set", collect_and_stop)
+    monkeypatch.setattr(stream._stopped, "set", collect_and_stop)
     recorder.finish()
     monkeypatch.undo()
     folded = hold_history.fold(read(directory)).stream("leases")

@@ -17,7 +17,7 @@ def nobody_listens_afterwards() -> Iterator[None]:
     concurrency.listen(None)
 
 
-class Tracing(concurrency.RealRuntime):
+class Tracing(concurrency.Runtime):
     """A runtime that writes down what it is asked for, and lets virtual time pass."""
 
     def __init__(self) -> None:

@@ -25,7 +25,6 @@ class ReleasedFirst(drivers.Driver):
 @replacements.known_as("driver-stale-parameters")
 class StaleParameters(drivers.Driver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Start without knowledge of any device."""
         super().__init__(*arguments, **options)
         self._first_configs: dict[tuple[str, str], Sequence[Any]] = {}
         """Pool and device -> configuration of the first claim that had it."""
@@ -62,7 +61,6 @@ class CdiFilesNotRestored(drivers.Driver):
 @replacements.known_as("started-claim-kept")
 class StartedClaimKept(drivers.Driver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Start without claims that have started."""
         super().__init__(*arguments, **options)
         self._started: dict[tuple[str, str], prepared_claims.PreparedClaim] = {}
         """Node and uid -> the claim."""
@@ -94,7 +92,6 @@ class StartedClaimKept(drivers.Driver):
 @replacements.known_as("prepared-claim-started-again")
 class PreparedClaimStartedAgain(drivers.Driver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Start without claims that were prepared twice."""
         super().__init__(*arguments, **options)
         self._regressed: set[tuple[str, str]] = set()
 

@@ -18,7 +18,6 @@ class ForgottenClaims(claim_infos.Checkpoint):
 @replacements.known_as("used-claim-unprepared")
 class UsedClaimUnprepared(claim_managers.ClaimManager):
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Start without any refused pod."""
         super().__init__(*arguments, **options)
         self._refused: dict[str, str] = {}
         """uid of a pod -> key of the claim."""
@@ -92,7 +91,6 @@ class OldClaimUsed(claim_managers.ClaimManager):
 @replacements.known_as("unnamed-claim-stops-unprepare")
 class UnnamedClaimStopsUnprepare(claim_managers.ClaimManager):
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Start without any pod."""
         super().__init__(*arguments, **options)
         self._unnamed: dict[str, Object] = {}
         """uid of a pod -> the pod, whose status does not name one of its claims."""

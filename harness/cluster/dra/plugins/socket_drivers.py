@@ -48,19 +48,16 @@ class SocketDrivers:
             raise self._late(drivers, nodes, timeout_s) from None
 
     def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
-        """Return a driver. Raises PreparationError if it is not registered on the node."""
         found = self._registry(node).find(driver)
         if found is None:
             raise driver_contracts.not_registered(driver)
         return found
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
-        """Return whether a claim may still be prepared: unless its end had begun."""
         del node
         return not info.is_ending
 
     def stop(self) -> None:
-        """End all calls, and look for drivers no longer."""
         self._stopped.set()
         with self._guard:
             found = list(self._registries.values())

@@ -30,14 +30,12 @@ class SocketPlugin:
         )
 
     def prepare(self, claims: Sequence[Object]) -> driver_contracts.PrepareAnswers:
-        """Prepare claims in one call. Raises CallFailedError if there is no answer."""
         asked = [_reference(claim) for claim in claims]
         return messages.prepared(self._call(self._service.prepare, asked))
 
     def unprepare(
         self, claims: Sequence[claim_infos.ClaimInfo]
     ) -> driver_contracts.UnprepareAnswers:
-        """Unprepare claims in one call. Raises CallFailedError if there is no answer."""
         asked = [claim.reference for claim in claims]
         return messages.unprepared(self._call(self._service.unprepare, asked))
 
@@ -49,7 +47,6 @@ class SocketPlugin:
             return False
 
     def close(self) -> None:
-        """End all calls, and the connection."""
         self._channel.close()
 
     def _call(
