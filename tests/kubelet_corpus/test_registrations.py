@@ -11,7 +11,7 @@ import pytest
 from google.protobuf import json_format
 
 from harness import clocks
-from harness.cluster.dra.plugins import registration, registries
+from harness.cluster.dra.plugins import socket_drivers, socket_plugins
 from harness.cluster.kubelet_api import calls, servers, services
 
 Socket = dict[str, Any]
@@ -65,7 +65,7 @@ class Plugin:
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_driver_is_told_the_same(name: str, folder: pathlib.Path) -> None:
     notes: list[str] = []
-    registry = registries.Registry(folder / "plugins_registry", note=notes.append)
+    registry = socket_drivers.Registry(folder / "plugins_registry", note=notes.append)
     with contextlib.ExitStack() as served:
         for recorded in CASES[name]["sockets"]:
             plugin = Plugin(folder, recorded)
@@ -88,4 +88,6 @@ def test_the_first_version_that_both_know_is_used(name: str, folder: pathlib.Pat
     recorded = CASES[name]["sockets"][0]
     path = folder / "plugins_registry" / recorded["socket"]
     with servers.Server(path, Plugin(folder, recorded).handlers()):
-        assert registration.ask(path).service.name == recorded["service"]
+        found: list[socket_plugins.SocketPlugin] = []
+        socket_plugins.register(path, found.append)
+    assert [plugin.service.name for plugin in found] == [recorded["service"]]

@@ -12,7 +12,7 @@ import pytest
 
 from harness import clocks, errors
 from harness.cluster.dra import claim_infos, driver_contracts
-from harness.cluster.dra.plugins import registration, socket_drivers, socket_plugins
+from harness.cluster.dra.plugins import socket_drivers, socket_plugins
 from harness.cluster.kubelet_api import calls, preparations, services
 from tests.support import driver_servers
 
@@ -207,10 +207,9 @@ def test_files_that_are_no_sockets_are_left_alone(
 def test_calls_of_a_driver_that_hangs_end(folder: pathlib.Path, serve: Serve) -> None:
     server, ended = serve(), threading.Event()
     server.answer = lambda good: ended.wait(TIMEOUT_S) and good
-    told = registration.Registered(
-        driver=server.driver, endpoint=server.endpoint, service=services.DRA["v1.DRAPlugin"]
+    plugin = socket_plugins.SocketPlugin(
+        server.driver, server.endpoint, services.DRA["v1.DRAPlugin"], call_s=0.2
     )
-    plugin = socket_plugins.SocketPlugin(told, call_s=0.2)
     with pytest.raises(driver_contracts.CallFailedError) as caught:
         plugin.prepare([CLAIM])
     ended.set()
