@@ -9,9 +9,8 @@ import contextlib
 import os
 import pathlib
 import re
-import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -24,8 +23,6 @@ from harness.scenario import profiles
 SUFFIX = ".json"
 PROXY_KUBECONFIG = "kubeconfig-fault-proxy-"
 """Prefix of the kubeconfigs that a run's fault proxy writes into a cluster's folder."""
-TEMPORARY_PREFIX = "flake-hunt-"
-"""Name prefix of temporary folders; the creator's pid follows."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
 
 
@@ -181,20 +178,6 @@ def forget_proxy_kubeconfigs(directory: pathlib.Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def forget_interrupted_writes() -> None:
-    """Remove temporary files of processes that died while writing a record."""
-    for path in folder().glob(".*.new"):
-        if not is_pid_running(path.name.split(".")[-2]):
-            path.unlink(missing_ok=True)
-
-
-def is_pid_running(text: str) -> bool:
-    try:
-        return is_running(psutil.Process(int(text)))
-    except (ValueError, psutil.NoSuchProcess):
-        return False
-
-
 def is_running(process: psutil.Process) -> bool:
     """Return whether the process is still running.
 
@@ -209,13 +192,6 @@ def is_running(process: psutil.Process) -> bool:
 def identity(pid: int, name: str) -> ProcessIdentity:
     """Return the identity of a running process."""
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
-
-
-@contextlib.contextmanager
-def temporary_folder() -> Iterator[pathlib.Path]:
-    """Yield a temporary folder; `cluster prune` removes it if this process is killed meanwhile."""
-    with tempfile.TemporaryDirectory(prefix=f"{TEMPORARY_PREFIX}{os.getpid()}-") as name:
-        yield pathlib.Path(name)
 
 
 def check_name(name: str) -> None:

@@ -34,6 +34,8 @@ def _made(state: str | None) -> pathlib.Path:
     for base in _bases(state):
         path = base / _NAME
         try:
+            if base == shared_base():
+                _make_own(base)
             _make(path)
         except OSError as error:  # a container's read-only or missing home
             problems.append(f"{path}: {error.strerror or error}")
@@ -67,8 +69,6 @@ def _make(path: pathlib.Path) -> None:
     """Create the folder. Raises OSError if it cannot be used."""
     if not path.is_absolute():
         raise OSError("expected an absolute path")
-    if path.parent == shared_base():
-        _make_own(path.parent)
     path.mkdir(parents=True, mode=0o700, exist_ok=True)
     if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(f"{path}: not writable")
@@ -79,13 +79,11 @@ def _make_own(path: pathlib.Path) -> None:
 
     Raises OSError if something exists there that is not a private directory of this user.
     """
-    try:
+    with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
-    except FileExistsError:
-        status = path.lstat()
-        is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-        if not is_own or stat.S_IMODE(status.st_mode) != 0o700:
-            raise PermissionError(
-                f"expected a directory of user {os.getuid()} with mode 0700, got {stat.filemode(status.st_mode)} "
-                f"of user {status.st_uid}: remove it"
-            ) from None
+    status = path.lstat()
+    if status.st_uid != os.getuid() or stat.filemode(status.st_mode) != "drwx------":
+        raise PermissionError(
+            f"expected a directory of user {os.getuid()} with mode 0700, got {stat.filemode(status.st_mode)} "
+            f"of user {status.st_uid}: remove it"
+        )

@@ -2,13 +2,8 @@
 
 import contextlib
 import dataclasses
-import os
-import pathlib
 import re
 import shutil
-import signal
-import tempfile
-from collections.abc import Iterator
 
 import psutil
 
@@ -66,22 +61,14 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
     removed: list[str] = []
     failed: list[str] = []
     for entry in cluster_records.known():
-        with _noting(failed):
+        try:
             if not is_alive(entry):
                 remove(entry)
                 removed.append(f"cluster {entry.name}")
-    cluster_records.forget_interrupted_writes()
-    removed += [f"folder {path}" for path in _remove_folders()]
+        except errors.HarnessError as error:
+            failed.append(str(error))
     removed += _remove_foreign_containers(older_than_s)
     return Pruned(removed, failed)
-
-
-@contextlib.contextmanager
-def _noting(failed: list[str]) -> Iterator[None]:
-    try:
-        yield
-    except errors.HarnessError as error:
-        failed.append(str(error))
 
 
 def _kill_of_folder(entry: cluster_records.ClusterRecord) -> None:
@@ -103,27 +90,11 @@ def _stop(process: cluster_records.ProcessIdentity) -> None:
     if running is None:
         return
     with contextlib.suppress(psutil.NoSuchProcess):
-        running.send_signal(signal.SIGTERM)
+        running.terminate()
         try:  # a zombie counts as ended: a slow init may reap it much later
-            clocks.wait_until(
-                lambda: process.find() is None,
-                timeout_s=STOP_TIMEOUT_S,
-                why=f"{process.name} to end",
-            )
+            clocks.wait_until(lambda: process.find() is None, timeout_s=STOP_TIMEOUT_S, why="")
         except errors.WaitTimeoutError:
             running.kill()
-
-
-def _remove_folders() -> list[pathlib.Path]:
-    """Remove temporary folders (`flake-hunt-<pid>-…`) whose creator is dead."""
-    removed = []
-    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{cluster_records.TEMPORARY_PREFIX}*-*"):
-        pid = path.name.removeprefix(cluster_records.TEMPORARY_PREFIX).partition("-")[0]
-        mine = pid.isdigit() and path.stat().st_uid == os.getuid()
-        if mine and not cluster_records.is_pid_running(pid):
-            shutil.rmtree(path, ignore_errors=True)
-            removed.append(path)
-    return removed
 
 
 def _remove_foreign_containers(older_than_s: float | None) -> list[str]:

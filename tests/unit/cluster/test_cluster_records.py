@@ -2,7 +2,6 @@
 twice.
 """
 
-import os
 import pathlib
 import threading
 
@@ -86,14 +85,6 @@ def test_a_damaged_entry_is_named() -> None:
         errors.ClusterError, match=r"broken\.json: expected the record of a cluster"
     ):
         cluster_records.known()
-
-
-def test_what_an_interrupted_write_leaves_is_no_entry() -> None:
-    (cluster_records.folder() / ".one.4000000.new").write_text("{")
-    (cluster_records.folder() / f".two.{os.getpid()}.new").write_text("{")
-    assert cluster_records.known() == []
-    cluster_records.forget_interrupted_writes()
-    assert [path.name for path in cluster_records.folder().iterdir()] == [f".two.{os.getpid()}.new"]
 
 
 def test_a_process_that_has_only_the_pid_is_another_one() -> None:
