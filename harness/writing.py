@@ -35,7 +35,7 @@ def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> error
 
 
 @contextlib.contextmanager
-def explained(path: pathlib.Path) -> Iterator[None]:
+def explained(path: str | os.PathLike[str]) -> Iterator[None]:
     """Raise StorageError or UnwritableError, with the path, for an OSError in the block."""
     try:
         yield
@@ -43,29 +43,44 @@ def explained(path: pathlib.Path) -> Iterator[None]:
         raise explain(error, path) from error
 
 
-def replace(path: pathlib.Path, content: bytes) -> None:
+# Paths are texts here: kubelets write several small files for each pod.
+
+
+def replace(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file whole or not at all.
 
     A device or a pipe, such as /dev/stdout, is written to and not replaced. Raises StorageError
     or UnwritableError if the file cannot be written.
     """
     with explained(path):
-        target = path.resolve() if path.is_symlink() else path
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)
+        target = os.path.realpath(path) if os.path.islink(path) else os.fspath(path)  # noqa: PTH114
+        if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
+            pathlib.Path(target).write_bytes(content)
         else:
             _replace(target, content)
 
 
-def _replace(target: pathlib.Path, content: bytes) -> None:
-    draft = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+def _replace(target: str, content: bytes) -> None:
+    folder, name = os.path.split(target)
+    draft = os.path.join(folder, f".{name}-{secrets.token_hex(4)}")  # noqa: PTH118
     try:
-        draft.write_bytes(content)
-        draft.replace(target)
+        with open(draft, "wb") as file:  # noqa: PTH123
+            file.write(content)
+        os.replace(draft, target)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+            os.unlink(draft)  # noqa: PTH108
         raise
+
+
+def append(path: str | os.PathLike[str], content: bytes) -> None:
+    """Append to a file, which is made if it is not there. Raises as `replace` does."""
+    with explained(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            write_all(descriptor, content, path=pathlib.Path(path))
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ driver is called, so that a kubelet that is killed knows which claims it may hav
 """
 
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -124,10 +124,10 @@ class Checkpoint:
         """
         lines = self._note(changed)
         if self._written > LINES_MIN + 4 * len(self._last):
-            self._replace(b"".join(self._last.values()))
-            self._written = len(self._last)
+            lines, self._written = list(self._last.values()), len(self._last)
+            self._keep(writing.replace, lines)
         elif lines:
-            self._append(b"".join(lines))
+            self._keep(writing.append, lines)
 
     def _note(self, infos: Iterable[ClaimInfo]) -> list[bytes]:
         lines = []
@@ -145,14 +145,9 @@ class Checkpoint:
         is_there = self._path is not None and self._path.exists()
         return regular_files.content(self._path) if self._path is not None and is_there else None
 
-    def _replace(self, content: bytes) -> None:
+    def _keep(self, write: Callable[[pathlib.Path, bytes], None], lines: list[bytes]) -> None:
         if self._path is not None:
-            writing.replace(self._path, content)
-
-    def _append(self, content: bytes) -> None:
-        if self._path is not None:
-            with writing.explained(self._path), self._path.open("ab", buffering=0) as file:
-                file.write(content)
+            write(self._path, b"".join(lines))
 
 
 def _device(result: Object) -> str:

@@ -5,10 +5,12 @@ opaque parameters of the claim as `user_<key>` and those of its classes as `admi
 `claim_<claim>_<request>=true`. A parameter that is no text is there as JSON.
 """
 
+import contextlib
 import glob
+import os
 import pathlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -50,7 +52,7 @@ def write(
 
     Raises StorageError or UnwritableError if a file cannot be written.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112 - for each claim
         with writing.explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
     for request, environment in environments.items():
@@ -60,7 +62,7 @@ def write(
 
 def exist(folder: pathlib.Path, driver: str, uid: str) -> bool:
     """Return whether there are files of a claim."""
-    return any(_found(folder, driver, uid))
+    return bool(_found(folder, driver, uid))
 
 
 def remove(folder: pathlib.Path, driver: str, uid: str, requests: Iterable[str] = ()) -> None:
@@ -70,16 +72,16 @@ def remove(folder: pathlib.Path, driver: str, uid: str, requests: Iterable[str] 
     """
     paths = [_path(folder, driver, uid, request) for request in requests]
     for found in paths or _found(folder, driver, uid):
-        with writing.explained(found):
-            found.unlink(missing_ok=True)
+        with writing.explained(found), contextlib.suppress(FileNotFoundError):
+            os.unlink(found)  # noqa: PTH108 - for each claim
 
 
-def _found(folder: pathlib.Path, driver: str, uid: str) -> Iterator[pathlib.Path]:
-    return folder.glob(f"{glob.escape(driver)}-{uid}-*.json")
+def _found(folder: pathlib.Path, driver: str, uid: str) -> list[str]:
+    return glob.glob(f"{glob.escape(f'{folder}/{driver}-{uid}')}-*.json")  # noqa: PTH207
 
 
-def _path(folder: pathlib.Path, driver: str, uid: str, request: str) -> pathlib.Path:
-    return folder / f"{driver}-{uid}-{request}.json"
+def _path(folder: pathlib.Path, driver: str, uid: str, request: str) -> str:
+    return f"{folder}/{driver}-{uid}-{request}.json"
 
 
 def device_id(driver: str, uid: str, request: str) -> str:

@@ -1,5 +1,6 @@
 """Folders of nodes that an option names, with `{node}` in it for one folder a node."""
 
+import functools
 import glob
 import pathlib
 
@@ -7,6 +8,7 @@ NODE = "{node}"
 """Stands for the name of a node."""
 
 
+@functools.lru_cache(1024)
 def of_node(template: str, node: str) -> pathlib.Path:
     """Return the folder of a node."""
     return pathlib.Path(template.replace(NODE, node))
