@@ -78,7 +78,7 @@ def append(path: str | os.PathLike[str], content: bytes) -> None:
     with explained(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            write_all(descriptor, content, path=pathlib.Path(path))
+            write_all(descriptor, content, path=path)
         finally:
             os.close(descriptor)
 
@@ -143,12 +143,12 @@ class BufferedFile:
         os.close(self._descriptor)
 
 
-def write_all(descriptor: int, content: bytes, *, path: pathlib.Path) -> None:
+def write_all(descriptor: int, content: bytes, *, path: str | os.PathLike[str]) -> None:
     """Write all of it to an open file. Raises OSError with the file's name."""
     view = memoryview(content)
     try:
         while view:
             view = view[os.write(descriptor, view) :]
     except OSError as error:
-        error.filename = str(path)
+        error.filename = os.fspath(path)
         raise
