@@ -16,7 +16,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from harness import clocks, concurrency
+from harness import concurrency
 from harness.cluster.dra import (
     claim_infos,
     driver_calls,
@@ -126,8 +126,7 @@ class ClaimManager:
         The process before was killed before it could journal the end, or before a driver was called
         at all.
         """
-        pod = next(iter(info.pods.items()))
-        self._journal.ended("unprepare", self._node, info, pod, begun_ns=clocks.monotonic_ns())
+        self._attempt("unprepare", next(iter(info.pods.items()))).end(info)
 
     def _read_usable(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as `_read` does, if its drivers can be called."""
@@ -137,24 +136,23 @@ class ClaimManager:
 
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         """Return the claim as the API server has it, if the pod may use it."""
-        meta, begun_ns = pod["metadata"], clocks.monotonic_ns()
+        meta, attempt = pod["metadata"], self._attempt("prepare", _named(pod))
         is_made = claim.name != pod_claims.UNKNOWN_NAME
         found = self._get_claim(meta["namespace"], claim.name) if is_made else None
         try:
             return _usable(found, claim, pod)
         except preparations.PreparationError as error:
-            info = _described(found, meta["namespace"], claim.name)
-            self._note_refused(info, pod, error, begun_ns)
+            attempt.refused([_described(found, meta["namespace"], claim.name)], error)
             raise
 
     def _require_drivers(self, pod: Object, claim: Object) -> None:
         """Raise PreparationError if a driver of the claim is not registered."""
-        wanted, begun_ns = claim_infos.of(claim), clocks.monotonic_ns()
+        wanted, attempt = claim_infos.of(claim), self._attempt("prepare", _named(pod))
         try:
             for driver in wanted.drivers:
                 self._drivers.plugin(driver, self._node)
         except preparations.PreparationError as error:
-            self._note_refused(wanted, pod, error, begun_ns)
+            attempt.refused([wanted], error)
             raise
 
     def _refer(self, pod: Object, claim: Object) -> _Entry:
@@ -171,14 +169,14 @@ class ClaimManager:
         self._of_pods.setdefault(pod_uid, {})[entry] = None
 
     def _find(self, claim: Object, pod: Object) -> _Entry:
-        wanted, begun_ns = claim_infos.of(claim), clocks.monotonic_ns()
+        wanted, attempt = claim_infos.of(claim), self._attempt("prepare", _named(pod))
         with self._guard:
             entry = self._entries.get(wanted.key)
             if entry is None:
                 entry = self._entries[wanted.key] = _Entry(wanted, _lock(wanted))
         error = _mismatch(entry.info, wanted)
         if error is not None:
-            self._note_refused(wanted, pod, error, begun_ns)
+            attempt.refused([wanted], error)
             raise error
         return entry
 
@@ -202,7 +200,7 @@ class ClaimManager:
         Raises PreparationError for the first driver that fails; what others have prepared stays
         noted, and is prepared again by the next attempt.
         """
-        attempt = self._attempt("prepare", new, _named(pod))
+        attempt = self._attempt("prepare", _named(pod), new)
         for driver, part in driver_calls.batches([entry.info for entry in new]).items():
             asked = [claims[info.name] for info in part]
             call = functools.partial(self._drivers.plugin(driver, self._node).prepare, asked)
@@ -274,7 +272,7 @@ class ClaimManager:
             self._save(last)
 
     def _call_unprepare(self, last: Sequence[_Entry], pod: tuple[str, str]) -> None:
-        attempt = self._attempt("unprepare", last, pod)
+        attempt = self._attempt("unprepare", pod, last)
         for driver, part in driver_calls.batches([entry.info for entry in last]).items():
             try:
                 plugin = self._drivers.plugin(driver, self._node)
@@ -287,20 +285,13 @@ class ClaimManager:
     # ------------------------------------------------------------------------- both
 
     def _attempt(
-        self, call: records.PreparationCall, entries: Sequence[_Entry], pod: tuple[str, str]
+        self,
+        call: records.PreparationCall,
+        pod: tuple[str, str],
+        entries: Sequence[_Entry] = (),
     ) -> driver_calls.Attempt:
         infos = [entry.info for entry in entries]
         return driver_calls.Attempt(call, infos, node=self._node, pod=pod, journal=self._journal)
-
-    def _note_refused(
-        self,
-        info: claim_infos.ClaimInfo,
-        pod: Object,
-        error: preparations.PreparationError,
-        begun_ns: int,
-    ) -> None:
-        """Journal that no driver was called to prepare a claim."""
-        self._journal.failed("prepare", self._node, info, _named(pod), error, begun_ns=begun_ns)
 
     def _save(self, changed: Iterable[_Entry]) -> None:
         with self._guard:

@@ -74,16 +74,26 @@ class Attempt:
     def finish(self) -> None:
         """Journal the claims that have no driver, after all drivers have succeeded."""
         for info in self._without_driver:
-            self._end(info)
+            self.end(info)
 
     def refused(
         self, part: Sequence[claim_infos.ClaimInfo], error: preparations.PreparationError
     ) -> None:
         """Journal that some claims were not handled."""
         for info in part:
-            self._journal.failed(
-                self._call, self._node, info, self._pod, error, begun_ns=self._begun_ns
+            self._journal.write(
+                records.PrepareFailed(
+                    **self._about(info), call=self._call, reason=error.reason, message=str(error)
+                )
             )
+
+    def end(self, info: claim_infos.ClaimInfo) -> None:
+        """Journal that a claim was prepared, or unprepared."""
+        about = self._about(info)
+        if self._call == "prepare":
+            self._journal.write(records.Prepared(**about, shared=info.shared))
+        else:
+            self._journal.write(records.Unprepared(**about))
 
     def _answers(
         self, part: Sequence[claim_infos.ClaimInfo], call: Callable[[], Mapping[str, Any]]
@@ -101,10 +111,21 @@ class Attempt:
     def _handled(self, info: claim_infos.ClaimInfo) -> None:
         self._left[info.uid] -= 1
         if not self._left[info.uid]:
-            self._end(info)
+            self.end(info)
 
-    def _end(self, info: claim_infos.ClaimInfo) -> None:
-        self._journal.ended(self._call, self._node, info, self._pod, begun_ns=self._begun_ns)
+    def _about(self, info: claim_infos.ClaimInfo) -> dict[str, Any]:
+        """Return the fields that all records of preparations have, at the end of the call."""
+        return {
+            "node": self._node,
+            "namespace": info.namespace,
+            "claim": info.name,
+            "claim_uid": info.uid,
+            "devices": info.devices,
+            "pod_uid": self._pod[0],
+            "pod": self._pod[1],
+            "begun_ns": self._begun_ns,
+            "ts_ns": clocks.monotonic_ns(),
+        }
 
 
 def _problem(
