@@ -42,8 +42,6 @@ class RunRow(NamedTuple):
     link: str
     campaign: str
     """Name of its campaign; empty: it is of none."""
-    is_open: bool
-    """It has no verdict yet, and may be under way."""
 
     @property
     def is_expected(self) -> bool | None:
@@ -150,7 +148,6 @@ def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
         reason=_shortened(verdict.reason if verdict else run.problem),
         link=link,
         campaign=plan.campaign if plan else "",
-        is_open=run.state is run_folders.State.UNFINISHED,
     )
 
 

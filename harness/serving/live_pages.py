@@ -1,6 +1,7 @@
 """All that is under way, on a page that a script asks for again each second."""
 
 import asyncio
+import os
 import pathlib
 import threading
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,8 @@ from aiohttp import web
 
 from harness import errors
 from harness.campaign import campaign_plan
-from harness.history import campaign_folders
-from harness.serving import listings, served_folders, sites
+from harness.history import campaign_folders, report_folders
+from harness.serving import served_folders, sites
 from harness.serving.live import live_campaigns, live_runs, snapshots
 
 READ_S = 0.3
@@ -25,8 +26,8 @@ _Live = live_runs.LiveRun | live_campaigns.LiveCampaign
 class Follower:
     """Follows all that goes on in a folder, for all pages, in one thread at a time."""
 
-    def __init__(self, folder: served_folders.ServedFolder, listing: listings.Listing) -> None:
-        self._folder, self._listing = folder, listing
+    def __init__(self, folder: served_folders.ServedFolder) -> None:
+        self._folder = folder
         self._guard = threading.Lock()
         self._is_closed = False
         self._followed: dict[str, _Live] = {}
@@ -60,11 +61,16 @@ class Follower:
 
     def _places(self) -> Iterator[str]:
         """Yield the paths of campaigns and runs without a verdict, newest first."""
-        listed = self._listing.listed()
-        opened = [f"{item.folder}/{item.name}" for item in listed.runs if item.is_open][:OPEN_MAX]
-        campaigns = [item.name for item in listed.campaigns if not item.verdict][:OPEN_MAX]
-        places = [*(f"{campaign_folders.FOLDER}/{name}" for name in campaigns), *opened]
-        yield from (place for place in places if self._ended.get(place) != self._changed_ns(place))
+        reports = self._folder.path
+        campaigns = report_folders.folders(reports / campaign_folders.FOLDER)
+        for paths, ending in (
+            (campaigns, campaign_folders.DOCUMENT),
+            (report_folders.run_paths(reports), "verdict.json"),
+        ):
+            opened = (path for path in paths if not os.path.lexists(path / ending))
+            newest = sorted(opened, key=lambda path: path.name, reverse=True)[:OPEN_MAX]
+            places = (f"{path.parent.name}/{path.name}" for path in newest)
+            yield from (at for at in places if self._ended.get(at) != self._changed_ns(at))
 
     def _changed_ns(self, place: str) -> int:
         try:
@@ -115,8 +121,7 @@ def prepare(app: web.Application) -> None:
     async def close(app: web.Application) -> None:
         await asyncio.to_thread(app[_FOLLOWER].close)
 
-    site = app[sites.SITE]
-    app[_FOLLOWER] = Follower(site.folder, site.listing)
+    app[_FOLLOWER] = Follower(app[sites.FOLDER])
     app.on_cleanup.append(close)
 
 

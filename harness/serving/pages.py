@@ -1,15 +1,18 @@
 """The lists of runs and campaigns; each links to the report of what it names."""
 
+import asyncio
 import collections
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import pathlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from aiohttp import web
 
-from harness.report import escaping
-from harness.report.reports_index import RunRow
-from harness.serving import listings, sites
+from harness.history import campaign_folders, report_folders
+from harness.report import escaping, reports_index
+from harness.report.reports_index import CampaignRow, RunRow
+from harness.serving import served_folders, sites
 
 T = TypeVar("T")
 PAGE_ROWS = 100
@@ -74,10 +77,35 @@ def page(items: Sequence[T], number: str) -> Page[T]:
     return Page(items[begun : begun + PAGE_ROWS], chosen, pages, first, len(items))
 
 
-def of_runs(listed: listings.Listed, parameters: Mapping[str, str]) -> dict[str, Any]:
+def runs(reports: pathlib.Path) -> Iterator[RunRow]:
+    """Yield the rows of all runs, newest first, but for those with a link in place of a file."""
+    for run in report_folders.ReportFolder(reports).runs():
+        if not any((run.path / name).is_symlink() for name in ("plan.json", "verdict.json")):
+            yield reports_index.run_row(run, link=_link(run.path / "report.html"))
+
+
+def campaigns(reports: pathlib.Path) -> Iterator[CampaignRow]:
+    for found in report_folders.ReportFolder(reports).campaigns():
+        path, names = found.path, (campaign_folders.RESULTS, campaign_folders.DOCUMENT)
+        if any((path / name).is_symlink() for name in (*names, campaign_folders.INDEX)):
+            yield reports_index.campaign_row(
+                campaign_folders.CampaignFolder(path=path, problem="a file of it is a link"),
+                link="",
+            )
+        else:
+            yield reports_index.campaign_row(found, link=_link(path / campaign_folders.INDEX))
+
+
+def _link(page: pathlib.Path) -> str:
+    """Return the address of a page of a run or campaign; empty if it has none yet."""
+    is_own = page.is_file() and not page.is_symlink()
+    return served_folders.address("files", *page.parts[-3:]) if is_own else ""
+
+
+def of_runs(listed: Sequence[RunRow], parameters: Mapping[str, str]) -> dict[str, Any]:
     """Return what the list of runs shows for the parameters of an address."""
     filters = Filters.of(parameters)
-    counts = {name: collections.Counter(map(_VALUES[name], listed.runs)) for name in CHOICES}
+    counts = {name: collections.Counter(map(_VALUES[name], listed)) for name in CHOICES}
     return {
         "filters": filters,
         "choices": {
@@ -85,17 +113,17 @@ def of_runs(listed: listings.Listed, parameters: Mapping[str, str]) -> dict[str,
             for name, found in counts.items()
         },
         "expected_words": EXPECTED,
-        "all_count": len(listed.runs),
-        "page": page(filters.chosen(listed.runs), parameters.get("page", "")),
+        "all_count": len(listed),
+        "page": page(filters.chosen(listed), parameters.get("page", "")),
     }
 
 
 async def answer_runs(request: web.Request) -> web.Response:
-    listed = await sites.of(request).listed()
+    listed = await asyncio.to_thread(lambda: list(runs(sites.of(request).path)))
     return sites.page("runs.html.j2", **of_runs(listed, request.query))
 
 
 async def answer_campaigns(request: web.Request) -> web.Response:
-    listed = await sites.of(request).listed()
-    shown = page(listed.campaigns, request.query.get("page", ""))
+    listed = await asyncio.to_thread(lambda: list(campaigns(sites.of(request).path)))
+    shown = page(listed, request.query.get("page", ""))
     return sites.page("campaigns.html.j2", page=shown)

@@ -8,20 +8,13 @@ import pathlib
 import signal
 import socket
 import sys
-import threading
 import traceback
 from collections.abc import Awaitable, Callable
 
 from aiohttp import hdrs, web
 
 from harness import errors
-from harness.serving import (
-    listings,
-    live_pages,
-    pages,
-    served_folders,
-    sites,
-)
+from harness.serving import live_pages, pages, served_folders, sites
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
@@ -57,9 +50,8 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 def application(reports: pathlib.Path) -> web.Application:
     """Return the application for a folder of reports. Raises UsageError if it is no folder."""
-    folder = served_folders.ServedFolder(reports)
     app = web.Application(middlewares=[_answer])
-    app[sites.SITE] = sites.Site(folder, listings.Listing(folder.path))
+    app[sites.FOLDER] = served_folders.ServedFolder(reports)
     live_pages.prepare(app)
     app.add_routes(
         [
@@ -160,8 +152,6 @@ async def serve(
     await runner.setup()
     try:
         await web.SockSite(runner, listening).start()
-        site = app[sites.SITE]
-        threading.Thread(target=site.listing.listed, daemon=True).start()  # pages ask soon
         told(f"http://{HOST}:{port}/")
         await stopped.wait()
     finally:

@@ -1,7 +1,6 @@
-"""The folder and rows that all handlers share, and the answers with pages and files."""
+"""The folder that all handlers share, and the answers with pages and files."""
 
 import asyncio
-import dataclasses
 import functools
 import os
 import pathlib
@@ -12,26 +11,14 @@ import jinja2
 from aiohttp import web
 
 from harness.report import page_templates, reports_index
-from harness.serving import listings, served_folders
+from harness.serving import served_folders
 from harness.serving.live import snapshots
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Site:
-    """One server."""
-
-    folder: served_folders.ServedFolder
-    listing: listings.Listing
-
-    async def listed(self) -> listings.Listed:
-        return await asyncio.to_thread(self.listing.listed)
+FOLDER = web.AppKey("folder", served_folders.ServedFolder)
 
 
-SITE = web.AppKey("site", Site)
-
-
-def of(request: web.Request) -> Site:
-    return request.app[SITE]
+def of(request: web.Request) -> served_folders.ServedFolder:
+    return request.app[FOLDER]
 
 
 @functools.cache
@@ -96,7 +83,7 @@ _DOWNLOADED = ("trace.json", "junit.xml")
 
 async def answer_file(request: web.Request) -> web.StreamResponse:
     parts = served_folders.names(request)[1:]
-    descriptor = await asyncio.to_thread(of(request).folder.open, parts)
+    descriptor = await asyncio.to_thread(of(request).open, parts)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         answer = web.StreamResponse(headers=_headers(parts))
         answer.content_length = os.fstat(descriptor).st_size

@@ -1,13 +1,11 @@
 """Lists of runs and campaigns: rows, filters, pages, and hostile names in all of them."""
 
-import pathlib
 import re
 import urllib.parse
 
 import pytest
 
-from harness.serving import listings, pages
-from tests.histories import archives
+from harness.serving import pages
 from tests.support import page_markup, served_reports
 from tests.unit.serving import conftest
 
@@ -79,31 +77,3 @@ def test_pages_of_a_list() -> None:
         assert (page.first, len(page.items), page.pages, page.total) == (first, count, 3, 250)
         assert page.items[0] == first - 1
     assert pages.page([], "2") == pages.Page([], 1, 1, 0, 0)
-
-
-def test_only_what_has_changed_is_read_again(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listings, "FRESH_S", 0.0)
-    made = [archives.run(tmp_path, f"run-{number}") for number in range(4)]
-    listing, read = listings.Listing(tmp_path), []
-    run_of = listings._row
-    monkeypatch.setattr(
-        listings, "_row", lambda folder, place: read.append(place) or run_of(folder, place)
-    )
-
-    def names() -> list[str]:
-        read.clear()
-        return sorted(run.name for run in listing.listed().runs)
-
-    assert names() == ["run-0", "run-1", "run-2", "run-3"]
-    assert len(read) == 4
-    assert names() == ["run-0", "run-1", "run-2", "run-3"]
-    assert read == []
-    made[1].verdict.unlink()
-    assert names() == ["run-0", "run-1", "run-2", "run-3"]
-    assert read == ["written-by-hand/run-1"]
-    assert [run.is_open for run in listing.listed().runs if run.name == "run-1"] == [False]
-    made[2].path.rename(tmp_path / "elsewhere")
-    made[3].plan.unlink()
-    assert names() == ["run-0", "run-1"]

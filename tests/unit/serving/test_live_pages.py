@@ -8,7 +8,7 @@ import shutil
 
 from harness import clocks
 from harness.history import directories
-from harness.serving import listings, live_pages, served_folders
+from harness.serving import live_pages, served_folders
 from tests.histories import archives
 from tests.support import served_reports
 
@@ -54,8 +54,7 @@ def test_all_that_goes_on_is_shown_and_nothing_else(tmp_path: pathlib.Path) -> N
     os.utime(killed.path, (0, 0))
     run = going_on(tmp_path)
     unfinished(run)
-    folder = served_folders.ServedFolder(tmp_path)
-    follower = live_pages.Follower(folder, listings.Listing(folder.path))
+    follower = live_pages.Follower(served_folders.ServedFolder(tmp_path))
     with contextlib.closing(follower):
         assert [state.directory for state in follower.look()] == [str(run.path)]
         assert [state.directory for state in follower.look()] == [str(run.path)]
