@@ -67,7 +67,7 @@ def _races(source: evidence.Evidence) -> Iterator[race_events.Race]:
     writes = deciding_writes.DecidingWrites(doubles[:CARDS_MAX])
     writes.read(source.history)
     sent = watches.sent_to(source.reads, replayed)
-    watched = watches.Watches(source.received, sent, source.faults.applications)
+    watched = watches.Watches(source.received, sent)
     for index, (violation, steps) in enumerate(zip(doubles, source.steps, strict=True)):
         is_replayed = index < replays.REPLAYS_MAX
         yield race_events.Race(source, violation, steps, writes, watched, is_replayed)

@@ -138,7 +138,7 @@ def _placed(race: Race) -> Iterator[Event]:
 
 def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
     """Yield versions with times at which a record shows that they had been stored."""
-    yield from race.watches.proofs(wanted)
+    yield from ((at, ts_ns) for at in wanted for _, ts_ns in race.watches.arrivals(at))
     written = race.source.reads.writes
     yield from ((version, written[version].answered_ns) for version in wanted & written.keys())
     for step in race.steps:
@@ -146,9 +146,12 @@ def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
         if step.name == _WRITTEN and version.isdecimal() and len(version) <= _VERSION_MAX:
             yield int(version), step.ts_ns
     for effect in race.violation.faults:
-        if plan_facts.effect(effect) is Effect.LOST_ANSWER:
+        if plan_facts.effect(effect) in _OF_STORED:
             yield effect.resource_version, effect.begun_ns
 
+
+_OF_STORED = (Effect.LOST_ANSWER, Effect.LATE_EVENT, Effect.ENDED_WATCH)
+"""What happens only to a version that has been stored."""
 
 # ------------------------------------------------------------------------- the scheduler's part
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from harness.report import escaping
-from harness.report.replay import race_events, race_states, watches
+from harness.report.replay import race_events, race_states
 
 MOMENTS_MAX = 28
 """Moments of one race; those that decide least are left out."""
@@ -123,13 +123,12 @@ def _parts(race: race_events.Race, facts: _Facts, ts_ns: int) -> Iterator[Part]:
         names = f": {', '.join(booked)}" * are_several
         yield Part("planned, in flight", race_states.by_process(planned) or "no claim")
         yield Part("in the scheduler's allocated devices", f"yes{names}" if booked else "no")
-    if race.watches.processes:
-        versions = [known.version for known in stored.values()]
-        newest = max([race.writes.newest(ts_ns), race.watches.newest(ts_ns), *versions])
+    if watched := race.watches.of_processes:
         ended = {process for (process,) in _true(facts, race_events.ENDED)}
-        running = [name for name in race.watches.processes if name not in ended]
-        positions = {name: race.watches.at(name, ts_ns) for name in running}
-        yield _watch(race, positions, newest, is_held="A" in held)
+        seen = {name: one.at(ts_ns) for name, one in watched.items() if name not in ended}
+        versions = [known.version for known in stored.values()]
+        newest = max([race.writes.newest(ts_ns), *versions, *seen.values()])
+        yield _watch(race, seen, newest, is_held="A" in held)
 
 
 def _true(facts: _Facts, kind: str) -> list[tuple[str, ...]]:
@@ -140,15 +139,13 @@ def _true(facts: _Facts, kind: str) -> list[tuple[str, ...]]:
     return sorted(of for of in found if is_end or of[0] not in ended)
 
 
-def _watch(
-    race: race_events.Race, positions: Mapping[str, watches.Position], newest: int, *, is_held: bool
-) -> Part:
+def _watch(race: race_events.Race, seen: Mapping[str, int], newest: int, *, is_held: bool) -> Part:
     texts, kind = [], ""
-    for name, position in positions.items():
-        text = position.words(newest)
-        if is_held and position.lacks(race.violation.holders[0].held_from_rv):
+    for name, version in seen.items():
+        text = f"up to version {version} of {newest}" if version else "not recorded"
+        if is_held and 0 < version < race.violation.holders[0].held_from_rv:
             text, kind = f"{text}: not the allocation of claim A", "no"
-        texts.append(f"{name}: {text}" if len(positions) > 1 else text)
+        texts.append(f"{name}: {text}" if len(seen) > 1 else text)
     title = "claims, as sent to it" if race.watches.are_sent else "watch of claims"
     return Part(title, "; ".join(texts) or "no scheduler watches", kind)
 
@@ -160,7 +157,7 @@ def _has_books(race: race_events.Race) -> bool:
 def _unknown(race: race_events.Race) -> str:
     parts = {
         "what the scheduler had planned": _has_books(race),
-        "how far its watch was": race.watches.processes,
+        "how far its watch was": race.watches.of_processes,
         "who made each write (there is no audit log)": race.source.authors,
     }
     missing = [text for text, known in parts.items() if not known]
