@@ -11,24 +11,21 @@ import msgspec
 from harness import clocks, concurrency
 from harness.checks import world_states
 from harness.checks.progress import leaked_claims, stuck_pods
-from harness.client import apis, informers
+from harness.client import informers
 from harness.history import plans
 
 QUIET_S = 1.5
 """Seconds without a change of any claim after which the cluster is at rest: what this
 watch sees may be late."""
-
-SYNC_TIMEOUT_S = 30.0
-"""Seconds for the first list of each resource."""
 MARGIN_S = 1.0
 """Seconds to wait beyond the plan's `progress_s`: the recorder sees a change later than this watch,
 or earlier, and counts from then."""
 
 
-class ConvergenceWatch:
-    """Follows pods, claims and slices, and finds what could still go on."""
+class Convergence:
+    """The states of pods, claims and slices, by which it finds what could still go on."""
 
-    def __init__(self, api: apis.Api, plan: plans.Plan) -> None:
+    def __init__(self, plan: plans.Plan) -> None:
         self._settings = plan.settings
         self._is_collected = plan.collects_garbage is not False
         self._guard = concurrency.lock("convergence")
@@ -36,31 +33,9 @@ class ConvergenceWatch:
         self._changes = 0
         self._known: tuple[int, int] = (-1, 0)
         """The number of changes before the last search, and what it found."""
-        self._informers = [
-            informers.Informer(
-                api,
-                resource,
-                name=f"convergence-{resource.plural}",
-                namespace=plan.namespace if resource.namespaced else None,
-                handlers=[_Events(self, world_states.TYPES[resource.plural])],
-                trims=True,  # as JSON, their type has the managers as bytes
-            )
-            for resource in (apis.PODS, apis.CLAIMS, apis.SLICES)
-        ]
 
-    def start(self) -> None:
-        """Start to watch; without the first lists, everything would seem to be at rest.
-
-        Raises ClusterError if the API server does not answer.
-        """
-        for informer in self._informers:
-            informer.start()
-        for informer in self._informers:
-            informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
-
-    def stop(self) -> None:
-        for informer in self._informers:
-            informer.stop()
+    def handler(self, plural: str) -> informers.StateHandler:
+        return _Events(self, world_states.TYPES[plural])
 
     def still_s(self, since_ns: int) -> float:
         """Return the seconds since the last progress, or since `since_ns` if that was later."""
@@ -88,7 +63,7 @@ class ConvergenceWatch:
 
 
 class _Events(informers.StateHandler):
-    def __init__(self, watch: ConvergenceWatch, kind: type[world_states.Object]) -> None:
+    def __init__(self, watch: Convergence, kind: type[world_states.Object]) -> None:
         self._watch, self._kind = watch, kind
         msgspec.json.Decoder(kind)  # describes the type before threads convert to it
 

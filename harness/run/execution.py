@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterator
 
 from harness import clocks, errors, processes, writing
 from harness.checks.progress import claim_progress, resource_leaks
-from harness.client import apis, backoffs, transports
+from harness.client import apis, backoffs, informers, transports
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fake_nodes import fake_world
 from harness.history import directories, plans
@@ -33,6 +33,8 @@ from harness.scenario import (
 )
 from harness.traffic import launching, object_rounds, objects
 
+SYNC_TIMEOUT_S = 30.0
+"""Seconds for the first list of each watch."""
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
 """Attempts to remove a run's objects while the API server does not answer, and the seconds
 between them."""
@@ -67,20 +69,32 @@ class Execution:
             cluster,
             protobuf=self._capabilities.protobuf,
         )
-        self._pods = goals.PodCounter(self._api, namespace=plan.namespace)
+        self._pods = goals.PodCounter()
         self._faults: injector.Injector | None = None
         """None: there are none, or they are not prepared yet."""
         self._enough = goals.pods_for_load(scenario)
         self._load_time = goals.LoadTime(getattr(scenario.traffic, "load_max_s", 0.0))
         self._changes = goals.PoolChangeGoal(plan, directory)
-        self._convergence = convergence.ConvergenceWatch(self._api, plan)
+        self._convergence = convergence.Convergence(plan)
         self._memory = memory_sampling.MemorySampler(
             lambda: {"api-server": cluster.pids, **self._supervisor.pids()},
             self._supervisor.note,
             pods_ran=lambda: self._pods.ran,
         )
         self._owed_ns = 0
-        self._spotters = spotting.Spotters(self._api, plan, directory)
+        self._spotters = spotting.of_run(plan, directory)
+        self._watches = [
+            informers.Informer(
+                self._api,
+                resource,
+                name=f"run-{resource.plural}",
+                namespace=plan.namespace if resource.namespaced else None,
+                handlers=handlers,
+                trims=True,  # the types of convergence have the managers as bytes of JSON
+            )
+            for resource in (apis.PODS, apis.CLAIMS, apis.SLICES)
+            if (handlers := list(self._handlers(resource)))
+        ]
 
     def run(self) -> errors.HarnessError | None:
         """Create the fixtures, run the phases, tear everything down.
@@ -134,6 +148,15 @@ class Execution:
             self._wait_for_progress,
         ]
 
+    def _handlers(self, resource: apis.Resource) -> Iterator[informers.EventHandler]:
+        if resource is apis.PODS:
+            yield self._pods
+        elif resource is apis.CLAIMS:
+            doubles = spotting.DoubleAllocationSpotter
+            yield from (one for one in self._spotters if isinstance(one, doubles))
+        if self._plan.progress_s is not None:
+            yield self._convergence.handler(resource.plural)
+
     # -------------------------------------------------------------------- fixtures
 
     def _publish(self) -> fake_world.FakeWorld:
@@ -177,12 +200,11 @@ class Execution:
         for one in self._scenario.object_sets:
             if one.left_out:
                 self._progress.note(f"{one.file}: left out: {', '.join(one.left_out)}")
-        self._pods.start()
         self._memory.start()
-        if self._plan.progress_s is not None:
-            self._convergence.start()
-        if self._plan.until_found:
-            self._spotters.start()
+        for watch in self._watches:
+            watch.start()
+        for watch in self._watches:  # without the first lists, everything would seem to be at rest
+            watch.wait_synced(timeout_s=SYNC_TIMEOUT_S)
 
     def _prepare_faults(self) -> None:
         if not self._plan.faults:
@@ -332,7 +354,7 @@ class Execution:
             if self._faults is not None:
                 self._faults.require_journal()
                 self._progress.faults(self._faults.active())
-            return self._spotters.found or condition()
+            return self._found() or condition()
 
         try:
             self._supervisor.wait_until(
@@ -342,8 +364,11 @@ class Execution:
             )
         except errors.WaitTimeoutError as error:
             self._supervisor.phase("timed out", detail=str(error))
-        if self._spotters.found:
-            self._supervisor.phase("found", detail=self._spotters.found)
+        if found := self._found():
+            self._supervisor.phase("found", detail=found)
+
+    def _found(self) -> str | None:
+        return next((found for one in self._spotters if (found := one.found)), None)
 
     def _phase(self, name: str) -> None:
         self._progress.phase(name)
@@ -366,9 +391,8 @@ class Execution:
             self._supervisor.phase("ended")
             self._supervisor.close()
             self._processes.close()
-            self._pods.stop()
-            self._convergence.stop()
-            self._spotters.stop()
+            for watch in self._watches:
+                watch.stop()
             launching.enough_file(self._directory).unlink(missing_ok=True)
         self._transport.close()  # its connection may be from before a restart of the API server
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.checks.evidence import pool_changes
-from harness.client import apis, informers
+from harness.client import informers
 from harness.history import directories, histories, plans
 from harness.scenario import specs, traffic_specs
 
@@ -74,28 +74,15 @@ class PoolChangeGoal:
 class PodCounter(informers.StateHandler):
     """Counts the pods of the run's namespace: existing, Running, and ever Running."""
 
-    def __init__(self, api: apis.Api, *, namespace: str) -> None:
+    def __init__(self) -> None:
         self._guard = concurrency.lock("pod-counter")
         self._running: set[str] = set()
         self._present: set[str] = set()
-        self._ran = 0
-        self._informer = informers.Informer(
-            api, apis.PODS, namespace=namespace, name="pod-counter", handlers=[self]
-        )
-
-    def start(self) -> None:
-        self._informer.start()
-
-    def stop(self) -> None:
-        self._informer.stop()
+        self.ran = 0
 
     @property
     def running(self) -> int:
         return len(self._running)
-
-    @property
-    def ran(self) -> int:
-        return self._ran
 
     @property
     def present(self) -> int:
@@ -107,7 +94,7 @@ class PodCounter(informers.StateHandler):
             self._present.add(uid)
             if obj.get("status", {}).get("phase") == "Running" and uid not in self._running:
                 self._running.add(uid)
-                self._ran += 1
+                self.ran += 1
 
     def on_delete(self, last: dict[str, Any]) -> None:
         uid = last["metadata"]["uid"]

@@ -344,7 +344,8 @@ class RunProcesses:
     ) -> None:
         common = [*self._connection(name), *processes.changed(settings=self._settings(name))]
         common += _defects(known_defects.of_actor(self._plan.defects, part))
-        common += _remedies(known_remedies.CATALOGUE.of_process(self._plan.remedies, part))
+        for remedy in known_remedies.CATALOGUE.of_process(self._plan.remedies, part):
+            common += processes.changed(remedies=remedy)
         if self._plan.release:
             common += processes.changed(release=self._plan.release)
         common += processes.changed(
@@ -381,7 +382,3 @@ class RunProcesses:
 
 def _defects(chosen: Iterable[str]) -> list[str]:
     return [word for defect in chosen for word in ("--defect", defect)]
-
-
-def _remedies(chosen: Iterable[str]) -> list[str]:
-    return [word for remedy in chosen for word in processes.changed(remedies=remedy)]

@@ -11,7 +11,7 @@ from harness.checks import device_exclusivity, judging, verdicts
 from harness.checks.consumption import device_consumption
 from harness.checks.holds import live_spotter
 from harness.checks.observed import observed_claims
-from harness.client import apis, informers
+from harness.client import informers
 from harness.history import directories, plans
 from harness.model.objects import Object
 from harness.run.defects import known_defects
@@ -23,51 +23,15 @@ LOOK_SHARE = 4
 msgspec.json.Decoder(observed_claims.Allocation)  # describes it before threads convert to it
 
 
-class Spotters:
-    """The spotters of a run."""
-
-    def __init__(
-        self, api: apis.Api, plan: plans.Plan, directory: directories.RunDirectory
-    ) -> None:
-        self._spotters: list[RecordSpotter | DoubleAllocationSpotter]
-        if known_defects.show_otherwise(plan.defects):
-            self._spotters = [RecordSpotter(directory)]
-            return
-        self._spotters = [DoubleAllocationSpotter(api, namespace=plan.namespace)]
-        if device_consumption.applies(plan):
-            self._spotters.append(RecordSpotter(directory))
-
-    @property
-    def found(self) -> str | None:
-        return next((spotter.found for spotter in self._spotters if spotter.found), None)
-
-    def start(self) -> None:
-        for spotter in self._spotters:
-            spotter.start()
-
-    def stop(self) -> None:
-        for spotter in self._spotters:
-            spotter.stop()
-
-
 class DoubleAllocationSpotter(informers.StateHandler):
     """Watches for a device in two claims at once."""
 
-    def __init__(self, api: apis.Api, *, namespace: str) -> None:
+    def __init__(self) -> None:
         self._spotter = live_spotter.Spotter()
-        self._informer = informers.Informer(
-            api, apis.CLAIMS, namespace=namespace, name="double-spotter", handlers=[self]
-        )
 
     @property
     def found(self) -> str | None:
         return self._spotter.found[0] if self._spotter.found else None
-
-    def start(self) -> None:
-        self._informer.start()
-
-    def stop(self) -> None:
-        self._informer.stop()
 
     def on_state(self, obj: Object) -> None:
         self._spotter.note(obj["metadata"]["uid"], obj)
@@ -85,7 +49,7 @@ class RecordSpotter:
 
     def __init__(self, directory: directories.RunDirectory) -> None:
         self._directory = directory
-        self._due_ns: int | None = None
+        self._due_ns = 0
         self._before: set[tuple[object, ...]] = set()
         """The violations of the last look."""
         self._found: str | None = None
@@ -93,16 +57,10 @@ class RecordSpotter:
     @property
     def found(self) -> str | None:
         now_ns = clocks.monotonic_ns()
-        if self._found is None and self._due_ns is not None and now_ns >= self._due_ns:
+        if self._found is None and now_ns >= self._due_ns:
             self._look()
             self._due_ns = clocks.monotonic_ns() + self._pause_ns(began_ns=now_ns)
         return self._found
-
-    def start(self) -> None:
-        self._due_ns = clocks.monotonic_ns()
-
-    def stop(self) -> None:
-        self._due_ns = None
 
     def _pause_ns(self, *, began_ns: int) -> int:
         took_ns = clocks.monotonic_ns() - began_ns
@@ -117,6 +75,19 @@ class RecordSpotter:
         again = [summary for key, summary in seen.items() if key in self._before]
         self._found = next(iter(again), None)
         self._before = set(seen)
+
+
+Spotter = DoubleAllocationSpotter | RecordSpotter
+
+
+def of_run(plan: plans.Plan, directory: directories.RunDirectory) -> list[Spotter]:
+    """Return the spotters of a run; none if it does not end at the first violation."""
+    if not plan.until_found:
+        return []
+    if known_defects.show_otherwise(plan.defects):
+        return [RecordSpotter(directory)]
+    has_amounts = device_consumption.applies(plan)
+    return [DoubleAllocationSpotter(), *([RecordSpotter(directory)] if has_amounts else [])]
 
 
 def _identity(violation: verdicts.Violation) -> tuple[object, ...]:

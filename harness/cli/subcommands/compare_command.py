@@ -158,13 +158,12 @@ def query(
         if out.is_json:
             out.document(found)
             return 0
-        cells = [found.columns, *([_cell(value) for value in row] for row in found.rows)]
-        shown = [[escaping.visible(cell).replace("\n", " ") for cell in row] for row in cells]
+        rows = (["" if value is None else str(value) for value in row] for row in found.rows)
+        shown = [
+            [escaping.visible(cell).replace("\n", " ") for cell in row]
+            for row in [found.columns, *rows]
+        ]
         for line in outputs.aligned(shown):
             print(line)
         print(outputs.counted(len(found.rows), "row"))
     return 0
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)

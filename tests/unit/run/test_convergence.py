@@ -6,13 +6,8 @@ import pytest
 
 from harness import clocks
 from harness.checks import world_states
-from harness.client import apis, kubeconfigs, transports
 from harness.run import convergence
 from tests.histories import worlds
-
-NOWHERE = apis.Api(
-    transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
-)
 
 
 class Clock:
@@ -33,18 +28,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def watch(clock: Clock) -> convergence.ConvergenceWatch:
-    watch = convergence.ConvergenceWatch(NOWHERE, worlds.plan())
+def watch(clock: Clock) -> convergence.Convergence:
+    watch = convergence.Convergence(worlds.plan())
     handle(watch, world_states.SLICES).on_add(worlds.devices_of("n", 2), initial=True)
     return watch
 
 
-def handle(watch: convergence.ConvergenceWatch, resource: str) -> Any:
-    return convergence._Events(watch, world_states.TYPES[resource])
+def handle(watch: convergence.Convergence, resource: str) -> Any:
+    return watch.handler(resource)
 
 
 def test_a_waiting_pod_is_pending_until_it_runs(
-    watch: convergence.ConvergenceWatch, clock: Clock
+    watch: convergence.Convergence, clock: Clock
 ) -> None:
     waiting, claim = worlds.pod("p", claim="a"), worlds.claim("a")
     handle(watch, world_states.CLAIMS).on_add(claim, initial=False)
@@ -61,7 +56,7 @@ def test_a_waiting_pod_is_pending_until_it_runs(
 
 
 def test_a_leak_is_pending_until_the_claim_is_gone(
-    watch: convergence.ConvergenceWatch, clock: Clock
+    watch: convergence.Convergence, clock: Clock
 ) -> None:
     claim = worlds.claim("a", worlds.device("n", 0), users=["gone"])
     handle(watch, world_states.CLAIMS).on_add(claim, initial=False)
@@ -72,14 +67,14 @@ def test_a_leak_is_pending_until_the_claim_is_gone(
     assert watch.is_at_rest()
 
 
-def test_doubts_are_pending_too(watch: convergence.ConvergenceWatch) -> None:
+def test_doubts_are_pending_too(watch: convergence.Convergence) -> None:
     claim = worlds.claim("a", allocationMode="All")
     handle(watch, world_states.CLAIMS).on_add(claim, initial=False)
     handle(watch, world_states.PODS).on_add(worlds.pod("p", claim="a"), initial=False)
     assert watch.pending == 1
 
 
-def test_the_time_without_progress(watch: convergence.ConvergenceWatch, clock: Clock) -> None:
+def test_the_time_without_progress(watch: convergence.Convergence, clock: Clock) -> None:
     clock.s += 5
     assert watch.still_s(0) == pytest.approx(5)
     assert watch.still_s(int((clock.s - 2) * 1e9)) == pytest.approx(2)

@@ -3,17 +3,12 @@
 import pytest
 
 from harness import concurrency
-from harness.client import apis, kubeconfigs, transports
 from harness.run import goals
 from harness.scenario import loading, traffic_specs
 
-NOWHERE = apis.Api(
-    transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
-)
-
 
 def test_pods_are_counted_once_and_forgotten_when_they_go() -> None:
-    counter = goals.PodCounter(NOWHERE, namespace="default")
+    counter = goals.PodCounter()
     pending = {"metadata": {"uid": "a"}, "status": {"phase": "Pending"}}
     running = {"metadata": {"uid": "a"}, "status": {"phase": "Running"}}
     counter.on_add(pending, initial=False)

@@ -7,15 +7,10 @@ import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.client import apis, kubeconfigs, transports
 from harness.history import directories, plans
 from harness.run import spotting
 from tests.histories import building
 from tests.histories.specimens import GOLDEN
-
-NOWHERE = apis.Api(
-    transports.HttpTransport(kubeconfigs.Endpoint(host="127.0.0.1", port=1, tls=False))
-)
 
 
 def claim(uid: str, *devices: str, **flags: object) -> dict[str, Any]:
@@ -26,7 +21,7 @@ def claim(uid: str, *devices: str, **flags: object) -> dict[str, Any]:
 
 @pytest.fixture
 def spotter() -> spotting.DoubleAllocationSpotter:
-    return spotting.DoubleAllocationSpotter(NOWHERE, namespace="default")
+    return spotting.DoubleAllocationSpotter()
 
 
 def test_a_device_in_two_claims_is_found(spotter: spotting.DoubleAllocationSpotter) -> None:
@@ -56,9 +51,9 @@ def test_what_is_meant_to_be_shared_is_nothing(
 
 
 def spotters(plan: plans.Plan, folder: pathlib.Path) -> list[str]:
-    made = spotting.Spotters(NOWHERE, plan, directories.RunDirectory(folder))
-    assert made.found is None
-    return [type(item).__name__ for item in vars(made)["_spotters"]]
+    plan = msgspec.structs.replace(plan, until_found=True)
+    made = spotting.of_run(plan, directories.RunDirectory(folder))
+    return [type(item).__name__ for item in made]
 
 
 def test_the_record_of_shares_and_counters_is_looked_at(tmp_path: pathlib.Path) -> None:
@@ -104,8 +99,6 @@ def test_a_violation_is_found_in_the_second_look(
     monkeypatch.setattr(spotting, "LOOK_S", 0)
     monkeypatch.setattr(spotting, "LOOK_SHARE", 0)
     spotter = spotting.RecordSpotter(directories.RunDirectory(record))
-    assert spotter.found is None, "it has not started"
-    spotter.start()
     assert spotter.found is None
     is_seen = record.name.startswith("INVALID") and record.parent.name not in UNSEEN
     assert (spotter.found is not None) is is_seen
@@ -122,6 +115,5 @@ def test_between_two_looks_there_is_time(
 
     monkeypatch.setattr(judging, "violations_so_far", look)
     spotter = spotting.RecordSpotter(directories.RunDirectory(tmp_path))
-    spotter.start()
     assert [spotter.found for _ in range(100)] == [None] * 100
     assert len(looks) == 1
