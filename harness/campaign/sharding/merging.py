@@ -84,7 +84,10 @@ class ReadShard(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     record: shard_folders.ShardRecord | None = None
     """None: it is damaged, and nothing of it counts."""
-    found: shard_results.ShardResults
+    whole: dict[int, shard_results.Attempts] = {}
+    """Number of a run that has ended -> its result."""
+    problems: list[str] = []
+    """Whatever was noticed and does not count, as sentences; each makes a campaign UNKNOWN."""
 
     def has(self, shard: int) -> bool:
         return self.record is not None and self.record.shard in (None, shard)
@@ -106,7 +109,7 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def problems(self) -> list[str]:
-        return [f"{shard.folder}: {text}" for shard in self.shards for text in shard.found.problems]
+        return [f"{shard.folder}: {text}" for shard in self.shards for text in shard.problems]
 
     @property
     def folder_name(self) -> str:
@@ -134,18 +137,19 @@ def read(given: Sequence[str]) -> GivenShards:
     """
     places = {name: [*_places(pathlib.Path(name).resolve())] for name in dict.fromkeys(given)}
     plans: dict[str, tuple[sharded_plans.ShardedPlan, pathlib.Path]] = {}
-    shards = [_damaged(name, "it has no shard") for name, found in places.items() if not found]
+    nothing = ["it has no shard"]
+    shards = [ReadShard(folder=name, problems=nothing) for name in places if not places[name]]
     for place in dict.fromkeys(place for found in places.values() for place in found):
         try:
             plan, record = shard_folders.read(place)
         except (errors.HistoryError, errors.UsageError) as error:
-            shards.append(_damaged(str(place), str(error)))
+            shards.append(ReadShard(folder=str(place), problems=[str(error)]))
         else:
             plans.setdefault(plan.digest, (plan, place))
             shards.append(_shard(place, record, plan))
     if len(plans) != 1:
         named = [f"{digest:.19} in {place}" for digest, (_, place) in plans.items()]
-        named = named or [f"{shard.folder}: {shard.found.problems[0]}" for shard in shards]
+        named = named or [f"{shard.folder}: {shard.problems[0]}" for shard in shards]
         raise errors.UsageError(
             "expected folders of shards of one plan, as `flake-hunt hunt --plan FILE --shard I/N` "
             f"writes them, got {' and '.join(named)}"
@@ -153,10 +157,6 @@ def read(given: Sequence[str]) -> GivenShards:
     [(plan, place)] = plans.values()
     sharded_plans.require_same_version(plan, place / shard_folders.PLAN)
     return GivenShards(plan=plan, shards=shards)
-
-
-def _damaged(folder: str, problem: str) -> ReadShard:
-    return ReadShard(folder=folder, found=shard_results.ShardResults(problems=[problem]))
 
 
 def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
@@ -179,8 +179,8 @@ def _shard(
     if (place / results.FILE).exists():
         content = files.read_small(place / results.FILE)
     runs = {run.number: run for run in plan.runs_of(record.shard)}
-    found = shard_results.read(content, runs, place.parent.parent)
-    return ReadShard(folder=str(place), record=record, found=found)
+    whole, problems = shard_results.read(content, runs, place.parent.parent)
+    return ReadShard(folder=str(place), record=record, whole=whole, problems=problems)
 
 
 # ----------------------------------------------------------------------------------- merging
@@ -193,7 +193,7 @@ def merged(
     missing: list[MissingRun] = []
     doubled: list[DoubledRun] = []
     for run in plan.runs:
-        made = [(shard.folder, shard.found.whole.get(run.number)) for shard in shards]
+        made = [(shard.folder, shard.whole.get(run.number)) for shard in shards]
         ranked = [(folder, attempts) for folder, attempts in made if attempts]
         ranked.sort(key=lambda item: shard_results.rank(item[1]))
         doubled += (
@@ -226,9 +226,9 @@ def merged(
             MergedFolder(
                 folder=shard.folder,
                 shard=shard.record.shard if shard.record else None,
-                runs=len(shard.found.whole),
+                runs=len(shard.whole),
                 versions=shard.record.versions if shard.record else {},
-                problems=shard.found.problems,
+                problems=shard.problems,
             )
             for shard in shards
         ],
@@ -245,8 +245,7 @@ def _why(
     if not own:
         return f"{name} is missing: none of the folders has it"
     reasons = [
-        f"{', '.join(shard.found.problems[:PROBLEMS_MAX]) or _UNENDED} ({shard.folder})"
-        for shard in own
+        f"{', '.join(shard.problems[:PROBLEMS_MAX]) or _UNENDED} ({shard.folder})" for shard in own
     ]
     return f"{name} has no result of this run: {'; '.join(reasons)}"
 

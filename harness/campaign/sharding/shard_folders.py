@@ -203,13 +203,13 @@ def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.R
         return []
     content = regular_files.content(file)
     whole = content[: content.rfind(b"\n") + 1]
-    found = shard_results.read(whole, {run.number: run for run in plan.runs})
-    if found.problems:
+    ended, problems = shard_results.read(whole, {run.number: run for run in plan.runs})
+    if problems:
         raise errors.UsageError(
-            f"{path}: expected results of this shard that can be read, got {found.problems[0]}: "
+            f"{path}: expected results of this shard that can be read, got {problems[0]}: "
             "name another folder with --reports, or remove what you know to be wrong"
         )
-    kept = [result for made in found.whole.values() if _is_kept(made) for result in made]
+    kept = [result for made in ended.values() if _is_kept(made) for result in made]
     writing.replace(file, results.encode(kept))
     return kept
 

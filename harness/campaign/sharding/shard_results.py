@@ -34,15 +34,6 @@ class Rank(enum.IntEnum):
     """Says nothing about the subject."""
 
 
-class ShardResults(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of some planned runs."""
-
-    whole: dict[int, Attempts] = {}
-    """Number of a run that has ended -> its result."""
-    problems: list[str] = []
-    """Whatever was noticed and does not count, as sentences; each makes a campaign UNKNOWN."""
-
-
 def rank(attempts: Attempts) -> Rank:
     """Return how much the result of a run speaks against the subject, or against the campaign."""
     last = attempts[-1]
@@ -53,9 +44,12 @@ def rank(attempts: Attempts) -> Rank:
     return Rank.UNKNOWN if last.verdict is answers.Verdict.UNKNOWN else Rank.EXPECTED
 
 
-def read(content: bytes, planned: Planned, reports: pathlib.Path | None = None) -> ShardResults:
-    """Return the results in a results.jsonl; None for `reports`: run directories confirm none.
+def read(
+    content: bytes, planned: Planned, reports: pathlib.Path | None = None
+) -> tuple[dict[int, Attempts], list[str]]:
+    """Return the results in a results.jsonl, by the numbers of their runs, and its problems.
 
+    None for `reports`: run directories confirm none.
     `reports` is the folder of reports that the shard is in: it was perhaps copied from another
     machine. A line that is no whole result of a planned run is left out with a problem; a run that
     has not ended is left out without.
@@ -86,7 +80,7 @@ def read(content: bytes, planned: Planned, reports: pathlib.Path | None = None) 
         if not attempts[-1].is_tried_again
         and not (number in doubted and rank(attempts) is Rank.EXPECTED)
     }
-    return ShardResults(whole=whole, problems=problems)
+    return whole, problems
 
 
 def _result(line: bytes, planned: Planned) -> results.RunResult:

@@ -32,10 +32,9 @@ def shard(
     record = shard_folders.ShardRecord(
         plan=PLAN.digest, shard=number, shards=3, started="", versions={}, jobs=1
     )
+    whole, problems = shard_results.read(content, {run.number: run for run in runs})
     return merging.ReadShard(
-        folder=folder or f"s{number}",
-        record=record,
-        found=shard_results.read(content, {run.number: run for run in runs}),
+        folder=folder or f"s{number}", record=record, whole=whole, problems=problems
     )
 
 
@@ -141,7 +140,7 @@ def test_of_a_run_that_one_folder_has_twice_the_worse_result_counts_and_it_is_a_
     found = [shards.result(run) for run in PLAN.runs]
     made = shard(None, results.encode([*found, shards.violated(SUBJECT)]))
     assert code(merged(made)) == 10
-    [problem] = made.found.problems
+    [problem] = made.problems
     assert problem == f"{SUBJECT.id}: expected each of its attempts once, in order"
 
 
