@@ -18,7 +18,7 @@ from harness.checks import check_registry, device_exclusivity, judging, protocol
 from harness.checks.holds import hold_history
 from harness.checks.observed import claim_results, folders, observations
 from harness.history import histories
-from harness.report import rendering
+from harness.report import publishing
 from tests.histories import large
 
 DEVICES = 10_000
@@ -98,7 +98,7 @@ def _of_process(path: pathlib.Path, count: int) -> Iterator[tuple[str, float, st
 def _of_report(examination: judging.Examination, count: int) -> Iterator[tuple[str, float, str]]:
     """Measure the page and the trace of a run that is judged already."""
     directory = examination.history.directory
-    seconds = cpu_time.of_call(lambda: rendering.write(examination))
+    seconds = cpu_time.of_call(lambda: publishing.write(examination))
     yield f"{count:,} holds: report and trace, after judging", seconds, "s CPU"
     for path in (directory.report, directory.pages()[-1]):
         yield f"{count:,} holds: {path.name}", path.stat().st_size / 2**20, "MiB"

@@ -175,18 +175,6 @@ class ClaimSpec(Spec):
     def has_admin_access(self) -> bool:
         return any(request.admin_access for request in self.asked)
 
-    @property
-    def selected(self) -> list[tuple[str, str]]:
-        found = [(f"selectors[{index}]", text) for index, text in enumerate(self.selectors)]
-        for number, request in enumerate(self.requests):
-            for item in request.alternatives:
-                where = f"requests.{number}"
-                where += f".{item.name}" if request.first_available else ""
-                found += [
-                    (f"{where}.selectors[{i}]", text) for i, text in enumerate(item.selectors)
-                ]
-        return found
-
     @pydantic.model_validator(mode="after")
     def _require_consistent(self) -> Self:
         if self.requests and _differs(

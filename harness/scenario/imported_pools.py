@@ -46,8 +46,6 @@ _FEATURES: dict[str, pool_specs.Feature] = {
 class Imported:
     """The objects of the files, and a summary of them."""
 
-    paths: tuple[str, ...]
-    """The files."""
     summary: pool_specs.ImportedSpec
     compressed: bytes
     """A `List` in JSON with an object in each line, as zstd."""
@@ -121,7 +119,7 @@ def read(paths: Sequence[str]) -> Imported:
     collection = _Collection()
     for manifest in reading.read(paths, kinds=KINDS, of=KEY):
         collection.add(manifest)
-    return collection.imported(tuple(paths))
+    return collection.imported(paths)
 
 
 class _Collection:
@@ -195,7 +193,7 @@ class _Collection:
             outline = {key: manifest.obj[key] for key in ("apiVersion", "kind", "metadata")}
             self._named[node] = sources.Manifest(obj=outline, source=manifest.source), field
 
-    def imported(self, paths: tuple[str, ...]) -> Imported:
+    def imported(self, paths: Sequence[str]) -> Imported:
         if not self._slice_count:
             raise errors.ManifestError(
                 f"{', '.join(paths)}: expected ResourceSlices in {KEY}, got none: write them with "
@@ -211,7 +209,7 @@ class _Collection:
                 )
         self._others["Node"] = self._others["Node"] or [*map(_node, self._named)]
         packed = self._whole()
-        return Imported(paths=paths, summary=self._summary(packed), compressed=packed)
+        return Imported(summary=self._summary(packed), compressed=packed)
 
     def _whole(self) -> bytes:
         from harness.compression import zstd

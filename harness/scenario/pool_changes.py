@@ -30,10 +30,6 @@ class PoolChange(Spec):
         """Return the seconds for which each change stays, 0 if it is not undone."""
         return getattr(self, "lasts_s", None) or 0.0
 
-    @property
-    def end_s(self) -> float:
-        return self.start_s + (self.times - 1) * self.every_s + self.lasting_s
-
 
 class Temporary(PoolChange):
     """Keys of changes that can be undone."""

@@ -25,7 +25,6 @@ from harness.scenario.fields import (
 )
 from harness.scenario.object_sets import set_specs
 
-SCHEMA_VERSION = 1
 TIMEOUT_S = 120.0
 """Default time limit of a run, in seconds; longer if the traffic needs more."""
 CLAIM_KINDS_MAX = 16

@@ -50,6 +50,13 @@ def test_others_are_not(directory: directories.RunDirectory, schema: int) -> Non
         verdict_files.read(directory)
 
 
+def test_a_folder_is_no_verdict(directory: directories.RunDirectory) -> None:
+    directory.verdict.unlink()
+    directory.verdict.mkdir()
+    with pytest.raises(errors.VerdictError, match="expected a file, got a folder"):
+        _require(directory)
+
+
 def _age(document: Document) -> None:
     """Leave out what verdicts of schema 5 did not say."""
     document["schema"] = 5
@@ -98,8 +105,9 @@ def test_an_edited_verdict(
 
 def test_a_verdict_on_another_run(directory: directories.RunDirectory) -> None:
     _change(directory, lambda document: document.update(run_id="another"))
-    with pytest.raises(errors.VerdictError, match="got that on 'another'"):
+    with pytest.raises(errors.VerdictError, match="got that on 'another'") as caught:
         _require(directory)
+    assert f"flake-hunt check {directory.path}" in str(caught.value)
 
 
 @pytest.mark.parametrize("edit", [{}, {"observations.jsonl": "sha256:0"}], ids=["none", "other"])

@@ -3,7 +3,6 @@ interruption, not on a bad disk.
 """
 
 import errno
-import json
 import os
 import pathlib
 import re
@@ -14,9 +13,9 @@ from collections.abc import Callable
 import pytest
 
 from harness import errors
-from harness.checks import judging
+from harness.checks import judging, verdict_files
 from harness.history import directories
-from harness.report import publishing, rendering
+from harness.report import publishing
 from tests.histories import building, damages
 from tests.support import schemas
 
@@ -63,98 +62,14 @@ def test_what_is_judged_again_is_drawn_again(
 # ---------------------------------------------------------------------------- a foreign verdict
 
 
-def _edited(**changes: object) -> damages.Damage:
-    def damage(directory: directories.RunDirectory) -> None:
-        found = json.loads(directory.verdict.read_bytes())
-        directory.verdict.write_text(json.dumps(found | changes))
-
-    return damage
-
-
-def _from_elsewhere(directory: directories.RunDirectory) -> None:
-    other = building.build(directory.path.parent / "other", VALID + " d+D3")
-    _publish(other)
-    other.verdict.replace(directory.verdict)
-
-
-def _of_another_run(directory: directories.RunDirectory) -> None:
-    other = building.build(directory.path.parent / "other", VALID, run_id="another")
-    _publish(other)
-    other.verdict.replace(directory.verdict)
-
-
-def _as_a_folder(directory: directories.RunDirectory) -> None:
-    directory.verdict.unlink()
-    directory.verdict.mkdir()
-
-
-FOREIGN: dict[str, tuple[damages.Damage, str]] = {
-    "edited by hand": (_edited(verdict="INVALID"), "it was edited, or written by another version"),
-    "a reason edited": (_edited(reason="trust me"), "it was edited"),
-    "a certificate emptied": (_edited(certificate=[]), "it was edited"),
-    "of another schema": (_edited(schema=1), "expected schema 5 to 8, got 1"),
-    "of a schema to come": (_edited(schema=99), "expected schema 5 to 8, got 99"),
-    "of another run": (_of_another_run, "expected the verdict on run f00dfeed, got that on 'another'"),
-    "of other records": (_from_elsewhere, "the evidence has changed since (observations.jsonl, operat"),
-    "of other evidence": (
-        damages.appended(damages.steps, building.step(9, "t", "s", 1)),
-        "the evidence has changed since (steps-scheduler.jsonl differ)",
-    ),
-    "of more evidence": (
-        damages.missing(damages.steps),
-        "the evidence has changed since (steps-scheduler.jsonl differ)",
-    ),
-    "torn": (lambda directory: directory.verdict.write_bytes(b'{"schema": 2'), "expected the verdict"),
-    "empty": (lambda directory: directory.verdict.write_bytes(b""), "expected the verdict of a run"),
-    "a folder": (_as_a_folder, "expected a file, got a folder"),
-    "nested deep": (
-        lambda directory: directory.verdict.write_bytes(b'{"schema":2,"x":' + b"[" * 100_000),
-        "expected the verdict of a run",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("change", "why"), FOREIGN.values(), ids=FOREIGN)
-def test_a_verdict_that_is_not_about_this_evidence_is_refused(
-    directory: directories.RunDirectory, change: damages.Damage, why: str
-) -> None:
-    change(directory)
-    with pytest.raises(errors.VerdictError) as caught:
-        rendering.render(directory)
-    assert why in str(caught.value)
-    assert f"flake-hunt check {directory.path}" in str(caught.value)
-    assert caught.value.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    "name", [name for name, (change, _) in FOREIGN.items() if change is not _as_a_folder]
-)
-def test_judging_again_mends_it(directory: directories.RunDirectory, name: str) -> None:
-    FOREIGN[name][0](directory)
+@pytest.mark.parametrize("content", [b'{"schema": 2', b"", b'{"schema":2,"x":' + b"[" * 100_000])
+def test_judging_again_mends_a_verdict(directory: directories.RunDirectory, content: bytes) -> None:
+    directory.verdict.write_bytes(content)
+    with pytest.raises(errors.VerdictError, match="expected the verdict of a run"):
+        verdict_files.read(directory)
     _publish(directory)
-    rendering.render(directory)
+    verdict_files.require_own(directory, judging.judge(directory))
     assert len(_said(directory)) == 1
-
-
-def test_a_verdict_of_an_older_schema_or_by_other_judges_is_the_same_verdict(
-    directory: directories.RunDirectory,
-) -> None:
-    document = json.loads(directory.verdict.read_bytes())
-    other = {"version": "0.0.1", "digest": "sha256:0"}
-    directory.verdict.write_text(json.dumps(document | {"judges": other}))
-    rendering.render(directory)
-    del document["judges"], document["manifest"], document["subject_name"]
-    del document["ended_by_violation"]
-    for item in document["certificate"]:
-        del item["needed"]
-    directory.verdict.write_text(json.dumps(document | {"schema": 5}))
-    rendering.render(directory)
-    directory.verdict.write_text(json.dumps(document | {"schema": 5, "reason": "another"}))
-    with pytest.raises(errors.VerdictError, match="it was edited"):
-        rendering.render(directory)
-    directory.verdict.write_text(json.dumps(document))
-    with pytest.raises(errors.VerdictError, match="it was edited"):
-        rendering.render(directory)  # of this schema, but without the keys that it has
 
 
 def test_a_link_is_replaced_and_not_followed(directory: directories.RunDirectory) -> None:

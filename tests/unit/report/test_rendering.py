@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from harness import errors
-from harness.checks import judging, verdict_files
+from harness.checks import judging
 from harness.history import directories
-from harness.report import publishing, rendering
+from harness.report import publishing
 from tests.histories import building, damages
 from tests.support import page_markup
 from tests.unit.report import races
@@ -34,8 +33,7 @@ def _render(
     directory = building.build(path / "run", text, steps=races.steps(lines), **options)
     for do in damage:
         do(directory)
-    verdict_files.write(directory, judging.judge(directory))
-    rendering.render(directory)
+    publishing.publish(judging.examine(directory))
     return directory
 
 
@@ -195,20 +193,9 @@ def test_a_run_can_be_repeated_by_copy_and_paste(tmp_path: pathlib.Path) -> None
     assert "flake-hunt run 'it'\"'\"'s mine' --seed 7" in page.text
 
 
-def test_what_was_not_judged_is_not_rendered(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", VALID)
-    with pytest.raises(errors.VerdictError, match="Judge the run again: flake-hunt check "):
-        rendering.render(directory)
-    assert not directory.report.exists()
-
-
 def test_a_damaged_middle_is_named(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, VALID)
     damages.garbled(damages.observations, line=4)(directory)
-    with pytest.raises(
-        errors.VerdictError, match=r"has changed since \(observations\.jsonl differ"
-    ):
-        rendering.render(directory)
     publishing.publish(judging.examine(directory))
     text = directory.report.read_text()
     assert "observations.jsonl, line 4: expected a complete record" in text
@@ -274,8 +261,9 @@ def test_another_process_renders_the_same_with_other_hashes_and_another_locale(
     code = (
         "import pathlib, sys\n"
         "from harness.history import directories\n"
-        "from harness.report import rendering\n"
-        "rendering.render(directories.existing(pathlib.Path(sys.argv[1])))\n"
+        "from harness.checks import judging\n"
+        "from harness.report import publishing\n"
+        "publishing.publish(judging.examine(directories.existing(pathlib.Path(sys.argv[1]))))\n"
     )
     plain = {"PYTHONHASHSEED": "5", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     environment = {**os.environ, **plain}
@@ -287,7 +275,7 @@ def test_rendering_changes_no_evidence(tmp_path: pathlib.Path) -> None:
     directory = _render(tmp_path, VALID)
     kept = [*directory.path.glob("*.jsonl"), directory.plan, directory.verdict]
     before = [file.read_bytes() for file in kept]
-    rendering.render(directory)
+    publishing.write(judging.examine(directory))
     assert [file.read_bytes() for file in kept] == before
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
-from harness.report import junit, rendering
+from harness.report import junit, publishing
 from tests.histories import building, worlds
 
 STUCK = "STUCK: 1 violation of “every pod that can run runs”"
@@ -32,12 +32,12 @@ def judgement(tmp_path: pathlib.Path) -> verdict_files.Judgement:
 
 def test_the_headline_names_both(judgement: verdict_files.Judgement) -> None:
     double = "1 violation of “no device is held by two claims at once”"
-    assert rendering._headline(judgement) == f"{double}; {STUCK}"
+    assert publishing._headline(judgement) == f"{double}; {STUCK}"
 
 
 def test_the_headline_names_what_is_stuck_alone(judgement: verdict_files.Judgement) -> None:
     alone = msgspec.structs.replace(judgement, checks=judgement.checks[1:])
-    assert rendering._headline(alone) == STUCK
+    assert publishing._headline(alone) == STUCK
 
 
 def test_junit_has_a_failure_for_each(judgement: verdict_files.Judgement) -> None:

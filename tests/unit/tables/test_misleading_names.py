@@ -10,7 +10,7 @@ import pytest
 from harness import api
 from harness.checks import judging, protocol
 from harness.history import directories, histories
-from harness.report import rendering
+from harness.report import publishing
 from harness.tables import definitions
 from tests.histories import building
 
@@ -81,7 +81,7 @@ def test_in_verdict_and_pages(run: pathlib.Path) -> None:
     assert [holder["name"] for holder in document["holders"]] == ["NA", "1e5"]
     assert [holder["pods"] for holder in document["holders"]] == [["None"], ["007"]]
     assert document["device"].endswith("/2026-01-31")
-    rendering.write(examination)
+    publishing.write(examination)
     page = examination.history.directory.report.read_text()
     for name in ("NA", "1e5", "None", "007", "2026-01-31"):
         assert name in page

@@ -10,7 +10,7 @@ from harness import errors
 from harness.checks import judging, run_figures, threshold_results, verdict_files, verdicts
 from harness.history import plans, records
 from harness.model import figures
-from harness.report import junit, markdown_summaries, rendering, run_facts
+from harness.report import junit, markdown_summaries, publishing, run_facts
 from tests.histories import building
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -194,7 +194,7 @@ def test_page_summary_and_junit_name_the_threshold(tmp_path: pathlib.Path) -> No
         tmp_path / "run", KEPT.partition(" q")[0], changes={"thresholds": thresholds}
     )
     examination = judging.examine(directory)
-    rendering.write(examination)
+    publishing.write(examination)
     page, summary = directory.report.read_text(), directory.summary.read_text()
     assert (
         '<h1><span class="word">✗ INVALID</span>: threshold pods_running: 1, wanted at least 3</h1>'

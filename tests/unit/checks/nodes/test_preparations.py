@@ -6,7 +6,7 @@ from typing import Any
 from harness.checks import judging, protocol, verdict_files, verdicts
 from harness.checks.nodes import preparations
 from harness.history import directories, histories, records
-from harness.report import rendering
+from harness.report import publishing
 from tests.histories import building, damages, language
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
@@ -54,7 +54,7 @@ def test_the_totals_are_figures_and_in_the_report(tmp_path: pathlib.Path) -> Non
     assert (totals.prepared, totals.unprepared, totals.still_prepared) == (3, 3, 1)
     assert totals.failed == {"prepare DeviceHeld": 2, "prepare NotReserved": 1}
     verdict_files.write(directory, judgement)
-    rendering.render(directory)
+    publishing.publish(judging.examine(directory))
     page = directory.report.read_text()
     assert "3 prepared, 3 unprepared, 1 still prepared at the end." in page
     assert '<tr><td>prepare DeviceHeld</td><td class="n">2</td></tr>' in page

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.checks import judging, verdict_files, verdicts
+from harness.checks import judging, verdicts
 from harness.client import informers
 from harness.explore.output import run_directory, stories
 from harness.explore.search import search_campaign, search_progress, shrink_world, tokens
 from harness.explore.worlds import chosen_parts, small_world, world_catalogue
 from harness.explore.worlds.scheduling import held_devices
-from harness.report import rendering
+from harness.report import publishing
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import assume_caches
 
@@ -255,8 +255,7 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     assert [item.name for item in judgement.certificate if not item.ok] == []
     (violation,) = verdicts.double_allocations(judgement.checks)
     assert {holder.name for holder in violation.holders} == {"claim-1", "claim-2"}
-    verdict_files.write(directory, judgement)
-    rendering.render(directory)
+    publishing.publish(judging.examine(directory))
     page = directory.report.read_text()
     assert f"flake-hunt replay {token}" in page
     assert "It saw the device in neither" in page
