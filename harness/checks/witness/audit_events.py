@@ -12,8 +12,6 @@ import msgspec
 
 from harness.checks.witness import object_states
 
-RESOURCES = {("resource.k8s.io", "resourceclaims"), ("", "pods")}
-"""API groups and plural names of the resources whose writes are compared."""
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _ATTEMPTS = ("create", "update", "patch")
 _BINDINGS = ("", "bindings")
@@ -73,28 +71,6 @@ class Event(msgspec.Struct, kw_only=True):
 _decoder = msgspec.json.Decoder(Event)
 
 
-class Write(msgspec.Struct, frozen=True):
-    """A write whose answer has the object and its revision."""
-
-    resource: str
-    state: object_states.State
-    is_deletion: bool = False
-    """True if the object was gone with this revision."""
-    content: int = 0
-    """A digest of the answer, comparable within one process only."""
-    received: str = ""
-    answered: str = ""
-    """Times of the request and of its answer on the server's clock, as the log has them."""
-    is_marking: bool = False
-    """True for the answer to a graceful deletion: one that came second wrote nothing, and is
-    answered with the object of before, marked."""
-
-    def may_be_none(self, stored: object_states.State) -> bool:
-        """Return whether this answer wrote nothing, if its revision stored this state."""
-        is_first = self.is_marking and not stored.is_marked
-        return is_first and self.state.differing(stored) == ["metadata"]
-
-
 HiddenKind: TypeAlias = Literal["bound", "gone", "collected", "evicted"]
 
 
@@ -147,7 +123,7 @@ class Unclear(msgspec.Struct, kw_only=True):
         return bool(self.verb) and (seen.held, seen.node) == (held, before.node)
 
 
-Fact: TypeAlias = Write | Hidden | Unclear
+Fact: TypeAlias = object_states.Write | Hidden | Unclear
 
 
 def decode(line: bytes) -> Event:
@@ -169,7 +145,7 @@ def facts(event: Event) -> Iterator[Fact]:
     resource = (reference.apiGroup, reference.resource)
     if resource == _BINDINGS:
         reference.resource, reference.subresource = "pods", "binding"
-    elif resource not in RESOURCES:
+    elif resource not in object_states.RESOURCES:
         return
     if _is_dry_run(event):
         return
@@ -254,7 +230,7 @@ def _answered(event: Event, reference: _Reference, answer: Any) -> Iterator[Fact
 
 
 def _written(event: Event, reference: _Reference, state: object_states.State) -> Fact:
-    write = Write(
+    write = object_states.Write(
         reference.resource,
         state,
         content=object_states.digest(event.responseObject),

@@ -46,13 +46,13 @@ class AuditHistory:
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
-        self.writes: dict[str, dict[int, audit_events.Write]] = {
-            name: {} for _, name in audit_events.RESOURCES
+        self.writes: dict[str, dict[int, object_states.Write]] = {
+            name: {} for _, name in object_states.RESOURCES
         }
         """resource -> revision -> the write."""
         self.hidden: list[audit_events.Hidden] = []
         self.unclear: list[audit_events.Unclear] = []
-        self.contradictions: list[tuple[audit_events.Write, audit_events.Write]] = []
+        self.contradictions: list[tuple[object_states.Write, object_states.Write]] = []
         """Two writes of one revision that differ; the first is kept."""
         self.authors: dict[int, Author] = {}
         """revision -> who has created or changed the object; deletions are left out."""
@@ -75,7 +75,7 @@ class AuditHistory:
 
     def _note_author(self, event: audit_events.Event, fact: audit_events.Fact) -> None:
         author = _author(event.userAgent, event.user.username if event.user else "")
-        if isinstance(fact, audit_events.Write) and event.verb != "delete":
+        if isinstance(fact, object_states.Write) and event.verb != "delete":
             self.authors.setdefault(fact.state.version, author)
             self.reads.note_write(event, fact.state.version)
         elif isinstance(fact, audit_events.Hidden) and fact.kind == "bound":
@@ -83,14 +83,14 @@ class AuditHistory:
 
     def _add(self, fact: audit_events.Fact) -> None:
         match fact:
-            case audit_events.Write() if fact.state.namespace == self._namespace:
+            case object_states.Write() if fact.state.namespace == self._namespace:
                 self._add_write(fact)
             case audit_events.Hidden() if fact.namespace == self._namespace:
                 self.hidden.append(fact)
             case audit_events.Unclear() if fact.namespace == self._namespace:
                 self.unclear.append(fact)
 
-    def _add_write(self, write: audit_events.Write) -> None:
+    def _add_write(self, write: object_states.Write) -> None:
         """Keep a write; what changed nothing is answered with an earlier revision, again."""
         writes = self.writes[write.resource]
         first = writes.setdefault(write.state.version, write)
@@ -106,7 +106,7 @@ class AuditHistory:
             del self.writes[resource][state.version]
 
     def adopt(self, resource: str, state: object_states.State, *, is_deletion: bool) -> None:
-        write = audit_events.Write(resource, state, is_deletion)
+        write = object_states.Write(resource, state, is_deletion)
         self.writes[resource].setdefault(state.version, write)
 
     def _forget_after(self, version: int) -> None:
@@ -127,7 +127,7 @@ class AuditHistory:
         return sorted(found)
 
 
-def differ(one: audit_events.Write, two: audit_events.Write) -> bool:
+def differ(one: object_states.Write, two: object_states.Write) -> bool:
     """Return whether two writes of one revision contradict each other."""
     return (
         one.state.uid != two.state.uid
@@ -136,7 +136,7 @@ def differ(one: audit_events.Write, two: audit_events.Write) -> bool:
     )
 
 
-def _holds_of(uid: str, writes: list[audit_events.Write], *, is_ended: bool) -> Iterator[Hold]:
+def _holds_of(uid: str, writes: list[object_states.Write], *, is_ended: bool) -> Iterator[Hold]:
     begun: dict[str, int] = {}
     for write in writes:
         held = () if write.is_deletion else write.state.held

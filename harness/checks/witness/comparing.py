@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from harness.checks.witness import (
-    audit_events,
     audit_history,
     hidden_writes,
     lost_writes,
+    object_states,
     watched_writes,
 )
 
@@ -135,7 +135,7 @@ def _of_observations(
         audited.adopt(resource, seen.state, is_deletion=seen.is_deletion)
 
 
-def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
+def _compare(seen: watched_writes.Seen, write: object_states.Write) -> str:
     """Return what the audit log has instead, as text; empty if it has the same."""
     one, two = seen.state, write.state
     if one.uid != two.uid:
@@ -148,7 +148,7 @@ def _compare(seen: watched_writes.Seen, write: audit_events.Write) -> str:
     return f"has {_told(write)}, with another {' and '.join(parts)}"
 
 
-def _unseen(resource: str, write: audit_events.Write) -> hidden_writes.Difference:
+def _unseen(resource: str, write: object_states.Write) -> hidden_writes.Difference:
     return hidden_writes.Difference(
         what=hidden_writes.titled(resource, write.state.namespace, write.state.name),
         version=write.state.version,
@@ -169,7 +169,7 @@ def _difference(
     )
 
 
-def _told(write: audit_events.Write) -> str:
+def _told(write: object_states.Write) -> str:
     return "its deletion" if write.is_deletion else f"it {write.state.text}"
 
 

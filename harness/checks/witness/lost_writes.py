@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.checks.witness import audit_events, audit_history, watched_writes
+from harness.checks.witness import audit_history, object_states, watched_writes
 
 IN_FLIGHT_NS = 1_000_000_000
 """Longest time for which a write may have been committed and not answered when the server died."""
@@ -62,7 +62,7 @@ def windows(
 
 
 def _windows(
-    writes: Sequence[audit_events.Write], ends: Sequence[End], differences: Sequence[int]
+    writes: Sequence[object_states.Write], ends: Sequence[End], differences: Sequence[int]
 ) -> Iterator[Window]:
     usual, least = int(statistics.median(differences)), min(differences)
     timed = [

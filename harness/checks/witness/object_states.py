@@ -13,6 +13,8 @@ import msgspec
 from harness.checks.observed import observations
 from harness.model import devices
 
+RESOURCES = {("resource.k8s.io", "resourceclaims"), ("", "pods")}
+"""API groups and plural names of the resources whose writes are compared."""
 _UNSTABLE = ("managedFields", "resourceVersion", "selfLink")
 """Metadata that an audit policy may omit, and the version, which is compared by itself."""
 _MARKS = ("labels", "annotations")
@@ -56,6 +58,28 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def says_more(self, other: "State") -> bool:
         return self.rest != other.rest or bool(self.differing(other))
+
+
+class Write(msgspec.Struct, frozen=True):
+    """A write whose answer has the object and its revision."""
+
+    resource: str
+    state: State
+    is_deletion: bool = False
+    """True if the object was gone with this revision."""
+    content: int = 0
+    """A digest of the answer, comparable within one process only."""
+    received: str = ""
+    answered: str = ""
+    """Times of the request and of its answer on the server's clock, as the log has them."""
+    is_marking: bool = False
+    """True for the answer to a graceful deletion: one that came second wrote nothing, and is
+    answered with the object of before, marked."""
+
+    def may_be_none(self, stored: State) -> bool:
+        """Return whether this answer wrote nothing, if its revision stored this state."""
+        is_first = self.is_marking and not stored.is_marked
+        return is_first and self.state.differing(stored) == ["metadata"]
 
 
 def digest(content: bytes | msgspec.Raw) -> int:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import msgspec
 
 from harness.checks.observed import folders, observations
-from harness.checks.witness import audit_events, object_states
+from harness.checks.witness import object_states
 from harness.history import records
 
-_RESOURCES = frozenset(name for _, name in audit_events.RESOURCES)
+_RESOURCES = frozenset(name for _, name in object_states.RESOURCES)
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Stream(msgspec.Struct):
 class WatchedWrites(folders.Folder):
     """The observations of all compared resources."""
 
-    def __init__(self, told: Mapping[str, Mapping[int, audit_events.Write]] | None = None) -> None:
+    def __init__(self, told: Mapping[str, Mapping[int, object_states.Write]] | None = None) -> None:
         """`told` are the writes in the audit log, by resource and revision.
 
         An observation that is the same byte for byte is not decoded again.
