@@ -21,8 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness import errors
-from harness.checks import protocol, verdicts
-from harness.checks.plugin_checks import run_views
+from harness.checks import protocol, run_views, verdicts
 from harness.extensions import contracts
 from harness.tables import columns
 

@@ -19,8 +19,7 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.checks import judging, verdicts
-from harness.checks.certificate import script_items
+from harness.checks import judging, run_course, verdicts
 from harness.history import directories, records
 from harness.report import cards, escaping, evidence, page_templates, run_facts
 from harness.report.causes import deciding_writes
@@ -145,7 +144,7 @@ def _told(source: evidence.Evidence, violation: verdicts.Violation) -> list[Mome
 
 
 def _script(source: evidence.Evidence) -> Iterator[tuple[int, str]]:
-    for step in script_items.steps(source.history):
+    for step in run_course.script_steps(source.history):
         yield step.ended_ns, f"step {step.step} of the script: {step.text}"
 
 
@@ -167,7 +166,7 @@ def _versions(
     source: evidence.Evidence, violation: verdicts.Violation
 ) -> Iterator[tuple[int, str]]:
     """Yield the versions of the claims and pods of a violation; of a script, all of them."""
-    is_script = bool(script_items.steps(source.history))
+    is_script = bool(run_course.script_steps(source.history))
     names = {(item.namespace, item.name) for item in violation.objects}
     before: dict[str, Mapping[str, Any]] = {}
     for item in source.history.observations() or ():

@@ -3,25 +3,155 @@
 A violation one of whose commits, or whose binding, someone else has made is not the subject's. If
 someone else had only changed an object of the violation before, or if it is not sure who that was,
 the violation does not stand either, but neither is the guarantee known to be kept: UNKNOWN. The
-reason names the writer in both cases.
+reason names the writer in both cases. Patches by the script of a run are not the subject's either;
+they are in the journal of the script.
 
-Patches by the script of a run are not the subject's either; they are in the journal of the script.
-
-Where there is no audit log, field managers are asked, whose names a client may choose: a violation
-of an object with a manager that is no part of the run is in doubt.
+The audit log has the program (User-Agent) and the user of each request. Without one, field managers
+are asked, whose names a client may choose: a violation of an object with a manager that is no part
+of the run is in doubt.
 """
 
 import collections
+import enum
 import functools
-from collections.abc import Iterator, Sequence
+import itertools
+import operator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from harness.checks import plan_facts, protocol, verdicts
 from harness.checks.evidence import acknowledged_writes
 from harness.checks.observed import field_managers, observations
-from harness.checks.witness import audit_comparison, audit_history, write_authors
+from harness.checks.witness import audit_comparison, audit_history, witnessed_writes
+from harness.history import plans
 from harness.model import naming
+
+_OWN = "flake-hunt"
+"""How the User-Agents of all parts of ours begin."""
+_CLUSTER = ("kube-apiserver", "kube-controller-manager", "kubelet")
+_SYSTEM_USERS = ("system:serviceaccount:kube-system:", "system:node:", "system:apiserver")
+_OURS = ("python", "kube-scheduler", "cluster")
+"""Kinds of schedulers whose User-Agents are known."""
+_COMMAND = "command="
+"""How the setting of a driver begins that is any program."""
+_TOOLS = ("curl", "helm", "k9s", "kubectl", "lens")
+"""Programs by which people write; others may be a subject whose User-Agent is not known."""
+
+
+_VERSION = re.compile(r"-v?\d+(\.\d+)+$")
+"""The end of a file's name that has its version, as `kube-controller-manager-1.36.3`."""
+
+
+def _drivers(plan: plans.Plan) -> Iterator[str]:
+    """Yield the programs that drivers of a run are, and the names by which ours call themselves."""
+    chosen = str((plan.settings.get("subject") or {}).get("driver") or "")
+    if not chosen.startswith(("socket", _COMMAND)):
+        return
+    pools = plan.settings.get("pools") or {}
+    kinds = [pools, *(pools.get("more") or ())]
+    yield from (name for kind in kinds if (name := kind.get("driver")))
+    yield from (pools.get("imported") or {}).get("drivers") or ()
+    words = chosen.removeprefix(_COMMAND).split() if chosen.startswith(_COMMAND) else []
+    yield from (word.rpartition("/")[2] for word in words[:1])
+
+
+class Role(enum.Enum):
+    """The part of an author in the run."""
+
+    KNOWN = "a part of the run or its cluster"
+    OTHER = "someone else"
+    UNSURE = "perhaps someone else"
+
+
+class Authors:
+    """Finds other writers in a run."""
+
+    def __init__(
+        self, plan: plans.Plan, told: audit_history.AuditHistory, managers: Iterable[str] = ()
+    ) -> None:
+        """`managers` are the field managers of the record, if there is no audit log to ask."""
+        subject = plan.settings.get("subject") or {}
+        schedulers: Sequence[dict[str, str]] = subject.get("schedulers") or ()
+        controller = subject.get("claim_controller")
+        programs = [*schedulers, controller] if isinstance(controller, dict) else schedulers
+        kinds = [item.get("kind", "python") for item in schedulers]
+        kinds += ["external"] * (controller == "external")
+        self._names = {item["binary"].rpartition("/")[2] for item in programs if item.get("binary")}
+        self._names |= set(_drivers(plan))
+        self._names |= {"kube-scheduler"} if {"kube-scheduler", "cluster"} & {*kinds} else set()
+        self._told = told
+        seen = {*told.authors.values(), *(audit_history.Author(name, "") for name in managers)}
+        shows_parts = any(map(self._is_part, seen))
+        self._is_sure = shows_parts and {*kinds} <= {*_OURS} and not plan.plugins
+        self._acts: dict[tuple[str, str, str], list[tuple[int, audit_history.Author]]] | None = None
+
+    def role(self, author: audit_history.Author) -> Role:
+        if self._is_part(author):
+            return Role.KNOWN
+        program = _program(author)
+        if self._is_sure:
+            return Role.OTHER if program else Role.KNOWN
+        is_tool = program.partition("-")[0].lower() in _TOOLS and not self._binds_most(author)
+        return Role.UNSURE if is_tool else Role.KNOWN
+
+    def _is_part(self, author: audit_history.Author) -> bool:
+        program = _program(author)
+        is_known = program.startswith(_OWN) or program in self._names
+        is_known = is_known or _VERSION.sub("", program) in _CLUSTER
+        return is_known or author.user.startswith(_SYSTEM_USERS)
+
+    def _binds_most(self, author: audit_history.Author) -> bool:
+        mine = sum(item == author for item in self._told.binders.values())
+        return mine > len(self._told.binders) / 2
+
+    def of(self, version: int) -> audit_history.Author | None:
+        """Return who else has made a revision; None: no one else, or it is not known."""
+        return self._unless_known(self._told.authors.get(version))
+
+    def of_binding(self, namespace: str, name: str) -> audit_history.Author | None:
+        """Return who else has bound a pod."""
+        return self._unless_known(self._told.binders.get((namespace, name)))
+
+    def before(
+        self, resource: str, namespace: str, name: str, version: int
+    ) -> audit_history.Author | None:
+        """Return who else had changed what an object says, up to a revision: more than labels."""
+        if self._acts is None:
+            self._acts = collections.defaultdict(list)
+            for state, author in self._changes():
+                self._acts[state[0], state[1].namespace, state[1].name].append(
+                    (state[1].version, author)
+                )
+        acts = self._acts.get((resource, namespace, name), ())
+        return next((author for made, author in acts if made <= version), None)
+
+    def _changes(
+        self,
+    ) -> Iterator[tuple[tuple[str, witnessed_writes.State], audit_history.Author]]:
+        for resource, writes in self._told.writes.items():
+            ordered = sorted(
+                (item.state for item in writes.values()), key=operator.attrgetter("uid", "version")
+            )
+            for before, after in itertools.pairwise(ordered):
+                author = self.of(after.version)
+                if author is not None and before.uid == after.uid and after.says_more(before):
+                    yield (resource, after), author
+
+    def _unless_known(self, author: audit_history.Author | None) -> audit_history.Author | None:
+        return None if author is None or self.role(author) is Role.KNOWN else author
+
+
+def _program(author: audit_history.Author) -> str:
+    return author.agent.partition("/")[0]
+
+
+def named(author: audit_history.Author) -> str:
+    """Return an author as text."""
+    program = author.agent.partition(" ")[0] or "a program without a name"
+    return f"{program} (user {author.user})" if author.user else program
+
 
 _RESOURCES = {"ResourceClaim": observations.CLAIMS, "Pod": observations.PODS}
 _APPLIED = "ResourceClaimController"
@@ -58,11 +188,11 @@ class Reviewer:
         return _without(answer, blamed) if others else answer
 
     @functools.cached_property
-    def _authors(self) -> write_authors.Authors:
+    def _authors(self) -> Authors:
         """The authors; only a run with violations asks for them."""
         told = self._told or audit_history.AuditHistory("")
         managers = {name for names in self._managers.values() for name in names}
-        return write_authors.Authors(self._history.plan, told, managers)
+        return Authors(self._history.plan, told, managers)
 
     def _blame(self, check: protocol.Check, violation: verdicts.Violation) -> _Blame:
         if not check.at_rest and _decided(violation) in self._scripted:
@@ -71,9 +201,9 @@ class Reviewer:
             return _Blame(self._stranger(violation))
         author = next(self._makers(violation), None)
         if author is not None:
-            return _Blame(write_authors.told(author), self._is_sure(check, violation, author))
+            return _Blame(named(author), self._is_sure(check, violation, author))
         author = None if check.by_holds else next(self._earlier(violation), None)
-        return _Blame("" if author is None else write_authors.told(author))
+        return _Blame("" if author is None else named(author))
 
     @functools.cached_property
     def _scripted(self) -> set[int]:
@@ -94,7 +224,7 @@ class Reviewer:
 
         The scheduler must not give away what someone else has allocated, once it has seen that.
         """
-        if self._authors.role(author) is not write_authors.Role.OTHER:
+        if self._authors.role(author) is not Role.OTHER:
             return False
         if isinstance(violation, verdicts.DoubleAllocation) or check.by_holds:
             return self._authors.of(_decided(violation)) is not None
@@ -127,7 +257,7 @@ class Reviewer:
             key = (_RESOURCES.get(item.kind, ""), item.namespace, item.name)
             for name in sorted(self._managers.get(key, ())):
                 author = audit_history.Author(name, "")
-                if self._authors.role(author) is not write_authors.Role.KNOWN:
+                if self._authors.role(author) is not Role.KNOWN:
                     return name
         return ""
 

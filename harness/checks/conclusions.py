@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from harness.checks import (
+    certification,
     device_exclusivity,
-    plain_answers,
+    findings,
     plan_facts,
     protocol,
     run_figures,
@@ -20,14 +21,13 @@ from harness.checks import (
     verdict_files,
     verdicts,
 )
-from harness.checks.certificate import certification
 from harness.checks.evidence import used_features
 from harness.checks.progress import claim_progress, resource_leaks
 from harness.history import plans, records, subject_names
 
 ALWAYS = frozenset({device_exclusivity.CHECK.name})
 """Checks without whose answer no run is VALID, but scripts that are about others."""
-_AT_REST = (claim_progress.CHECK.name, resource_leaks.CHECK.name)
+_AT_REST = (claim_progress.CHECK.name, resource_leaks.RESOURCE_LEAKS.name)
 _LOAD = "load"
 """Name of the certificate's item about the load."""
 _OWED_AT_THE_END = frozenset({_LOAD, "contention", "pool-changes", "faults"})
@@ -102,7 +102,7 @@ def _unseen(
     """
     asked = {*asked, *ALWAYS}
     for item in others:
-        is_idle = item.reason == plain_answers.NOT_ASKED or item.is_vacuous
+        is_idle = item.reason == findings.NOT_ASKED or item.is_vacuous
         if item.check in asked or not is_idle:
             yield item.check
     for result in results:

@@ -15,16 +15,16 @@ import msgspec
 import numpy as np
 
 from harness.checks import findings, protocol, verdicts
-from harness.checks.consumption import declared_devices
+from harness.checks.devices import capacities
 from harness.checks.holds import hold_columns, hold_history
 
 CHECK = protocol.Check(
     name="device_exclusivity",
     guarantee="X",
     promise="no device is held by two claims at once",
-    needs=(hold_history.HoldHistory, declared_devices.DeclaredDevices),
+    needs=(hold_history.HoldHistory, capacities.DeclaredDevices),
     judge=lambda evidence: check(
-        evidence[hold_history.HoldHistory], evidence[declared_devices.DeclaredDevices].is_shareable
+        evidence[hold_history.HoldHistory], evidence[capacities.DeclaredDevices].is_shareable
     ),
     by_holds=True,
 )

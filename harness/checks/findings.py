@@ -1,13 +1,18 @@
 """Makes a check's answer from its findings: exact counts; the first, worst and last in full.
 
-More of them are listed by their summaries, up to a limit.
+More of them are listed by their summaries, up to a limit. Answers of plug-ins in plain values are
+validated first.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Annotated, TypeAlias
 
 import msgspec
 
+from harness import errors
 from harness.checks import protocol, verdicts
+from harness.extensions import contracts
 
 IN_FULL_MAX = 20
 """Violations that are listed in full; the worst and the last one may come on top."""
@@ -163,3 +168,100 @@ def wrong_of(count: int, examined: str, worst: int, summary: Callable[[int], str
 def worst(found: Sequence[Finding]) -> int:
     """Return the position of the first of the worst findings; 0 without any."""
     return max(range(len(found)), key=lambda index: found[index].weight, default=0)
+
+
+NOT_ASKED = "the plan does not ask for it"
+VIOLATIONS_MAX = 10_000
+"""Violations in one answer; a check that finds more may leave some out."""
+Line: TypeAlias = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=400, pattern=r"^[^\n\r]*\S[^\n\r]*$")
+]
+Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=20_000)]
+Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=400)]
+Version: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class PlainObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An API object in a violation."""
+
+    kind: Line
+    name: Line
+    namespace: Word
+    uid: Word
+
+
+class PlainViolation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A violation that a plug-in reports."""
+
+    summary: Line
+    text: Text
+    resource_versions: list[Version]
+    objects: list[PlainObject]
+
+
+class PlainAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer of a plug-in check, with its promise."""
+
+    promise: Line
+    examined: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+    violations: Annotated[list[PlainViolation], msgspec.Meta(max_length=VIOLATIONS_MAX)]
+    reason: Annotated[str, msgspec.Meta(max_length=2000)]
+
+
+def decode_plain(content: bytes, plugin: str) -> PlainAnswer:
+    """Return an answer. Raises PluginError if it is none, or contradicts itself."""
+    try:
+        answer = msgspec.json.decode(content, type=PlainAnswer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise errors.PluginError(
+            f"expected {plugin} to return a harness.api.CheckAnswer with proper fields ({error})"
+        ) from error
+    if answer.violations and not answer.examined:
+        raise errors.PluginError(
+            f"expected {plugin} to have examined what it found violations in, got "
+            f"{len(answer.violations)} violations in nothing examined"
+        )
+    return answer
+
+
+def asked(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return what a check says of the evidence. Raises what the check raises."""
+    if not check.applies(evidence.plan):
+        return check.not_examined(NOT_ASKED)
+    answer = check.judge(evidence.of(check))
+    if not isinstance(answer, contracts.CheckAnswer):
+        return answer
+    content = msgspec.json.encode({**dataclasses.asdict(answer), "promise": check.promise})
+    return of_plain(check, decode_plain(content, check.name))
+
+
+def of_plain(check: protocol.Check, answer: PlainAnswer, origin: str = "") -> verdicts.Answer:
+    """Return the result of a check; `origin` says as text whose it is."""
+    whose = f" ({origin})" if origin else ""
+    if not answer.examined:
+        return check.not_examined(f"{answer.reason or 'it examined nothing'}{whose}")
+    count = len(answer.violations)
+    figures = f"{verdicts.counted(count, 'violation')} in {answer.examined:,} examined"
+    return of_many(
+        check,
+        count,
+        lambda index: _of_plain(check.name, answer.violations[index]),
+        summary=lambda index: answer.violations[index].summary,
+        examined=answer.examined,
+        reason=f"{answer.reason or figures}{whose}",
+    )
+
+
+def _of_plain(check: str, found: PlainViolation) -> verdicts.Violation:
+    return verdicts.Violation(
+        guarantee=check,
+        summary=found.summary,
+        text=found.text or found.summary,
+        resource_versions=sorted(set(found.resource_versions)),
+        objects=[
+            verdicts.InvolvedObject(
+                kind=item.kind, namespace=item.namespace, name=item.name, uid=item.uid
+            )
+            for item in found.objects
+        ],
+    )

@@ -2,9 +2,18 @@
 
 Deterministic: judging a directory twice gives the same bytes. A check that raises is UNKNOWN with
 the exception as its reason, and so is damaged evidence.
+
+Doubt never becomes a violation. Violations that need nothing but holds stand if the observations
+have gaps, where holds end, but do not contradict themselves. Those of other checks rest on the
+order, the completeness or the end of the observations; if these are in doubt, the check is UNKNOWN.
+
+Nor is it the fault of schedulers that they cannot read what the pools of a run publish. Since
+Kubernetes 1.35, the counter sets of a pool are in slices of their own; older schedulers look for
+them in the slice of the device, and count nothing.
 """
 
 import pathlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -12,22 +21,90 @@ import msgspec
 
 from harness.checks import (
     blamed_writers,
+    certification,
     check_registry,
     conclusions,
-    doubtful_violations,
-    plain_answers,
+    fault_attribution,
+    fault_records,
+    findings,
+    plan_facts,
     protocol,
     run_figures,
+    scheduler_attribution,
     verdict_files,
     verdicts,
 )
-from harness.checks.certificate import certification
-from harness.checks.evidence import used_features
-from harness.checks.faults import fault_attribution, fault_records
+from harness.checks.devices import device_consumption
+from harness.checks.evidence import used_features, wholeness
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import scheduler_attribution
-from harness.checks.witness import audit_comparison, audit_history, program_reads
+from harness.checks.progress import claim_progress
+from harness.checks.witness import audit_comparison, audit_history
 from harness.history import directories, histories, plans
+
+_OBSERVED = frozenset(
+    {
+        "files",
+        "manifest",
+        "recorder",
+        "first-lists",
+        "no-gaps",
+        "order",
+        "final-lists",
+        "records",
+        "lives",
+        "lists",
+        "final-objects",
+        "references",
+        "revisions",
+        "acknowledged",
+    }
+)
+"""Items of the certificate without which the observations are in doubt; an audit log disputes some
+of them if it has other states of the same objects, not if it lacks writes."""
+
+COUNTERS_SINCE = (1, 35)
+"""First release that reads counter sets in slices of their own."""
+_COUNTING = ("partitions", "limit")
+"""Keys of kinds of pools whose devices consume counters."""
+_RESTING = frozenset({device_consumption.CHECK.name, claim_progress.CHECK.name})
+"""Checks of what a scheduler does that has read the counters."""
+_RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
+
+
+def review_doubts(
+    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
+) -> verdicts.CheckResult:
+    """Return the answer of a check, without violations that do not stand."""
+    found = evidence[wholeness.Wholeness].found
+    doubts = (
+        f"{item.name}: {item.reason}"
+        for item in evidence[certification.Certificate].items
+        if not item.ok and (item.name in _OBSERVED or found.count(item.name))
+    )
+    doubt = next(doubts, "")
+    if not doubt or (check.by_holds and not found.are_holds_in_doubt):
+        return answer
+    return answer.in_doubt(f"the observations are in doubt ({doubt})")
+
+
+def review_skew(
+    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
+) -> verdicts.CheckResult:
+    """Return the answer of a check, without violations of such a scheduler."""
+    objection = _skew(evidence.plan) if check.name in _RESTING else ""
+    return answer.in_doubt(objection) if objection else answer
+
+
+def _skew(plan: plans.Plan) -> str:
+    """Return which scheduler could not read the counters; empty: there is none."""
+    if not (plan_facts.files_have(plan, "counters") or plan_facts.kinds_have(plan, *_COUNTING)):
+        return ""
+    for version in plan.versions.values():
+        release = _RELEASE.match(version)
+        if release and (int(release[1]), int(release[2])) < COUNTERS_SINCE:
+            return f"{version} cannot read counters in slices of their own, which came with 1.35"
+    return ""
+
 
 _Reviewer: TypeAlias = Callable[
     [protocol.Evidence, protocol.Check, verdicts.CheckResult], verdicts.CheckResult
@@ -39,9 +116,9 @@ def _of(kind: type[Any]) -> _Reviewer:
 
 
 _REVIEWERS: tuple[_Reviewer, ...] = (
-    doubtful_violations.review,
+    review_doubts,
     _of(blamed_writers.Reviewer),
-    doubtful_violations.review_skew,
+    review_skew,
     _of(fault_attribution.Attributor),
     _of(scheduler_attribution.Attributor),
 )
@@ -58,7 +135,7 @@ class Examination(msgspec.Struct, frozen=True):
     judgement: verdict_files.Judgement
     authors: Mapping[int, audit_history.Author] = {}
     """Version -> who wrote it, according to the audit log; empty: there is none."""
-    reads: program_reads.ProgramReads = msgspec.field(default_factory=program_reads.ProgramReads)
+    reads: audit_history.ProgramReads = msgspec.field(default_factory=audit_history.ProgramReads)
 
 
 def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:
@@ -92,14 +169,14 @@ def examine(
 def _checks(plan: plans.Plan) -> Sequence[protocol.Check]:
     if not plan.plugins:
         return check_registry.CHECKS
-    from harness.checks.plugin_checks import planned_checks  # with packages that are installed
+    from harness.checks import plugin_checks  # with packages that are installed
 
-    return (*check_registry.CHECKS, *planned_checks.of_plan(plan))
+    return (*check_registry.CHECKS, *plugin_checks.of_plan(plan))
 
 
 def _told(
     evidence: protocol.Evidence,
-) -> tuple[()] | tuple[Mapping[int, audit_history.Author], program_reads.ProgramReads]:
+) -> tuple[()] | tuple[Mapping[int, audit_history.Author], audit_history.ProgramReads]:
     if audit_comparison.AuditLog not in evidence:
         return ()
     folded = evidence[audit_comparison.AuditLog].folded
@@ -140,6 +217,6 @@ def _reviewed(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.An
 
 def _answer(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answer:
     try:
-        return plain_answers.judged(check, evidence)
+        return findings.asked(check, evidence)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
         return check.unknown(f"{verdict_files.CHECK_FAILED}{error!r}")

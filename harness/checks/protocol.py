@@ -1,7 +1,7 @@
 """The form of a check, and the evidence that it judges.
 
-A check is one module with `CHECK = protocol.Check(…)`, and one line in `check_registry`. A check of
-another package has the same form; an entry point stands in for the line.
+A check is a `protocol.Check(…)` of a module, and one line in `check_registry`. A check of another
+package has the same form; an entry point stands in for the line.
 
 A check asks for evidence by its type, `evidence[claim_versions.ClaimVersions]`, and names these
 types in its `needs`. A type of evidence says itself how it is made: by a class method

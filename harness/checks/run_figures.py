@@ -172,7 +172,8 @@ def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> 
         devices=folded.holds.device_count,
         devices_used_again=contention.reuse(folded),
         double_allocations=counts.get(device_exclusivity.CHECK.name, 0),
-        stuck=counts.get(claim_progress.CHECK.name, 0) + counts.get(resource_leaks.CHECK.name, 0),
+        stuck=counts.get(claim_progress.CHECK.name, 0)
+        + counts.get(resource_leaks.RESOURCE_LEAKS.name, 0),
         violations=sum(counts.values()),
         api_calls=operations.calls,
         api_errors=operations.errors,

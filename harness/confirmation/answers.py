@@ -6,9 +6,8 @@ import enum
 import pathlib
 from collections.abc import Iterator, Sequence
 
-from harness.checks import verdict_files, verdicts
-from harness.checks.certificate import script_items
-from harness.checks.witness import audit_files
+from harness.checks import run_course, verdict_files, verdicts
+from harness.checks.witness import audit_history
 from harness.client import transports
 from harness.history import directories, histories, records
 from harness.model import naming
@@ -79,7 +78,7 @@ def of_run(
     directory: directories.RunDirectory,
 ) -> Played:
     """Return the answer of a run that has played a script."""
-    steps = script_items.steps(histories.load(directory.path))
+    steps = run_course.script_steps(histories.load(directory.path))
     late = next((item.step for item in steps if item.late), None)
     violated = [item.check for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
     answer = _answer(script, judgement, violated, is_followed=_followed(judgement).ok)
@@ -111,7 +110,7 @@ def _answer(
 
 
 def _followed(judgement: verdict_files.Judgement) -> verdicts.CertificateItem:
-    return next(item for item in judgement.certificate if item.name == script_items.NAME)
+    return next(item for item in judgement.certificate if item.name == run_course.SCRIPT)
 
 
 def _sentence(
@@ -160,7 +159,7 @@ def last_calls(directory: directories.RunDirectory) -> list[str]:
 
 
 def _writes(directory: directories.RunDirectory) -> Iterator[str]:
-    for event in audit_files.AuditReader(directory.audit_logs()):
+    for event in audit_history.AuditReader(directory.audit_logs()):
         reference = event.objectRef
         if event.verb in _READING or reference is None or reference.resource in _IDLE:
             continue

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from harness import errors, writing
-from harness.checks import judging, verdict_files, verdicts
-from harness.checks.certificate import script_items
-from harness.checks.faults import fault_records
+from harness.checks import fault_records, judging, run_course, verdict_files, verdicts
 from harness.checks.progress import claim_progress
 from harness.history import directories, histories, plans, records
 from harness.report import (
@@ -146,7 +144,7 @@ def _broken(check: verdicts.CheckResult) -> str:
 
 def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, str]]:
     """Yield the steps of the script, each with the ms after the first at which it had happened."""
-    played = script_items.steps(history)
+    played = run_course.script_steps(history)
     for step in played:
         yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
 

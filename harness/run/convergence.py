@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from harness import clocks, concurrency
-from harness.checks import world_states
-from harness.checks.progress import leaked_claims, stuck_pods
+from harness.checks.progress import stuck_objects, world_states
 from harness.client import informers
 from harness.history import plans
 
@@ -49,8 +48,8 @@ class Convergence:
     def pending(self) -> int:
         with self._guard:
             if self._known[0] != self._changes:
-                pods = stuck_pods.find(self._state, self._settings)
-                leaks = leaked_claims.find(self._state).stuck
+                pods = stuck_objects.find_pods(self._state, self._settings)
+                leaks = stuck_objects.find_claims(self._state).stuck
                 going = [item for item in leaks if self._is_collected or not item.is_garbage]
                 self._known = self._changes, len(pods.stuck) + len(going) + len(pods.doubts)
             return self._known[1]

@@ -9,8 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from harness import clocks, errors, suggestions
-from harness.checks import check_registry
-from harness.checks.plugin_checks import planned_checks
+from harness.checks import check_registry, plugin_checks
 from harness.cluster import providers
 from harness.cluster.fake_nodes import fake_objects
 from harness.extensions import discovery
@@ -229,7 +228,7 @@ def _plugins(
         *(discovery.named("subjects", text, shipped=subjects.KINDS) for text in chosen_subjects),
         *(discovery.named("defects", name, shipped=shipped) for name in defects),
         *(discovery.named("faults", name) for fault in faults for name in fault.plugins),
-        *planned_checks.installed(),
+        *plugin_checks.installed(),
     ]
     return [
         plans.UsedPlugin(

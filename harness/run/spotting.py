@@ -8,7 +8,7 @@ import msgspec
 
 from harness import clocks
 from harness.checks import device_exclusivity, judging, verdicts
-from harness.checks.consumption import device_consumption
+from harness.checks.devices import device_consumption
 from harness.checks.holds import live_spotter
 from harness.checks.observed import observed_claims
 from harness.client import informers

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.checks import verdicts
-from harness.checks.consumption import device_consumption
+from harness.checks.devices import device_consumption
 from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.history import records
 from harness.model import naming

@@ -7,19 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from harness.checks import verdicts
+from harness.checks.claims import bound_pods
 from harness.checks.devices import (
-    claim_constraints,
-    copied_results,
-    distinct_devices,
-    existing_devices,
-    granted_access,
-    granted_shares,
+    device_timelines,
+    granted_devices,
     reachable_devices,
-    requested_results,
-    selected_devices,
+    requested_devices,
 )
-from harness.checks.pods import bound_pods
-from harness.checks.taints import attempt_views
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
@@ -124,26 +118,28 @@ def _named(obj: Object) -> placements.Event:
 PLAYS = (
     Play(
         "selectors-not-asked",
-        selected_devices.CHECK.name,
+        requested_devices.SELECTED_DEVICES.name,
         _allocating(requests=[exactly("r", BIG)]),
     ),
     Play(
         "constraints-not-asked",
-        claim_constraints.CHECK.name,
+        requested_devices.CLAIM_CONSTRAINTS.name,
         _allocating(requests=[exactly(count=2)], constraints=[{"matchAttribute": NUMA}]),
     ),
     Play(
-        "one-device-enough", requested_results.CHECK.name, _allocating(requests=[exactly(count=2)])
+        "one-device-enough",
+        requested_devices.REQUESTED_RESULTS.name,
+        _allocating(requests=[exactly(count=2)]),
     ),
-    Play("admin-access-for-all", granted_access.CHECK.name, _allocating()),
-    Play("whole-devices-shared", granted_shares.CHECK.name, _allocating()),
-    Play("node-selector-not-written", reachable_devices.CHECK.name, _allocating()),
+    Play("admin-access-for-all", granted_devices.GRANTED_ACCESS.name, _allocating()),
+    Play("whole-devices-shared", granted_devices.GRANTED_SHARES.name, _allocating()),
+    Play("node-selector-not-written", reachable_devices.REACHABLE_DEVICES.name, _allocating()),
     Play(
         "admin-device-twice",
-        distinct_devices.CHECK.name,
+        granted_devices.DISTINCT_DEVICES.name,
         _allocating(requests=[exactly("r", adminAccess=True), exactly("q", adminAccess=True)]),
     ),
-    Play("slice-deletions-unseen", existing_devices.CHECK.name, _deleting, view=4),
+    Play("slice-deletions-unseen", reachable_devices.EXISTING_DEVICES.name, _deleting, view=4),
     Play("node-selector-not-asked", bound_pods.CHECK.name, _sharing),
     Play("bound-before-reserved", bound_pods.CHECK.name, _sharing),
 )
@@ -156,21 +152,21 @@ def judge(play: Play, *defects: str) -> dict[str, verdicts.Verdict]:
 
 
 def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]:
-    views = {"c": attempt_views.View(view)} if view else {}
+    views = {"c": device_timelines.View(view)} if view else {}
     given = seen.evidence(building.plan(), views)
     answers = [
-        check.CHECK.judge(given)
+        check.judge(given)
         for check in (
-            existing_devices,
-            requested_results,
-            bound_pods,
-            selected_devices,
-            claim_constraints,
-            granted_access,
-            granted_shares,
-            copied_results,
-            reachable_devices,
-            distinct_devices,
+            reachable_devices.EXISTING_DEVICES,
+            requested_devices.REQUESTED_RESULTS,
+            bound_pods.CHECK,
+            requested_devices.SELECTED_DEVICES,
+            requested_devices.CLAIM_CONSTRAINTS,
+            granted_devices.GRANTED_ACCESS,
+            granted_devices.GRANTED_SHARES,
+            granted_devices.COPIED_RESULTS,
+            reachable_devices.REACHABLE_DEVICES,
+            granted_devices.DISTINCT_DEVICES,
         )
     ]
     return (item for item in answers if isinstance(item, verdicts.CheckResult))

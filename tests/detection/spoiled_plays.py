@@ -15,13 +15,7 @@ import msgspec
 
 from harness.apiserver.storage import watch_cache
 from harness.checks import verdicts
-from harness.checks.devices import (
-    copied_results,
-    granted_access,
-    granted_shares,
-    reachable_devices,
-    requested_results,
-)
+from harness.checks.devices import granted_devices, reachable_devices, requested_devices
 from harness.checks.nodes import extended_claims
 from harness.client import apis
 from harness.subject import assembling
@@ -140,13 +134,13 @@ def allocate(seed: int, defects: Sequence[str]) -> Found:
 
 def _of_allocations(seen: placements.Seen) -> Iterator[verdicts.Answer]:
     for check in (
-        copied_results,
-        granted_access,
-        granted_shares,
-        reachable_devices,
-        requested_results,
+        granted_devices.COPIED_RESULTS,
+        granted_devices.GRANTED_ACCESS,
+        granted_devices.GRANTED_SHARES,
+        reachable_devices.REACHABLE_DEVICES,
+        requested_devices.REQUESTED_RESULTS,
     ):
-        yield check.CHECK.judge(seen.evidence())
+        yield check.judge(seen.evidence())
 
 
 def _verdicts(answers: Iterator[verdicts.Answer]) -> Found:

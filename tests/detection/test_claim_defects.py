@@ -29,6 +29,6 @@ def test_a_reservation_for_another_pod_is_caught(monkeypatch: pytest.MonkeyPatch
     """A scheduler writes the uid of a pod that had the same name before; none was ever shipped."""
     right = claims.reservation_of
     monkeypatch.setattr(claims, "reservation_of", lambda pod: {**right(pod), "uid": "uid-before"})
-    answer = claim_judging.result(reservations.CHECK.name, claim_plays.bind([]))
+    answer = claim_judging.result(reservations.CLAIM_RESERVATIONS.name, claim_plays.bind([]))
     assert answer.verdict is verdicts.Verdict.INVALID
     assert "uid-before" in answer.violations[0].text

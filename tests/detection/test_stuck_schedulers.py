@@ -10,8 +10,8 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.apiserver.storage import watch_cache
-from harness.checks import protocol, verdicts, world_states
-from harness.checks.progress import claim_progress
+from harness.checks import protocol, verdicts
+from harness.checks.progress import claim_progress, world_states
 from harness.client import apis
 from harness.history import records
 from harness.subject.objects import claims

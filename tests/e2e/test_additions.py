@@ -153,8 +153,8 @@ FILES = {
 }
 LINES = {
     "harness/checks/check_registry.py": (
-        '    "claims.claims_in_use",\n',
-        '    "claims.claim_names",\n',
+        '    "claims.reservations.CLAIMS_IN_USE",\n',
+        '    "claims.claim_names.CHECK",\n',
     ),
     "harness/scenario/fault_kinds/__init__.py": (
         '    "stopped_processes",\n',

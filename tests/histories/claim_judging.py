@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.checks import check_registry, plain_answers, protocol, verdicts
-from harness.checks.faults import fault_records
+from harness.checks import check_registry, fault_records, findings, protocol, verdicts
 from harness.history import plans, records
 from tests.histories import building, language
 
@@ -54,7 +53,7 @@ def answers(
     applied: Sequence[records.FaultApplied] = (),
 ) -> dict[str, verdicts.Answer]:
     seen = evidence(body, of=plan(faults), applied=applied)
-    return {check.name: plain_answers.judged(check, seen) for check in CHECKS}
+    return {check.name: findings.asked(check, seen) for check in CHECKS}
 
 
 def judge(check: str, text: str, **options: Any) -> verdicts.CheckResult:

@@ -10,14 +10,8 @@ from typing import Any
 import msgspec
 
 from harness.checks import protocol
-from harness.checks.devices import (
-    allocation_judging,
-    allocations,
-    device_catalogue,
-    pool_timelines,
-)
+from harness.checks.devices import allocation_judging, device_catalogue, device_timelines
 from harness.checks.observed import claim_versions, folders, observations, pod_lives
-from harness.checks.taints import attempt_views
 from harness.history import plans
 from tests.histories import building
 
@@ -183,9 +177,9 @@ def pod(
 class Seen:
     """A history, folded."""
 
-    made: allocations.Allocations
+    made: allocation_judging.Allocations
     catalogue: device_catalogue.DeviceCatalogue
-    timelines: pool_timelines.PoolTimelines
+    timelines: device_timelines.PoolTimelines
     claims: claim_versions.ClaimVersions
     pods: pod_lives.PodLives
 
@@ -196,15 +190,15 @@ class Seen:
     def evidence(
         self,
         plan: plans.Plan | None = None,
-        views: Mapping[str, attempt_views.View] | None = None,
+        views: Mapping[str, device_timelines.View] | None = None,
     ) -> protocol.Evidence:
         values = {
             allocation_judging.Questions: self.questions,
-            pool_timelines.PoolTimelines: self.timelines,
+            device_timelines.PoolTimelines: self.timelines,
             device_catalogue.DeviceCatalogue: self.catalogue,
             claim_versions.ClaimVersions: self.claims,
             pod_lives.PodLives: self.pods,
-            attempt_views.AttemptViews: attempt_views.AttemptViews(views or {}),
+            device_timelines.AttemptViews: device_timelines.AttemptViews(views or {}),
         }
         return protocol.Evidence(plan or building.plan(), values)
 
@@ -216,9 +210,9 @@ class Seen:
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
     """Fold the events, each a second after the one before; None: something else is committed."""
     seen = Seen(
-        allocations.Allocations(),
+        allocation_judging.Allocations(),
         device_catalogue.DeviceCatalogue(),
-        pool_timelines.PoolTimelines(),
+        device_timelines.PoolTimelines(),
         claim_versions.ClaimVersions(),
         pod_lives.PodLives(),
     )

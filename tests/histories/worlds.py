@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import protocol, world_states
+from harness.checks import protocol
 from harness.checks.holds import hold_history
 from harness.checks.observed import observations
-from harness.checks.progress import resource_leaks
+from harness.checks.progress import resource_leaks, world_states
 from harness.history import plans, records
 from tests.histories import building, language
 

@@ -8,9 +8,12 @@ one pod, unless the first one is being deleted; and a scheduler binds a pod only
 names the claims. To judge it, what the API shows is enough: owner references, the annotation
 `resource.kubernetes.io/pod-claim-name`, and the status.
 
-The claim is a copy of its template (`template_copies`): of any version that there was before it,
-because the controller sees templates late. On a cluster that exists without the harness, labels and
-annotations may be added by admission webhooks, so only those that are missing are found there.
+The claim is a copy of its template (ResourceClaimTemplateSpec): "The entire content is copied
+unchanged into the ResourceClaim that gets created from this template", with "labels and annotations
+that will be copied", and one annotation of the controller: of any version that there was before it,
+because the controller sees templates late. A field that is empty or has its default is as good as
+missing. On a cluster that exists without the harness, labels and annotations may be added by
+admission webhooks, so only those that are missing are found there.
 
 A create whose answer was lost is the known hazard H8: the claim is there, with a name that the
 controller does not know. A controller that was started again, or whose lists lag, does not know it
@@ -18,14 +21,142 @@ either. Second claims are not examined in such runs if these faults may have hit
 script is played to see them.
 """
 
+import collections
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from harness.checks import findings, plan_facts, protocol, verdicts
-from harness.checks.claims import template_copies
-from harness.checks.faults import fault_records
-from harness.checks.observed import claim_versions, pod_lives
-from harness.history import plans
+import msgspec
+
+from harness.checks import fault_records, findings, plan_facts, protocol, verdicts
+from harness.checks.observed import (
+    claim_versions,
+    folders,
+    observations,
+    observed_cluster,
+    observed_metadata,
+    pod_lives,
+)
+from harness.history import plans, records
 from harness.model.fault_effects import Effect
+
+Labels = dict[str, str]
+
+
+class Content(NamedTuple):
+    """The copied parts of a template, or of a claim when it was created."""
+
+    spec: bytes
+    """JSON, with defaults and without empty fields."""
+    labels: Labels
+    annotations: Labels
+    """All but the controller's."""
+
+
+class Made(NamedTuple):
+    """The content of a claim when it was created for an entry of a pod."""
+
+    uid: str
+    rv: int
+    content: Content
+
+
+class _Created(msgspec.Struct):
+    """A claim, with its spec as JSON."""
+
+    metadata: observed_cluster.TemplateMeta
+    spec: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_decode = msgspec.json.Decoder(_Created).decode
+
+
+class TemplateCopies(folders.Folder):
+    """Folds the observations of templates, and of generated claims as they were created."""
+
+    def __init__(self) -> None:
+        self.made: list[Made] = []
+        self.has_gap = False
+        """Versions of templates may be missing."""
+        self._templates = collections.defaultdict[tuple[str, str], list[tuple[int, Content]]](list)
+        """Templates by namespace and name, each version with its resourceVersion."""
+        self._plain: dict[bytes, bytes] = {}
+        """The specs of claims so far, as in `Content`, by their JSON."""
+
+    def see_template(self, seen: observations.SeenTemplate) -> None:
+        if seen.is_gone:
+            return
+        meta, spec = seen.object.metadata, seen.object.spec
+        labels, annotations = spec.metadata.labels or {}, spec.metadata.annotations or {}
+        content = Content(_encoded(spec.spec), labels, annotations)
+        self._templates[meta.namespace, meta.name].append((seen.version, content))
+
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
+        """Note a claim that was created for an entry of a pod.
+
+        Raises ObjectError if it is none of the API.
+        """
+        if seen.type != "ADDED":
+            return
+        meta = seen.object.metadata
+        if meta.owner is None or claim_versions.ENTRY not in (meta.annotations or {}):
+            return
+        try:
+            content = self._content(_decode(seen.content))
+        except observed_metadata.NO_OBJECTS as error:
+            raise observed_metadata.ObjectError(str(error)) from error
+        self.made.append(Made(meta.uid, seen.version, content))
+
+    def _content(self, created: _Created) -> Content:
+        annotations = dict(created.metadata.annotations or {})
+        annotations.pop(claim_versions.ENTRY, None)
+        raw = bytes(created.spec)
+        if raw not in self._plain:
+            self._plain[raw] = _encoded(msgspec.json.decode(raw))
+        return Content(self._plain[raw], created.metadata.labels or {}, annotations)
+
+    def see_gap(self, gap: records.Gap) -> None:
+        """Note that versions of templates may be missing."""
+        self.has_gap |= gap.resource == observations.TEMPLATES
+
+    def until(self, namespace: str, name: str, version: int) -> list[Content]:
+        """Return the versions of a template before this one; empty: none was observed."""
+        known = self._templates.get((namespace, name), ())
+        return [content for since, content in known if since < version]
+
+
+def _encoded(spec: Any) -> bytes:
+    return msgspec.json.encode(_filled(spec, ""), order="sorted")
+
+
+def _filled(value: Any, key: str) -> Any:
+    """Return a part of a spec with the defaults of the API, and without what is empty.
+
+    `key` is the name of the field that it is the value of, or is listed in. Parameters of drivers
+    have no defaults.
+    """
+    if key == "parameters":
+        return value
+    if isinstance(value, list):
+        return [_filled(item, key) for item in value]
+    if not isinstance(value, dict):
+        return value
+    filled = {name: _filled(item, name) for name, item in value.items()}
+    kept = {name: item for name, item in filled.items() if not _is_empty(item)}
+    match key:
+        case "exactly" | "firstAvailable":
+            kept.setdefault("allocationMode", "ExactCount")
+            if kept["allocationMode"] == "ExactCount":
+                kept.setdefault("count", 1)
+        case "tolerations":
+            kept.setdefault("operator", "Equal")
+        case _:
+            pass
+    return kept
+
+
+def _is_empty(value: Any) -> bool:
+    return value is False or value in (None, "", [], {})
+
 
 _UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
 """Effects after which a controller does not know whether it has created a claim."""
@@ -59,7 +190,7 @@ CHECK = protocol.Check(
         claim_versions.ClaimVersions,
         pod_lives.PodLives,
         fault_records.FaultRecords,
-        template_copies.TemplateCopies,
+        TemplateCopies,
     ),
     judge=judge,
 )
@@ -187,7 +318,7 @@ def _owners(
 
 def _unlike(evidence: protocol.Evidence) -> Iterator[findings.Finding]:
     """Find claims that differ from all versions of their templates before them."""
-    copies = evidence[template_copies.TemplateCopies]
+    copies = evidence[TemplateCopies]
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
     for item in copies.made if not copies.has_gap else ():
         claim = claims.by_uid[item.uid][0].claim
@@ -207,9 +338,7 @@ def _unlike(evidence: protocol.Evidence) -> Iterator[findings.Finding]:
             yield _unlike_finding(user, claim, item.rv, f"{told[-1]} template {template}")
 
 
-def _difference(
-    made: template_copies.Content, template: template_copies.Content, plan: plans.Plan
-) -> str:
+def _difference(made: Content, template: Content, plan: plans.Plan) -> str:
     """Return what a claim has otherwise than its template; empty: nothing."""
     may_have_more = plan.cluster == "kubeconfig"
     if made.spec != template.spec:

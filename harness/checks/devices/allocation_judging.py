@@ -1,10 +1,12 @@
 """Judges allocations: a question for each grant, asked again only if more was known.
 
-The answer depends on the grant and on what slices, classes and nodes had said by then. Both are the
-same for most allocations, so that a million of them need only as many answers as there are
+A grant is what a claim asked for together with what it got. The answer depends on the grant and on
+what slices, classes and nodes had said by then. Both are the same for most allocations, because
+most claims come from templates, so that a million of them need only as many answers as there are
 different grants.
 """
 
+import array
 import dataclasses
 import functools
 import itertools
@@ -12,13 +14,138 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from harness.checks import findings, protocol, verdicts
-from harness.checks.devices import allocations, device_catalogue
-from harness.checks.observed import observations, observed_claims
+from harness.checks.devices import device_catalogue
+from harness.checks.observed import (
+    claim_versions,
+    folders,
+    interning,
+    observations,
+    observed_claims,
+)
 from harness.history import plans
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Grant:
+    """The spec of a claim, and an allocation for it; share IDs are those of the first one."""
+
+    spec: observed_claims.DeviceClaim
+    allocation: observed_claims.Allocation
+
+    @property
+    def results(self) -> list[observed_claims.AllocationResult]:
+        return self.allocation.devices.results
+
+
+class _AllocatedClaim(msgspec.Struct):
+    """A claim that was allocated, and its name: one object for all its allocations."""
+
+    name: claim_versions.ClaimName
+    allocation: observed_claims.Allocation | None
+    """The newest one; None: it has been freed."""
+
+
+class Allocations(folders.Folder):
+    """All allocations, in the order in which they were observed.
+
+    An allocation that changes in place counts as another one.
+    """
+
+    def __init__(self) -> None:
+        self.grants: list[Grant] = []
+        self.claims: list[claim_versions.ClaimName] = []
+        """One value for each allocation, as in all columns that follow."""
+        self.grant_numbers = array.array("q")
+        """Indexes of `grants`."""
+        self.versions = array.array("q")
+        """The resourceVersion that allocated."""
+        self.times_ns = array.array("q")
+        """Monotonic times of the recorder."""
+        self._numbers: dict[bytes, int] = {}
+        """The number of each grant, by its content."""
+        self._recent: dict[tuple[int, int], tuple[Grant, int]] = {}
+        """Identities of a spec and an allocation -> their grant and its number."""
+        self._claims: dict[str, _AllocatedClaim] = {}
+        """Keyed by the uid of each claim that was allocated and is not deleted."""
+
+    def __len__(self) -> int:
+        return len(self.claims)
+
+    def grant(self, row: int) -> Grant:
+        return self.grants[self.grant_numbers[row]]
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        uid, allocation = seen.object.metadata.uid, seen.object.status.allocation
+        if seen.type == "DELETED":
+            self._claims.pop(uid, None)
+            return
+        known = self._claims.get(uid)
+        before = None if known is None else known.allocation
+        if allocation is before:
+            return
+        if known is not None:
+            known.allocation = allocation
+        if allocation is not None and allocation != before:
+            self._add(seen, known, allocation)
+
+    def _add(
+        self,
+        seen: observations.SeenClaim,
+        known: "_AllocatedClaim | None",
+        allocation: observed_claims.Allocation,
+    ) -> None:
+        if known is None:
+            name = claim_versions.name_of(seen.object)
+            known = self._claims[name.uid] = _AllocatedClaim(name, allocation)
+        self.claims.append(known.name)
+        self.grant_numbers.append(self._recent_number(seen.object.spec.devices, allocation))
+        self.versions.append(seen.version)
+        self.times_ns.append(seen.ts_ns)
+
+    def _recent_number(
+        self, spec: observed_claims.DeviceClaim, allocation: observed_claims.Allocation
+    ) -> int:
+        """Return the number of a grant, without its content if the very same parts came before."""
+        key = id(spec), id(allocation)
+        known = self._recent.get(key)
+        if known is None:
+            if len(self._recent) >= interning.PARTS_MAX:
+                self._recent.clear()
+            grant = Grant(spec, allocation)
+            known = self._recent[key] = grant, self._number(grant)
+        return known[1]
+
+    def _number(self, grant: Grant) -> int:
+        key = _content(grant)
+        number = self._numbers.setdefault(key, len(self.grants))
+        if number == len(self.grants):
+            self.grants.append(grant)
+        return number
+
+
+def _content(grant: Grant) -> bytes:
+    """Return what distinguishes grants: everything but which share IDs there are.
+
+    Two results with the same share ID differ from two with different ones.
+    """
+    allocation = grant.allocation
+    if any(result.share for result in grant.results):
+        numbers: dict[str, str] = {}
+        results = [
+            msgspec.structs.replace(
+                result, share=result.share and numbers.setdefault(result.share, str(len(numbers)))
+            )
+            for result in grant.results
+        ]
+        devices = msgspec.structs.replace(allocation.devices, results=results)
+        allocation = msgspec.structs.replace(allocation, devices=devices)
+    return msgspec.json.encode((grant.spec, allocation))
+
 
 Version = TypeVar("Version")
 
@@ -58,7 +185,7 @@ Answer: TypeAlias = Wrong | Unjudged | None
 """None: nothing is wrong."""
 COMBINATIONS_MAX = 64
 """Combinations of versions of devices that are tried."""
-Ask: TypeAlias = Callable[[allocations.Grant, device_catalogue.DeviceCatalogue, int], Wrong | None]
+Ask: TypeAlias = Callable[[Grant, device_catalogue.DeviceCatalogue, int], Wrong | None]
 """Judges a grant with what the catalogue knew before a resourceVersion. May raise Unjudged."""
 NOTHING = "no allocation was observed"
 """The reason if there is nothing to examine."""
@@ -83,7 +210,7 @@ def combined(devices: Sequence[Sequence[Version]]) -> Iterator[tuple[Version, ..
     return itertools.product(*devices)
 
 
-def chosen(grant: allocations.Grant) -> dict[str, observed_claims.ExactRequest]:
+def chosen(grant: Grant) -> dict[str, observed_claims.ExactRequest]:
     """Return what the results are for, by the names that they use. Raises Unjudged if the claim has
     no such request."""
     options = grant.spec.options
@@ -97,16 +224,16 @@ class Questions:
     """The allocations of a run, with what was known when each was made."""
 
     NEEDS: ClassVar[tuple[type, ...]] = (
-        allocations.Allocations,
+        Allocations,
         device_catalogue.DeviceCatalogue,
     )
 
-    made: allocations.Allocations
+    made: Allocations
     catalogue: device_catalogue.DeviceCatalogue
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Questions":
-        return cls(evidence[allocations.Allocations], evidence[device_catalogue.DeviceCatalogue])
+        return cls(evidence[Allocations], evidence[device_catalogue.DeviceCatalogue])
 
     @functools.cached_property
     def versions(self) -> Rows:
@@ -260,7 +387,7 @@ def not_examined(check: protocol.Check, why: str) -> verdicts.NotExamined:
     return check.not_examined(f"{why}, so nothing was examined")
 
 
-def _finding(made: allocations.Allocations, row: int, clause: str) -> findings.Finding:
+def _finding(made: Allocations, row: int, clause: str) -> findings.Finding:
     claim, version = made.claims[row], made.versions[row]
     got = ", ".join(dict.fromkeys(item.id for item in made.grant(row).results)) or "no device"
     return findings.Finding(

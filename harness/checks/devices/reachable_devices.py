@@ -1,25 +1,122 @@
-"""The check of places: an allocation admits the nodes from which its devices can be reached.
+"""The checks of existence and places: a device is there, and reached from the admitted nodes.
 
-The API promises (resource.k8s.io/v1, AllocationResult.nodeSelector): "NodeSelector defines where
-the allocated resources are available. If unset, they are available everywhere." So every node that
-it admits must reach every device, it must admit a node, and all nodes that reach every device,
-also those that may come. If one of the devices is on one node only, that node is admitted, whatever
-its labels; if one is bound to the node that was chosen (bindsToNode), one node is admitted.
+The API promises (resource.k8s.io/v1, ResourcePool.generation): "Consumers of ResourceSlices should
+only consider resources from the pool with the highest generation number", and that consumers can
+detect pools "in an incomplete state" by the number of their slices (resourceSliceCount). A
+scheduler sees slices late, so a device may rightly be allocated for a while after it was withdrawn
+or its generation was replaced. It is wrong if it could not be allocated in any version that the
+scheduler could have seen: from the version that its slice tracker had certainly dealt with when the
+attempt began, which the steps of a Python scheduler show, or else from the version that there was
+`LAG_S` before, up to the allocation. In runs with faults a scheduler may lag by any time; there
+only a device that no slice has ever listed is wrong.
 
-A node is wrong if it is admitted and lacks a device with all labels that it has had up to the
-allocation, and with all versions of the device. A selector is wrong if it differs from each that
-follows from versions of the devices, for the nodes that there were, for one without labels, and for
-nodes that differ from those by their name or one label.
+"NodeSelector defines where the allocated resources are available. If unset, they are available
+everywhere" (AllocationResult.nodeSelector). So every node that it admits must reach every device,
+it must admit a node, and all nodes that reach every device, also those that may come. If one of the
+devices is on one node only, that node is admitted, whatever its labels; if one is bound to the node
+that was chosen (bindsToNode), one node is admitted. A node is wrong if it is admitted and lacks a
+device with all labels that it has had up to the allocation, and with all versions of the device.
 
 Selectors are compared by what they admit, not by how they are written: on each node that there was,
-and on imagined ones that differ from it by one label or by the name.
+and on imagined ones that differ from it by one label or by the name. A selector is wrong if it
+differs there from each that follows from versions of the devices.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from harness.checks.devices import allocation_judging, allocations, device_catalogue, node_selectors
+import numpy as np
+
+from harness.checks import protocol, verdicts
+from harness.checks.devices import allocation_judging, device_catalogue, device_timelines
 from harness.checks.observed import observations
+
+LAG_S = 60.0
+"""Seconds by which a scheduler without faults may lag; attempts are thousands of times faster."""
+
+
+def _judge_existence(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with the devices that were not there; NotExamined if there is nothing."""
+    questions = evidence[allocation_judging.Questions]
+    timelines = evidence[device_timelines.PoolTimelines]
+    if timelines.has_gap:
+        why = f"versions of {observations.SLICES} may be missing"
+        return allocation_judging.not_examined(EXISTING_DEVICES, why)
+    views, has_faults = evidence[device_timelines.AttemptViews], bool(evidence.plan.faults)
+    judge = _Judge(questions, timelines, views, may_lag_forever=has_faults)
+    return allocation_judging.result(
+        EXISTING_DEVICES, questions, judge.answers(), good="all devices were there"
+    )
+
+
+EXISTING_DEVICES = protocol.Check(
+    name="existing_devices",
+    guarantee="N",
+    promise="every allocated device is in the newest generation of a complete and valid pool",
+    applies=allocation_judging.applies,
+    needs=(
+        allocation_judging.Questions,
+        device_timelines.PoolTimelines,
+        device_timelines.AttemptViews,
+    ),
+    judge=_judge_existence,
+)
+
+
+class _Judge:
+    """Judges each allocation with what its scheduler could have seen."""
+
+    def __init__(
+        self,
+        questions: allocation_judging.Questions,
+        timelines: device_timelines.PoolTimelines,
+        views: device_timelines.AttemptViews,
+        *,
+        may_lag_forever: bool,
+    ) -> None:
+        self._questions, self._made = questions, questions.made
+        self._timelines, self._views = timelines, views
+        self._may_lag_forever = may_lag_forever
+
+    def answers(self) -> allocation_judging.Answers:
+        """Return the answers about all allocations; only those in doubt are looked at."""
+        sure = np.array([self._sure_since(grant) for grant in self._made.grants], dtype=np.float64)
+        numbers = self._questions.numbers
+        rows = np.flatnonzero(self._questions.versions <= sure[numbers])
+        all_good = allocation_judging.Answers([None], np.zeros(len(numbers), dtype=np.int64))
+        return all_good.replaced(rows, self._answer)
+
+    def _sure_since(self, grant: allocation_judging.Grant) -> float:
+        """Return the version since which all devices are there, up to the end; infinite: never."""
+        last = [self._timelines.spans(result.id)[-1:] for result in grant.results]
+        sure = [span[0].since if span and span[0].until == math.inf else math.inf for span in last]
+        return max(sure, default=0.0)
+
+    def _answer(self, row: int) -> allocation_judging.Answer:
+        results = self._made.grant(row).results
+        wrong = [result.id for result in results if not self._could_be_there(result.id, row)]
+        if not wrong:
+            return None
+        seen = self._views.slices_of(self._made.claims[row].uid)
+        since = f" from version {seen} of the slices on" if seen else ""
+        return allocation_judging.Wrong(
+            f"{', '.join(dict.fromkeys(wrong))} could not be allocated in any version that the "
+            f"scheduler could have seen{since}",
+            weight=len(wrong),
+        )
+
+    def _could_be_there(self, device: str, row: int) -> bool:
+        version = self._made.versions[row]
+        if self._may_lag_forever:
+            return self._timelines.listed_since.get(device, version) < version
+        seen = self._views.slices_of(self._made.claims[row].uid)
+        until_ns = self._made.times_ns[row] - int(LAG_S * 1e9)
+        return any(
+            span.since < version and span.until > seen and span.until_ns >= until_ns
+            for span in self._timelines.spans(device)
+        )
+
 
 OTHER = "(another one)"
 """Name of a node that there is not, and the value of a label that there is not."""
@@ -29,7 +126,7 @@ _Node = tuple[str, Mapping[str, str]]
 
 
 def _ask(
-    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> allocation_judging.Wrong | None:
     selector = grant.allocation.node_selector
     devices = [allocation_judging.known(result.id, catalogue, version) for result in grant.results]
@@ -47,23 +144,23 @@ def _ask(
         if wrong:
             return allocation_judging.Wrong("; ".join(wrong[:3]), weight=len(wrong))
         return _judge_selector(selector, devices, catalogue, version)
-    except node_selectors.UnknownSelectorError as error:
+    except device_catalogue.UnknownSelectorError as error:
         raise allocation_judging.Unjudged(str(error)) from error
 
 
 def _admitted(
     selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> Iterator[tuple[str, list[node_selectors.Labels]]]:
-    names = node_selectors.only_names(selector)
+) -> Iterator[tuple[str, list[device_catalogue.Labels]]]:
+    names = device_catalogue.only_names(selector)
     for name in catalogue.nodes if names is None else sorted(names):
         known = catalogue.nodes(name, version)
-        labels = [item for item in known if node_selectors.admits(selector, name, item)]
+        labels = [item for item in known if device_catalogue.admits(selector, name, item)]
         if labels:
             yield name, labels
 
 
 def _lacking(
-    name: str, labels: Iterable[node_selectors.Labels], devices: Sequence[_Versions]
+    name: str, labels: Iterable[device_catalogue.Labels], devices: Sequence[_Versions]
 ) -> list[str]:
     return [
         str(versions[0].device.name)
@@ -99,7 +196,7 @@ def _problem(selector: Any, devices: _Versions, labels: Sequence[Mapping[str, st
     selectors = [selector, *(item.place.node_selector for item in devices)]
     for name, known in _probes(selectors, labels):
         is_reached = all(item.place.reaches(name, known) for item in devices)
-        if node_selectors.admits(selector, name, known) is not is_reached:
+        if device_catalogue.admits(selector, name, known) is not is_reached:
             verb = "does not admit" if is_reached else "admits"
             reach = "can" if is_reached else "cannot"
             return f"{verb} {_told(name, known)}, from which all its devices {reach} be reached"
@@ -111,7 +208,7 @@ def _of_one_node(selector: Any, local: set[str]) -> str:
 
     A selector that finds the node of a local device by its labels is not judged here.
     """
-    names = node_selectors.only_names(selector)
+    names = device_catalogue.only_names(selector)
     wanted = ", ".join(sorted(local)) or "the one that was chosen"
     if selector is None or (names is None and not local):
         return f"does not name the only node from which its devices can be used: {wanted}"
@@ -145,7 +242,7 @@ def _told(name: str, labels: Mapping[str, str]) -> str:
     return f"{words} with {listed}" if listed else words
 
 
-CHECK = allocation_judging.of_each(
+REACHABLE_DEVICES = allocation_judging.of_each(
     name="reachable_devices",
     guarantee="N",
     promise="an allocation admits the nodes from which all of its devices can be reached, no others",

@@ -1,8 +1,9 @@
 """The check of extended resources: a pod that runs has a claim of its own for what it asks for.
 
-Such a pod names no claim in its spec. If the scheduler forgot to create, allocate or reserve the
-claim, or to name it in the pod's status, the kubelet would start the pod without its devices, and
-no other check would miss them.
+Such a pod names no claim in its spec: the plan says which classes back which resources, and the
+scheduler makes the claim. If it forgot to create, allocate or reserve the claim, or to name it in
+the pod's status, the kubelet would start the pod without its devices, and no other check would miss
+them.
 
 Nor does the status of a bound pod change to another claim that is gone by then, or was made for
 another pod, as when a patch comes late (hazard H16): kubelet and claim controller go by that name.
@@ -10,12 +11,74 @@ another pod, as when a patch comes late (hazard H16): kubelet and claim controll
 
 import bisect
 import collections
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from harness.checks import findings, plan_facts, protocol, verdicts
-from harness.checks.nodes import extended_resources
 from harness.checks.observed import claim_versions, folders, observations, observed_pods
 from harness.history import records
+
+_IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+class ExtendedResource:
+    """The extended resources that the classes of the run back."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        pools = settings.get("pools") or {}
+        offered = pools.get("device_class") or {}
+        classes = _of_files(pools) | {offered.get("name") or "": offered.get("extended_resource")}
+        self.names = {
+            name: {_IMPLICIT_PREFIX + name, *filter(None, [resource])}
+            for name, resource in classes.items()
+        }
+        """Class -> the names of its extended resources."""
+
+    def kinds_for(self, pod: observed_pods.Pod) -> dict[tuple[str, ...], int]:
+        """Return how many devices the containers of a pod need together, of each class that they
+        need any of, as `observed_claims.ExactRequest.kind`.
+
+        An init container ends before the containers begin, and uses the devices of those after it.
+        """
+        counts = {name: self._devices_for(pod, names) for name, names in self.names.items()}
+        return {(name,): count for name, count in counts.items() if count}
+
+    def devices_for(self, pod: observed_pods.Pod) -> int:
+        """Return how many devices the containers of a pod need together, of all classes."""
+        return sum(self.kinds_for(pod).values())
+
+    def amount(self, container: observed_pods.Container) -> int:
+        """Return the number of devices that a container asks for."""
+        return sum(_amount(container, names) for names in self.names.values())
+
+    def _devices_for(self, pod: observed_pods.Pod, names: Collection[str]) -> int:
+        later = sum(_amount(item, names) for item in pod.spec.containers or ())
+        extra = 0
+        for container in reversed(pod.spec.init_containers or []):
+            amount = _amount(container, names)
+            if container.restart_policy == "Always":
+                later += amount
+            else:
+                extra = max(extra, amount - later)
+        return later + extra
+
+
+def _amount(container: observed_pods.Container, names: Collection[str]) -> int:
+    """Return the amount; 0 for a quantity with a suffix, which users of a run do not write."""
+    requests = container.resources.requests or {}
+    texts = [str(requests.get(name, "0")) for name in names]
+    return sum(int(text) for text in texts if text.isdecimal())
+
+
+def _of_files(pools: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the classes of `pools.from` and their resources by the names in the cluster.
+
+    With other users, a run inserts its id into both.
+    """
+    found: dict[str, str | None] = plan_facts.imported(pools).get("classes") or {}
+    if not (owner := pools.get("owner")):
+        return found
+    return {f"{name}-{owner}": text and f"{owner}.{text}" for name, text in found.items()}
 
 
 class ExtendedPods(folders.Folder):
@@ -70,7 +133,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
 
     UNKNOWN if no pod ran, or if one lacks something that may be in a gap of the observations.
     """
-    resource = extended_resources.ExtendedResource(evidence.plan.settings)
+    resource = ExtendedResource(evidence.plan.settings)
     seen, claims = evidence[ExtendedPods], _Claims(evidence[claim_versions.ClaimVersions])
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
     lacking = {
@@ -118,9 +181,7 @@ def _misnamed(pod: observed_pods.Pod, claims: _Claims) -> str:
     return "" if is_own else f"names the claim {name} in its status, which is not its own"
 
 
-def _lack(
-    pod: observed_pods.Pod, resource: extended_resources.ExtendedResource, claims: _Claims
-) -> str:
+def _lack(pod: observed_pods.Pod, resource: ExtendedResource, claims: _Claims) -> str:
     """Return what the pod lacked when it began to run; empty if it had everything."""
     named = pod.status.extended_resource_claim_status
     if named is None:
@@ -140,7 +201,7 @@ def _lack(
 
 def _unmapped(
     pod: observed_pods.Pod,
-    resource: extended_resources.ExtendedResource,
+    resource: ExtendedResource,
     named: observed_pods.ExtendedClaim,
     claim: claim_versions.Version,
 ) -> str:

@@ -14,9 +14,9 @@ the recorder's monotonic clock, because its promise is about time.
 import itertools
 from collections.abc import Sequence
 
-from harness.checks import findings, plan_facts, protocol, verdicts, world_states
+from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.progress import leaked_claims, stuck_pods
+from harness.checks.progress import stuck_objects, world_states
 from harness.history import plans, records
 
 HEALED = "faults healed"
@@ -52,7 +52,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
         rest_s = still_s(evidence)
     except Unjudgeable as why:
         return findings.judged(CHECK, [], examined=examined, good="", unless=str(why))
-    found = stuck_pods.find(final, evidence.plan.settings)
+    found = stuck_objects.find_pods(final, evidence.plan.settings)
     is_kubelet_ours = _is_kubelet_ours(evidence.plan)
     stuck = [item for item in found.stuck if not (item.is_of_kubelet and is_kubelet_ours)]
     told = told_stuck(stuck or found.stuck, rest_s, prefix="STUCK: ", still="no progress")
@@ -81,7 +81,7 @@ def _is_kubelet_ours(plan: plans.Plan) -> bool:
     return not plan.defects and not plan.plugins and driver in ("", "in-process", "socket")
 
 
-def told_early(stuck: Sequence[stuck_pods.Stuck], rest_s: float, plan: plans.Plan) -> str:
+def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, plan: plans.Plan) -> str:
     """Return why objects that could go on are not stuck: they had too little time."""
     return (
         f"{len(stuck)} could go on ({stuck[0].summary}), but the run ended {rest_s:.1f} s after the "
@@ -90,18 +90,18 @@ def told_early(stuck: Sequence[stuck_pods.Stuck], rest_s: float, plan: plans.Pla
 
 
 def told_stuck(
-    stuck: Sequence[stuck_pods.Stuck], rest_s: float, *, prefix: str = "", still: str
+    stuck: Sequence[stuck_objects.Stuck], rest_s: float, *, prefix: str = "", still: str
 ) -> str:
     """Return the reason of a check that found these objects; empty without any."""
     told = stuck and findings.and_more(prefix + stuck[0].summary, len(stuck))
     return f"{told}; {still} for {rest_s:.1f} s" if told else ""
 
 
-def _told_rest(running: int, found: stuck_pods.Findings, final: world_states.WorldState) -> str:
+def _told_rest(running: int, found: stuck_objects.StuckPods, final: world_states.WorldState) -> str:
     reason = f"{running} pods ran; nothing is stuck"
     if found.waiting:
         reason += f", {found.waiting} wait as no device is left for them"
-    if robbed := found.robbed + leaked_claims.find(final).robbed:
+    if robbed := found.robbed + stuck_objects.find_claims(final).robbed:
         reason += (
             f", {robbed} not examined: the API server removed claims in spite of their finalizers"
         )

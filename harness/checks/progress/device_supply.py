@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from harness.checks import request_amounts, world_states
-from harness.checks.devices import device_catalogue, node_selectors, pool_timelines
+from harness.checks.devices import capacities, device_catalogue, device_timelines
 from harness.checks.observed import claim_results, observed_claims, observed_slices
+from harness.checks.progress import world_states
 from harness.model import devices, quantities
 
 CounterKey: TypeAlias = tuple[str, str]
@@ -94,7 +94,7 @@ class Left:
         if not item.is_shared:
             return True
         used, capacity = self._used_of(item), item.known.device.capacity or {}
-        there = request_amounts.by_plain_name(capacity, item.pool[0])
+        there = capacities.by_plain_name(capacity, item.pool[0])
         return all(
             sum((taken.get(name, Fraction(0)) for taken in used), amount)
             <= quantities.amount(there[name].value)
@@ -194,10 +194,10 @@ def _consumed(
 ) -> Amounts:
     """Return what a share consumes: as it says, or else as its request makes it."""
     driver = item.pool[0]
-    written = request_amounts.by_plain_name(result.consumed_capacity or {}, driver)
+    written = capacities.by_plain_name(result.consumed_capacity or {}, driver)
     asked = claim.spec.devices.option(result.request)
     wanted = {} if asked is None else asked.quantities
-    follows = request_amounts.of_device(item.known.device, driver, wanted)
+    follows = capacities.of_device(item.known.device, driver, wanted)
     return {
         name: max(Fraction(0), quantities.amount(written[name]))
         if name in written
@@ -231,7 +231,7 @@ class DeviceSupply:
         return Left(self._pools, self._state.claims.values())
 
     @functools.cached_property
-    def nodes(self) -> Mapping[str, node_selectors.Labels | None]:
+    def nodes(self) -> Mapping[str, device_catalogue.Labels | None]:
         """The nodes with their labels; None: only their names are known, from the slices."""
         if self._state.nodes is not None:
             return self._state.nodes
@@ -269,7 +269,7 @@ class DeviceSupply:
             return None
         try:
             return place.reaches(node, labels or {})
-        except node_selectors.UnknownSelectorError:
+        except device_catalogue.UnknownSelectorError:
             return None
 
     @functools.cached_property
@@ -316,4 +316,4 @@ def _newest(specs: Sequence[observed_slices.SliceSpec]) -> list[observed_slices.
     generation = max(spec.pool.generation for spec in specs)
     newest = [spec for spec in specs if spec.pool.generation == generation]
     is_complete = len(newest) == newest[0].pool.resource_slice_count
-    return newest if is_complete and pool_timelines.is_valid(newest) else []
+    return newest if is_complete and device_timelines.is_valid(newest) else []

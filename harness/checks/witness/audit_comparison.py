@@ -1,20 +1,258 @@
-"""The second witness: compares the audit log with the watch, for the certificate.
+"""The second witness: compares the writes and holds of the audit log with those of the watch.
 
-A damaged or incomplete log matters only if a write is missing in it: the differences say which.
+Writes are compared by revision, between the recorder's first and final list: only there both must
+know all. A write whose answer has no revision explains one observation of its object that no other
+event explains. Clocks and the order of the log play no part. A damaged or incomplete log matters
+only if a write is missing in it: the differences say which.
 """
 
+import collections
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.checks import protocol
-from harness.checks.faults import fault_records
+from harness.checks import fault_records, protocol
 from harness.checks.holds import hold_history
-from harness.checks.witness import audit_files, audit_history, comparing, watched_writes
+from harness.checks.witness import audit_history, hidden_writes, witnessed_writes
 from harness.history import histories
+
+KEPT_MAX = 20
+"""Number of differences that are kept as text."""
+
+
+class Comparison(msgspec.Struct):
+    """The result of comparing both witnesses."""
+
+    writes: int = 0
+    """Number of observed writes that were compared."""
+    confirmed: int = 0
+    """States that the audit log confirms."""
+    holds: int = 0
+    """Number of the watch's holds that were compared."""
+    lost: int = 0
+    """Observed writes that the log lacks because the API server was killed."""
+    difference_count: int = 0
+    differences: list[hidden_writes.Difference] = []
+    """The first KEPT_MAX of them."""
+    is_disputed: bool = False
+    """True if both witnesses have a state of one object, and these differ."""
+
+    def note(self, found: Iterable[hidden_writes.Difference]) -> None:
+        for difference in found:
+            self.difference_count += 1
+            if len(self.differences) < KEPT_MAX:
+                self.differences.append(difference)
+            self.is_disputed |= difference.is_disputed
+
+
+WatchedHold = tuple[str, str, int, int | None]
+"""Claim uid, device, first revision, exclusive last revision; None: to the end."""
+
+
+def compare(
+    audited: audit_history.AuditHistory,
+    watched: witnessed_writes.WatchedWrites,
+    holds: Iterable[WatchedHold],
+    *,
+    ends: Sequence[hidden_writes.End] = (),
+) -> Comparison:
+    """Return how the audit log compares with the watch and the holds that it was folded to.
+
+    `ends` are those of the API server.
+    """
+    found = Comparison()
+    found.note(_contradictions(audited))
+    windows = hidden_writes.kill_windows(audited, watched.streams.values(), ends)
+    for resource, stream in watched.streams.items():
+        found.note(_of_writes(resource, audited, stream, found, windows.get(resource, ())))
+    claims = watched.streams[audit_history.CLAIMS]
+    if not claims.gaps and claims.gap_rv is None:
+        found.note(_of_holds(audited, claims, list(holds), found))
+    return found
+
+
+def _contradictions(audited: audit_history.AuditHistory) -> Iterator[hidden_writes.Difference]:
+    for first, second in audited.contradictions:
+        yield hidden_writes.Difference(
+            what=hidden_writes.titled(first.resource, first.state.namespace, first.state.name),
+            version=first.state.version,
+            watch="is not asked",
+            audit=f"has two writes of this revision: {_told(first)}, and {_told(second)}",
+        )
+
+
+# ------------------------------------------------------------------------------- writes
+
+
+def _of_writes(
+    resource: str,
+    audited: audit_history.AuditHistory,
+    stream: witnessed_writes.Stream,
+    found: Comparison,
+    windows: Sequence[hidden_writes.Window],
+) -> Iterator[hidden_writes.Difference]:
+    writes = audited.writes[resource]
+    for seen in (*stream.listed, *stream.seen.values(), *stream.final.values()):
+        audited.drop_unwritten(resource, seen.state)
+    explained = hidden_writes.Explanations(resource, audited, stream)
+    yield from _of_observations(resource, audited, stream, found, explained, windows)
+    for seen in (*stream.listed, *stream.final.values()):
+        write = writes.get(seen.version)
+        if write and (audit := _compare(seen, write)):
+            yield _difference(resource, seen, audit, is_disputed=True)
+    for version in sorted(writes.keys() - stream.seen.keys()):
+        if stream.covers(version):
+            yield _unseen(resource, writes[version])
+    yield from explained.unseen()
+
+
+def _of_observations(
+    resource: str,
+    audited: audit_history.AuditHistory,
+    stream: witnessed_writes.Stream,
+    found: Comparison,
+    explained: hidden_writes.Explanations,
+    windows: Sequence[hidden_writes.Window],
+) -> Iterator[hidden_writes.Difference]:
+    writes = audited.writes[resource]
+    observed = sorted(stream.seen.values(), key=lambda seen: seen.version)
+    for seen in observed:
+        found.writes += 1
+        write = writes.get(seen.version)
+        if write:
+            explained.confirmed(seen)
+        audit = _compare(seen, write) if write else explained.objection(seen)
+        if audit and not write and hidden_writes.is_within(windows, seen):
+            found.lost += 1
+            audited.adopt(resource, seen.state, is_deletion=seen.is_deletion)
+        elif audit:
+            yield _difference(resource, seen, audit, is_disputed=write is not None)
+        else:
+            found.confirmed += 1
+    for seen in explained.attempted:
+        audited.adopt(resource, seen.state, is_deletion=seen.is_deletion)
+
+
+def _compare(seen: witnessed_writes.Seen, write: witnessed_writes.Write) -> str:
+    """Return what the audit log has instead, as text; empty if it has the same."""
+    one, two = seen.state, write.state
+    if one.uid != two.uid:
+        return f"has a write of {two.namespace}/{two.name} ({two.uid})"
+    if seen.is_deletion != write.is_deletion:
+        return f"has {_told(write)}"
+    parts = one.differing(two)
+    if not parts:
+        return ""
+    return f"has {_told(write)}, with another {' and '.join(parts)}"
+
+
+def _unseen(resource: str, write: witnessed_writes.Write) -> hidden_writes.Difference:
+    return hidden_writes.Difference(
+        what=hidden_writes.titled(resource, write.state.namespace, write.state.name),
+        version=write.state.version,
+        watch="saw nothing",
+        audit=f"has {_told(write)}",
+    )
+
+
+def _difference(
+    resource: str, seen: witnessed_writes.Seen, audit: str, *, is_disputed: bool
+) -> hidden_writes.Difference:
+    return hidden_writes.Difference(
+        what=hidden_writes.titled(resource, seen.state.namespace, seen.state.name),
+        version=seen.version,
+        watch=f"saw it {seen.state.text} ({seen.type})",
+        audit=audit,
+        is_disputed=is_disputed,
+    )
+
+
+def _told(write: witnessed_writes.Write) -> str:
+    return "its deletion" if write.is_deletion else f"it {write.state.text}"
+
+
+# -------------------------------------------------------------------------------- holds
+
+
+def _of_holds(
+    audited: audit_history.AuditHistory,
+    claims: witnessed_writes.Stream,
+    holds: list[WatchedHold],
+    found: Comparison,
+) -> Iterator[hidden_writes.Difference]:
+    if claims.first_rv is None or claims.final_rv is None:
+        return
+    window = (claims.first_rv, claims.final_rv)
+    mine, theirs = _clipped(map(_hold, holds), window), _clipped(audited.holds(), window)
+    found.holds = sum(map(len, mine.values()))
+    names = {seen.state.uid: seen.state for seen in (*claims.listed, *claims.seen.values())}
+    names |= {write.state.uid: write.state for write in audited.writes["resourceclaims"].values()}
+    for uid, device in sorted(mine.keys() | theirs.keys()):
+        one, two = mine.get((uid, device), []), theirs.get((uid, device), [])
+        if not _agree(one, two):
+            state = names.get(uid)
+            yield hidden_writes.Difference(
+                what=hidden_writes.titled("resourceclaims", state.namespace, state.name)
+                if state
+                else uid,
+                watch=f"saw {device} held {_intervals(one)}",
+                audit=f"has it held {_intervals(two)}",
+            )
+
+
+def _hold(item: WatchedHold) -> audit_history.Hold:
+    return audit_history.Hold(*item)
+
+
+def _clipped(
+    holds: Iterable[audit_history.Hold], window: tuple[int, int]
+) -> dict[tuple[str, str], list[audit_history.Hold]]:
+    """Return the holds within a window by claim and device; those that touch become one."""
+    first, last = window
+    found: dict[tuple[str, str], list[audit_history.Hold]] = collections.defaultdict(list)
+    for hold in sorted(holds, key=lambda item: (item.uid, item.device, item.from_rv)):
+        until = hold.until_rv
+        if hold.from_rv > last or (until is not None and hold.is_end_known and until <= first):
+            continue
+        until = None if until is not None and until > last else until
+        mine = found[hold.uid, hold.device]
+        begun = max(hold.from_rv, first)
+        if mine and mine[-1].until_rv == hold.from_rv:
+            begun = mine.pop().from_rv
+        mine.append(
+            audit_history.Hold(hold.uid, hold.device, begun, until, is_end_known=hold.is_end_known)
+        )
+    return found
+
+
+def _agree(one: list[audit_history.Hold], two: list[audit_history.Hold]) -> bool:
+    return len(one) == len(two) and all(
+        mine.from_rv == theirs.from_rv and _same_end(mine, theirs)
+        for mine, theirs in zip(one, two, strict=True)
+    )
+
+
+def _same_end(mine: audit_history.Hold, theirs: audit_history.Hold) -> bool:
+    if theirs.is_end_known:
+        return mine.until_rv == theirs.until_rv
+    return mine.until_rv is None or theirs.until_rv is None or mine.until_rv > theirs.until_rv
+
+
+def _intervals(holds: list[audit_history.Hold]) -> str:
+    return ", ".join(map(_interval, holds)) or "never"
+
+
+def _interval(hold: audit_history.Hold) -> str:
+    if hold.until_rv is None:
+        return f"from {hold.from_rv} to the end"
+    until = (
+        f"until {hold.until_rv}" if hold.is_end_known else f"until some time after {hold.until_rv}"
+    )
+    return f"from {hold.from_rv} {until}"
+
 
 NAME = "witness"
 """The item of the certificate that this module answers."""
@@ -32,9 +270,9 @@ class AuditLog:
     """Of the claims and pods that are followed."""
 
     @functools.cached_property
-    def reader(self) -> audit_files.AuditReader:
+    def reader(self) -> audit_history.AuditReader:
         """The reader of all parts; it has read them when they are folded."""
-        return audit_files.AuditReader(self.paths)
+        return audit_history.AuditReader(self.paths)
 
     @functools.cached_property
     def folded(self) -> audit_history.AuditHistory:
@@ -45,14 +283,14 @@ class AuditComparison(msgspec.Struct, frozen=True):
     """The result of reading and comparing an audit log."""
 
     log: AuditLog
-    compared: comparing.Comparison
+    compared: Comparison
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "AuditComparison":
         log, holds = evidence[AuditLog], evidence[hold_history.HoldHistory].holds
-        compared = comparing.compare(
+        compared = compare(
             log.folded,
-            evidence[watched_writes.WatchedWrites],
+            evidence[witnessed_writes.WatchedWrites],
             ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in holds),
             ends=fault_records.api_server_ends(evidence[fault_records.FaultRecords]),
         )
@@ -69,8 +307,8 @@ def given(
     if not history.plan.audit_log and not brought:
         return {}
     log = AuditLog(brought or history.directory.audit_logs(), namespace=history.plan.namespace)
-    watched = watched_writes.WatchedWrites(log.folded.writes)
-    return {AuditLog: log, watched_writes.WatchedWrites: watched}
+    watched = witnessed_writes.WatchedWrites(log.folded.writes)
+    return {AuditLog: log, witnessed_writes.WatchedWrites: watched}
 
 
 def answer(told: AuditComparison) -> tuple[bool, str]:
@@ -121,7 +359,7 @@ def _late(told: AuditComparison) -> list[str]:
     return [f"the log begins at revision {first} only: are earlier parts missing?"]
 
 
-def _loss(reader: audit_files.AuditReader, matters: str) -> str:
+def _loss(reader: audit_history.AuditReader, matters: str) -> str:
     if not reader.damaged:
         return ""
     return f"; the log has {reader.damaged} damaged lines ({matters}), first {reader.notes[0]}"

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from harness.checks.witness import object_states
+from harness.checks.witness import witnessed_writes
 
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _ATTEMPTS = ("create", "update", "patch")
@@ -109,7 +109,11 @@ class Unclear(msgspec.Struct, kw_only=True):
     """True if it explains an observation already."""
 
     def explains(
-        self, before: object_states.State | None, seen: object_states.State, *, is_deletion: bool
+        self,
+        before: witnessed_writes.State | None,
+        seen: witnessed_writes.State,
+        *,
+        is_deletion: bool,
     ) -> bool:
         """Return whether it may lead from one version of its object, if any, to the next one.
 
@@ -123,7 +127,7 @@ class Unclear(msgspec.Struct, kw_only=True):
         return bool(self.verb) and (seen.held, seen.node) == (held, before.node)
 
 
-Fact: TypeAlias = object_states.Write | Hidden | Unclear
+Fact: TypeAlias = witnessed_writes.Write | Hidden | Unclear
 
 
 def decode(line: bytes) -> Event:
@@ -145,7 +149,7 @@ def facts(event: Event) -> Iterator[Fact]:
     resource = (reference.apiGroup, reference.resource)
     if resource == _BINDINGS:
         reference.resource, reference.subresource = "pods", "binding"
-    elif resource not in object_states.RESOURCES:
+    elif resource not in witnessed_writes.RESOURCES:
         return
     if _is_dry_run(event):
         return
@@ -184,7 +188,7 @@ def _attempted(event: Event, reference: _Reference, code: int) -> Iterator[Fact]
         unclear.verb = event.verb
         status = _document(event.requestObject).get("status") or {}
         if reference.subresource and (event.verb == "update" or "allocation" in status):
-            unclear.held = object_states.held(status)
+            unclear.held = witnessed_writes.held(status)
     yield unclear
     if reference.subresource == "binding":
         for fact in _bound(event, reference):
@@ -226,14 +230,14 @@ def _answered(event: Event, reference: _Reference, answer: Any) -> Iterator[Fact
         # Another request removed the object meanwhile.
         yield _hidden("gone", reference, uid=str(answer["metadata"]["uid"]))
     else:
-        yield _written(event, reference, object_states.of(answer))
+        yield _written(event, reference, witnessed_writes.state_of(answer))
 
 
-def _written(event: Event, reference: _Reference, state: object_states.State) -> Fact:
-    write = object_states.Write(
+def _written(event: Event, reference: _Reference, state: witnessed_writes.State) -> Fact:
+    write = witnessed_writes.Write(
         reference.resource,
         state,
-        content=object_states.digest(event.responseObject),
+        content=witnessed_writes.digest(event.responseObject),
         received=event.requestReceivedTimestamp,
         answered=event.stageTimestamp,
     )
@@ -252,10 +256,10 @@ def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:
     if not isinstance(items, list):
         yield _unclear(reference, "was answered without the deleted objects")
         return
-    yield from (_ended("collected", reference, object_states.of(item)) for item in items)
+    yield from (_ended("collected", reference, witnessed_writes.state_of(item)) for item in items)
 
 
-def _ended(kind: HiddenKind, reference: _Reference, state: object_states.State) -> Hidden:
+def _ended(kind: HiddenKind, reference: _Reference, state: witnessed_writes.State) -> Hidden:
     return Hidden(
         kind=kind,
         resource=reference.resource,

@@ -1,17 +1,113 @@
-"""Observations that only a write without a revision in its answer can explain.
+"""Observations that only a write without a revision in the log, or without an event, explains.
 
 A binding is answered with a Status; the update that removes the last finalizer with the object as
 it was sent, though it removes it; a deleted collection with the objects as they were; and a pod
 that is deleted at once is first written with a grace period of zero. A request without an answer
 may have been committed once.
+
+Writes that were committed as the API server was killed could not be logged any more. A kill bounds
+them: they come after all that was answered well before it, and before all that was asked of the
+server that was started afterwards. A write elsewhere must be in the log.
 """
 
 import collections
-from collections.abc import Iterable, Iterator
+import datetime
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from harness.checks.witness import audit_events, audit_history, watched_writes
+from harness.checks.witness import audit_events, audit_history, witnessed_writes
+
+IN_FLIGHT_NS = 1_000_000_000
+"""Longest time for which a write may have been committed and not answered when the server died."""
+
+
+End = tuple[int, int]
+"""When an API server surely lived last, and from when on it surely had ended: monotonic times in
+nanoseconds, on the clock of the recorder."""
+
+
+class Window(msgspec.Struct, frozen=True):
+    """Where the writes are that a kill may have kept out of the log."""
+
+    after: int
+    before: int
+    """Revisions, both exclusive."""
+    from_ns: int
+    """The recorder saw none of them earlier."""
+
+
+def is_within(windows: Sequence[Window], seen: witnessed_writes.Seen) -> bool:
+    """Return whether an observed write may be missing in the log because of a kill."""
+    return any(
+        window.after < seen.version < window.before and seen.ts_ns >= window.from_ns
+        for window in windows
+    )
+
+
+def kill_windows(
+    audited: audit_history.AuditHistory,
+    streams: Iterable[witnessed_writes.Stream],
+    ends: Sequence[End],
+) -> dict[str, list[Window]]:
+    """Return the windows of each resource.
+
+    The times of the log are compared with those of the ends by the writes that both know: as the
+    recorder usually is some milliseconds late, what was asked for just before a kill would else
+    seem to come after it. An end with no request after it bounds nothing.
+    """
+    if not ends or audited.is_restored:
+        return {}
+    differences = _clock_differences(audited, streams)
+    if not differences:
+        return {}
+    return {
+        resource: list(_windows(list(writes.values()), ends, differences))
+        for resource, writes in audited.writes.items()
+    }
+
+
+def _windows(
+    writes: Sequence[witnessed_writes.Write], ends: Sequence[End], differences: Sequence[int]
+) -> Iterator[Window]:
+    usual, least = int(statistics.median(differences)), min(differences)
+    timed = [
+        (received + least, answered + usual, write.state.version)
+        for write in writes
+        if (received := time_of(write.received)) and (answered := time_of(write.answered))
+    ]
+    for alive_ns, dead_ns in ends:
+        from_ns = alive_ns - IN_FLIGHT_NS
+        before = [version for _, answered, version in timed if answered < from_ns]
+        after = [version for received, _, version in timed if received > dead_ns]
+        if after:
+            yield Window(max(before, default=0), min(after), from_ns)
+
+
+def _clock_differences(
+    audited: audit_history.AuditHistory, streams: Iterable[witnessed_writes.Stream]
+) -> list[int]:
+    """Return by how much the recorder's clock seems to be ahead of the log's, for each write."""
+    known = {
+        version: write for writes in audited.writes.values() for version, write in writes.items()
+    }
+    return [
+        seen.ts_ns - answered
+        for stream in streams
+        for version, seen in stream.seen.items()
+        if version in known and (answered := time_of(known[version].answered))
+    ]
+
+
+def time_of(text: str) -> int:
+    """Return a time of an audit event in nanoseconds since 1970; 0: it has none."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return 0
+    return int(time.timestamp() * 1e6) * 1000
+
 
 _NAMES = {"resourceclaims": "claim", "pods": "pod"}
 _DELETING = ("gone", "collected", "evicted")
@@ -45,7 +141,7 @@ class Explanations:
     """
 
     def __init__(
-        self, resource: str, audited: audit_history.AuditHistory, stream: watched_writes.Stream
+        self, resource: str, audited: audit_history.AuditHistory, stream: witnessed_writes.Stream
     ) -> None:
         self._stream = stream
         hidden = [item for item in audited.hidden if item.resource == resource]
@@ -64,10 +160,10 @@ class Explanations:
         self._last = {seen.state.uid: seen for seen in stream.listed}
         """uid -> the last observation so far."""
         self._skipped: list[Difference] = []
-        self.attempted: list[watched_writes.Seen] = []
+        self.attempted: list[witnessed_writes.Seen] = []
         """Observations that only a request without an answer explains."""
 
-    def confirmed(self, seen: watched_writes.Seen) -> None:
+    def confirmed(self, seen: witnessed_writes.Seen) -> None:
         """Note an observation whose revision has a write in the audit log.
 
         It may be a binding all the same: a write that changed nothing, such as a second attempt, is
@@ -83,7 +179,7 @@ class Explanations:
                 self._skipped.append(_unseen(binding, watch, audit))
         self._last[seen.state.uid] = seen
 
-    def objection(self, seen: watched_writes.Seen) -> str:
+    def objection(self, seen: witnessed_writes.Seen) -> str:
         """Return what the log has if no write without a revision explains this; "": nothing."""
         before = self._last.get(seen.state.uid)
         self._last[seen.state.uid] = seen
@@ -110,11 +206,13 @@ class Explanations:
                 watch = "saw neither its end nor the object in the final list"
                 yield _unseen(gone, watch, f"has its end after revision {gone.after}")
 
-    def _unclear_of(self, seen: watched_writes.Seen) -> list[audit_events.Unclear]:
+    def _unclear_of(self, seen: witnessed_writes.Seen) -> list[audit_events.Unclear]:
         place = seen.state.namespace, seen.state.name
         return self._unclear.get(place, []) + self._unclear.get((place[0], ""), [])
 
-    def _is_attempted(self, before: watched_writes.Seen | None, seen: watched_writes.Seen) -> bool:
+    def _is_attempted(
+        self, before: witnessed_writes.Seen | None, seen: witnessed_writes.Seen
+    ) -> bool:
         """Return whether a request without an answer may explain this; each explains one."""
         state = before.state if before else None
         for item in self._unclear_of(seen):
@@ -123,7 +221,9 @@ class Explanations:
                 return True
         return False
 
-    def _is_explained(self, before: watched_writes.Seen | None, seen: watched_writes.Seen) -> bool:
+    def _is_explained(
+        self, before: witnessed_writes.Seen | None, seen: witnessed_writes.Seen
+    ) -> bool:
         endings = _of(self._endings, seen)
         if seen.is_deletion:
             return bool(endings)
@@ -160,13 +260,13 @@ def _by_object(hidden: Iterable[audit_events.Hidden]) -> _ByObject:
     return found
 
 
-def _of(hidden: _ByObject, seen: watched_writes.Seen) -> list[audit_events.Hidden]:
+def _of(hidden: _ByObject, seen: witnessed_writes.Seen) -> list[audit_events.Hidden]:
     place = f"{seen.state.namespace}/{seen.state.name}"
     return [*hidden.get(seen.state.uid, ()), *hidden.get(place, ())]
 
 
 def _take(
-    hidden: _ByObject, seen: watched_writes.Seen, *, node: str = ""
+    hidden: _ByObject, seen: witnessed_writes.Seen, *, node: str = ""
 ) -> audit_events.Hidden | None:
     """Remove and return a write about the observed object, to this node if one is named."""
     item = next((item for item in _of(hidden, seen) if item.node == node), None)
@@ -175,5 +275,5 @@ def _take(
     return item
 
 
-def _binds(before: watched_writes.Seen, seen: watched_writes.Seen) -> bool:
+def _binds(before: witnessed_writes.Seen, seen: witnessed_writes.Seen) -> bool:
     return bool(seen.state.node) and not before.state.node

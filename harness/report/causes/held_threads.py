@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from harness.checks import plan_facts
-from harness.checks.certificate import script_items
+from harness.checks import plan_facts, run_course
 from harness.history import histories, records
 from harness.model import thread_places
 
@@ -25,7 +24,7 @@ class HeldThread(NamedTuple):
 
 
 def of_script(history: histories.History) -> Iterator[HeldThread]:
-    played = {item.step: item for item in script_items.steps(history) if not item.late}
+    played = {item.step: item for item in run_course.script_steps(history) if not item.late}
     planned = plan_facts.steps(history.plan)
     released = {
         step["hold"]: played[number].ended_ns

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from harness import errors
 from harness.checks import verdicts
-from harness.checks.witness import program_reads
+from harness.checks.witness import audit_history
 from harness.history import directories
 from harness.log_analysis import analyses, log_files
 from harness.report.explanations import documents, texts
@@ -50,7 +50,7 @@ class LogCauses:
         return self._found.get((violation.device, claims))
 
 
-def by_reads(violation: verdicts.DoubleAllocation, reads: program_reads.ProgramReads) -> str:
+def by_reads(violation: verdicts.DoubleAllocation, reads: audit_history.ProgramReads) -> str:
     """Return what the writer of the second allocation had been sent of the first one.
 
     Empty if the log does not tell it.
@@ -71,9 +71,9 @@ def by_reads(violation: verdicts.DoubleAllocation, reads: program_reads.ProgramR
 
 def _sentences(
     violation: verdicts.DoubleAllocation,
-    sent: Sequence[program_reads.Sent],
-    wrote: program_reads.Write,
-    missed: program_reads.Write | None,
+    sent: Sequence[audit_history.Sent],
+    wrote: audit_history.TimedWrite,
+    missed: audit_history.TimedWrite | None,
 ) -> Iterator[str]:
     first, second = violation.holders
     who = wrote.program[0] or "a program without a name"
@@ -104,6 +104,6 @@ def _sentences(
         yield f"Version {first.held_from_rv} was written by {author}, {ago(missed.answered_ns)}."
 
 
-def _by(sent: program_reads.Sent) -> str:
+def _by(sent: audit_history.Sent) -> str:
     claims = "the claims of its namespace" if sent.namespace else "all claims"
     return f"a {sent.verb} of {claims}"

@@ -8,7 +8,7 @@ import bisect
 from collections.abc import Iterable, Iterator, Mapping
 
 from harness.checks import verdicts
-from harness.checks.witness import program_reads
+from harness.checks.witness import audit_history
 from harness.faults import api_calls
 from harness.history import records
 
@@ -57,7 +57,7 @@ class Received:
 
 
 def sent_to(
-    reads: program_reads.ProgramReads, found: Iterable[verdicts.DoubleAllocation]
+    reads: audit_history.ProgramReads, found: Iterable[verdicts.DoubleAllocation]
 ) -> dict[str, Received]:
     """Return what the programs that have written the allocations were sent, by their processes."""
     sent: dict[str, Received] = {}

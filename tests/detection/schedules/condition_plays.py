@@ -1,7 +1,7 @@
 """The binding of a pod whose device its driver makes ready late, and how a recorder sees it."""
 
 from harness.checks import verdicts
-from harness.checks.nodes import device_readiness
+from harness.checks.nodes import device_statuses
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.objects import claims
@@ -39,7 +39,7 @@ class Play:
         self.stage.start("driver", self._make_ready)
 
     def judged(self) -> verdicts.CheckResult:
-        check = device_readiness.CHECK
+        check = device_statuses.DEVICE_READINESS
         plan = building.plan(settings={"pools": {"more": [{"binding_conditions": [READY]}]}})
         answer = check.judge(claim_judging.evidence(self._recorder.body, [check], of=plan))
         assert isinstance(answer, verdicts.CheckResult)

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.consumption import device_consumption
+from harness.checks.devices import device_consumption
 from harness.history import directories
 from tests.e2e import running
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from harness.checks import judging, verdicts
-from harness.checks.schedulers import scheduler_exclusivity
+from harness.checks import judging, scheduler_attribution, verdicts
 from harness.history import directories
 from tests.e2e import running
 
@@ -25,7 +24,7 @@ def test_uncoordinated_schedulers_are_found_and_both_are_named(tmp_path: pathlib
     assert "scheduler (flake-hunt) allocated it" in line or "scheduler (flake-hunt) to" in line
     assert "scheduler-2 (flake-hunt-2)" in line
     judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
-    assert judgement.violations_of(scheduler_exclusivity.CHECK.name) == 0
+    assert judgement.violations_of(scheduler_attribution.SCHEDULER_EXCLUSIVITY.name) == 0
 
 
 def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> None:
@@ -35,7 +34,7 @@ def test_a_race_within_each_scheduler_is_told_apart(tmp_path: pathlib.Path) -> N
     code, output = running.called(tmp_path, "run", scenario, *TWO, *own, *defect)
     assert code == verdicts.Verdict.INVALID.exit_code, output
     judgement = judging.judge(directories.existing(running.run_directory(tmp_path)))
-    assert judgement.violations_of(scheduler_exclusivity.CHECK.name) > 0
+    assert judgement.violations_of(scheduler_attribution.SCHEDULER_EXCLUSIVITY.name) > 0
 
 
 def test_with_devices_of_their_own_they_are_valid(tmp_path: pathlib.Path) -> None:

@@ -3,19 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from harness.checks.devices import (
-    claim_constraints,
-    copied_results,
-    distinct_devices,
-    existing_devices,
-    granted_access,
-    granted_shares,
-    reachable_devices,
-    requested_results,
-    selected_devices,
-)
+from harness.checks.claims import bound_pods
+from harness.checks.devices import granted_devices, reachable_devices, requested_devices
 from harness.checks.observed import observations
-from harness.checks.pods import bound_pods
 from tests.histories import placements, recording
 from tests.histories.golden_cases.case import Case
 from tests.histories.placements import (
@@ -72,25 +62,25 @@ def _claim(*results: Object, selector: Object | None = None, **fields: Any) -> p
 
 
 CASES: Sequence[Case] = (
-    *_cases(existing_devices.CHECK.name, valid=[PLAIN], invalid=[_claim(result("D3"))]),
+    *_cases(reachable_devices.EXISTING_DEVICES.name, valid=[PLAIN], invalid=[_claim(result("D3"))]),
     *_cases(
-        selected_devices.CHECK.name,
+        requested_devices.SELECTED_DEVICES.name,
         valid=[_claim(result("D2"), requests=WANTS_D2)],
         invalid=[_claim(result("D1"), requests=WANTS_D2)],
     ),
     *_cases(
-        claim_constraints.CHECK.name,
+        requested_devices.CLAIM_CONSTRAINTS.name,
         valid=[_claim(*BOTH, requests=TWO, constraints=[{"distinctAttribute": NUMA}])],
         invalid=[_claim(*BOTH, requests=TWO, constraints=[{"matchAttribute": NUMA}])],
         claims=[{"constraints": [{"match_attribute": "numa"}]}],
     ),
     *_cases(
-        requested_results.CHECK.name,
+        requested_devices.REQUESTED_RESULTS.name,
         valid=[_claim(*BOTH, requests=TWO)],
         invalid=[_claim(BOTH[0], requests=TWO)],
     ),
     *_cases(
-        granted_access.CHECK.name,
+        granted_devices.GRANTED_ACCESS.name,
         valid=[
             PLAIN,
             claim(
@@ -102,19 +92,23 @@ CASES: Sequence[Case] = (
         ],
         invalid=[PLAIN, claim("d", result("D1", adminAccess=True), selector=on("n1"))],
     ),
-    *_cases(granted_shares.CHECK.name, valid=[PLAIN], invalid=[_claim(result("D1", shareID="1"))]),
     *_cases(
-        copied_results.CHECK.name,
+        granted_devices.GRANTED_SHARES.name,
+        valid=[PLAIN],
+        invalid=[_claim(result("D1", shareID="1"))],
+    ),
+    *_cases(
+        granted_devices.COPIED_RESULTS.name,
         valid=[_claim(result("D1", tolerations=TOLERATIONS), requests=TOLERANT)],
         invalid=[_claim(result("D1"), requests=TOLERANT)],
     ),
     *_cases(
-        reachable_devices.CHECK.name,
+        reachable_devices.REACHABLE_DEVICES.name,
         valid=[PLAIN],
         invalid=[_claim(result("D1"), selector=on("n1", "n2"))],
     ),
     *_cases(
-        distinct_devices.CHECK.name,
+        granted_devices.DISTINCT_DEVICES.name,
         valid=[_claim(*BOTH, requests=TWO)],
         invalid=[_claim(BOTH[0], result("D1", request="q"), requests=TWO)],
     ),

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks import world_states
-from harness.checks.progress import device_search
+from harness.checks.progress import device_search, world_states
 from harness.cluster.fake_nodes import fake_objects, pool_slices
 from harness.model import naming
 from harness.scenario import claim_specs

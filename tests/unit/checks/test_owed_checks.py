@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from harness.checks import check_registry, plan_facts
-from harness.checks.taints import attempt_views, tainted_devices
+from harness.checks.devices import device_timelines, tainted_devices
 from harness.history import plans
 from tests.histories import building
 
@@ -136,6 +136,6 @@ def test_steps_show_what_an_only_scheduler_knew_of_pools_that_change(
     settings: dict[str, Any], changes: dict[str, Any], asked: bool
 ) -> None:
     plan = planned(settings, {"expected_steps": ["scheduler"]} | changes)
-    assert attempt_views.are_asked(plan) is asked
+    assert device_timelines.are_asked(plan) is asked
     assert tainted_devices.needs_views(plan) is asked
-    assert tainted_devices.applies(plan) is asked
+    assert tainted_devices._are_taints_seen(plan) is asked

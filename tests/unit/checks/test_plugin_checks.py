@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.checks import judging, plain_answers, protocol, verdict_files, verdicts
-from harness.checks.plugin_checks import planned_checks, run_views
+from harness.checks import (
+    findings,
+    judging,
+    plugin_checks,
+    protocol,
+    run_views,
+    verdict_files,
+    verdicts,
+)
 from harness.extensions import isolation
 from harness.history import plans
 from tests.histories import archives, building
@@ -151,7 +158,7 @@ def test_a_run_that_does_not_owe_an_installed_check_is_judged_without_it(
     plugin_packages.install(tmp_path / "site", monkeypatch, "acme", entry_points, files)
     made = building.build(tmp_path / "run", archives.TEXTS["VALID"])
     assert judging.judge(made).verdict is VALID
-    assert [plugin.name for plugin in planned_checks.installed()] == ["idle"]
+    assert [plugin.name for plugin in plugin_checks.installed()] == ["idle"]
 
 
 FOUND = {"summary": "s", "text": "", "resource_versions": [1], "objects": []}
@@ -172,13 +179,13 @@ ANSWER = {"promise": "p", "examined": 1, "reason": "", "violations": [FOUND] * 3
         ANSWER | {"violations": [FOUND | {"summary": " "}]},
         ANSWER | {"violations": [FOUND | {"resource_versions": [-1]}]},
         ANSWER | {"violations": [FOUND | {"objects": [{"kind": "Pod"}]}]},
-        ANSWER | {"violations": [FOUND] * (plain_answers.VIOLATIONS_MAX + 1)},
+        ANSWER | {"violations": [FOUND] * (findings.VIOLATIONS_MAX + 1)},
     ],
     ids=lambda wrong: str(wrong)[:60],
 )
 def test_nonsense_is_no_answer(wrong: object) -> None:
     with pytest.raises(errors.PluginError, match="expected the check"):
-        plain_answers.decode(json.dumps(wrong).encode(), "the check")
+        findings.decode_plain(json.dumps(wrong).encode(), "the check")
 
 
 def test_the_documented_check_does_what_it_promises() -> None:

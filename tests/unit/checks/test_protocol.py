@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from harness.checks import check_registry, judging, protocol, verdicts
+from harness.checks.devices import device_timelines
 from harness.checks.holds import hold_history
 from harness.checks.progress import resource_leaks
-from harness.checks.taints import attempt_views
 from tests.histories import building
 
 SCHEDULERS = {"schedulers": [{"scheduler_name": "one"}]}
@@ -34,7 +34,7 @@ STEPS = [
     building.step(1, "main", "scheduling.started", 2, pod="p"),
     building.step(2, "main", "in-flight.added", 3, claim="uid-a"),
 ]
-VIEW = {"uid-a": attempt_views.View(slices=4)}
+VIEW = {"uid-a": device_timelines.View(slices=4)}
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def test_what_the_scheduler_knew_is_read_if_a_check_asks_for_it(
     tmp_path: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
     kinds: list[str],
-    expected: dict[str, attempt_views.View],
+    expected: dict[str, device_timelines.View],
 ) -> None:
     settings = {
         "subject": SCHEDULERS,
         "pools": {"changes": [{"kind": kind, "name": kind} for kind in kinds]},
     }
     given = _given(tmp_path, monkeypatch, {"settings": settings})
-    assert given[attempt_views.AttemptViews] == expected
+    assert given[device_timelines.AttemptViews] == expected
 
 
 def _given(
@@ -64,7 +64,7 @@ def _given(
         noted.append(item)
         return verdicts.NotExamined(check="noted", promise="", reason="it only looks")
 
-    needs = (attempt_views.AttemptViews,)
+    needs = (device_timelines.AttemptViews,)
     check = protocol.Check(name="noted", guarantee="X", promise="", needs=needs, judge=note)
     monkeypatch.setattr(check_registry, "CHECKS", [check])
     judging.judge(building.build(path / "run", "a+D1", steps=STEPS, changes=changes))

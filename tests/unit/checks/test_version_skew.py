@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, doubtful_violations, protocol, verdicts
+from harness.checks import device_exclusivity, judging, protocol, verdicts
 from tests.histories import building
 
 INVALID, UNKNOWN = verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN
@@ -28,7 +28,7 @@ def verdict(check: str, settings: dict[str, Any], *versions: str) -> verdicts.Ve
         reason="2 of 3",
     )
     judged = msgspec.structs.replace(device_exclusivity.CHECK, name=check)
-    answer = doubtful_violations.review_skew(protocol.Evidence(plan), judged, result)
+    answer = judging.review_skew(protocol.Evidence(plan), judged, result)
     assert (answer == result) is (answer.verdict is INVALID)
     return answer.verdict
 

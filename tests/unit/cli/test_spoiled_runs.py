@@ -12,7 +12,7 @@ import pytest
 
 from harness import errors
 from harness.checks import judging, verdicts
-from harness.checks.witness import audit_files
+from harness.checks.witness import audit_history
 from harness.history import directories, journal_reader
 from harness.report import publishing
 from tests.histories import specimens
@@ -235,7 +235,7 @@ def test_contents_that_were_spoiled_are_noticed_in_spite_of_the_manifest(
     name: str,
     change: Callable[[bytes], bytes],
 ) -> None:
-    for reader in (journal_reader, audit_files):
+    for reader in (journal_reader, audit_history):
         monkeypatch.setattr(reader, "LINE_MAX", LINE_MAX)
     content = change(VALID.files[name])
     directory = specimens.write(VALID, tmp_path / "run", {name: content})

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.checks import world_states
+from harness.checks.progress import world_states
 from harness.run import convergence
 from tests.histories import worlds
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import check_registry, plain_answers, verdicts
+from harness.checks import check_registry, findings, verdicts
 from harness.history import records
 from tests.histories import claim_judging, language
 
@@ -59,7 +59,7 @@ def found(name: str, body: Sequence[records.Body]) -> list[str]:
         for resource in ("resourceclaims", "pods", "podgroups")
     ]
     evidence = claim_judging.evidence([*lists, *body], [CHECKS[name]], of=plan)
-    answer = plain_answers.judged(CHECKS[name], evidence)
+    answer = findings.asked(CHECKS[name], evidence)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is (INVALID if answer.violations else VALID)
     return [item.summary for item in answer.violations]

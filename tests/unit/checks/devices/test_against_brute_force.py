@@ -13,17 +13,7 @@ from typing import Any
 import msgspec
 
 from harness.checks import verdicts
-from harness.checks.devices import (
-    claim_constraints,
-    copied_results,
-    distinct_devices,
-    existing_devices,
-    granted_access,
-    granted_shares,
-    reachable_devices,
-    requested_results,
-    selected_devices,
-)
+from harness.checks.devices import granted_devices, reachable_devices, requested_devices
 from harness.history import plans
 from tests.histories import building, placements
 from tests.histories.placements import (
@@ -505,15 +495,15 @@ def _usable(spec: Object, known: Sequence[Object]) -> list[str]:
 
 
 JUDGES: dict[Any, Callable[[_Case], Answer]] = {
-    selected_devices: _selected,
-    claim_constraints: _constrained,
-    requested_results: _requested,
-    granted_access: _access,
-    granted_shares: _shared,
-    copied_results: _copied,
-    reachable_devices: _reachable,
-    distinct_devices: _doubled,
-    existing_devices: _missing,
+    requested_devices.SELECTED_DEVICES: _selected,
+    requested_devices.CLAIM_CONSTRAINTS: _constrained,
+    requested_devices.REQUESTED_RESULTS: _requested,
+    granted_devices.GRANTED_ACCESS: _access,
+    granted_devices.GRANTED_SHARES: _shared,
+    granted_devices.COPIED_RESULTS: _copied,
+    reachable_devices.REACHABLE_DEVICES: _reachable,
+    granted_devices.DISTINCT_DEVICES: _doubled,
+    reachable_devices.EXISTING_DEVICES: _missing,
 }
 
 
@@ -528,8 +518,10 @@ def test_the_checks_agree_with_judges_that_try_everything() -> None:
         cases, seen = list(_cases(events)), placements.fold(events)
         for check, judge in JUDGES.items():
             answers = [judge(case) for case in cases]
-            evidence = seen.evidence(disturbed if check is requested_results else plan)
-            found, name = check.CHECK.judge(evidence), check.CHECK.name
+            evidence = seen.evidence(
+                disturbed if check is requested_devices.REQUESTED_RESULTS else plan
+            )
+            found, name = check.judge(evidence), check.name
             examined = len(answers) - answers.count(None)
             if not examined:
                 assert isinstance(found, verdicts.NotExamined), name
@@ -541,4 +533,4 @@ def test_the_checks_agree_with_judges_that_try_everything() -> None:
             assert [item.objects[0].name for item in found.violations] == names, name
             yield from [name] * len(wrong)
 
-    brute_force.agree(compare, *(check.CHECK.name for check in JUDGES))
+    brute_force.agree(compare, *(check.name for check in JUDGES))

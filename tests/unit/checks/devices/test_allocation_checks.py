@@ -8,16 +8,11 @@ import pytest
 
 from harness.checks import findings, verdicts
 from harness.checks.devices import (
-    claim_constraints,
-    copied_results,
-    distinct_devices,
-    granted_access,
-    granted_shares,
+    device_timelines,
+    granted_devices,
     reachable_devices,
-    requested_results,
-    selected_devices,
+    requested_devices,
 )
-from harness.checks.taints import attempt_views
 from harness.history import plans, records
 from tests.histories import building, placements
 from tests.histories.placements import (
@@ -48,17 +43,17 @@ def judge(
     check: Any,
     events: Events,
     plan: plans.Plan | None = None,
-    views: Mapping[str, attempt_views.View] | None = None,
+    views: Mapping[str, device_timelines.View] | None = None,
 ) -> verdicts.CheckResult:
     seen = placements.fold(events)
-    answer = check.CHECK.judge(seen.evidence(plan, views))
+    answer = check.judge(seen.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
 
 def why_not(check: Any, events: Events) -> str:
     seen = placements.fold(events)
-    answer = check.CHECK.judge(seen.evidence())
+    answer = check.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined), answer
     return answer.reason
 
@@ -109,16 +104,16 @@ WORDS: dict[str, Any] = {
     "CONFIGURED": device_class(name="house", config=[opaque("house")]),
 }
 CHECKS = {
-    check.CHECK.name: check
+    check.name: check
     for check in (
-        selected_devices,
-        claim_constraints,
-        requested_results,
-        granted_access,
-        granted_shares,
-        copied_results,
-        reachable_devices,
-        distinct_devices,
+        requested_devices.SELECTED_DEVICES,
+        requested_devices.CLAIM_CONSTRAINTS,
+        requested_devices.REQUESTED_RESULTS,
+        granted_devices.GRANTED_ACCESS,
+        granted_devices.GRANTED_SHARES,
+        granted_devices.COPIED_RESULTS,
+        reachable_devices.REACHABLE_DEVICES,
+        granted_devices.DISTINCT_DEVICES,
     )
 }
 CASES = [
@@ -140,8 +135,14 @@ def test_what_breaks_a_promise_is_named(check: Any, history: str, problem: str) 
 
 @pytest.mark.parametrize(
     "check",
-    [selected_devices, claim_constraints, granted_shares, copied_results, reachable_devices],
-    ids=lambda check: str(check.CHECK.name),
+    [
+        requested_devices.SELECTED_DEVICES,
+        requested_devices.CLAIM_CONSTRAINTS,
+        granted_devices.GRANTED_SHARES,
+        granted_devices.COPIED_RESULTS,
+        reachable_devices.REACHABLE_DEVICES,
+    ],
+    ids=lambda check: str(check.name),
 )
 def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
     """Another check says that it does not exist."""
@@ -152,12 +153,12 @@ def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
 @pytest.mark.parametrize(
     ("check", "resource"),
     [
-        (selected_devices, "deviceclasses"),
-        (claim_constraints, "resourceslices"),
-        (granted_shares, "resourceslices"),
-        (copied_results, "resourceslices"),
-        (copied_results, "deviceclasses"),
-        (reachable_devices, "nodes"),
+        (requested_devices.SELECTED_DEVICES, "deviceclasses"),
+        (requested_devices.CLAIM_CONSTRAINTS, "resourceslices"),
+        (granted_devices.GRANTED_SHARES, "resourceslices"),
+        (granted_devices.COPIED_RESULTS, "resourceslices"),
+        (granted_devices.COPIED_RESULTS, "deviceclasses"),
+        (reachable_devices.REACHABLE_DEVICES, "nodes"),
     ],
 )
 def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: str) -> None:
@@ -165,21 +166,23 @@ def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: 
     seen.catalogue.see_gap(
         records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
     )
-    answer = check.CHECK.judge(seen.evidence())
+    answer = check.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason.startswith(f"versions of {resource} may be missing")
 
 
 def test_a_constraint_of_an_unknown_kind_holds() -> None:
     event = claim("c", result("D1"), constraints=[{"requests": ["r"]}])
-    assert judge(claim_constraints, [*_world(), event]).verdict is VALID
+    assert judge(requested_devices.CLAIM_CONSTRAINTS, [*_world(), event]).verdict is VALID
 
 
 def test_a_selector_that_the_judge_does_not_know_is_not_examined() -> None:
     known = claim("a", result("D1"))
     strange = claim("c", result("D1"), requests=[exactly("r", "ip('1.1.1.1').family() == 4")])
-    assert "cannot evaluate ip(" in why_not(selected_devices, [*_world(), strange])
-    found = judge(selected_devices, [*_world(), known, strange])
+    assert "cannot evaluate ip(" in why_not(
+        requested_devices.SELECTED_DEVICES, [*_world(), strange]
+    )
+    found = judge(requested_devices.SELECTED_DEVICES, [*_world(), known, strange])
     assert (found.verdict, found.examined_count) == (VALID, 1)
     assert "1 not examined: this judge cannot evaluate ip('1.1.1.1')" in found.reason
 
@@ -188,15 +191,17 @@ def test_a_stale_list_may_explain_what_is_not_all() -> None:
     stale = plans.PlannedFault(name="f", kind="stale-list", carrier="server", text="stale")
     plan = msgspec.structs.replace(building.plan(), faults=[stale])
     events = [*_world(), claim("c", result("D1"), requests=ALL, selector=on("n1"))]
-    assert judge(requested_results, events, plan).verdict is VALID
-    assert judge(requested_results, events).verdict is INVALID
+    assert judge(requested_devices.REQUESTED_RESULTS, events, plan).verdict is VALID
+    assert judge(requested_devices.REQUESTED_RESULTS, events).verdict is INVALID
 
 
 def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> None:
     """The worst one has most wrong requests."""
     wrong = [claim(f"c{number:03d}", result("D1", request="z")) for number in range(300)]
     worst = claim("worst", *[result("D1", request=name) for name in "xyz"], requests=TWO)
-    found = judge(requested_results, [*_world(), *wrong[:150], worst, *wrong[150:]])
+    found = judge(
+        requested_devices.REQUESTED_RESULTS, [*_world(), *wrong[:150], worst, *wrong[150:]]
+    )
     assert (found.examined_count, found.violation_count) == (301, 301)
     names = [violation.objects[0].name for violation in found.violations]
     first = [f"c{number:03d}" for number in range(findings.IN_FULL_MAX)]
@@ -210,22 +215,22 @@ def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> N
 def test_an_allocation_is_judged_once_and_another_one_again() -> None:
     """A version without change is none; one that was freed and allocated again is."""
     one = claim("c", result("D1"))
-    found = judge(granted_access, [*_world(), one, one, claim("c"), one])
+    found = judge(granted_devices.GRANTED_ACCESS, [*_world(), one, one, claim("c"), one])
     assert found.examined_count == 2
 
 
 def test_claims_without_constraints_say_nothing_of_them() -> None:
     plain, other = claim("c", result("D1")), claim("d", result("D2"))
-    why = why_not(claim_constraints, [*_world(), plain])
+    why = why_not(requested_devices.CLAIM_CONSTRAINTS, [*_world(), plain])
     assert why == "no claim with constraints was allocated, so nothing was examined"
     asking = claim("e", result("D1"), constraints=MATCH)
-    both = judge(claim_constraints, [*_world(), plain, asking, other])
+    both = judge(requested_devices.CLAIM_CONSTRAINTS, [*_world(), plain, asking, other])
     assert (both.examined_count, both.unexamined_count) == (1, 0)
 
 
 def test_in_a_cluster_of_one_node_the_device_of_a_node_still_needs_its_name() -> None:
     events = [node("n1"), device_class(), piece(D1), claim("c", result("D1"))]
-    [violation] = judge(reachable_devices, events).violations
+    [violation] = judge(reachable_devices.REACHABLE_DEVICES, events).violations
     assert "does not name the only node from which its devices can be used: n1" in violation.text
 
 
@@ -237,7 +242,7 @@ def test_in_a_cluster_of_one_node_a_selector_can_be_too_narrow() -> None:
         of_all,
         claim("c", result("C", pool="all"), selector=on("n1")),
     ]
-    [violation] = judge(reachable_devices, events).violations
+    [violation] = judge(reachable_devices.REACHABLE_DEVICES, events).violations
     assert "does not admit another node" in violation.text
 
 
@@ -249,18 +254,22 @@ def test_devices_that_changed_too_often_for_all_combinations_are_not_examined() 
         for item in event.obj["spec"]["devices"]:
             item["attributes"] = {"number": {"int": number}}
     rows = [result("A", pool="all"), result("B", pool="all")]
-    judge(reachable_devices, [*WORLD, *changes, claim("c", *rows)])
+    judge(reachable_devices.REACHABLE_DEVICES, [*WORLD, *changes, claim("c", *rows)])
     again = piece("A", "B", pool="all", allNodes=True, generation=9)
-    why = why_not(reachable_devices, [*WORLD, *changes, again, claim("c", *rows)])
+    why = why_not(reachable_devices.REACHABLE_DEVICES, [*WORLD, *changes, again, claim("c", *rows)])
     assert why.startswith("the devices were changed too often to try all versions")
 
 
 def test_a_class_that_was_never_observed_is_not_examined() -> None:
     requests = [exactly(deviceClassName="hidden")]
-    why = why_not(copied_results, [*_world(), claim("c", result("D1"), requests=requests)])
+    why = why_not(
+        granted_devices.COPIED_RESULTS, [*_world(), claim("c", result("D1"), requests=requests)]
+    )
     assert why.startswith("the class of a request was not observed")
 
 
 def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
-    why = why_not(copied_results, [*_world(), claim("c", result("D1", request="z"))])
+    why = why_not(
+        granted_devices.COPIED_RESULTS, [*_world(), claim("c", result("D1", request="z"))]
+    )
     assert why.startswith("a result names a request that its claim lacks")

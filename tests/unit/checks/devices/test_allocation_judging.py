@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from harness.checks.devices import allocation_judging, allocations, device_catalogue
+from harness.checks.devices import allocation_judging, device_catalogue
 from tests.histories import placements
 from tests.histories.placements import claim, node, piece, result
 
 
 def _asked(
-    grant: allocations.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
 ) -> allocation_judging.Wrong:
     return allocation_judging.Wrong(f"{grant.results[0].device} {version}")
 

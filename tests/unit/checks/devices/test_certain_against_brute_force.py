@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.checks import verdicts
-from harness.checks.devices import requested_results
-from harness.checks.taints import attempt_views
+from harness.checks.devices import device_timelines, requested_devices
 from tests.histories import placements
 from tests.histories.placements import claim, device_class, exactly, gone, listed, on, piece
 from tests.support import brute_force
@@ -195,8 +194,8 @@ def test_both_find_the_same() -> None:
     def compare(seed: int) -> Iterator[str]:
         drawn = Drawn(seed)
         folded = placements.fold(drawn.events)
-        views = {name: attempt_views.View(version) for name, version in drawn.views.items()}
-        answer = requested_results.CHECK.judge(folded.evidence(views=views))
+        views = {name: device_timelines.View(version) for name, version in drawn.views.items()}
+        answer = requested_devices.REQUESTED_RESULTS.judge(folded.evidence(views=views))
         expected = [
             event.obj["metadata"]["name"]
             for at, event in enumerate(drawn.events)

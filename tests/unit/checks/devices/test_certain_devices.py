@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.devices import requested_results
-from harness.checks.taints import attempt_views
+from harness.checks.devices import device_timelines, requested_devices
 from harness.history import plans, records
 from tests.histories import placements
 from tests.histories.placements import claim, device_class, exactly, listed, on, piece, result
@@ -26,8 +25,8 @@ def judge(
     folded = placements.fold(events)
     for folder in folded.folders if gap else ():
         folder.see_gap(records.Gap(resource=gap, after_resource_version=1, reason="410", ts_ns=1))
-    views = {"c": attempt_views.View(seen)} if seen else {}
-    answer = requested_results.CHECK.judge(folded.evidence(plan, views))
+    views = {"c": device_timelines.View(seen)} if seen else {}
+    answer = requested_devices.REQUESTED_RESULTS.judge(folded.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -72,8 +71,8 @@ def test_of_equal_claims_each_is_judged_by_what_its_scheduler_knew() -> None:
     events += [claim("a", result("D1"), **all_of), claim("b", result("D1"), **all_of)]
     folded = placements.fold(events)
     for views, wrong in (({"a": 4, "b": 5}, ["b"]), ({"a": 5, "b": 4}, ["a"]), ({"b": 5}, ["b"])):
-        known = {name: attempt_views.View(seen) for name, seen in views.items()}
-        answer = requested_results.CHECK.judge(folded.evidence(views=known))
+        known = {name: device_timelines.View(seen) for name, seen in views.items()}
+        answer = requested_devices.REQUESTED_RESULTS.judge(folded.evidence(views=known))
         assert isinstance(answer, verdicts.CheckResult)
         assert [item.objects[0].name for item in answer.violations] == wrong
 

@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.devices import existing_devices
-from harness.checks.taints import attempt_views
+from harness.checks.devices import device_timelines, reachable_devices
 from harness.history import plans, records
 from tests.histories import building, placements
 from tests.histories.placements import claim, gone, piece, result
@@ -32,9 +31,9 @@ def judge(
 ) -> verdicts.CheckResult:
     """The result, with the version of the slices that the scheduler had dealt with; 0: unknown."""
     folded = placements.fold(events, second_ns=second_ns)
-    views = {"c": attempt_views.View(seen)} if seen else {}
+    views = {"c": device_timelines.View(seen)} if seen else {}
     plan = msgspec.structs.replace(building.plan(), faults=list(faults))
-    answer = existing_devices.CHECK.judge(folded.evidence(plan, views))
+    answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -64,7 +63,7 @@ def test_a_device_is_wrong_if_no_version_that_may_have_been_seen_has_it(
 def test_a_scheduler_without_faults_lags_by_a_limited_time() -> None:
     """Half a minute after the device was withdrawn it may be allocated, a minute after not."""
     events = [piece("D1"), piece("D2"), None, C]
-    lag_ns = int(existing_devices.LAG_S * 1e9)
+    lag_ns = int(reachable_devices.LAG_S * 1e9)
     assert judge(events, second_ns=lag_ns // 4).verdict is VALID
     assert judge(events, second_ns=lag_ns).verdict is INVALID
     assert judge(events, second_ns=lag_ns, faults=[FAULT]).verdict is VALID
@@ -85,5 +84,5 @@ def test_a_gap_may_hide_the_device() -> None:
     folded = placements.fold([piece("D2"), C])
     gap = records.Gap(resource="resourceslices", after_resource_version=1, reason="410", ts_ns=1)
     folded.timelines.see_gap(gap)
-    answer = existing_devices.CHECK.judge(folded.evidence())
+    answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence())
     assert isinstance(answer, verdicts.NotExamined)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks.devices import node_selectors
+from harness.checks.devices import device_catalogue
 from tests.support import text_tables
 
 LABELS = {"zone": "a", "rank": "5"}
@@ -31,29 +31,29 @@ def cases(part: str) -> list[Any]:
 def test_a_node_is_admitted_if_a_term_has_all_its_requirements_met(
     text: str, is_admitted: str
 ) -> None:
-    assert node_selectors.admits(selector(text), "n", LABELS) is (is_admitted == "yes")
+    assert device_catalogue.admits(selector(text), "n", LABELS) is (is_admitted == "yes")
 
 
 def test_no_selector_admits_all_nodes_and_one_without_requirements_none() -> None:
-    assert node_selectors.admits(None, "n", LABELS)
-    assert not node_selectors.admits({"nodeSelectorTerms": []}, "n", LABELS)
-    assert not node_selectors.admits({"nodeSelectorTerms": [{}]}, "n", LABELS)
+    assert device_catalogue.admits(None, "n", LABELS)
+    assert not device_catalogue.admits({"nodeSelectorTerms": []}, "n", LABELS)
+    assert not device_catalogue.admits({"nodeSelectorTerms": [{}]}, "n", LABELS)
 
 
 @pytest.mark.parametrize("text", cases("unknown"))
 def test_what_is_not_known_is_not_judged(text: str) -> None:
-    with pytest.raises(node_selectors.UnknownSelectorError):
-        node_selectors.admits(selector(text), "n", LABELS)
+    with pytest.raises(device_catalogue.UnknownSelectorError):
+        device_catalogue.admits(selector(text), "n", LABELS)
 
 
 @pytest.mark.parametrize(("text", "names"), cases("names"))
 def test_the_only_names_are_those_of_all_terms(text: str, names: str) -> None:
-    assert node_selectors.only_names(selector(text)) == (set(names.split()) or None)
+    assert device_catalogue.only_names(selector(text)) == (set(names.split()) or None)
 
 
 def test_without_a_selector_no_name_is_the_only_one() -> None:
     broken = {"nodeSelectorTerms": "all"}
-    assert node_selectors.only_names(None) is None
-    assert node_selectors.only_names(broken) is None
-    with pytest.raises(node_selectors.UnknownSelectorError):
-        node_selectors.admits(broken, "n", LABELS)
+    assert device_catalogue.only_names(None) is None
+    assert device_catalogue.only_names(broken) is None
+    with pytest.raises(device_catalogue.UnknownSelectorError):
+        device_catalogue.admits(broken, "n", LABELS)

@@ -13,14 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import (
-    check_registry,
-    doubtful_violations,
-    plain_answers,
-    protocol,
-    verdicts,
-)
-from harness.checks.certificate import certification, questions
+from harness.checks import certification, check_registry, findings, judging, protocol, verdicts
 from harness.history import records
 from tests.histories import dense_histories
 
@@ -30,7 +23,7 @@ PLAN = dense_histories.plan()
 CHECK = check_registry.CHECKS[0]
 ANSWERS = {
     item.name: item.answer
-    for item in questions.QUESTIONS
+    for item in certification.QUESTIONS
     if item.name
     in {
         "first-lists",
@@ -60,14 +53,14 @@ def judge(body: list[records.Body]) -> tuple[verdicts.Verdict, list[str]]:
     given.fold(body, [*certification.needs(PLAN), *protocol.needs([CHECK], PLAN)])
     items = list(_items(given))
     missing = [item.name for item in items if not item.ok]
-    answer = plain_answers.judged(CHECK, given)
+    answer = findings.asked(CHECK, given)
     if not isinstance(answer, verdicts.CheckResult):
         return verdicts.Verdict.UNKNOWN, missing
     if answer.violations:
         certified = {certification.Certificate: certification.Certificate(items)}
         whole = {kind: given[kind] for kind in certification.needs(PLAN)}
         given = protocol.Evidence(PLAN, {**whole, **certified})
-        answer = doubtful_violations.review(given, CHECK, answer)
+        answer = judging.review_doubts(given, CHECK, answer)
     is_open = bool(missing) and answer.verdict is verdicts.Verdict.VALID
     return (verdicts.Verdict.UNKNOWN if is_open else answer.verdict), missing
 

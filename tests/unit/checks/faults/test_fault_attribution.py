@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, verdicts
-from harness.checks.faults import fault_attribution, fault_effects, fault_records
+from harness.checks import device_exclusivity, fault_attribution, fault_records, verdicts
 from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import language
@@ -21,7 +20,7 @@ from tests.support import text_tables
 
 NONE = "no fault explains it"
 UNSEEN = "the scheduler could not know of it"
-EDGES = {"-NEAR": -fault_effects.NEAR_NS, "-AGAIN": -fault_effects.WATCH_AGAIN_NS}
+EDGES = {"-NEAR": -fault_attribution.NEAR_NS, "-AGAIN": -fault_attribution.WATCH_AGAIN_NS}
 EDGES |= {"-1": -1, "+1": 1}
 at = language.at
 

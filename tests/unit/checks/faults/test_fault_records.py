@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
-from harness.checks.faults import fault_records
+from harness.checks import fault_records, verdicts
 from harness.history import directories, plans, records
 from tests.histories import building, damages, judged_runs
 

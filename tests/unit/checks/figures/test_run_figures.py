@@ -63,7 +63,7 @@ def test_violations_are_counted_by_their_checks(
     found = {
         device_exclusivity.CHECK.name: 4,
         claim_progress.CHECK.name: 2,
-        resource_leaks.CHECK.name: 1,
+        resource_leaks.RESOURCE_LEAKS.name: 1,
         "other": 8,
     }
 

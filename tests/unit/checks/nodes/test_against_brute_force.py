@@ -10,14 +10,7 @@ import msgspec
 
 from harness.checks import protocol, verdicts
 from harness.checks.holds import hold_columns, hold_history
-from harness.checks.nodes import (
-    container_parameters,
-    device_readiness,
-    extended_claims,
-    preparations,
-    prepared_containers,
-    prepared_devices,
-)
+from harness.checks.nodes import device_statuses, extended_claims, preparations, started_containers
 from harness.history import records
 from tests.histories import building, claim_judging, language
 from tests.support import brute_force
@@ -47,7 +40,9 @@ def _seen(
     for item in started:
         reading.add(item)
     given = {preparations.Reading: reading}
-    return claim_judging.evidence(body, [container_parameters.CHECK], of=PLAN, given=given)
+    return claim_judging.evidence(
+        body, [started_containers.CONTAINER_PARAMETERS], of=PLAN, given=given
+    )
 
 
 def observed(
@@ -135,7 +130,7 @@ def test_prepared_devices() -> None:
         reading.prepared = prepared
         folded.holds = hold_columns.of(_hold(*pair) for pair in held)
         given = {preparations.Reading: reading, hold_history.HoldHistory: folded}
-        result = _judged(prepared_devices.CHECK, protocol.Evidence(PLAN, given))
+        result = _judged(preparations.PREPARED_DEVICES, protocol.Evidence(PLAN, given))
         pairs = [pair for part, device in devices for pair in _conflicts(part, device)]
         sure = [pair for pair in pairs if {(pair[0], name) for name in pair[1:]} <= held]
         again = sum(_reuses(part, device) for part, device in devices)
@@ -205,7 +200,10 @@ def test_device_readiness() -> None:
             body.append(observed("pods", version, document))
         stream.shuffle(body)  # pods and claims come by different watches
         body.sort(key=lambda item: (item.resource, item.resource_version))  # type: ignore[union-attr]
-        check, plan = device_readiness.CHECK, stream.choice([READINESS, READINESS, OF_FILES])
+        check, plan = (
+            device_statuses.DEVICE_READINESS,
+            stream.choice([READINESS, READINESS, OF_FILES]),
+        )
         result = check.judge(claim_judging.evidence(body, [check], of=plan))
         states = []
         for version, entries in pods.values():
@@ -255,7 +253,7 @@ def test_container_parameters() -> None:
             is_known = known >= {pod, *uses[pod]}
             told = {key: value for key, value in environment.items() if "_" in key}
             expected.append(told == _environment(uses[pod], values) if is_known else None)
-        result = _judged(container_parameters.CHECK, _seen(body, started))
+        result = _judged(started_containers.CONTAINER_PARAMETERS, _seen(body, started))
         wrong = expected.count(False)
         verdict = INVALID if wrong else VALID if expected and None not in expected else UNKNOWN
         told_counts = result.verdict, result.violation_count, result.examined_count
@@ -283,7 +281,7 @@ def test_prepared_containers() -> None:
             if not any(_is_prepared(one, claim, item) for one in prepared)
         ]
         given = _seen(body, [*started, *failed], prepared)
-        result = prepared_containers.CHECK.judge(given)
+        result = started_containers.PREPARED_CONTAINERS.judge(given)
         if not started and not failed:
             assert isinstance(result, verdicts.NotExamined)
             yield UNKNOWN

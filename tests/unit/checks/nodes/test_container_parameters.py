@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.nodes import container_parameters, preparations
+from harness.checks.nodes import preparations, started_containers
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
@@ -60,7 +60,7 @@ def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
     reading = preparations.Reading()
     for item in ran:
         reading.add(item)
-    judge = container_parameters.CHECK
+    judge = started_containers.CONTAINER_PARAMETERS
     given = {preparations.Reading: reading}
     answer = judge.judge(claim_judging.evidence(observations, [judge], of=PLAN, given=given))
     assert isinstance(answer, verdicts.CheckResult)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.nodes import extended_claims, extended_resources
+from harness.checks.nodes import extended_claims
 from harness.checks.observed import observed_pods
 from harness.history import records
 from tests.histories import building, claim_judging, language
@@ -209,13 +209,13 @@ def test_each_container_has_the_devices_that_it_asks_for(
 )
 def test_the_amount_of_a_container(requests: dict[str, str], amount: int) -> None:
     container = msgspec.convert({"resources": {"requests": requests}}, observed_pods.Container)
-    assert extended_resources.ExtendedResource(SETTINGS).amount(container) == amount
+    assert extended_claims.ExtendedResource(SETTINGS).amount(container) == amount
 
 
 def test_classes_of_files_have_the_names_that_a_shared_cluster_gives_them() -> None:
     files = {"imported": {"classes": {"gpu": "vendor.com/gpu", "nic": ""}}}
-    alone = extended_resources.ExtendedResource({"pools": files}).names
-    shared = extended_resources.ExtendedResource({"pools": {**files, "owner": "ab12"}}).names
+    alone = extended_claims.ExtendedResource({"pools": files}).names
+    shared = extended_claims.ExtendedResource({"pools": {**files, "owner": "ab12"}}).names
     prefix = "deviceclass.resource.kubernetes.io"
     assert alone["gpu"] == {"vendor.com/gpu", f"{prefix}/gpu"}
     assert shared["gpu-ab12"] == {"ab12.vendor.com/gpu", f"{prefix}/gpu-ab12"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from harness.checks import protocol, verdicts, world_states
-from harness.checks.progress import claim_progress, leaked_claims, resource_leaks, stuck_pods
+from harness.checks import protocol, verdicts
+from harness.checks.progress import claim_progress, resource_leaks, stuck_objects, world_states
 from tests.histories import worlds
 from tests.support import brute_force
 
@@ -17,7 +17,7 @@ NODES = {"m": 1, "n": 3}
 DEVICES = [worlds.device(node, index) for node, count in NODES.items() for index in range(count)]
 POD_NAMES, CLAIM_NAMES = ["p0", "p1", "p2", "p3"], ["c0", "c1", "c2", "c3"]
 Object = dict[str, Any]
-CHECKS = (claim_progress, resource_leaks)
+CHECKS = (claim_progress.CHECK, resource_leaks.RESOURCE_LEAKS)
 VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
 
 
@@ -203,8 +203,8 @@ def _fits(
 def _compare(world: worlds.World, given: protocol.Evidence) -> tuple[bool, bool]:
     """Compare what is stuck, and return whether there are such pods and such claims."""
     state, brute = given[world_states.WorldState], Brute(world)
-    found = stuck_pods.find(state, given.plan.settings)
-    every = [*found.stuck, *leaked_claims.find(state).stuck]
+    found = stuck_objects.find_pods(state, given.plan.settings)
+    every = [*found.stuck, *stuck_objects.find_claims(state).stuck]
     about = [item.summary.split(maxsplit=2) for item in every]
     served = {name for kind, name, told in about if kind == "pod" and told.startswith("waits")}
     assert found.doubts == {}
@@ -234,7 +234,7 @@ def test_both_find_the_same() -> None:
                 continue
             bad = INVALID if seed % 5 else verdicts.Verdict.UNKNOWN
             assert result.verdict is (bad if is_wrong else VALID)
-            yield check.CHECK.name, result.verdict
+            yield check.name, result.verdict
 
-    kinds = [(check.CHECK.name, verdict) for check in CHECKS for verdict in (VALID, INVALID)]
+    kinds = [(check.name, verdict) for check in CHECKS for verdict in (VALID, INVALID)]
     brute_force.agree(compare, *kinds, one_in=20)

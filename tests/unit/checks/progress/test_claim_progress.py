@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts, world_states
+from harness.checks import verdicts
 from harness.checks.observed import folders
-from harness.checks.progress import claim_progress, stuck_pods
+from harness.checks.progress import claim_progress, stuck_objects, world_states
 from harness.history import records
 from harness.model.objects import Object
 from tests.histories import language, worlds
@@ -337,7 +337,7 @@ def test_nothing_goes_on_where_a_node_was_deleted(pod: Object, is_gone: bool) ->
     steps = [_node("n", "ADDED", 1), _node("m", "ADDED", 2)]
     steps += [_node("n", "DELETED", 3)] if is_gone else []
     folders.fold(steps, state)
-    found = stuck_pods.find(state, worlds.SETTINGS).stuck
+    found = stuck_objects.find_pods(state, worlds.SETTINGS).stuck
     assert len(found) == (0 if is_gone else 1)
 
 

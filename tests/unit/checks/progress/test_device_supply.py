@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks import world_states
-from harness.checks.progress import device_search
+from harness.checks.progress import device_search, world_states
 from tests.histories import worlds
 from tests.support import text_tables
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.nodes import extended_resources
+from harness.checks.nodes import extended_claims
 from harness.checks.observed import observed_pods
 from harness.checks.progress import claim_progress
 from tests.histories import worlds
@@ -115,7 +115,7 @@ def test_the_devices_for_a_pod(spec: Object, devices: int) -> None:
     settings = {
         "pools": {"device_class": {"name": worlds.CLASS, "extended_resource": "e.example/gpu"}}
     }
-    resource = extended_resources.ExtendedResource(settings)
+    resource = extended_claims.ExtendedResource(settings)
     made = {"metadata": {"name": "p", "uid": "p", "resourceVersion": "1"}, "spec": spec}
     assert resource.devices_for(msgspec.convert(made, observed_pods.Pod)) == devices
 
@@ -123,7 +123,7 @@ def test_the_devices_for_a_pod(spec: Object, devices: int) -> None:
 def test_classes_from_files_back_resources_too() -> None:
     imported = {"classes": {"nic": "e.example/nic", "plain": ""}}
     settings = {"pools": {"device_class": {"name": "gpu"}, "imported": imported}}
-    resource = extended_resources.ExtendedResource(settings)
+    resource = extended_claims.ExtendedResource(settings)
     implicit = "deviceclass.resource.kubernetes.io/gpu"
     spec = {"containers": [container(1, resource="e.example/nic"), container(2, resource=implicit)]}
     made = {"metadata": {"name": "p", "uid": "p", "resourceVersion": "1"}, "spec": spec}

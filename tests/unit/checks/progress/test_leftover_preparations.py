@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator
 
-from harness.checks import protocol, verdicts, world_states
+from harness.checks import protocol, verdicts
 from harness.checks.nodes import preparations
-from harness.checks.progress import leftover_preparations
+from harness.checks.progress import resource_leaks, world_states
 from harness.history import records
 from tests.histories import worlds
 from tests.support import brute_force
@@ -52,7 +52,9 @@ def test_random_worlds_against_a_judge_that_compares_sets() -> None:
         reading.prepared = prepared
         final = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
         given = {preparations.Reading: reading, world_states.WorldState: final}
-        result = leftover_preparations.judge(protocol.Evidence(worlds.plan(), given, phases=phases))
+        result = resource_leaks._judge_preparations(
+            protocol.Evidence(worlds.plan(), given, phases=phases)
+        )
         running = {
             pod["metadata"]["name"]
             for pod in world.pods

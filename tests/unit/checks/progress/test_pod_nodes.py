@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts, world_states
+from harness.checks import verdicts
 from harness.checks.observed import observed_pods
-from harness.checks.progress import claim_progress, device_supply, pod_nodes
+from harness.checks.progress import claim_progress, device_supply, stuck_objects, world_states
 from tests.histories import worlds
 
 Object = dict[str, Any]
@@ -20,10 +20,10 @@ def allowed(fields: dict[str, Any], nodes: dict[str, dict[str, str]] | None = NO
     """The nodes on which a pod may run; "unclear" where an observer cannot tell."""
     state = world_states.WorldState()
     state.nodes = None if nodes is None else {**nodes}
-    known = pod_nodes.PodNodes(state, device_supply.DeviceSupply(state))
+    known = stuck_objects.PodNodes(state, device_supply.DeviceSupply(state))
     try:
         return known.allowed(msgspec.convert(fields, observed_pods.PodSpec))
-    except pod_nodes.UnclearError:
+    except stuck_objects.UnclearError:
         return "unclear"
 
 

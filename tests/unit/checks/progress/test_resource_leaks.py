@@ -22,7 +22,7 @@ def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True)
     given = worlds.judged(
         world, plan=worlds.plan(), phases=phases, collects_garbage=collects_garbage
     )
-    return resource_leaks.judge(given)
+    return resource_leaks._judge_leaks(given)
 
 
 def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
@@ -96,14 +96,16 @@ def test_the_pods_of_a_long_list_are_not_all_named() -> None:
 
 def test_without_a_claim_nothing_was_examined() -> None:
     assert judge(World(pods=[RUNNING])) == verdicts.NotExamined(
-        check="resource_leaks", promise=resource_leaks.CHECK.promise, reason="no claim was observed"
+        check="resource_leaks",
+        promise=resource_leaks.RESOURCE_LEAKS.promise,
+        reason="no claim was observed",
     )
 
 
 def test_a_run_that_ended_in_the_midst_of_its_load_is_not_examined() -> None:
     world = World(claims=[worlds.claim("a", D0)])
     phases = worlds.phases(seconds=60)[:2]
-    answer = resource_leaks.judge(worlds.judged(world, plan=worlds.plan(), phases=phases))
+    answer = resource_leaks._judge_leaks(worlds.judged(world, plan=worlds.plan(), phases=phases))
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason == "the load did not end"
 
@@ -116,6 +118,6 @@ def test_the_other_claim_of_a_pod_is_not_leaked_if_the_api_server_removed_one(
     lost = worlds.claim("a", D0, users=["p"], finalizer=True, deleting=deleting)
     body = [*world.observations(), worlds.removed(lost)]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
-    answer = resource_leaks.judge(given)
+    answer = resource_leaks._judge_leaks(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is verdict

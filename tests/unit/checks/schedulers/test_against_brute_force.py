@@ -4,9 +4,8 @@ import itertools
 import random
 from collections.abc import Sequence
 
-from harness.checks import device_exclusivity, protocol, verdicts
+from harness.checks import device_exclusivity, protocol, scheduler_attribution, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import scheduler_attribution, scheduler_exclusivity
 from tests.histories import building, language
 from tests.support import brute_force
 
@@ -106,7 +105,7 @@ def test_both_checks() -> None:
         every = device_exclusivity.check(folded, lambda _: False)
         expected = INVALID if pairs else VALID if examined else UNKNOWN
         assert (every.verdict, every.violation_count) == (expected, len(pairs)), seed
-        alone = scheduler_exclusivity.judge(_evidence(folded, schedulers))
+        alone = scheduler_attribution.judge(_evidence(folded, schedulers))
         expected = INVALID if own else VALID if examined and not unclear else UNKNOWN
         told = alone.verdict, alone.violation_count, alone.examined_count
         assert told == (expected, own, examined), seed

@@ -6,11 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import device_exclusivity, verdicts
+from harness.checks import device_exclusivity, scheduler_attribution, verdicts
 from harness.checks.holds import hold_history
-from harness.checks.schedulers import (
-    scheduler_attribution,
-)
 from harness.history import plans, records
 from tests.histories import building, language
 

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.witness import audit_comparison, comparing, hidden_writes, object_states
+from harness.checks.witness import audit_comparison, hidden_writes, witnessed_writes
 from harness.history import directories, plans
 from tests.histories import audit_logs, building
 
@@ -124,8 +124,8 @@ def heard(*versions: int) -> str:
     """The answer of two witnesses that differ at these revisions; the log begins at revision 5."""
     log = audit_comparison.AuditLog([pathlib.Path("audit.log")], namespace="n")
     log.reader.events = 9
-    log.folded.adopt("pods", object_states.of({"metadata": META}), is_deletion=False)
-    compared = comparing.Comparison(writes=9, confirmed=1)
+    log.folded.adopt("pods", witnessed_writes.state_of({"metadata": META}), is_deletion=False)
+    compared = audit_comparison.Comparison(writes=9, confirmed=1)
     compared.note(
         hidden_writes.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
         for version in versions

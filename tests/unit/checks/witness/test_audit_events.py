@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks.witness import audit_events, object_states
+from harness.checks.witness import audit_events, witnessed_writes
 from tests.histories import audit_logs, language
 
 META = {"namespace": language.NAMESPACE, "name": "a", "uid": "uid-a", "resourceVersion": "7"}
@@ -70,7 +70,7 @@ def test_an_answer_with_the_object_is_a_write_of_its_revision(
     event: dict[str, Any], is_deletion: bool
 ) -> None:
     (fact,) = facts(event)
-    assert isinstance(fact, object_states.Write)
+    assert isinstance(fact, witnessed_writes.Write)
     assert (fact.state.uid, fact.state.version, fact.is_deletion) == ("uid-a", 7, is_deletion)
 
 
@@ -219,7 +219,7 @@ def test_deep_objects_are_unclear_and_no_error() -> None:
 @pytest.mark.parametrize("code", [200, 299])
 def test_any_success_is_a_write(code: int) -> None:
     (fact,) = facts(claim("update", code=code))
-    assert isinstance(fact, object_states.Write)
+    assert isinstance(fact, witnessed_writes.Write)
 
 
 def test_a_binding_by_the_old_path_has_its_name_in_its_body() -> None:

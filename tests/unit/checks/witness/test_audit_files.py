@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from harness.checks.witness import audit_files
+from harness.checks.witness import audit_history
 from harness.compression import zstd
 from tests.histories import audit_logs, damages
 
@@ -13,8 +13,8 @@ COMPRESS = {".gz": gzip.compress, "zst": zstd.compress}
 LINES = [audit_logs.line(event) for event in audit_logs.events("a+D1 b+D2 a-D1 c+D1 b~")]
 
 
-def read(*paths: pathlib.Path) -> tuple[list[str], audit_files.AuditReader]:
-    reader = audit_files.AuditReader(paths)
+def read(*paths: pathlib.Path) -> tuple[list[str], audit_history.AuditReader]:
+    reader = audit_history.AuditReader(paths)
     found = []
     for event in reader:
         text = bytes(event.responseObject).decode()
@@ -68,7 +68,7 @@ def test_damage_is_noted_and_the_rest_is_read(
     damaged: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(audit_files, "LINE_MAX", 4_000)
+    monkeypatch.setattr(audit_history, "LINE_MAX", 4_000)
     path = tmp_path / "audit.log"
     path.write_bytes(content)
     versions, reader = read(path)

@@ -11,11 +11,11 @@ import pytest
 
 from harness.checks.holds import hold_history
 from harness.checks.witness import (
+    audit_comparison,
     audit_events,
     audit_history,
-    comparing,
     hidden_writes,
-    watched_writes,
+    witnessed_writes,
 )
 from harness.history import records
 from tests.histories import audit_logs, language
@@ -27,19 +27,19 @@ TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
 
 def compare(
     seen: Iterable[records.Body], told: Iterable[dict[str, Any]], *, holds: Any = None
-) -> comparing.Comparison:
+) -> audit_comparison.Comparison:
     """Fold both sides by their own folds and compare them; `holds`: instead of the watch's."""
     events = (audit_events.decode(audit_logs.line(event)) for event in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    watched = watched_writes.WatchedWrites(audited.writes)
+    watched = witnessed_writes.WatchedWrites(audited.writes)
     folded = hold_history.fold(seen, watched)
     known = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
-    return comparing.compare(audited, watched, known if holds is None else holds)
+    return audit_comparison.compare(audited, watched, known if holds is None else holds)
 
 
-def texts(found: comparing.Comparison) -> str:
+def texts(found: audit_comparison.Comparison) -> str:
     """All differences in words; the count is exact."""
-    assert len(found.differences) == min(found.difference_count, comparing.KEPT_MAX)
+    assert len(found.differences) == min(found.difference_count, audit_comparison.KEPT_MAX)
     return "\n".join(item.text for item in found.differences)
 
 
@@ -234,8 +234,8 @@ def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
 
 
 def test_the_first_differences_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "KEPT_MAX", 4)
-    found = comparing.Comparison()
+    monkeypatch.setattr(audit_comparison, "KEPT_MAX", 4)
+    found = audit_comparison.Comparison()
     found.note(
         hidden_writes.Difference(what=str(number), watch="", audit="") for number in range(9)
     )

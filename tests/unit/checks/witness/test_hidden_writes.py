@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from harness.checks.holds import hold_history
-from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
+from harness.checks.witness import audit_comparison, audit_events, audit_history, witnessed_writes
 from harness.history import records
 from tests.histories import audit_logs, language
 from tests.support import text_tables
@@ -151,14 +151,14 @@ def _sent(text: str) -> Any:
             return state(text)
 
 
-def compare(resource: str, life: str, log: str, holds: Any = None) -> comparing.Comparison:
+def compare(resource: str, life: str, log: str, holds: Any = None) -> audit_comparison.Comparison:
     told = [event(resource, word) for word in expanded(log)]
     events = (audit_events.decode(audit_logs.line(item)) for item in told)
     audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    watched = watched_writes.WatchedWrites()
+    watched = witnessed_writes.WatchedWrites()
     folded = hold_history.fold(watch(resource, life), watched)
     seen = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
-    found = comparing.compare(audited, watched, seen if holds is None else holds)
+    found = audit_comparison.compare(audited, watched, seen if holds is None else holds)
     assert found.difference_count == len(found.differences)
     return found
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks.holds import hold_history
-from harness.checks.witness import audit_events, audit_history, comparing, watched_writes
+from harness.checks.witness import audit_comparison, audit_events, audit_history, witnessed_writes
 from harness.history import records
 from tests.histories import audit_logs, language
 
@@ -57,15 +57,15 @@ def _time(second: float) -> str:
 
 def compare(
     log: list[dict[str, Any]], *kills: float, took_s: float = 0, late_s: float = 0
-) -> comparing.Comparison:
+) -> audit_comparison.Comparison:
     audited = audit_history.AuditHistory(language.NAMESPACE)
     for event in log:
         audited.add(audit_events.decode(audit_logs.line(event)))
-    watched = watched_writes.WatchedWrites(audited.writes)
+    watched = witnessed_writes.WatchedWrites(audited.writes)
     folded = hold_history.fold(seen(late_s), watched)
     holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     ends = [(_second(item), _second(item + took_s)) for item in kills]
-    return comparing.compare(audited, watched, holds, ends=ends)
+    return audit_comparison.compare(audited, watched, holds, ends=ends)
 
 
 @pytest.mark.parametrize("lost", [3, 4])

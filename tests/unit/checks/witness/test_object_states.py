@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from harness.checks.witness import object_states
+from harness.checks.witness import witnessed_writes
 
 META = {"name": "a", "uid": "uid-a", "resourceVersion": "1"}
-SAME = object_states.of({"metadata": META})
+SAME = witnessed_writes.state_of({"metadata": META})
 
 
-def state(meta: dict[str, Any] | None = None, **fields: Any) -> object_states.State:
-    return object_states.of({"metadata": META | (meta or {}), **fields})
+def state(meta: dict[str, Any] | None = None, **fields: Any) -> witnessed_writes.State:
+    return witnessed_writes.state_of({"metadata": META | (meta or {}), **fields})
 
 
 def _held(*names: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def _held(*names: str) -> dict[str, Any]:
     ],
 )
 def test_the_deletion_the_node_and_the_devices_are_compared(
-    other: object_states.State, differing: list[str], says_more: bool
+    other: witnessed_writes.State, differing: list[str], says_more: bool
 ) -> None:
     assert other.differing(SAME) == SAME.differing(other) == differing
     assert other.says_more(SAME) is says_more

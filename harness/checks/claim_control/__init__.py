@@ -1,1 +1,0 @@
-"""The check of the claim controller's writes about pods."""

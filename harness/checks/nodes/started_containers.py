@@ -1,0 +1,281 @@
+"""The checks of containers: they find their devices prepared, with the parameters of their claims.
+
+The driver of the fake nodes gives the opaque parameters of a claim to its containers as
+`user_<key>`, those of the class as `admin_<key>`, and `claim_<claim>_<request>=true`: of the
+requests that a container names, or of all, and only what is for their drivers. The expected
+environment follows from the recorded pods and claims, and from the class of the plan (of other
+classes from what the claim has of them, which `copied_results` judges); the journals of
+preparations have the real one.
+
+A kubelet that counts a claim as prepared because of what its files say is wrong after a reboot of
+the node, which ends all preparations (kubernetes#120550). A driver that names devices without
+writing their CDI files lets pods wait for ever (kubernetes#141433).
+"""
+
+import collections
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+import msgspec
+
+from harness.checks import findings, plan_facts, protocol, verdicts
+from harness.checks.nodes import preparations
+from harness.checks.observed import folders, observations, observed_claims, observed_pods
+from harness.history import plans, records
+
+_PREFIXES = ("user_", "admin_", "claim_")
+_NO_NAME = re.compile(r"[^a-zA-Z0-9]")
+_Key = tuple[str, str]
+"""Namespace and name."""
+_Use = tuple[_Key, str]
+"""A claim, and one of its requests; empty: all."""
+Environment = Mapping[str, str]
+
+
+def _has_parameters(plan: plans.Plan) -> bool:
+    """Return whether claims or their class have parameters in this plan."""
+    parameters = plan_facts.part(plan, "claim").get("parameters")
+    is_configured = parameters or plan_facts.manifests_have(plan, "config")
+    return bool(plan.expected_preparations and (is_configured or _of_class(plan)))
+
+
+def _of_class(plan: plans.Plan) -> dict[str, str]:
+    chosen = plan_facts.part(plan, "pools").get("device_class") or {}
+    found: dict[str, str] = chosen.get("parameters") or {}
+    return found
+
+
+class Expectations(folders.Folder):
+    """The expected environments of the containers of all observed pods."""
+
+    def __init__(self) -> None:
+        self._claims: dict[_Key, _Claim] = {}
+        self._containers: dict[str, dict[str, list[_Use]]] = {}
+        """uid of a pod -> container -> what it uses."""
+        self._extended: dict[str, observed_pods.ExtendedClaim] = {}
+        """uid of a bound pod -> its claim for extended resources."""
+
+    def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
+        """Return the variables of a container's claims; None if its pod was not observed."""
+        uses = self._uses_of(started)
+        if not uses or any(key not in self._claims for key, _ in uses):
+            return None
+        found: dict[str, str] = {}
+        for key, request in uses:
+            found |= self._claims[key].variables(request)
+        return found
+
+    def claims_of(self, started: records.ContainerStarted) -> list[_Key]:
+        """Return namespace and name of the claims of a container; empty: not observed."""
+        return list(dict.fromkeys(key for key, _ in self._uses_of(started)))
+
+    def _uses_of(self, started: records.ContainerStarted) -> list[_Use]:
+        return self._containers.get(started.pod_uid, {}).get(started.container, [])
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        """Note what a claim asks for and has; its last devices if it has none any more."""
+        meta, allocation = seen.object.metadata, seen.object.status.allocation
+        key = meta.namespace, meta.name
+        known = self._claims.get(key)
+        if allocation is None and known is not None and known.uid == meta.uid:
+            allocation = known.allocation
+        asked = seen.object.spec.devices
+        is_same = known is not None and known.uid == meta.uid and known.asked is asked
+        if known is None or not is_same or known.allocation is not allocation:
+            self._claims[key] = _Claim(meta.name, meta.uid, asked, allocation)
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        pod = seen.object
+        names, space = pod.claim_names, pod.metadata.namespace
+        extended = self._extended_of(pod)
+        self._containers[pod.metadata.uid] = {
+            container.name: [
+                ((space, claim), entry.request)
+                for entry in container.resources.claims or ()
+                if (claim := names.get(entry.name))
+            ]
+            + [
+                ((space, extended.resource_claim_name), mapping.request_name)
+                for mapping in (extended.request_mappings or () if extended else ())
+                if extended and mapping.container_name == container.name
+            ]
+            for container in (*(pod.spec.init_containers or ()), *(pod.spec.containers or ()))
+        }
+
+    def _extended_of(self, pod: observed_pods.Pod) -> observed_pods.ExtendedClaim | None:
+        """Return the claim for extended resources, of a bound pod the one that it was bound with.
+
+        A patch that comes later (hazard H16) is not what the containers were started with.
+        """
+        named, uid = pod.status.extended_resource_claim_status, pod.metadata.uid
+        if not pod.spec.node_name or named is None:
+            return self._extended.get(uid, named)
+        return self._extended.setdefault(uid, named)
+
+    def see_final(self, seen: observations.SeenAny) -> None:
+        if seen.resource == observations.CLAIMS:
+            self.see_claim(seen)
+        elif seen.resource == observations.PODS:
+            self.see_pod(seen)
+
+
+class _Claim(msgspec.Struct, frozen=True, gc=False):
+    """A claim, as its last version with an allocation was."""
+
+    name: str
+    uid: str
+    asked: observed_claims.DeviceClaim
+    allocation: observed_claims.Allocation | None
+
+    def variables(self, request: str) -> dict[str, str]:
+        """Return the variables of a container that uses a request; empty: all requests."""
+        found: dict[str, str] = {}
+        for driver, name in self._granted():
+            first = name.partition("/")[0]
+            if request in ("", first):
+                found |= self._parameters(driver, {name, first})
+                found[_NO_NAME.sub("_", f"claim_{self.name}_{first}")] = "true"
+        return found
+
+    def _granted(self) -> Iterator[tuple[str, str]]:
+        """Yield driver and request of each device; of what is asked for if none was seen."""
+        if self.allocation is None:
+            yield from (("", item.name) for item in self.asked.requests or ())
+        else:
+            yield from ((item.driver, item.request) for item in self.allocation.devices.results)
+
+    def _parameters(self, driver: str, names: Set[str]) -> dict[str, str]:
+        of_class = self.allocation.devices.config or () if self.allocation else ()
+        found: list[tuple[str, observed_claims.Config]] = [
+            ("admin", item) for item in of_class if item.source == "FromClass"
+        ]
+        found += [("user", item) for item in self.asked.config or ()]
+        return {
+            f"{prefix}_{name}": _text(value)
+            for prefix, item in found
+            if driver in ("", item.opaque.driver) and not names.isdisjoint(item.requests or names)
+            for name, value in item.opaque.parameters.items()
+        }
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+
+
+def _judge_parameters(evidence: protocol.Evidence) -> verdicts.CheckResult:
+    """Return INVALID with every container whose environment differs, VALID without any.
+
+    UNKNOWN if no container was started, or one whose pod or claim was never observed.
+    """
+    started, expected = evidence[preparations.Reading].started, evidence[Expectations]
+    of_class = {f"admin_{name}": value for name, value in _of_class(evidence.plan).items()}
+    wanted = [(item, expected.of(item)) for item in started]
+    unseen = sum(variables is None for _, variables in wanted)
+    good = f"{len(started)} containers had the parameters of their own claims"
+    told = f"the pod or the claim of {unseen} containers was never observed"
+    return findings.judged(
+        CONTAINER_PARAMETERS,
+        [
+            _difference(item, variables | of_class)
+            for item, variables in wanted
+            if variables is not None and variables | of_class != _of_claims(item.environment)
+        ],
+        examined=len(started) - unseen,
+        good=good,
+        unless=told if unseen else good * (not started),
+    )
+
+
+CONTAINER_PARAMETERS = protocol.Check(
+    name="container_parameters",
+    guarantee="G",
+    promise="every container has the parameters of its own claims and their class",
+    applies=_has_parameters,
+    needs=(preparations.Reading, Expectations),
+    judge=_judge_parameters,
+)
+
+
+def _of_claims(environment: Environment) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_PREFIXES)}
+
+
+def _difference(started: records.ContainerStarted, wanted: Environment) -> findings.Finding:
+    got = _of_claims(started.environment)
+    names = sorted(name for name in {*got, *wanted} if got.get(name) != wanted.get(name))
+    values = [f"{name} is {got.get(name)!r}, not {wanted.get(name)!r}" for name in names]
+    summary = f"container {started.container} of pod {started.pod}: {'; '.join(values)}"
+    return findings.Finding(
+        summary=summary,
+        text=f"On {started.node}, {summary}",
+        objects=[preparations.involved_pod(started)],
+    )
+
+
+_Place = tuple[str, str, str]
+"""Node, and namespace and name of a claim."""
+
+
+def _judge_starts(evidence: protocol.Evidence) -> verdicts.Answer:
+    """Return INVALID with each claim that a container was started without, VALID without any.
+
+    INVALID also with each pod whose containers could not be started with the prepared devices.
+    NotExamined if no container was to be started, or none of an observed pod.
+    """
+    reading = evidence[preparations.Reading]
+    expected = evidence[Expectations]
+    used = [(item, expected.claims_of(item)) for item in reading.started]
+    seen = [(item, claims) for item, claims in used if claims]
+    if not seen and not reading.unstarted:
+        return PREPARED_CONTAINERS.not_examined(
+            "no container with claims was started, so nothing was examined"
+        )
+    return findings.judged(
+        PREPARED_CONTAINERS,
+        [*_unprepared(reading, seen), *map(_failure, reading.unstarted)],
+        examined=len(seen) + len(reading.unstarted),
+        good=f"{verdicts.counted(len(seen), 'container')} found the prepared devices",
+    )
+
+
+PREPARED_CONTAINERS = protocol.Check(
+    name="prepared_containers",
+    guarantee="X",
+    promise="every container finds its devices, prepared for its claims, when it is started",
+    applies=lambda plan: bool(plan.expected_preparations),
+    needs=(preparations.Reading, Expectations),
+    judge=_judge_starts,
+)
+
+
+def _unprepared(
+    reading: preparations.Reading,
+    seen: Sequence[tuple[records.ContainerStarted, Sequence[tuple[str, str]]]],
+) -> Iterator[findings.Finding]:
+    times = collections.defaultdict[_Place, list[preparations.Preparation]](list)
+    for made in reading.prepared:
+        times[made.node, made.namespace, made.name].append(made)
+    for item, claims in seen:
+        for namespace, name in claims:
+            known = times.get((item.node, namespace, name), ())
+            if not any(made.lasts_at(item.ts_ns) for made in known):
+                yield _finding(
+                    item,
+                    f"container {item.container} of pod {item.pod} was started while claim {name} "
+                    f"was not prepared on {item.node}",
+                )
+
+
+def _failure(item: records.ContainersFailed) -> findings.Finding:
+    told = f"the containers of pod {item.pod} were not started on {item.node}: {item.message}"
+    return _finding(item, told)
+
+
+def _finding(
+    item: records.ContainerStarted | records.ContainersFailed, told: str
+) -> findings.Finding:
+    return findings.Finding(
+        summary=told,
+        text=f"{told[0].upper()}{told[1:]}",
+        objects=[preparations.involved_pod(item)],
+    )

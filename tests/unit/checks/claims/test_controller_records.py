@@ -1,0 +1,175 @@
+"""The claim controller's records: one claim for each entry, never dropped, none after the end."""
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.claims import controller_records
+from harness.history import plans, records
+from tests.histories import building
+from tests.unit.checks.claims import controller_events
+
+POD = controller_events.POD
+claim = controller_events.claim
+judge = controller_events.judge
+pod = controller_events.pod
+
+
+def test_one_claim_for_each_entry_is_valid() -> None:
+    result = judge(
+        [
+            pod(1, phase="Pending"),
+            claim(2, "a", entry="one"),
+            claim(3, "b", entry="two"),
+            pod(4, one="a", two="b"),
+            claim(5, "a", entry="one", reserved=[POD]),
+            pod(6, phase="Succeeded", one="a", two="b"),
+            claim(7, "a", entry="one"),
+        ]
+    )
+    assert result.verdict is verdicts.Verdict.VALID
+    assert result.reason == "generated claims: 2, for 2 entries of pods"
+
+
+def test_without_a_pod_nothing_was_examined() -> None:
+    assert judge([]).verdict is verdicts.Verdict.UNKNOWN
+
+
+# ------------------------------------------------------------------------- lost records
+
+
+def test_a_record_that_vanishes_is_found() -> None:
+    result = judge([pod(1, one="a", two="b"), pod(2, two="c"), pod(3, one="a")])
+    (violation,) = result.violations
+    assert violation.summary == "pod pod lost the record of one by recorder"
+    assert (
+        "which resourceVersion 2 dropped by recorder; records were dropped 2 times"
+        in violation.text
+    )
+    assert violation.resource_versions == [2, 3]
+
+
+@pytest.mark.parametrize(("deleting", "count"), [(False, 0), (True, 1)])
+def test_nobody_is_blamed_if_a_claim_was_removed_in_spite_of_its_finalizer(
+    deleting: bool, count: int
+) -> None:
+    removed = claim(3, "a", kind="DELETED", finalized=True, deleting=deleting)
+    seen = [claim(1, "a"), pod(2, one="a", two="b"), removed, pod(4, two="b")]
+    assert judge(seen).violation_count == count
+
+
+# ----------------------------------------------------------------------- after the end
+
+
+def _ended(*later: records.Observation) -> verdicts.CheckResult:
+    return judge([pod(1), claim(2, "a", reserved=[POD]), pod(3, phase="Failed"), *later])
+
+
+def test_one_claim_after_the_end_may_come_from_a_late_view_and_a_second_one_not() -> None:
+    late = [claim(4, "a", kind="DELETED"), claim(5, "b"), claim(6, "b", kind="DELETED")]
+    assert _ended(*late).verdict is verdicts.Verdict.VALID
+    (violation,) = _ended(*late, claim(7, "c")).violations
+    assert violation.summary == "pod pod got claims for device after its end by creator"
+    assert violation.resource_versions == [5, 7]
+
+
+@pytest.mark.parametrize("controlled", [False, None])
+def test_a_claim_that_its_pod_does_not_control_is_not_the_controllers(
+    controlled: bool | None,
+) -> None:
+    others = [claim(version, f"c{version}", controlled=controlled) for version in (4, 5)]
+    result = _ended(*others)
+    assert result.verdict is verdicts.Verdict.VALID
+    assert result.reason == "generated claims: 1, for 1 entries of pods"
+
+
+def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
+    once = [claim(4, "a"), claim(5, "a", reserved=[POD]), claim(6, "a")]
+    assert _ended(*once).verdict is verdicts.Verdict.VALID
+    (violation,) = _ended(*once, claim(7, "a", reserved=[POD])).violations
+    assert violation.summary == "pod pod got reservations after its end"
+    assert violation.resource_versions == [5, 7]
+
+
+# ------------------------------------------------------------- after the end was surely known
+
+
+def _known(uid: str, since: int) -> list[records.Observation]:
+    first, second = f"{uid}-first", f"{uid}-second"
+    return [
+        pod(since, uid=uid, phase="Pending"),
+        claim(since + 1, first, owner=uid, reserved=[uid]),
+        pod(since + 2, uid=uid, node="n"),
+        pod(since + 3, uid=uid, node="n", phase="Succeeded"),
+        claim(since + 4, first, owner=uid),
+        claim(since + 5, first, owner=uid, kind="DELETED"),
+        claim(since + 6, second, owner=uid),
+    ]
+
+
+def test_two_pods_that_get_a_claim_after_their_known_end_are_found() -> None:
+    result = judge([*_known("u", 1), *_known("v", 11)], undisturbed=True)
+    assert result.verdict is verdicts.Verdict.INVALID
+    assert result.violation_count == 2
+    assert result.reason == "pod pod got a claim after its end by creator, and 1 more"
+    assert "taken back at 5, and it got claim u-second by creator at 7" in result.violations[0].text
+
+
+def test_one_such_pod_may_be_chance() -> None:
+    result = judge(_known("u", 1), undisturbed=True)
+    assert result.verdict is verdicts.Verdict.UNKNOWN
+    assert "one such pod may be chance" in result.reason
+
+
+def test_workers_may_wait_where_the_run_disturbs_them() -> None:
+    assert judge([*_known("u", 1), *_known("v", 11)]).verdict is verdicts.Verdict.VALID
+
+
+def test_a_controller_may_not_have_known_the_end_before_the_claim_was_gone() -> None:
+    bodies = [_known("u", 1), _known("v", 11)]
+    kept = [item for body in bodies for number, item in enumerate(body) if number != 4]
+    assert judge(kept, undisturbed=True).verdict is verdicts.Verdict.VALID
+
+
+def test_a_sync_may_have_waited_for_a_claim_that_was_made_while_the_pod_ran() -> None:
+    bodies = [_known(uid, since) for uid, since in (("u", 1), ("v", 21))]
+    for body, uid in zip(bodies, "uv", strict=True):
+        version = body[2].resource_version
+        body[3:] = [
+            msgspec.structs.replace(item, resource_version=item.resource_version + 1)
+            for item in body[3:]
+        ]
+        body.insert(3, claim(version + 1, f"{uid}-other", entry="other", owner=uid))
+    assert judge([*bodies[0], *bodies[1]], undisturbed=True).verdict is verdicts.Verdict.VALID
+
+
+def test_records_that_alternate_are_found() -> None:
+    names = ["a", "b", "a", "b", "a"]
+    result = judge([pod(version, one=name) for version, name in enumerate(names, 1)])
+    assert result.reason == "pod pod has alternating records of one by recorder"
+    assert judge([pod(version, one=name) for version, name in enumerate("aba", 1)]).reason == (
+        "generated claims: 0, for 0 entries of pods"
+    )
+
+
+@pytest.mark.parametrize(
+    ("progress_s", "steps", "expected"),
+    [(5.0, ["scheduler", "claim-controller"], True), (None, ["claim-controller"], False), (5.0, ["scheduler"], False)],
+)  # fmt: skip
+def test_it_is_owed_by_our_controller_where_progress_is_judged(
+    progress_s: float | None, steps: list[str], expected: bool
+) -> None:
+    plan: plans.Plan = msgspec.structs.replace(
+        building.plan(), progress_s=progress_s, expected_steps=steps
+    )
+    assert controller_records.applies(plan) is expected
+
+
+def test_it_is_owed_by_every_controller_of_a_run_with_traffic() -> None:
+    plan = msgspec.structs.replace(
+        building.plan(), settings={"traffic": {"users": 1}}, expected_steps=["scheduler"]
+    )
+    assert controller_records.applies(plan)
+    assert controller_records.is_undisturbed(plan)
+    explored = msgspec.structs.replace(plan, settings={**plan.settings, "token": "t"})
+    assert not controller_records.is_undisturbed(explored)

@@ -1,0 +1,160 @@
+"""Pods that stay on tainted devices, and pods that are evicted without a reason."""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.checks import verdicts
+from harness.checks.devices import device_timelines, tainted_devices
+from harness.checks.observed import pod_lives
+from harness.history import records
+from tests.histories import claim_judging
+from tests.support import brute_force, text_tables
+from tests.unit.checks.devices import taint_events
+
+Object = dict[str, Any]
+INVALID, VALID, UNKNOWN = taint_events.INVALID, taint_events.VALID, taint_events.UNKNOWN
+CLEAN, TAINTED = taint_events.device("d"), taint_events.device("d", "NoExecute")
+piece, rule = taint_events.piece, taint_events.rule
+FOR_EVER = {"operator": "Exists"}
+FIVE_S = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+LATE = int(tainted_devices.IN_TIME_S)
+
+
+def pod(
+    second: int, *, evicted: bool = False, deleted: bool = False, node: str = "n", by: str = ""
+) -> Any:
+    meta: Object = {"name": "p", "namespace": "n", "uid": "p"}
+    if by:
+        owned = {"f:status": {"f:conditions": {'k:{"type":"DisruptionTarget"}': {}}}}
+        other = {"f:status": {"f:conditions": {'k:{"type":"Ready"}': {}}}}
+        meta["managedFields"] = [
+            {"manager": "kubelet", "operation": "Update", "fieldsV1": other},
+            {"manager": by, "operation": "Update", "fieldsV1": owned},
+        ]
+    if deleted:
+        meta["deletionTimestamp"] = "2026-01-31T00:00:00Z"
+    status: Object = {}
+    if evicted:
+        condition = {"type": "DisruptionTarget", "status": "True"}
+        status["conditions"] = [{**condition, "reason": pod_lives.EVICTED}]
+    obj = {"metadata": meta, "spec": {"nodeName": node}, "status": status}
+    return taint_events.observed("pods", second, obj)
+
+
+def claim(second: int, *tolerations: Object, used: bool = True) -> Any:
+    row = {"request": "r", "driver": taint_events.DRIVER, "pool": "p", "device": "d"}
+    row |= {"tolerations": list(tolerations)} if tolerations else {}
+    status: Object = {"allocation": {"devices": {"results": [row]}}}
+    if used:
+        status["reservedFor"] = [{"resource": "pods", "name": "p", "uid": "p"}]
+    obj = {"metadata": {"name": "c", "namespace": "n", "uid": "c"}, "spec": {}, "status": status}
+    return taint_events.observed("resourceclaims", second, obj)
+
+
+def judge(*body: Any, end: int = 60) -> verdicts.Answer:
+    timed = [
+        msgspec.structs.replace(item, ts_ns=item.resource_version * 1_000_000_000) for item in body
+    ]
+    check = tainted_devices.EVICTED_PODS
+    evidence = claim_judging.evidence(timed, [check])
+    evidence[device_timelines.TaintTimelines].end_ns = end * 1_000_000_000
+    return tainted_devices._judge_evictions(evidence)
+
+
+WORDS: dict[str, Callable[[int], Any]] = {
+    "clean": lambda at: piece(at, CLEAN),
+    "tainted": lambda at: piece(at, TAINTED),
+    "another-effect": lambda at: piece(at, taint_events.device("d", "NoSchedule")),
+    "another-device": lambda at: piece(at, taint_events.device("e", "NoExecute")),
+    "rule": lambda at: rule(at, {}, "NoExecute"),
+    "rule-goes": lambda at: rule(at, {}, "NoExecute", gone=True),
+    "claim": claim,
+    "freed": lambda at: claim(at, used=False),
+    "for-ever": lambda at: claim(at, FOR_EVER),
+    "five-seconds": lambda at: claim(at, FIVE_S),
+    "for-another-key": lambda at: claim(at, {**FOR_EVER, "key": "x"}),
+    "for-another-effect": lambda at: claim(at, {**FOR_EVER, "effect": "NoSchedule"}),
+    "for-another-value": lambda at: claim(at, {"key": "k", "value": "x"}),
+    "pod": pod,
+    "unbound": lambda at: pod(at, node=""),
+    "deleted": lambda at: pod(at, deleted=True),
+    "evicted": lambda at: pod(at, evicted=True),
+    "evicted-deleted": lambda at: pod(at, evicted=True, deleted=True),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), text_tables.cases(__file__, "evicted_cases.txt"))
+def test_a_pod_is_gone_in_time_and_only_with_a_reason(text: str, expected: str) -> None:
+    found = judge(*taint_events.history(text.replace("LATE", str(10 + LATE + 1)), WORDS))
+    if expected == "NOTHING":
+        assert isinstance(found, verdicts.NotExamined)
+    else:
+        assert isinstance(found, verdicts.CheckResult)
+        assert found.verdict is (INVALID if expected == "VIOLATED" else VALID)
+        assert found.examined_count == 1
+
+
+@pytest.mark.parametrize(
+    ("toleration", "is_known"),
+    [(FOR_EVER, True), ({**FOR_EVER, "effect": "NoExecute"}, False), (FIVE_S, False)],
+)
+def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
+    toleration: Object, is_known: bool
+) -> None:
+    evicted = pod(11, evicted=True, deleted=True, by="kube-controller-manager")
+    found = judge(piece(1, CLEAN), claim(2, toleration), pod(3), piece(10, TAINTED), evicted)
+    assert isinstance(found, verdicts.CheckResult)
+    (violation,) = found.violations
+    assert "was evicted by kube-controller-manager" in violation.text
+    assert ("H23" in violation.summary) is is_known
+    assert violation.resource_versions == [11]
+
+
+def test_a_gap_leaves_it_open() -> None:
+    gap = records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=0)
+    check = tainted_devices.EVICTED_PODS
+    found = check.judge(claim_judging.evidence([gap], [check]))
+    assert isinstance(found, verdicts.CheckResult)
+    assert found.verdict is UNKNOWN
+
+
+def test_drawn_histories_are_judged_as_second_by_second() -> None:
+    """One pod, one device, a taint that comes and goes; time goes on in whole seconds."""
+
+    def compare(seed: int) -> Iterator[bool]:
+        drawn = random.Random(seed)
+        is_tainted = [False]
+        body: list[Any] = [piece(1, CLEAN)]
+        for second in range(4, 60):
+            changes = drawn.random() < 0.06
+            is_tainted.append(is_tainted[-1] != changes)
+            if changes:
+                body.append(piece(second, TAINTED if is_tainted[-1] else CLEAN))
+        bound, deleted = drawn.randint(2, 30), drawn.choice([None, drawn.randint(31, 59)])
+        seconds = drawn.choice([None, 0, 5, math.inf])
+        tolerated = [{**FIVE_S, "tolerationSeconds": seconds}] if seconds is not None else []
+        tolerated = [FOR_EVER] if seconds == math.inf else tolerated
+        body += [claim(2, *tolerated), pod(bound)]
+        body += [pod(deleted, deleted=True)] if deleted else []
+        found = judge(*sorted(body, key=lambda item: item.resource_version), end=59)
+        is_late = _is_late(is_tainted, bound, deleted or 59, seconds or 0)
+        assert (getattr(found, "verdict", UNKNOWN) is INVALID) is is_late
+        yield is_late
+
+    brute_force.agree(compare, True, False, one_in=20)
+
+
+def _is_late(is_tainted: Sequence[bool], bound: int, end: int, seconds: float) -> bool:
+    """The pod was there in a second in which it had to be gone; `is_tainted` begins at second 3."""
+    since = None
+    for second in range(4, end):
+        tainted = is_tainted[second - 3]
+        since = (second if since is None else since) if tainted else None
+        if since is not None and second >= max(since + seconds, bound) + LATE:
+            return True
+    return False
