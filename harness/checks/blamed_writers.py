@@ -111,7 +111,6 @@ class Authors:
         return self._unless_known(self._told.authors.get(version))
 
     def of_binding(self, namespace: str, name: str) -> audit_history.Author | None:
-        """Return who else has bound a pod."""
         return self._unless_known(self._told.binders.get((namespace, name)))
 
     def before(
@@ -148,7 +147,6 @@ def _program(author: audit_history.Author) -> str:
 
 
 def named(author: audit_history.Author) -> str:
-    """Return an author as text."""
     program = author.agent.partition(" ")[0] or "a program without a name"
     return f"{program} (user {author.user})" if author.user else program
 
@@ -161,8 +159,6 @@ _NAMES_MAX = 3
 
 
 class _Blame(msgspec.Struct, frozen=True):
-    """The part that others have in a violation."""
-
     writer: str
     """A text; empty: nothing."""
     is_sure: bool = False
@@ -189,7 +185,6 @@ class Reviewer:
 
     @functools.cached_property
     def _authors(self) -> Authors:
-        """The authors; only a run with violations asks for them."""
         told = self._told or audit_history.AuditHistory("")
         managers = {name for names in self._managers.values() for name in names}
         return Authors(self._history.plan, told, managers)
@@ -231,7 +226,6 @@ class Reviewer:
         return True
 
     def _makers(self, violation: verdicts.Violation) -> Iterator[audit_history.Author]:
-        """Yield the others who have made a commit of a violation, or a binding that it is about."""
         made = [self._authors.of(version) for version in _commits(violation)]
         bound = [
             self._authors.of_binding(item.namespace, item.name)
@@ -252,7 +246,6 @@ class Reviewer:
     # ------------------------------------------------------------------------ field managers
 
     def _stranger(self, violation: verdicts.Violation) -> str:
-        """Return a field manager of an object of a violation that is no part of the run."""
         for item in violation.objects:
             key = (_RESOURCES.get(item.kind, ""), item.namespace, item.name)
             for name in sorted(self._managers.get(key, ())):
@@ -288,7 +281,6 @@ def _decided(violation: verdicts.Violation) -> int:
 
 
 def _commits(violation: verdicts.Violation) -> Sequence[int]:
-    """Return the revisions that make a violation; the end of a double allocation is none."""
     if isinstance(violation, verdicts.DoubleAllocation):
         return [holder.held_from_rv for holder in violation.holders]
     return violation.resource_versions

@@ -90,10 +90,6 @@ def _order(evidence: protocol.Evidence) -> Result:
     return not bad, text or f"up to resourceVersion {folded.last_rv}"
 
 
-def _first_lists(evidence: protocol.Evidence) -> Result:
-    return _lists(evidence, "first", lambda stream: stream.has_first_list)
-
-
 def _final_lists(evidence: protocol.Evidence) -> Result:
     ok, reason = _lists(evidence, "final", lambda stream: stream.has_final_list)
     if not ok:
@@ -207,15 +203,14 @@ def _load(evidence: protocol.Evidence) -> Result:
     return not bad, "; ".join(told)
 
 
-def _contention(evidence: protocol.Evidence) -> Result:
-    folded, waiting = evidence[hold_history.HoldHistory], evidence[contention.Contention]
-    return contention.answer(folded, waiting, evidence.plan.requirements.reuse_min)
-
-
 QUESTIONS = (
     Question("manifest", "Is every file as the run left it?", _unchanged),
     Question("recorder", "Was the recorder stopped in an orderly way?", _recorder),
-    Question("first-lists", "Was every resource listed before it was watched?", _first_lists),
+    Question(
+        "first-lists",
+        "Was every resource listed before it was watched?",
+        lambda evidence: _lists(evidence, "first", lambda stream: stream.has_first_list),
+    ),
     Question("no-gaps", "Were the watches free of gaps?", _gaps),
     Question("order", "Did resourceVersions only increase?", _order),
     Question(
@@ -281,7 +276,11 @@ QUESTIONS = (
     Question(
         "contention",
         "Did claims compete for devices?",
-        _contention,
+        lambda evidence: contention.answer(
+            evidence[hold_history.HoldHistory],
+            evidence[contention.Contention],
+            evidence.plan.requirements.reuse_min,
+        ),
         lambda evidence: contention.applies(evidence.plan),
     ),
     Question(
@@ -394,7 +393,6 @@ def _name_cause(answers: dict[str, Result], evidence: protocol.Evidence) -> str:
 
 
 def _why_unbound(evidence: protocol.Evidence) -> list[str]:
-    """Return why pods were not bound; with a panic that a scheduler has survived."""
     reasons = unbound_pods.reasons(evidence.history)
     said = last_words.of_log(
         evidence.history.directory.log(naming.scheduler(0)), or_last_line=False

@@ -135,7 +135,11 @@ def divided(
     others: list[verdicts.NotExamined] = []
     answers = list(answers)
     gone = set(owed).difference(answer.check for answer in answers)
-    for answer in (*answers, *map(_never_ran, sorted(gone))):
+    missing = [
+        verdicts.NotExamined(check=name, promise="", reason=f"no check {name} took part")
+        for name in sorted(gone)
+    ]
+    for answer in (*answers, *missing):
         if isinstance(answer, verdicts.CheckResult):
             results.append(answer)
         elif answer.check in owed:
@@ -143,10 +147,6 @@ def divided(
         else:
             others.append(answer)
     return results, others
-
-
-def _never_ran(check: str) -> verdicts.NotExamined:
-    return verdicts.NotExamined(check=check, promise="", reason=f"no check {check} took part")
 
 
 def require_examined(

@@ -35,7 +35,6 @@ class FaultRecords:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "FaultRecords":
-        """Read faults.jsonl up to its first damage."""
         reader, plan = evidence.history.faults(), evidence.plan
         demands_all = bool(plan.known_to_fail and not plan.remedies)
         if reader is None:
@@ -54,12 +53,10 @@ class FaultRecords:
 
     @property
     def is_expected(self) -> bool:
-        """True if the run planned faults or left a record of some."""
         return bool(self.planned) or self.exists
 
 
 def answer(found: FaultRecords) -> tuple[bool, str]:
-    """Return whether every required fault took effect and each one was healed, and the reason."""
     problems = list(dict.fromkeys(_problems(found)))
     counts = collections.Counter(item.fault for item in found.applications)
     effects = [f"{fault.name}: {_of(counts[fault.name], fault)}" for fault in found.planned]

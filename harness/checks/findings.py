@@ -146,7 +146,6 @@ def in_full(count: int, worst: int | None) -> list[int]:
 
 
 def first(found: Sequence[Finding | verdicts.Violation]) -> str:
-    """Return the summary of the first finding, and how many more there are."""
     return and_more(found[0].summary, len(found))
 
 
@@ -236,7 +235,6 @@ def asked(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answer
 
 
 def of_plain(check: protocol.Check, answer: PlainAnswer, origin: str = "") -> verdicts.Answer:
-    """Return the result of a check; `origin` says as text whose it is."""
     whose = f" ({origin})" if origin else ""
     if not answer.examined:
         return check.not_examined(f"{answer.reason or 'it examined nothing'}{whose}")

@@ -197,7 +197,6 @@ def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Viol
 
 
 def _read(history: histories.History, witness: Sequence[pathlib.Path]) -> protocol.Evidence:
-    """Read the observations once, for all that the checks and the certificate ask of them."""
     given = audit_comparison.given(history, witness)
     asked = protocol.needs(check_registry.CHECKS, history.plan)
     kinds = [*certification.needs(history.plan), *asked, *given, used_features.UsedFeatures]

@@ -63,24 +63,20 @@ def imported(pools: Settings) -> Settings:
 
 
 def files_have(plan: plans.Plan, *features: str) -> bool:
-    """Return whether pools from files have one of these features."""
     return not set(features).isdisjoint(imported(part(plan, "pools")).get("has") or ())
 
 
 def kinds_have(plan: plans.Plan, *keys: str) -> bool:
-    """Return whether the scenario describes a kind of pools with one of these keys."""
     kinds = part(plan, "pools").get("more") or ()
     return any(kind.get(key) for kind in kinds for key in keys)
 
 
 def pool_taints(plan: plans.Plan) -> list[Settings]:
-    """Return the taints that devices of described pools have, or get in the run."""
     kinds = part(plan, "pools").get("more") or ()
     return [taint for kind in kinds for taint in kind.get("taints") or ()] + added_taints(plan)
 
 
 def added_taints(plan: plans.Plan) -> list[Settings]:
-    """Return the taints that devices get in the run."""
     changes = part(plan, "pools").get("changes") or ()
     return [item for item in changes if item.get("kind") == "taint"]
 
@@ -107,7 +103,6 @@ def effect(hit: FaultLike) -> Effect:
 
 
 def plans_effect(plan: plans.Plan, *effects: Effect) -> bool:
-    """Return whether a fault of the plan has one of these effects."""
     return any(effect(fault) in effects for fault in plan.faults)
 
 
@@ -132,7 +127,6 @@ def is_scripted(plan: plans.Plan) -> bool:
 
 
 def expects(plan: plans.Plan, check: str) -> bool:
-    """Return whether the run plays a script that is about violations of this check."""
     return check in expected(plan)
 
 
@@ -142,7 +136,6 @@ def expected(plan: plans.Plan) -> Sequence[str]:
 
 
 def steps(plan: plans.Plan) -> Sequence[Settings]:
-    """Return the steps of the script, as JSON."""
     return part(plan, "traffic").get("steps") or ()
 
 
@@ -156,7 +149,6 @@ def disturbs(plan: plans.Plan, process: str) -> bool:
 
 
 def asks_for_extended_resources(plan: plans.Plan) -> bool:
-    """Return whether pods of the run ask for an extended resource."""
     if part(plan, "claim").get("extended") or _extended_in_manifests(plan):
         return True
     objects = part(plan, "traffic").get("objects") or () if is_scripted(plan) else ()

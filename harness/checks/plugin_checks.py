@@ -79,7 +79,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _judge(content: bytes) -> bytes:
-    """Return the answer of the check as JSON. Raises PluginError if it has none."""
     message = msgspec.msgpack.decode(content, type=Message)
     plugin = message.plugin
     check = _check(plugin)

@@ -95,11 +95,6 @@ class Evidence:
         return self
 
 
-def _always(plan: plans.Plan) -> bool:
-    del plan
-    return True
-
-
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """A guarantee and the pure function that judges whether a run kept it."""
 
@@ -112,7 +107,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     for a check of another package."""
     needs: tuple[Kind, ...] = ()
     """The types of evidence that `judge` asks for."""
-    applies: Callable[[plans.Plan], bool] = _always
+    applies: Callable[[plans.Plan], bool] = lambda _: True
     """Returns True if a run with this plan owes the guarantee; others have no result of it."""
     by_holds: bool = False
     """Violations need nothing but holds, so that they stand if the observations only have gaps;

@@ -18,12 +18,11 @@ ENDED = "ended"
 
 
 def processes(history: histories.History) -> tuple[bool, str]:
-    """Return whether every planned process started, and every process ran until it was stopped."""
     journal = history.processes
     if journal is None or journal.trailer is None:
         return False, "the run itself did not finish"
     starts = [item for item in journal.records if isinstance(item, records.ProcessStarted)]
-    ends = [item for item in journal.records if isinstance(item, records.ProcessEnded)]
+    ends = _ends(history)
     bad = [
         *_bad_ends(ends, history),
         *_unbalanced(starts, ends),
@@ -37,7 +36,6 @@ def processes(history: histories.History) -> tuple[bool, str]:
 
 
 def phases(history: histories.History) -> tuple[bool, str]:
-    """Return whether the run came to its end, and no phase took longer than allowed."""
     names = [phase.name for phase in history.phases]
     late = [phase.detail for phase in history.phases if phase.name == "timed out"]
     if ENDED not in names:
@@ -48,23 +46,24 @@ def phases(history: histories.History) -> tuple[bool, str]:
 
 
 def traffic_failed(history: histories.History) -> bool:
-    """Return whether the process that makes the load ended with an error."""
     return any(
-        isinstance(item, records.ProcessEnded)
-        and item.process == TRAFFIC
-        and not (item.expected and item.exit_code == 0)
-        for item in (history.processes.records if history.processes else ())
+        item.process == TRAFFIC and not (item.expected and item.exit_code == 0)
+        for item in _ends(history)
     )
 
 
 def scheduler_failed(history: histories.History) -> bool:
     """Return whether a scheduler ended by itself."""
     return any(
-        isinstance(item, records.ProcessEnded)
-        and naming.first_incarnation(item.process).startswith(naming.scheduler(0))
+        naming.first_incarnation(item.process).startswith(naming.scheduler(0))
         and not (item.expected or item.fault)
-        for item in (history.processes.records if history.processes else ())
+        for item in _ends(history)
     )
+
+
+def _ends(history: histories.History) -> list[records.ProcessEnded]:
+    found = history.processes.records if history.processes else ()
+    return [item for item in found if isinstance(item, records.ProcessEnded)]
 
 
 def _bad_ends(ends: list[records.ProcessEnded], history: histories.History) -> Iterator[str]:
@@ -127,7 +126,6 @@ def script_steps(history: histories.History) -> list[records.ScriptStep]:
 
 
 def script(evidence: protocol.Evidence) -> tuple[bool, str]:
-    """Return whether every step of the plan's script happened in its time, in order."""
     reader, planned = evidence.history.script(), plan_facts.steps(evidence.plan)
     if reader is None:
         return False, "the run left no record of its script"

@@ -47,13 +47,9 @@ def _of_process(name: str, samples: Sequence[records.MemoryUsed]) -> ProcessMemo
         later = (item for item in samples if item.pods_ran >= mark)
         first = next(later, None)
         if first is not None:
-            mib[mark] = _in_mib(first.resident_bytes)
+            mib[mark] = round(first.resident_bytes / _MIB, 1)
     most = max(item.resident_bytes for item in samples)
-    return ProcessMemory(process=name, mib=mib, most_mib=_in_mib(most))
-
-
-def _in_mib(resident_bytes: int) -> float:
-    return round(resident_bytes / _MIB, 1)
+    return ProcessMemory(process=name, mib=mib, most_mib=round(most / _MIB, 1))
 
 
 def memory_lines(memory: Iterable[ProcessMemory]) -> list[str]:
@@ -151,7 +147,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> Figures:
-    """Return the figures of a run."""
     history, folded = evidence.history, evidence[hold_history.HoldHistory]
     operations = evidence[api_call_totals.Operations]
     prepared, changed = evidence[preparations.Reading], evidence[pool_changes.Reading]

@@ -56,7 +56,11 @@ class RunView:
         return cls(
             plan=msgspec.to_builtins(evidence.plan),
             holds=list(_holds(evidence[hold_history.HoldHistory])),
-            journal=lambda name: _records(history, name),
+            journal=lambda name: (
+                msgspec.json.decode(msgspec.json.encode(record))
+                for reader in _readers(history, name)
+                for record in reader or ()
+            ),
         )
 
     def frame(self) -> "pd.DataFrame":
@@ -81,12 +85,6 @@ def _holds(folded: hold_history.HoldHistory) -> Iterator[Hold]:
             from_rv=hold.from_rv,
             until_rv=hold.until_rv,
         )
-
-
-def _records(history: histories.History, name: str) -> Iterator[dict[str, Any]]:
-    for reader in _readers(history, name):
-        for record in reader or ():
-            yield msgspec.json.decode(msgspec.json.encode(record))
 
 
 def _readers(

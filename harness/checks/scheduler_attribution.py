@@ -59,7 +59,6 @@ class AllocationWriters(folders.Folder):
             self.scheduler_names[seen.object.metadata.uid] = seen.object.spec.scheduler_name
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note who has allocated a claim, if that is new."""
         if seen.is_gone:
             return
         uid, status = seen.object.metadata.uid, seen.object.status
@@ -114,18 +113,16 @@ class SchedulersOfHolds:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "SchedulersOfHolds":
-        """Return the schedulers of the plan, with the allocations that were observed."""
         return cls(planned(evidence.plan), evidence[AllocationWriters])
 
-    def of(self, hold: hold_history.Hold) -> SchedulerIdentity | None:
+    def of(self, allocation: AllocationKey) -> SchedulerIdentity | None:
         """Return the scheduler that made an allocation; None if the evidence does not show it."""
-        writer = self._writers.by_allocation.get((hold.uid, hold.from_rv))
+        writer = self._writers.by_allocation.get(allocation)
         if writer is None:
             return None
         return self._by_manager(writer.manager) or self._by_pods(writer.pods)
 
     def first_seen(self, hold: hold_history.Hold) -> int:
-        """Return the first resourceVersion of the hold's claim that was observed."""
         return self._writers.first_seen.get(hold.uid, hold.from_rv)
 
     def _by_manager(self, manager: str) -> SchedulerIdentity | None:
@@ -144,7 +141,6 @@ class SchedulersOfHolds:
 class Attributor:
     """Attributes the double allocations of one run to its schedulers."""
 
-    folded: hold_history.HoldHistory
     schedulers: SchedulersOfHolds | None
     """None: there is only one."""
     are_elected: bool = False
@@ -152,20 +148,17 @@ class Attributor:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Attributor":
-        plan, folded = evidence.plan, evidence[hold_history.HoldHistory]
+        plan = evidence.plan
         if not are_several(plan):
-            return cls(folded, None)
+            return cls(None)
         is_elected = bool(plan_facts.part(plan, "subject").get("leader_election"))
-        return cls(folded, evidence[SchedulersOfHolds], is_elected)
+        return cls(evidence[SchedulersOfHolds], is_elected)
 
-    def review(self, check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
-        """Return an answer whose double allocations have a sentence about their schedulers."""
-        del check
-        schedulers = self.schedulers
-        if schedulers is None:
+    def review(self, _check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
+        if self.schedulers is None:
             return answer
         violations = [
-            self._attributed(item, schedulers)
+            self._attributed(item, self.schedulers)
             if isinstance(item, verdicts.DoubleAllocation)
             else item
             for item in answer.violations
@@ -173,26 +166,18 @@ class Attributor:
         return msgspec.structs.replace(answer, violations=violations)
 
     def _attributed(
-        self,
-        violation: verdicts.DoubleAllocation,
-        schedulers: SchedulersOfHolds,
+        self, violation: verdicts.DoubleAllocation, schedulers: SchedulersOfHolds
     ) -> verdicts.DoubleAllocation:
-        by_key = {
-            (hold.uid, hold.from_rv): hold for hold in self.folded.holds.of_device(violation.device)
-        }
-        found = [
-            schedulers.of(by_key[holder.uid, holder.held_from_rv]) for holder in violation.holders
-        ]
         holders = [
-            msgspec.structs.replace(holder, scheduler=str(item) if item else "")
-            for holder, item in zip(violation.holders, found, strict=True)
+            msgspec.structs.replace(holder, scheduler=str(found) if found else "")
+            for holder in violation.holders
+            for found in [schedulers.of((holder.uid, holder.held_from_rv))]
         ]
         text = sentence(holders, are_elected=self.are_elected)
         return msgspec.structs.replace(violation, holders=holders, schedulers=text)
 
 
 def sentence(holders: list[verdicts.Holder], *, are_elected: bool) -> str:
-    """Return what is known about the schedulers of a double allocation."""
     first, second = holders
     if not first.scheduler or not second.scheduler:
         known = first.scheduler or second.scheduler
@@ -210,7 +195,6 @@ Identity: TypeAlias = SchedulerIdentity | None
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
-    """Return INVALID with the pairs by one scheduler, UNKNOWN if the evidence does not show it."""
     from harness.checks.holds import double_allocations  # imports pandas
 
     folded = evidence[hold_history.HoldHistory]
@@ -239,7 +223,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
     result = findings.result(
         SCHEDULER_EXCLUSIVITY,
         [
-            _finding(holds[first], holds[second], schedulers.of(holds[first]))
+            _finding(holds[first], holds[second], schedulers)
             for first, second in zip(shown["first"], shown["second"], strict=True)
         ],
         is_kept=bool(len(examined) and not unclear),
@@ -275,15 +259,16 @@ def _since_free(
             hold = holds[row]
             if schedulers.first_seen(hold) >= until:
                 had = frozenset()
-            had |= {schedulers.of(hold)}
+            had |= {schedulers.of((hold.uid, hold.from_rv))}
             until = max(until, math.inf if hold.until_rv is None else hold.until_rv)
             found[row] = had
     return found
 
 
 def _finding(
-    first: hold_history.Hold, second: hold_history.Hold, scheduler: Identity
+    first: hold_history.Hold, second: hold_history.Hold, schedulers: SchedulersOfHolds
 ) -> findings.Finding:
+    scheduler = schedulers.of((first.uid, first.from_rv))
     return findings.Finding(
         summary=f"{first.device}: {scheduler} gave it to {first.name} and {second.name} "
         f"from version {second.from_rv}",

@@ -41,7 +41,6 @@ class Result(plans.Threshold, frozen=True, kw_only=True):
 def of_run(
     planned: Iterable[plans.Threshold], measured: run_figures.Figures, *, is_certified: bool
 ) -> list[Result]:
-    """Return the answers of the thresholds per run."""
     return [
         judged(item, *_measured(item.metric, measured, is_certified=is_certified))
         for item in planned
@@ -108,5 +107,4 @@ def worst(found: Iterable[Result]) -> verdicts.Verdict:
 
 
 def sentences(found: Iterable[Result], verdict: verdicts.Verdict) -> list[str]:
-    """Return the answers that have this verdict, each with the name of its figure."""
     return [item.sentence for item in found if item.verdict is verdict]

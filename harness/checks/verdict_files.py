@@ -29,7 +29,6 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
 
 @functools.cache
 def present() -> Judges:
-    """Return the judges of this process."""
     try:
         version = metadata.version("flake-hunt")
     except metadata.PackageNotFoundError:
@@ -109,7 +108,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return threshold_results.sentences(self.thresholds, verdicts.Verdict.INVALID)
 
     def violations_of(self, check: str) -> int:
-        """Return the number of violations that a check found; 0 if it did not run."""
         return sum(item.violation_count for item in self.checks if item.check == check)
 
     @property
@@ -118,12 +116,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def encode(judgement: Judgement) -> bytes:
-    """Return the content of verdict.json, indented."""
     return msgspec.json.format(msgspec.json.encode(judgement), indent=2) + b"\n"
 
 
 def write(directory: directories.RunDirectory, judgement: Judgement) -> None:
-    """Replace verdict.json atomically."""
     writing.replace(directory.verdict, encode(judgement))
 
 

@@ -205,7 +205,6 @@ Answer: TypeAlias = CheckResult | NotExamined
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number and its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

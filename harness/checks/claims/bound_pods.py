@@ -34,12 +34,10 @@ _User = tuple[str, bytes]
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee."""
     return set(_RESTS_ON) <= set(plan.resources)
 
 
 def _is_lenient(plan: plans.Plan) -> bool:
-    """Return whether a reservation may have ended before the binding."""
     is_moved = plan_facts.plans_effect(plan, Effect.MOVED_CLAIM)
     return is_moved or plan_facts.confuses_schedulers(plan)
 
@@ -54,7 +52,6 @@ class Binding(NamedTuple):
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the wrong bindings; NotExamined if there is nothing."""
     catalogue = evidence[device_catalogue.DeviceCatalogue]
     pods, claims = evidence[pod_lives.PodLives], evidence[claim_versions.ClaimVersions]
     gaps = catalogue.gaps.intersection(_RESTS_ON)
@@ -151,7 +148,6 @@ class _Judge:
         }
 
     def problems(self, binding: Binding) -> list[str]:
-        """Return what is wrong with a binding, one clause for each claim."""
         clauses = [self._problem(binding, entry, name) for entry, name in binding.claims.items()]
         return [clause for clause in clauses if clause]
 

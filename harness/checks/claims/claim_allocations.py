@@ -30,7 +30,6 @@ from harness.checks.observed import claim_versions, observed_claims
 
 
 def _judge_stability(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with all allocations that became others, VALID without any."""
     pairs = list(_changes(evidence[claim_versions.ClaimVersions]))
     found = [
         _replacement(now, before.allocation, now.allocation)
@@ -55,7 +54,6 @@ ALLOCATION_STABILITY = protocol.Check(
 def _changes(
     claims: claim_versions.ClaimVersions,
 ) -> Iterator[tuple[claim_versions.Version | None, claim_versions.Version]]:
-    """Yield the versions in which a claim got, lost or changed its allocation."""
     for before, now in claims.pairs():
         if not now.is_gone and now.allocation != (before.allocation if before else None):
             yield before, now
@@ -95,10 +93,6 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 
 
 def _judge_finalizers(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with all claims that were allocated without it, VALID without any.
-
-    Those that our own API server removed in spite of it are violations, too.
-    """
     claims = evidence[claim_versions.ClaimVersions]
     blames_server = plan_facts.blames_server(evidence.plan)
     removed = sorted(_removed(claims), key=lambda item: item[1].rv)
@@ -128,7 +122,6 @@ _Removed = tuple[int, claim_versions.Version]
 
 
 def _bare(claims: claim_versions.ClaimVersions) -> Iterator[findings.Finding]:
-    """Yield the claims that had an allocation and not the finalizer."""
     found: dict[str, list[claim_versions.Version]] = {}
     for before, now in claims.pairs():
         if now.allocation is None or FINALIZER in now.finalizers:

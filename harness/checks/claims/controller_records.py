@@ -35,7 +35,6 @@ _KNOWN_MIN = 2
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether a claim controller works for the pods of the run, ours or another one."""
     return plan_facts.owes_claims(plan) or (
         plan.progress_s is not None and CONTROLLER in plan.expected_steps
     )
@@ -49,11 +48,6 @@ def is_undisturbed(plan: plans.Plan) -> bool:
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
-    """Return INVALID with all findings, VALID without any, UNKNOWN if no pod was observed.
-
-    In an undisturbed run, what a controller does after it has shown that it knows the end of a pod
-    counts, too.
-    """
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives].pods
     search = _Search(claims, pods)
     hits = evidence[fault_records.FaultRecords].applications
@@ -94,8 +88,6 @@ def _without(found: Iterator[findings.Finding], spared: Collection[str]) -> list
 
 
 class _Search:
-    """Looks for what a claim controller should not have written."""
-
     def __init__(
         self, claims: claim_versions.ClaimVersions, pods: dict[str, pod_lives.PodLife]
     ) -> None:
@@ -186,7 +178,6 @@ def _is_after_the_end(rv: int, pod: pod_lives.PodLife | None) -> bool:
 
 
 def _dropped(pod: pod_lives.PodLife) -> Iterator[findings.Finding]:
-    """Yield it if a record vanished from the status of a pod."""
     dropped = [
         (now, entry)
         for before, now in itertools.pairwise(pod.records)
@@ -205,7 +196,6 @@ def _dropped(pod: pod_lives.PodLife) -> Iterator[findings.Finding]:
 
 
 def _alternating(pod: pod_lives.PodLife) -> Iterator[findings.Finding]:
-    """Yield it if records that others had replaced came back."""
     earlier: set[tuple[str, str | None]] = set()
     returned: list[tuple[pod_lives.Recorded, str]] = []
     for before, now in itertools.pairwise(pod.records):

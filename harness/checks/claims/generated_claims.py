@@ -61,8 +61,6 @@ class Made(NamedTuple):
 
 
 class _Created(msgspec.Struct):
-    """A claim, with its spec as JSON."""
-
     metadata: observed_cluster.TemplateMeta
     spec: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -115,7 +113,6 @@ class TemplateCopies(folders.Folder):
         return Content(self._plain[raw], created.metadata.labels or {}, annotations)
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note that versions of templates may be missing."""
         self.has_gap |= gap.resource == observations.TEMPLATES
 
     def until(self, namespace: str, name: str, version: int) -> list[Content]:
@@ -141,7 +138,8 @@ def _filled(value: Any, key: str) -> Any:
     if not isinstance(value, dict):
         return value
     filled = {name: _filled(item, name) for name, item in value.items()}
-    kept = {name: item for name, item in filled.items() if not _is_empty(item)}
+    empty = (None, "", [], {})
+    kept = {name: item for name, item in filled.items() if item is not False and item not in empty}
     match key:
         case "exactly" | "firstAvailable":
             kept.setdefault("allocationMode", "ExactCount")
@@ -154,10 +152,6 @@ def _filled(value: Any, key: str) -> Any:
     return kept
 
 
-def _is_empty(value: Any) -> bool:
-    return value is False or value in (None, "", [], {})
-
-
 _UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
 """Effects after which a controller does not know whether it has created a claim."""
 _FORGETTING = (Effect.RESTART, Effect.API_SERVER, Effect.OLD_STATE)
@@ -166,7 +160,6 @@ _Claims = dict[tuple[str, str], list[claim_versions.Generated]]
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with all second, unnamed, mixed up and wrong claims, VALID without any."""
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
     generated = claims.generated()
     found = [
@@ -222,7 +215,6 @@ def _second(
 
 
 def _is_live(item: claim_versions.Generated, rv: int) -> bool:
-    """Return whether a claim existed at this version, and was not being deleted."""
     ends = (item.deleting_rv, item.gone_rv)
     return item.from_rv < rv and all(end is None or end > rv for end in ends)
 
@@ -248,7 +240,6 @@ def _second_finding(
 
 
 def _unnamed(pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
-    """Find pods that a scheduler has bound before their status named all claims."""
     for pod in pods.pods.values():
         # A user may bind a pod without them.
         if pod.bound_rv is None or pod.bound_by_user or not pod.is_certain:
@@ -317,7 +308,6 @@ def _owners(
 
 
 def _unlike(evidence: protocol.Evidence) -> Iterator[findings.Finding]:
-    """Find claims that differ from all versions of their templates before them."""
     copies = evidence[TemplateCopies]
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
     for item in copies.made if not copies.has_gap else ():

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.checks import fault_records, findings, plan_facts, protocol, verdicts
 from harness.checks.observed import claim_versions, observations, observed_claims, pod_lives
-from harness.history import plans, records
+from harness.history import records
 from harness.model.fault_effects import Effect
 
 RESERVATIONS_MAX = 256
@@ -43,13 +43,11 @@ class Reservations(list[Reservation]):
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reservations":
-        """Read them from the versions of claims."""
         spans = evidence[claim_versions.ClaimVersions].spans(lambda now: now.users)
         return cls(sorted(spans, key=lambda item: item.begin.rv))
 
 
 def is_group(consumer: observed_claims.Consumer) -> bool:
-    """Return whether a claim is reserved for a PodGroup by this entry."""
     return (consumer.resource, consumer.api_group) == _GROUPS
 
 
@@ -58,13 +56,7 @@ def most(claims: claim_versions.ClaimVersions) -> int:
     return max((len(now.consumers) for now in claims if not now.is_gone), default=0)
 
 
-def _are_owed(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe the guarantee."""
-    return plan_facts.owes_claims(plan) or plan.requirements.reservations_min > 0
-
-
 def _judge_reservations(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with all claims and reservations that break a rule, VALID without any."""
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
     reserved = [now for now in claims if now.consumers and not now.is_gone]
     found = [*_excesses(reserved), *_unallocated(reserved)]
@@ -83,7 +75,7 @@ CLAIM_RESERVATIONS = protocol.Check(
     name="claim_reservations",
     guarantee="R",
     promise=f"claims are reserved while allocated, for at most {RESERVATIONS_MAX} pods that name them",
-    applies=_are_owed,
+    applies=lambda plan: plan_facts.owes_claims(plan) or plan.requirements.reservations_min > 0,
     needs=(claim_versions.ClaimVersions, pod_lives.PodLives, Reservations),
     judge=_judge_reservations,
 )
@@ -183,16 +175,7 @@ _HAZARDS = (
 """The hazards that faults in a scheduler's writes of a pod or its claim show; the first counts."""
 
 
-def _is_use_owed(plan: plans.Plan) -> bool:
-    """Return whether no nemesis confuses the schedulers of runs with this plan."""
-    return plan_facts.owes_claims(plan) and not plan_facts.confuses_schedulers(plan)
-
-
 def _judge_use(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with all reservations that ended while their pod ran, VALID without any.
-
-    Without those of claims that an API server of others removed in spite of a finalizer.
-    """
     blames_server = plan_facts.blames_server(evidence.plan)
     hits = evidence[fault_records.FaultRecords].applications
     moved = {
@@ -236,7 +219,7 @@ CLAIMS_IN_USE = protocol.Check(
     name="claims_in_use",
     guarantee="R",
     promise="a claim stays allocated, reserved and there while a pod that uses it runs",
-    applies=_is_use_owed,
+    applies=lambda plan: plan_facts.owes_claims(plan) and not plan_facts.confuses_schedulers(plan),
     needs=(
         claim_versions.ClaimVersions,
         pod_lives.PodLives,
@@ -270,8 +253,6 @@ class _Users:
 
 
 class _Hazards:
-    """The known hazards that faults of a run bring about, by what they hit."""
-
     def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
         self._effects = collections.defaultdict[tuple[str, str, str], set[Effect]](set)
         for item in applications:

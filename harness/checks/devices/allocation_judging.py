@@ -383,7 +383,6 @@ def result(
 
 
 def not_examined(check: protocol.Check, why: str) -> verdicts.NotExamined:
-    """Return the answer of a check for which there was nothing."""
     return check.not_examined(f"{why}, so nothing was examined")
 
 

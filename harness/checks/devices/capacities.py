@@ -126,7 +126,6 @@ def _in_range(valid: observed_slices.ValidRange, wanted: Fraction) -> Iterator[F
 def _problem(
     amount: Fraction, capacity: observed_slices.Amount, policy: observed_slices.RequestPolicy
 ) -> str:
-    """Return why an amount cannot be taken; empty: it can."""
     if amount < 0:
         return f"takes {quantities.text(amount)}, which is less than nothing"
     if amount > quantities.amount(capacity.value):

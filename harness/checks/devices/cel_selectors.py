@@ -185,7 +185,6 @@ _INCLUDES: Sequence[_Declared] = [
 
 
 def declarations() -> list[Any]:
-    """Return the functions as the binding takes them."""
     overloads: dict[str, list[Any]] = {}
     for number, (name, result, parameters, is_member, function) in enumerate(
         [*_FUNCTIONS, *_INCLUDES]
@@ -211,8 +210,12 @@ _SCALARS: Mapping[str, Callable[[Any], Value]] = {
 }
 
 
-def value_of(driver: str, device: observed_slices.Device) -> dict[str, Value]:
-    """Return the fields of `device`.
+def _value_of(
+    driver: str, device: observed_slices.Device, domains: frozenset[str]
+) -> dict[str, Value]:
+    """Return the fields of `device`, with empty maps for those domains that it does not have.
+
+    The scheduler looks up a missing domain as an empty map.
 
     Raises UnknownValueError, QuantityError or VersionError for what cannot be read.
     """
@@ -221,27 +224,16 @@ def value_of(driver: str, device: observed_slices.Device) -> dict[str, Value]:
     return {
         "driver": driver,
         "allowMultipleAllocations": bool(device.allow_multiple_allocations),
-        "attributes": _by_domain(driver, attributes),
-        "capacity": _by_domain(driver, capacity),
+        "attributes": _by_domain(driver, attributes, domains),
+        "capacity": _by_domain(driver, capacity, domains),
     }
 
 
-def with_domains(device: Mapping[str, Value], domains: frozenset[str]) -> dict[str, Value]:
-    """Return the device with empty maps for the domains that it does not have.
-
-    The scheduler looks up a missing domain as an empty map.
-    """
-    empty: dict[str, Value] = {domain: {} for domain in domains}
-    return {
-        **device,
-        "attributes": empty | device["attributes"],
-        "capacity": empty | device["capacity"],
-    }
-
-
-def _by_domain(driver: str, named: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+def _by_domain(
+    driver: str, named: Mapping[str, Value], domains: frozenset[str]
+) -> dict[str, dict[str, Value]]:
     """Return domain -> identifier -> value; a name without a domain is in that of the driver."""
-    found: dict[str, dict[str, Value]] = {}
+    found: dict[str, dict[str, Value]] = {domain: {} for domain in domains}
     for name, value in named.items():
         domain, slash, identifier = name.partition("/")
         key = (domain, identifier) if slash else (driver, name)
@@ -311,20 +303,17 @@ class Selector:
         return f"no such key: {missing[1]}" if missing else error.partition(": ")[2] or error
 
     def _evaluated(self, driver: str, device: observed_slices.Device) -> Any:
-        """Return the result for a device; None: there is none."""
         if self._program is None:
             return None
         try:
-            fields = value_of(driver, device)
+            fields = _value_of(driver, device, self._domains)
         except _UNREADABLE:
             return None
-        known = with_domains(fields, self._domains)
-        return self._program.eval(data={"device": known})
+        return self._program.eval(data={"device": fields})
 
 
 @functools.lru_cache(4096)
 def selector(expression: str) -> Selector:
-    """Return a selector, which is compiled once."""
     return Selector(expression)
 
 

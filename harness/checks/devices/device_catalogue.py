@@ -131,7 +131,6 @@ class KnownDevice:
 
 
 def placed(spec: observed_slices.SliceSpec) -> Iterator[tuple[observed_slices.Device, Place]]:
-    """Yield the devices of a slice, each with its place."""
     for device in spec.devices or ():
         where = device if spec.per_device_node_selection else spec
         yield (

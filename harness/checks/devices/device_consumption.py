@@ -81,7 +81,6 @@ def excesses(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> It
 
 
 def _at(uses: Iterable[Use], rv: int) -> list[hold_history.Hold]:
-    """Return the holds behind uses that last at a version."""
     holds = [hold for use in uses for hold in use.holds]
     lasting = [hold for hold in holds if hold.from_rv <= rv < (hold.until_rv or rv + 1)]
     return sorted(lasting, key=lambda hold: (hold.from_rv, hold.device))
@@ -117,21 +116,15 @@ _CONSUMING = ("shared", "partitions", "limit")
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan observe devices, or have some that consume something."""
     return observations.SLICES in plan.resources or is_owed(plan)
 
 
 def is_owed(plan: plans.Plan) -> bool:
-    """Return whether the plan describes devices that consume something."""
     is_described = plan_facts.kinds_have(plan, *_CONSUMING)
     return is_described or plan_facts.files_have(plan, "counters", "shares")
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with what is consumed too much, VALID without any.
-
-    UNKNOWN if nothing is consumed; NotExamined if the plan describes nothing of that kind, either.
-    """
     holds = evidence[hold_history.HoldHistory].holds
     declared = evidence[capacities.DeclaredDevices]
     shares = holds.where(devices=declared.devices, shared_only=True)
@@ -173,16 +166,20 @@ CHECK = protocol.Check(
 )
 
 
+def _by_device(holds: Iterable[hold_history.Hold]) -> dict[str, list[hold_history.Hold]]:
+    found: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
+    for hold in holds:
+        found[hold.device].append(hold)
+    return found
+
+
 # ------------------------------------------------------------------------- capacities
 
 
 def _of_capacities(
     shares: Iterable[hold_history.Hold], declared: capacities.DeclaredDevices
 ) -> Iterator[Weighed]:
-    by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
-    for hold in shares:
-        by_device[hold.device].append(hold)
-    for name, holds in by_device.items():
+    for name, holds in _by_device(shares).items():
         device = declared.devices[name]
         for capacity, amounts in device.capacity.items():
             uses = [
@@ -216,8 +213,6 @@ def _counted(amount: Fraction) -> Fraction:
 
 
 def _limit(amounts: capacities.Amounts) -> Callable[[int], Fraction | None]:
-    """Return a function that returns how much there is at a version; None: that is not known."""
-
     def limit(rv: int) -> Fraction | None:
         most = amounts.most(rv)
         return None if most is None else _counted(most)
@@ -231,12 +226,9 @@ def _limit(amounts: capacities.Amounts) -> Callable[[int], Fraction | None]:
 def _of_counters(
     consumers: Iterable[hold_history.Hold], declared: capacities.DeclaredDevices
 ) -> Iterator[Weighed]:
-    by_device: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
-    for hold in consumers:
-        by_device[hold.device].append(hold)
     uses: dict[tuple[capacities.PoolKey, capacities.Counter], list[Use]]
     uses = collections.defaultdict(list)
-    for name, holds in by_device.items():
+    for name, holds in _by_device(consumers).items():
         device = declared.devices[name]
         first = min(hold.from_rv for hold in holds)
         for counter, amounts in device.consumes.items():

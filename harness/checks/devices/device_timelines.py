@@ -42,7 +42,6 @@ class View:
     rules: int = UNKNOWN
 
     def older(self, other: "View") -> "View":
-        """Return the older versions of both."""
         return View(min(self.slices, other.slices), min(self.rules, other.rules))
 
 
@@ -141,7 +140,6 @@ class Listings(Generic[Item]):
         return self._spans.get(item, [])
 
     def see(self, source: str, listed: Iterable[Item], seen: observations.SeenAny) -> None:
-        """Note all that a source lists from now on."""
         known, now = self._open[source], dict.fromkeys(listed)
         for item in known.keys() - now.keys():
             known.pop(item).end(seen)
@@ -221,7 +219,6 @@ class TaintTimelines(folders.Folder):
     # ------------------------------------------------------------------- observations
 
     def end(self, ts_ns: int) -> None:
-        """Note the end of the records."""
         self.end_ns = ts_ns
 
     def see_new_claim(self, seen: observations.SeenClaim) -> None:

@@ -107,10 +107,6 @@ def _problem(
     asked: observed_claims.ExactRequest | None,
     known: device_catalogue.KnownDevice,
 ) -> str:
-    """Return what is wrong with a result and a version of its device; empty: nothing.
-
-    Raises QuantityError for a malformed quantity, or AmbiguousNamesError.
-    """
     is_shareable = bool(known.device.allow_multiple_allocations)
     if result.share and not is_shareable:
         return "was allocated in a share, but no slice offers it for sharing"
@@ -220,7 +216,6 @@ def _of_config(
 
 
 def _repeated(grant: allocation_judging.Grant) -> Iterator[str]:
-    """Yield which configuration of the claim the allocation has too often."""
     copied = (item for item in grant.allocation.devices.config or () if item.source == "FromClaim")
     got, known = (
         collections.Counter(msgspec.json.encode((item.requests, item.opaque)) for item in items)

@@ -22,6 +22,7 @@ and on imagined ones that differ from it by one label or by the name. A selector
 differs there from each that follows from versions of the devices.
 """
 
+import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -37,14 +38,13 @@ LAG_S = 60.0
 
 
 def _judge_existence(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the devices that were not there; NotExamined if there is nothing."""
     questions = evidence[allocation_judging.Questions]
     timelines = evidence[device_timelines.PoolTimelines]
     if timelines.has_gap:
         why = f"versions of {observations.SLICES} may be missing"
         return allocation_judging.not_examined(EXISTING_DEVICES, why)
     views, has_faults = evidence[device_timelines.AttemptViews], bool(evidence.plan.faults)
-    judge = _Judge(questions, timelines, views, may_lag_forever=has_faults)
+    judge = _Judge(questions, timelines, views, has_faults)
     return allocation_judging.result(
         EXISTING_DEVICES, questions, judge.answers(), good="all devices were there"
     )
@@ -64,41 +64,37 @@ EXISTING_DEVICES = protocol.Check(
 )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Judge:
     """Judges each allocation with what its scheduler could have seen."""
 
-    def __init__(
-        self,
-        questions: allocation_judging.Questions,
-        timelines: device_timelines.PoolTimelines,
-        views: device_timelines.AttemptViews,
-        *,
-        may_lag_forever: bool,
-    ) -> None:
-        self._questions, self._made = questions, questions.made
-        self._timelines, self._views = timelines, views
-        self._may_lag_forever = may_lag_forever
+    questions: allocation_judging.Questions
+    timelines: device_timelines.PoolTimelines
+    views: device_timelines.AttemptViews
+    may_lag_forever: bool
 
     def answers(self) -> allocation_judging.Answers:
         """Return the answers about all allocations; only those in doubt are looked at."""
-        sure = np.array([self._sure_since(grant) for grant in self._made.grants], dtype=np.float64)
-        numbers = self._questions.numbers
-        rows = np.flatnonzero(self._questions.versions <= sure[numbers])
+        sure = np.array(
+            [self._sure_since(grant) for grant in self.questions.made.grants], dtype=np.float64
+        )
+        numbers = self.questions.numbers
+        rows = np.flatnonzero(self.questions.versions <= sure[numbers])
         all_good = allocation_judging.Answers([None], np.zeros(len(numbers), dtype=np.int64))
         return all_good.replaced(rows, self._answer)
 
     def _sure_since(self, grant: allocation_judging.Grant) -> float:
         """Return the version since which all devices are there, up to the end; infinite: never."""
-        last = [self._timelines.spans(result.id)[-1:] for result in grant.results]
+        last = [self.timelines.spans(result.id)[-1:] for result in grant.results]
         sure = [span[0].since if span and span[0].until == math.inf else math.inf for span in last]
         return max(sure, default=0.0)
 
     def _answer(self, row: int) -> allocation_judging.Answer:
-        results = self._made.grant(row).results
+        results = self.questions.made.grant(row).results
         wrong = [result.id for result in results if not self._could_be_there(result.id, row)]
         if not wrong:
             return None
-        seen = self._views.slices_of(self._made.claims[row].uid)
+        seen = self.views.slices_of(self.questions.made.claims[row].uid)
         since = f" from version {seen} of the slices on" if seen else ""
         return allocation_judging.Wrong(
             f"{', '.join(dict.fromkeys(wrong))} could not be allocated in any version that the "
@@ -107,14 +103,14 @@ class _Judge:
         )
 
     def _could_be_there(self, device: str, row: int) -> bool:
-        version = self._made.versions[row]
-        if self._may_lag_forever:
-            return self._timelines.listed_since.get(device, version) < version
-        seen = self._views.slices_of(self._made.claims[row].uid)
-        until_ns = self._made.times_ns[row] - int(LAG_S * 1e9)
+        version = self.questions.made.versions[row]
+        if self.may_lag_forever:
+            return self.timelines.listed_since.get(device, version) < version
+        seen = self.views.slices_of(self.questions.made.claims[row].uid)
+        until_ns = self.questions.made.times_ns[row] - int(LAG_S * 1e9)
         return any(
             span.since < version and span.until > seen and span.until_ns >= until_ns
-            for span in self._timelines.spans(device)
+            for span in self.timelines.spans(device)
         )
 
 
@@ -189,7 +185,6 @@ def _judge_selector(
 
 
 def _problem(selector: Any, devices: _Versions, labels: Sequence[Mapping[str, str]]) -> str:
-    """Return what is wrong with a selector for versions of devices; empty: nothing."""
     local = {item.place.node_name for item in devices if item.place.node_name}
     if local or any(item.device.binds_to_node for item in devices):
         return _of_one_node(selector, local)

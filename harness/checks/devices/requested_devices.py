@@ -25,6 +25,7 @@ constraints are broken if they do not hold for any versions of the devices.
 """
 
 import collections
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -66,7 +67,6 @@ def _mismatch(
     catalogue: device_catalogue.DeviceCatalogue,
     version: int,
 ) -> str:
-    """Return why a device does not match; empty: it does. May raise Unjudged."""
     if option is None:
         raise allocation_judging.Unjudged(allocation_judging.UNKNOWN_REQUEST)
     classes = catalogue.classes(option.device_class_name, version)
@@ -202,7 +202,6 @@ CLAIM_CONSTRAINTS = allocation_judging.of_each(
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the requests that got something else; NotExamined if there is nothing."""
     questions = evidence[allocation_judging.Questions]
     timelines = evidence[device_timelines.PoolTimelines]
     answers = questions.ask(lambda grant, *_: allocation_judging.wrong(_problems(grant)))
@@ -229,6 +228,7 @@ REQUESTED_RESULTS = protocol.Check(
 )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Judge:
     """Judges the requests for all devices, by the pools that did not change in the attempt.
 
@@ -237,44 +237,37 @@ class _Judge:
     scheduler only a pool counts that has not changed since the first list.
     """
 
-    def __init__(
-        self,
-        questions: allocation_judging.Questions,
-        timelines: device_timelines.PoolTimelines,
-        views: device_timelines.AttemptViews,
-    ) -> None:
-        self._questions, self._made, self._catalogue = (
-            questions,
-            questions.made,
-            questions.catalogue,
-        )
-        self._timelines, self._views = timelines, views
-        self._known: dict[tuple[int, ...], allocation_judging.Answer] = {}
-        """The answers so far, by all that they depend on."""
+    questions: allocation_judging.Questions
+    timelines: device_timelines.PoolTimelines
+    views: device_timelines.AttemptViews
+    known: dict[tuple[int, ...], allocation_judging.Answer] = dataclasses.field(
+        default_factory=dict
+    )
+    """The answers so far, by all that they depend on."""
 
     def with_certain(self, answers: allocation_judging.Answers) -> allocation_judging.Answers:
         concerned = [
             any(option.number is None for _, option in _chosen(grant))
-            for grant in self._made.grants
+            for grant in self.questions.made.grants
         ]
-        rows = np.flatnonzero(np.array(concerned, dtype=bool)[self._questions.numbers])
+        rows = np.flatnonzero(np.array(concerned, dtype=bool)[self.questions.numbers])
         return answers.replaced(rows, self._answer)
 
     def _answer(self, row: int) -> allocation_judging.Answer:
-        number, version = self._made.grant_numbers[row], self._made.versions[row]
-        since = self._views.slices_of(self._made.claims[row].uid)
+        number, version = self.questions.made.grant_numbers[row], self.questions.made.versions[row]
+        since = self.views.slices_of(self.questions.made.claims[row].uid)
         key = (
             number,
-            self._catalogue.epoch(version),
-            -1 if since == device_timelines.UNKNOWN else self._timelines.epoch(since + 1),
-            self._timelines.epoch(version),
+            self.questions.catalogue.epoch(version),
+            -1 if since == device_timelines.UNKNOWN else self.timelines.epoch(since + 1),
+            self.timelines.epoch(version),
         )
-        if key not in self._known:
-            grant = self._made.grants[number]
-            self._known[key] = allocation_judging.wrong(
+        if key not in self.known:
+            grant = self.questions.made.grants[number]
+            self.known[key] = allocation_judging.wrong(
                 [*_problems(grant), *self._not_all(grant, since, version)]
             )
-        return self._known[key]
+        return self.known[key]
 
     def _not_all(self, grant: allocation_judging.Grant, since: int, until: int) -> Iterator[str]:
         names = device_catalogue.only_names(grant.allocation.node_selector)
@@ -297,17 +290,17 @@ class _Judge:
         self, node: str, option: observed_claims.ExactRequest, since: int, until: int
     ) -> Iterator[str]:
         """Yield the devices of a node that match an option in all versions of slice and class."""
-        classes = self._catalogue.classes(option.device_class_name, until)
+        classes = self.questions.catalogue.classes(option.device_class_name, until)
         if not classes:
             return
         expressions = [*(text for one in classes for text in one), *option.expressions]
-        for name in self._timelines.steady(since, until):
-            is_clear = self._timelines.tainted_since.get(name, until) >= until
+        for name in self.timelines.steady(since, until):
+            is_clear = self.timelines.tainted_since.get(name, until) >= until
             if is_clear and all(
                 item.place.node_name == node
                 and all(matches(item, text) for text in expressions)
                 and _has_capacity(item, option)
-                for item in self._catalogue.devices(name, until)
+                for item in self.questions.catalogue.devices(name, until)
             ):
                 yield name
 

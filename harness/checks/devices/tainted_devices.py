@@ -36,22 +36,12 @@ ATTEMPT_S = 60.0
 """Seconds from what a scheduler saw before an attempt to the commit of its allocation."""
 
 
-def _are_taints_seen(plan: plans.Plan) -> bool:
-    """Return whether a run with this plan observes taints."""
-    return needs_views(plan) or (observations.SLICES in plan.resources and not plan.faults)
-
-
 def needs_views(plan: plans.Plan) -> bool:
     """Return whether the scheduler's steps add evidence: its pools are tainted, it is alone."""
     return bool(plan_facts.added_taints(plan)) and device_timelines.are_told(plan)
 
 
 def _judge_taints(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the tainted devices, UNKNOWN if nothing could be examined.
-
-    Allocations count as examined if it is known which version of the slices the scheduler had dealt
-    with, and the claim tolerates nothing. Without the steps the record alone shows it.
-    """
     folded, timelines = (
         evidence[hold_history.HoldHistory],
         evidence[device_timelines.TaintTimelines],
@@ -100,7 +90,9 @@ TAINTED_DEVICES = protocol.Check(
     name="tainted_devices",
     guarantee="N",
     promise="no device is allocated that the scheduler must have known as tainted",
-    applies=_are_taints_seen,
+    applies=lambda plan: (
+        needs_views(plan) or (observations.SLICES in plan.resources and not plan.faults)
+    ),
     needs=(
         hold_history.HoldHistory,
         device_timelines.TaintTimelines,
@@ -165,10 +157,6 @@ def _are_pods_evicted(plan: plans.Plan) -> bool:
 
 
 def _judge_evictions(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the pods that stayed too long, or were evicted without a reason.
-
-    UNKNOWN if versions may be missing, not examined if no pod had a device with such a taint.
-    """
     folded = evidence[hold_history.HoldHistory]
     if any(folded.stream(name).gaps for name in _STREAMS):
         return EVICTED_PODS.unknown("versions of pods, claims, slices or rules may be missing")
@@ -288,7 +276,6 @@ def _early(
     *,
     theirs: bool = False,
 ) -> str:
-    """Return why an evicted pod should not have been evicted then; empty: it should."""
     if not uses:
         return "was evicted, although it has never used a device"
     evicted_ns = pod.eviction.ts_ns if pod.eviction else 0

@@ -35,15 +35,12 @@ _Entries: TypeAlias = Mapping[_DeviceKey, observed_claims.DeviceStatus]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Version:
-    """A version of an allocated claim."""
-
     claim: observed_claims.Claim
     version: int
     entries: _Entries
 
     @property
     def managers(self) -> dict[tuple[str, str, str], field_managers.Entry]:
-        """Manager, operation and subresource -> what it owns."""
         found = field_managers.read(self.claim.metadata.managed_fields)
         return {(item.manager, item.operation, item.subresource): item for item in found}
 
@@ -73,7 +70,6 @@ class DeviceStatuses(folders.Folder):
             self.found += _foreign(before, now)
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Forget what cannot be compared with the next version."""
         if gap.resource == observations.CLAIMS:
             self._last.clear()
 
@@ -83,7 +79,6 @@ def _key(item: observed_claims.DeviceStatus | observed_claims.AllocationResult) 
 
 
 def _unallocated(now: _Version) -> Iterator[findings.Finding]:
-    """Yield the entries of devices that the claim does not have."""
     for key in sorted(now.entries.keys() - set(map(_key, now.claim.results))):
         told = f"has an entry of {_told(key)} in status.devices, which is not allocated to it"
         yield _finding(told, [now])
@@ -139,7 +134,6 @@ def _finding(told: str, versions: Iterable[_Version]) -> findings.Finding:
 
 
 def _judge_statuses(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the entries that others wrote, NotExamined without any entry."""
     seen = evidence[DeviceStatuses]
     return findings.answer(
         DEVICE_STATUSES, examined=seen.examined, what="reports in status.devices", found=seen.found
@@ -190,39 +184,27 @@ def _state_of(claim: observed_claims.Claim) -> _State:
     awaited = [result for result in results if result.binding_conditions]
     if not awaited:
         return None
-    reported = {_key_of(item): item.conditions or () for item in claim.status.devices or ()}
+    reported = {_key(item): item.conditions or () for item in claim.status.devices or ()}
     return tuple(
         problem
         for result in awaited
-        for problem in _missing(result, reported.get(_key_of(result), ()))
+        for problem in _missing(result, reported.get(_key(result), ()))
     )
-
-
-def _key_of(
-    item: observed_claims.AllocationResult | observed_claims.DeviceStatus,
-) -> tuple[str, str, str, str | None]:
-    return item.driver, item.pool, item.device, item.share
 
 
 def _missing(
     result: observed_claims.AllocationResult, conditions: Sequence[observed_claims.Condition]
 ) -> Iterator[str]:
     true = {item.type for item in conditions if item.status == "True"}
-    name = "/".join((result.driver, result.pool, result.device))
     for kind in result.binding_conditions or ():
         if kind not in true:
-            yield f"{kind} of {name} was not true"
+            yield f"{kind} of {result.id} was not true"
     for kind in result.binding_failure_conditions or ():
         if kind in true:
-            yield f"{kind} of {name} was true"
+            yield f"{kind} of {result.id} was true"
 
 
 def _judge_readiness(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with the pods bound too early, UNKNOWN if no device had conditions.
-
-    NotExamined if no pod got such a device, and the plan describes none: of those in files it may
-    use others.
-    """
     seen, count, early = evidence[DeviceReadiness], 0, []
     for pod in evidence[pod_lives.PodLives].pods.values():
         rv = pod.bound_rv

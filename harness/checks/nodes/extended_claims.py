@@ -44,11 +44,9 @@ class ExtendedResource:
         return {(name,): count for name, count in counts.items() if count}
 
     def devices_for(self, pod: observed_pods.Pod) -> int:
-        """Return how many devices the containers of a pod need together, of all classes."""
         return sum(self.kinds_for(pod).values())
 
     def amount(self, container: observed_pods.Container) -> int:
-        """Return the number of devices that a container asks for."""
         return sum(_amount(container, names) for names in self.names.values())
 
     def _devices_for(self, pod: observed_pods.Pod, names: Collection[str]) -> int:
@@ -112,8 +110,6 @@ class ExtendedPods(folders.Folder):
 
 
 class _Claims:
-    """The claims that schedulers made for extended resources, in their versions."""
-
     def __init__(self, versions: claim_versions.ClaimVersions) -> None:
         made = (now for now in versions if now.claim.is_extended)
         self._by_key = collections.defaultdict[tuple[str, str], list[claim_versions.Version]](list)
@@ -129,10 +125,6 @@ class _Claims:
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
-    """Return INVALID with the pods that lack something or name a wrong claim, VALID without any.
-
-    UNKNOWN if no pod ran, or if one lacks something that may be in a gap of the observations.
-    """
     resource = ExtendedResource(evidence.plan.settings)
     seen, claims = evidence[ExtendedPods], _Claims(evidence[claim_versions.ClaimVersions])
     asking = [pod for pod in seen.running.values() if resource.devices_for(pod)]
@@ -171,7 +163,6 @@ CHECK = protocol.Check(
 
 
 def _misnamed(pod: observed_pods.Pod, claims: _Claims) -> str:
-    """Return why the claim is wrong that a bound pod's status came to name; empty: it is not."""
     named = pod.status.extended_resource_claim_status
     name = named.resource_claim_name if named else ""
     claim = claims.named_by(pod, name)
@@ -231,7 +222,6 @@ def _unmapped(
 
 
 def _containers(pod: observed_pods.Pod) -> Iterator[tuple[observed_pods.Container, bool]]:
-    """Yield the containers of a pod, each with whether it runs until the end."""
     for container in pod.spec.init_containers or ():
         yield container, container.restart_policy == "Always"
     for container in pod.spec.containers or ():

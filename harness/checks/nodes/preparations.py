@@ -90,7 +90,6 @@ class Reading:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
-        """Read all journals of preparations that the plan expects."""
         history, found = evidence.history, cls()
         for process in history.expected_preparations():
             reader = history.preparations(process)
@@ -205,15 +204,10 @@ _Pair = tuple[str, Preparation, Preparation]
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether the driver of this plan promises to refuse devices that are in use."""
     return bool(plan.expected_preparations and plan_facts.part(plan, "driver").get("exclusivity"))
 
 
 def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
-    """Return INVALID with all double preparations, VALID without any.
-
-    UNKNOWN if no device was prepared for a second claim, or if the API contradicts the journals.
-    """
     uses = _by_device(evidence[Reading].prepared)
     pairs, reused = _double(uses), _reused(uses)
     held = {

@@ -33,7 +33,6 @@ Environment = Mapping[str, str]
 
 
 def _has_parameters(plan: plans.Plan) -> bool:
-    """Return whether claims or their class have parameters in this plan."""
     parameters = plan_facts.part(plan, "claim").get("parameters")
     is_configured = parameters or plan_facts.manifests_have(plan, "config")
     return bool(plan.expected_preparations and (is_configured or _of_class(plan)))
@@ -163,10 +162,6 @@ def _text(value: object) -> str:
 
 
 def _judge_parameters(evidence: protocol.Evidence) -> verdicts.CheckResult:
-    """Return INVALID with every container whose environment differs, VALID without any.
-
-    UNKNOWN if no container was started, or one whose pod or claim was never observed.
-    """
     started, expected = evidence[preparations.Reading].started, evidence[Expectations]
     of_class = {f"admin_{name}": value for name, value in _of_class(evidence.plan).items()}
     wanted = [(item, expected.of(item)) for item in started]
@@ -217,11 +212,6 @@ _Place = tuple[str, str, str]
 
 
 def _judge_starts(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with each claim that a container was started without, VALID without any.
-
-    INVALID also with each pod whose containers could not be started with the prepared devices.
-    NotExamined if no container was to be started, or none of an observed pod.
-    """
     reading = evidence[preparations.Reading]
     expected = evidence[Expectations]
     used = [(item, expected.claims_of(item)) for item in reading.started]

@@ -36,7 +36,6 @@ class Unjudgeable(Exception):  # noqa: N818 - an answer, not an error
 
 
 def applies(plan: plans.Plan) -> bool:
-    """Return whether progress is judged in runs with this plan."""
     return plan.progress_s is not None
 
 

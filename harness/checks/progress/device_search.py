@@ -49,7 +49,6 @@ class RequestFits:
     """Answers, each found once."""
 
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
-        """`settings` of the plan say what the class of the run's claims selects."""
         self._granted = state.granted
         self._classes = {
             name: observed_claims.expressions(spec.selectors)
@@ -196,7 +195,6 @@ class DeviceSearch:
     """Searches in the devices of one state, from which found devices are taken."""
 
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
-        """`settings` are those of the plan."""
         self.supply = device_supply.DeviceSupply(state)
         self._fits = RequestFits(state, settings)
         self._steps = 0
@@ -296,7 +294,6 @@ class DeviceSearch:
         return part.wanted.admin_access or self.supply.left.is_free(item)
 
     def count_step(self) -> None:
-        """Count a device that is tried. Raises _TooManyError."""
         self._steps += 1
         if self._steps > STEPS_MAX:
             raise _TooManyError

@@ -114,7 +114,6 @@ class Left:
         return is_first
 
     def give_back(self, item: Offered, *, was_first: bool) -> None:
-        """Undo the last `take`."""
         if item.is_shared:
             self._used_of(item).pop()
         else:

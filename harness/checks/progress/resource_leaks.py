@@ -33,7 +33,6 @@ from harness.history import files, histories, plans
 
 
 def _are_unprepared_in_time(plan: plans.Plan) -> bool:
-    """Return whether all claims of a run with this plan are unprepared in time."""
     driver = plan_facts.part(plan, "driver")
     call = driver.get("unprepare") or {}
     slow = call.get("delay_s") or call.get("failure_probability") or call.get("blocked_s")
@@ -48,10 +47,6 @@ def _are_unprepared_in_time(plan: plans.Plan) -> bool:
 
 
 def _judge_preparations(evidence: protocol.Evidence) -> verdicts.CheckResult:
-    """Return INVALID with the claims that stay prepared, UNKNOWN if none was prepared at all.
-
-    UNKNOWN also for a run that was not brought to its rest.
-    """
     reading, final = evidence[preparations.Reading], evidence[world_states.WorldState]
     prepared, phases = [*reading.prepared, *reading.kept], evidence.phases
     early = next((item for item in phases if item.name in claim_progress.UNFINISHED), None)
@@ -80,7 +75,6 @@ LEFTOVER_PREPARATIONS = protocol.Check(
 
 
 def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldState) -> bool:
-    """Return whether a claim is unprepared, or a pod that has not ended uses it."""
     if item.until_ns is not None:
         return True
     claim = final.claims.get(item.uid)
@@ -112,7 +106,6 @@ class GarbageCollection:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "GarbageCollection":
-        """Decide it from the plan, the phases and the versions of the run."""
         plan, history = evidence.plan, evidence.history
         found = [phase.name for phase in evidence.phases if phase.name in (WORKS, FAILS)]
         if plan.collects_garbage is not None:
@@ -138,11 +131,6 @@ def _versions(history: histories.History) -> dict[str, str]:
 
 
 def _judge_leaks(evidence: protocol.Evidence) -> verdicts.Answer:
-    """Return INVALID with all leaks, VALID without any.
-
-    UNKNOWN if leaks had too little time to go. Not examined if the run was not brought to its rest,
-    or had no claims.
-    """
     final = evidence[world_states.WorldState]
     examined = len(evidence[hold_history.HoldHistory].claims)
     try:

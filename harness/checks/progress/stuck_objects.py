@@ -133,7 +133,6 @@ class Stuck:
     """A pod with all its claims, or a deleted one, that only waits for the kubelet of its node."""
 
     def finding(self, rest_s: float, *, prefix: str = "", still: str) -> findings.Finding:
-        """Return it as a finding: `still` so for these seconds."""
         return findings.Finding(
             summary=prefix + self.summary,
             text=f"{prefix}{self.text}. {still} for {rest_s:.1f} s",
@@ -203,8 +202,6 @@ class _Waiting:
 
 
 class _Search:
-    """A search through one state."""
-
     def __init__(self, state: world_states.WorldState, settings: Mapping[str, Any]) -> None:
         self._state = state
         self._claims = {claim.metadata.key: claim for claim in state.claims.values()}

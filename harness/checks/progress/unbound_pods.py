@@ -31,7 +31,6 @@ class _Refusal(NamedTuple):
     """Empty: the selector is false."""
 
     def told(self, count: int) -> str:
-        """Return it as text; `count` devices do not match."""
         devices = verdicts.counted(count, "device")
         how = f"fails on {devices}: {self.error:.200}" if self.error else f"refuses {devices}"
         return f"the selector {self.expression:.200} {how}"
@@ -49,7 +48,6 @@ class UnboundPods(folders.Folder):
         self._wanted: dict[tuple[str, ...], observed_claims.ExactRequest] = {}
 
     def see_pod(self, seen: observations.SeenPod) -> None:
-        """Note whether the pod is bound, and what its scheduler says of it."""
         pod, uid = seen.object, seen.object.metadata.uid
         scheduler = sys.intern(pod.spec.scheduler_name)
         self._binding.setdefault(scheduler, False)

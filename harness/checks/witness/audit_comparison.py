@@ -9,6 +9,7 @@ only if a write is missing in it: the differences say which.
 import collections
 import dataclasses
 import functools
+import itertools
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -76,12 +77,8 @@ def compare(
 
 def _contradictions(audited: audit_history.AuditHistory) -> Iterator[hidden_writes.Difference]:
     for first, second in audited.contradictions:
-        yield hidden_writes.Difference(
-            what=hidden_writes.titled(first.resource, first.state.namespace, first.state.name),
-            version=first.state.version,
-            watch="is not asked",
-            audit=f"has two writes of this revision: {_told(first)}, and {_told(second)}",
-        )
+        told = f"has two writes of this revision: {_told(first)}, and {_told(second)}"
+        yield hidden_writes.difference(first.resource, first.state, "is not asked", told)
 
 
 # ------------------------------------------------------------------------------- writes
@@ -105,7 +102,9 @@ def _of_writes(
             yield _difference(resource, seen, audit, is_disputed=True)
     for version in sorted(writes.keys() - stream.seen.keys()):
         if stream.covers(version):
-            yield _unseen(resource, writes[version])
+            write = writes[version]
+            told = f"has {_told(write)}"
+            yield hidden_writes.difference(resource, write.state, "saw nothing", told)
     yield from explained.unseen()
 
 
@@ -149,25 +148,12 @@ def _compare(seen: witnessed_writes.Seen, write: witnessed_writes.Write) -> str:
     return f"has {_told(write)}, with another {' and '.join(parts)}"
 
 
-def _unseen(resource: str, write: witnessed_writes.Write) -> hidden_writes.Difference:
-    return hidden_writes.Difference(
-        what=hidden_writes.titled(resource, write.state.namespace, write.state.name),
-        version=write.state.version,
-        watch="saw nothing",
-        audit=f"has {_told(write)}",
-    )
-
-
 def _difference(
     resource: str, seen: witnessed_writes.Seen, audit: str, *, is_disputed: bool
 ) -> hidden_writes.Difference:
-    return hidden_writes.Difference(
-        what=hidden_writes.titled(resource, seen.state.namespace, seen.state.name),
-        version=seen.version,
-        watch=f"saw it {seen.state.text} ({seen.type})",
-        audit=audit,
-        is_disputed=is_disputed,
-    )
+    watch = f"saw it {seen.state.text} ({seen.type})"
+    found = hidden_writes.difference(resource, seen.state, watch, audit, is_disputed=is_disputed)
+    return msgspec.structs.replace(found, version=seen.version)
 
 
 def _told(write: witnessed_writes.Write) -> str:
@@ -186,7 +172,10 @@ def _of_holds(
     if claims.first_rv is None or claims.final_rv is None:
         return
     window = (claims.first_rv, claims.final_rv)
-    mine, theirs = _clipped(map(_hold, holds), window), _clipped(audited.holds(), window)
+    mine, theirs = (
+        _clipped(itertools.starmap(audit_history.Hold, holds), window),
+        _clipped(audited.holds(), window),
+    )
     found.holds = sum(map(len, mine.values()))
     names = {seen.state.uid: seen.state for seen in (*claims.listed, *claims.seen.values())}
     names |= {write.state.uid: write.state for write in audited.writes["resourceclaims"].values()}
@@ -195,16 +184,10 @@ def _of_holds(
         if not _agree(one, two):
             state = names.get(uid)
             yield hidden_writes.Difference(
-                what=hidden_writes.titled("resourceclaims", state.namespace, state.name)
-                if state
-                else uid,
+                what=hidden_writes.titled(audit_history.CLAIMS, state) if state else uid,
                 watch=f"saw {device} held {_intervals(one)}",
                 audit=f"has it held {_intervals(two)}",
             )
-
-
-def _hold(item: WatchedHold) -> audit_history.Hold:
-    return audit_history.Hold(*item)
 
 
 def _clipped(

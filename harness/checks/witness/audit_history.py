@@ -328,7 +328,6 @@ def _holds_of(uid: str, writes: list[witnessed_writes.Write], *, is_ended: bool)
 
 
 def fold(events: Iterable[audit_events.Event], *, namespace: str) -> AuditHistory:
-    """Return the history of all events about one namespace."""
     folded = AuditHistory(namespace)
     for event in events:
         folded.add(event)

@@ -51,12 +51,6 @@ def kill_windows(
     streams: Iterable[witnessed_writes.Stream],
     ends: Sequence[End],
 ) -> dict[str, list[Window]]:
-    """Return the windows of each resource.
-
-    The times of the log are compared with those of the ends by the writes that both know: as the
-    recorder usually is some milliseconds late, what was asked for just before a kill would else
-    seem to come after it. An end with no request after it bounds nothing.
-    """
     if not ends or audited.is_restored:
         return {}
     differences = _clock_differences(audited, streams)
@@ -176,7 +170,7 @@ class Explanations:
                 watch = f"saw no binding, but it without a node at revision {before.version} and "
                 watch += f"on node {seen.state.node} at {seen.version}"
                 audit = f"has its binding to node {binding.node}"
-                self._skipped.append(_unseen(binding, watch, audit))
+                self._skipped.append(difference(binding.resource, binding, watch, audit))
         self._last[seen.state.uid] = seen
 
     def objection(self, seen: witnessed_writes.Seen) -> str:
@@ -204,7 +198,8 @@ class Explanations:
             gone = next((item for item in endings if item.kind == "gone"), None)
             if gone and not last.is_deletion and uid not in self._stream.final:
                 watch = "saw neither its end nor the object in the final list"
-                yield _unseen(gone, watch, f"has its end after revision {gone.after}")
+                audit = f"has its end after revision {gone.after}"
+                yield difference(gone.resource, gone, watch, audit)
 
     def _unclear_of(self, seen: witnessed_writes.Seen) -> list[audit_events.Unclear]:
         place = seen.state.namespace, seen.state.name
@@ -240,13 +235,26 @@ class Explanations:
         return _take(self._evictions, seen) is not None
 
 
-def titled(resource: str, namespace: str, name: str) -> str:
-    return f"{_NAMES[resource]} {namespace}/{name}"
+def titled(resource: str, item: witnessed_writes.State | audit_events.Hidden) -> str:
+    return f"{_NAMES[resource]} {item.namespace}/{item.name}"
 
 
-def _unseen(write: audit_events.Hidden, watch: str, audit: str) -> Difference:
-    what = titled(write.resource, write.namespace, write.name)
-    return Difference(what=what, watch=watch, audit=audit)
+def difference(
+    resource: str,
+    item: witnessed_writes.State | audit_events.Hidden,
+    watch: str,
+    audit: str,
+    *,
+    is_disputed: bool = False,
+) -> Difference:
+    """Return a difference about an object, at its version if it is known."""
+    return Difference(
+        what=titled(resource, item),
+        version=item.version if isinstance(item, witnessed_writes.State) else 0,
+        watch=watch,
+        audit=audit,
+        is_disputed=is_disputed,
+    )
 
 
 _ByObject = dict[str, list[audit_events.Hidden]]

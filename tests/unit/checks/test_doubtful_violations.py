@@ -7,13 +7,14 @@ import json
 import pathlib
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import check_registry, judging, verdicts
+from harness.checks import check_registry, device_exclusivity, judging, protocol, verdicts
 from harness.history import directories, journal_reader, manifests, records
-from tests.histories import damages, specimens
+from tests.histories import building, damages, specimens
 
 Disturbance = Callable[[damages.Body], damages.Body]
 CHECKS = {check.name: check for check in check_registry.CHECKS}
@@ -128,3 +129,46 @@ def test_a_gap_leaves_a_violation_of_holds_certain(
     assert bool(result.violations) is (verdict is verdicts.Verdict.INVALID)
     if disturb is with_gap:
         assert verdict is verdicts.Verdict.INVALID
+
+
+INVALID, UNKNOWN = verdicts.Verdict.INVALID, verdicts.Verdict.UNKNOWN
+COUNTING = {"pools": {"more": [{"name": "gpu", "partitions": [1, 2]}]}}
+LIMITED = {"pools": {"more": [{"name": "gpu"}, {"name": "nic", "limit": 3}]}}
+PLAIN = {"pools": {"more": [{"name": "gpu", "shared": True}]}}
+
+
+def verdict(check: str, settings: dict[str, Any], *versions: str) -> verdicts.Verdict:
+    named = {f"scheduler-{number}": text for number, text in enumerate(versions)}
+    plan = msgspec.structs.replace(building.plan(settings=settings), versions=named)
+    result = verdicts.CheckResult(
+        check=check,
+        promise="",
+        verdict=INVALID,
+        examined_count=3,
+        violation_count=2,
+        violations=[],
+        others=[],
+        reason="2 of 3",
+    )
+    judged = msgspec.structs.replace(device_exclusivity.CHECK, name=check)
+    answer = judging.review_skew(protocol.Evidence(plan), judged, result)
+    assert (answer == result) is (answer.verdict is INVALID)
+    return answer.verdict
+
+
+@pytest.mark.parametrize(
+    ("settings", "version", "expected"),
+    [
+        (COUNTING, "kube-scheduler v1.34.9", UNKNOWN),
+        (LIMITED, "kube-scheduler v1.34.2", UNKNOWN),
+        (COUNTING, "kube-scheduler v1.35.0", INVALID),
+        (PLAIN, "kube-scheduler v1.34.9", INVALID),
+        (COUNTING, "v1.34.9", INVALID),
+    ],
+)
+def test_releases_before_one_thirty_five(
+    settings: dict[str, Any], version: str, expected: verdicts.Verdict
+) -> None:
+    assert verdict("device_consumption", settings, "3.11.7", version) is expected
+    assert verdict("claim_progress", settings, version) is expected
+    assert verdict("device_exclusivity", settings, version) is INVALID

@@ -1,5 +1,6 @@
 """Each promise about an allocation: what breaks it is named, and nothing else is."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from harness.checks import findings, verdicts
 from harness.checks.devices import (
+    allocation_judging,
+    device_catalogue,
     device_timelines,
     granted_devices,
     reachable_devices,
@@ -20,6 +23,7 @@ from tests.histories.placements import (
     device,
     device_class,
     exactly,
+    gone,
     listed,
     node,
     on,
@@ -273,3 +277,116 @@ def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
         granted_devices.COPIED_RESULTS, [*_world(), claim("c", result("D1", request="z"))]
     )
     assert why.startswith("a result names a request that its claim lacks")
+
+
+def _asked(
+    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+) -> allocation_judging.Wrong:
+    return allocation_judging.Wrong(f"{grant.results[0].device} {version}")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_equal_allocations_share_an_answer_only_if_the_same_was_known(seed: int) -> None:
+    stream = random.Random(seed)
+    events = [
+        claim(f"c{number}", result(f"D{stream.randrange(3)}"))
+        if stream.random() < 0.6
+        else piece(f"E{number}")
+        for number in range(16)
+    ]
+    questions = placements.fold(events).questions
+    answers = questions.ask(_asked)
+    for row, version in enumerate(questions.made.versions):
+        answer = answers.of(row)
+        assert isinstance(answer, allocation_judging.Wrong)
+        asked, at = answer.text.split()
+        assert (
+            asked
+            == events[version - 1].obj["status"]["allocation"]["devices"]["results"][0]["device"]
+        )
+        between = events[min(int(at), version) - 1 : max(int(at), version)]
+        assert not [event for event in between if event.obj["kind"] == "ResourceSlice"]
+
+
+def test_news_of_several_watches_are_put_in_order() -> None:
+    catalogue = device_catalogue.DeviceCatalogue()
+    catalogue.see_slice(placements.observed(piece("D1", "D2"), 5))
+    catalogue.see_slice(placements.observed(piece("D1", "D2"), 6))
+    catalogue.see_node(placements.observed(node("n1"), 3))
+    assert catalogue.news == [3, 5, 5]
+    assert [catalogue.epoch(version) for version in (3, 4, 5, 6, 7)] == [0, 1, 1, 3, 3]
+    catalogue.see_node(placements.observed(node("n2"), 4))
+    assert catalogue.news == [3, 4, 5, 5]
+
+
+FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
+C = claim("c", result("D1"))
+SLOTS = {"slots": {"value": "1"}}
+COUNTERS = {"nodeName": "n1", "sharedCounters": [{"name": "set", "counters": SLOTS}]}
+CONSUMER = placements.device("D1", consumesCounters=[{"counterSet": "set", "counters": SLOTS}])
+
+
+def judge_existence(
+    events: Sequence[placements.Event | None],
+    *,
+    seen: int = 0,
+    faults: Sequence[plans.PlannedFault] = (),
+    second_ns: int = 1_000_000_000,
+) -> verdicts.CheckResult:
+    """The result, with the version of the slices that the scheduler had dealt with; 0: unknown."""
+    folded = placements.fold(events, second_ns=second_ns)
+    views = {"c": device_timelines.View(seen)} if seen else {}
+    plan = msgspec.structs.replace(building.plan(), faults=list(faults))
+    answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence(plan, views))
+    assert isinstance(answer, verdicts.CheckResult), answer
+    return answer
+
+
+PIECES: dict[str, Any] = {
+    "C": C,
+    "CONSUMER": CONSUMER,
+    "COUNTERS": piece(name="t", count=2, **COUNTERS),
+    "COUNTERS_OF_3": piece(name="t", count=3, **COUNTERS),
+    "COUNTERS_AGAIN": piece(name="u", count=3, **COUNTERS),
+}
+
+
+@pytest.mark.parametrize(
+    ("history", "seen", "wrong"), text_tables.cases(__file__, "existing_cases.txt")
+)
+def test_a_device_is_wrong_if_no_version_that_may_have_been_seen_has_it(
+    history: str, seen: str, wrong: str
+) -> None:
+    found = judge_existence(placement_words.history(history, PIECES), seen=int(seen))
+    assert (found.verdict, found.examined_count) == (INVALID if wrong else VALID, 1)
+    assert found.violation_count == bool(wrong)
+    for violation in found.violations:
+        assert "gpu.example/n1/D1 could not be allocated in any version" in violation.text
+
+
+def test_a_scheduler_without_faults_lags_by_a_limited_time() -> None:
+    """Half a minute after the device was withdrawn it may be allocated, a minute after not."""
+    events = [piece("D1"), piece("D2"), None, C]
+    lag_ns = int(reachable_devices.LAG_S * 1e9)
+    assert judge_existence(events, second_ns=lag_ns // 4).verdict is VALID
+    assert judge_existence(events, second_ns=lag_ns).verdict is INVALID
+    assert judge_existence(events, second_ns=lag_ns, faults=[FAULT]).verdict is VALID
+
+
+def test_of_equal_allocations_each_is_judged_by_its_own_time() -> None:
+    found = judge_existence([piece("D1"), claim("a", result("D1")), piece("D2"), C], seen=3)
+    assert [item.objects[0].name for item in found.violations] == ["c"]
+
+
+def test_with_faults_only_what_was_never_listed_is_wrong() -> None:
+    withdrawn = [piece("D1", count=2), gone(piece("D1")), C]
+    assert judge_existence(withdrawn, seen=2, faults=[FAULT]).verdict is VALID
+    assert judge_existence([piece("D2"), C], faults=[FAULT]).verdict is INVALID
+
+
+def test_a_gap_may_hide_the_device() -> None:
+    folded = placements.fold([piece("D2"), C])
+    gap = records.Gap(resource="resourceslices", after_resource_version=1, reason="410", ts_ns=1)
+    folded.timelines.see_gap(gap)
+    answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence())
+    assert isinstance(answer, verdicts.NotExamined)

@@ -1,15 +1,21 @@
 """Claims, allocations and reservations that are kept for pods that are gone."""
 
+import json
+import pathlib
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from harness.checks import verdicts
-from harness.checks.progress import resource_leaks
-from tests.histories import worlds
+from harness.checks import protocol, verdicts
+from harness.checks.nodes import preparations
+from harness.checks.progress import resource_leaks, world_states
+from harness.history import directories, histories, records
+from tests.histories import building, worlds
 from tests.histories.words import world_words
 from tests.histories.worlds import World
-from tests.support import text_tables
+from tests.support import brute_force, text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
@@ -121,3 +127,111 @@ def test_the_other_claim_of_a_pod_is_not_leaked_if_the_api_server_removed_one(
     answer = resource_leaks._judge_leaks(given)
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.verdict is verdict
+
+
+def _works(directory: directories.RunDirectory) -> bool:
+    history = histories.load(directory.path)
+    evidence = protocol.Evidence(history.plan, history=history)
+    return evidence[resource_leaks.GarbageCollection].works
+
+
+MANAGED = {"kube-apiserver": "v1.36.2", "kube-controller-manager": "v1.36.2"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "versions", "phase", "works"),
+    [
+        ({"cluster": "embedded"}, {}, "", True),
+        ({"cluster": "kind"}, {}, "", True),
+        ({"cluster": "local"}, {"kube-apiserver": "v1.36.2"}, "", False),
+        ({"cluster": "local"}, MANAGED, "", True),
+        ({"cluster": "local", "collects_garbage": True}, {}, "", True),
+        ({"cluster": "local", "collects_garbage": False}, MANAGED, "", False),
+        ({"cluster": "kubeconfig"}, {"kubernetes": "v1.36.2"}, "", False),
+        ({"cluster": "kubeconfig"}, {}, resource_leaks.WORKS, True),
+        ({"cluster": "kubeconfig"}, {}, resource_leaks.FAILS, False),
+    ],
+)
+def test_a_cluster_collects_garbage_if_that_is_known(
+    changes: dict[str, Any],
+    versions: dict[str, str],
+    phase: str,
+    works: bool,
+    tmp_path: pathlib.Path,
+) -> None:
+    names = ["load", phase, "ended"] if phase else []
+    phases = [records.Phase(name=name, ts_ns=number) for number, name in enumerate(names)]
+    directory = building.build(tmp_path / "run", "a+D1", changes=changes, phases=phases)
+    directory.cluster.write_text(json.dumps({"versions": versions}))
+    assert _works(directory) is works
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"versions": 1}'])
+def test_a_damaged_record_of_the_cluster_says_nothing(content: str, tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run", "a+D1", changes={"cluster": "local"})
+    directory.cluster.write_text(content)
+    assert not _works(directory)
+
+
+DEVICES = [worlds.device("n", index) for index in range(3)]
+
+
+def _world(stream: random.Random) -> worlds.World:
+    """Pods, and claims that hold up to two devices."""
+    phases = ["Running", "Running", "Pending", "Succeeded", "Failed"]
+    pods = [worlds.pod(name, phase=stream.choice(phases)) for name in "pq" if stream.random() < 0.8]
+    claims = []
+    for name in "abc"[: stream.randrange(4)]:
+        held = stream.sample(DEVICES, stream.randrange(3))
+        users = stream.sample(["p", "q", "gone"], stream.randrange(3))
+        claims.append(worlds.claim(name, *held, users=users))
+    return worlds.World(pods=pods, claims=claims)
+
+
+def test_random_worlds_against_a_judge_that_compares_sets() -> None:
+    def compare(seed: int) -> Iterator[verdicts.Verdict]:
+        stream = random.Random(seed)
+        world = _world(stream)
+        prepared = [
+            preparations.Preparation(
+                node="n",
+                namespace="tests",
+                name=name,
+                uid=f"uid-{name}",
+                exclusive=frozenset(),
+                from_ns=1,
+                until_ns=stream.choice([None, 7]),
+            )
+            for name in "abcz"
+            if stream.random() < 0.4
+        ]
+        names = [
+            "load",
+            stream.choice(["stopping", "stopping", "stopping", "ended early", "found"]),
+        ]
+        phases = [records.Phase(name=name, ts_ns=1, detail="why") for name in names]
+        reading = preparations.Reading()
+        reading.prepared = prepared
+        final = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
+        given = {preparations.Reading: reading, world_states.WorldState: final}
+        result = resource_leaks._judge_preparations(
+            protocol.Evidence(worlds.plan(), given, phases=phases)
+        )
+        running = {
+            pod["metadata"]["name"]
+            for pod in world.pods
+            if pod["status"]["phase"] in ("Running", "Pending")
+        }
+        used = {
+            claim["metadata"]["name"]
+            for claim in world.claims
+            if any(user["name"] in running for user in claim["status"].get("reservedFor", ()))
+        }
+        left = [item for item in prepared if item.until_ns is None and item.name not in used]
+        is_over = names[1] == "stopping"
+        expected = (INVALID if left else VALID) if is_over and prepared else UNKNOWN
+        told = result.verdict, result.violation_count, result.examined_count
+        assert told == (expected, len(left) if is_over else 0, len(prepared))
+        yield result.verdict
+
+    brute_force.agree(compare, *verdicts.Verdict, one_in=20)
