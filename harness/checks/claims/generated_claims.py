@@ -138,7 +138,7 @@ def _filled(value: Any, key: str) -> Any:
     if not isinstance(value, dict):
         return value
     filled = {name: _filled(item, name) for name, item in value.items()}
-    empty = (None, "", [], {})
+    empty: tuple[Any, ...] = (None, "", [], {})
     kept = {name: item for name, item in filled.items() if item is not False and item not in empty}
     match key:
         case "exactly" | "firstAvailable":

@@ -12,7 +12,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -185,22 +185,29 @@ Answer: TypeAlias = Wrong | Unjudged | None
 """None: nothing is wrong."""
 COMBINATIONS_MAX = 64
 """Combinations of versions of devices that are tried."""
-Ask: TypeAlias = Callable[[Grant, device_catalogue.DeviceCatalogue, int], Wrong | None]
-"""Judges a grant with what the catalogue knew before a resourceVersion. May raise Unjudged."""
 NOTHING = "no allocation was observed"
 """The reason if there is nothing to examine."""
 UNKNOWN_REQUEST = "a result names a request that its claim lacks"
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
-def known(
-    device: str, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> list[device_catalogue.KnownDevice]:
-    """Return the versions of a device. Raises Unjudged without any."""
-    found = catalogue.devices(device, version)
-    if not found:
-        raise Unjudged("a device was in no slice that was observed")
-    return found
+class Case(NamedTuple):
+    """A grant to judge with what the catalogue knew before a resourceVersion."""
+
+    grant: Grant
+    catalogue: device_catalogue.DeviceCatalogue
+    version: int
+
+    def known(self, device: str) -> list[device_catalogue.KnownDevice]:
+        """Return the versions of a device. Raises Unjudged without any."""
+        found = self.catalogue.devices(device, self.version)
+        if not found:
+            raise Unjudged("a device was in no slice that was observed")
+        return found
+
+
+Ask: TypeAlias = Callable[[Case], Wrong | None]
+"""Judges a case. May raise Unjudged."""
 
 
 def combined(devices: Sequence[Sequence[Version]]) -> Iterator[tuple[Version, ...]]:
@@ -259,7 +266,7 @@ class Questions:
 
     def _answer(self, judge: Ask, row: int) -> Answer:
         try:
-            return judge(self.made.grant(row), self.catalogue, self.made.versions[row])
+            return judge(Case(self.made.grant(row), self.catalogue, self.made.versions[row]))
         except Unjudged as why:
             return why.with_traceback(None)
 

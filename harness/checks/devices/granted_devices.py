@@ -39,11 +39,12 @@ from harness.checks.observed import observations, observed_claims
 from harness.model import quantities
 
 
-def _ask_distinct(grant: allocation_judging.Grant) -> allocation_judging.Wrong | None:
-    if len(grant.results) < 2:
+def _ask_distinct(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
+    results = case.grant.results
+    if len(results) < 2:
         return None
     by_device: dict[str, list[observed_claims.AllocationResult]] = collections.defaultdict(list)
-    for result in grant.results:
+    for result in results:
         by_device[result.id].append(result)
     return allocation_judging.wrong(
         f"{device} was given to it {len(items)} times, for "
@@ -63,16 +64,16 @@ DISTINCT_DEVICES = allocation_judging.of_each(
     guarantee="X",
     promise="no device is allocated twice to one claim, except in shares with different IDs",
     good="no claim has a device twice",
-    ask=lambda grant, *_: _ask_distinct(grant),
+    ask=_ask_distinct,
 )
 
 
-def _ask_access(grant: allocation_judging.Grant) -> allocation_judging.Wrong | None:
-    options = allocation_judging.chosen(grant)
+def _ask_access(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
+    options = allocation_judging.chosen(case.grant)
     return allocation_judging.wrong(
         f"{result.id} was given {'with' if result.admin_access else 'without'} admin access, "
         f"which request {result.request} {'does not ask' if result.admin_access else 'asks'} for"
-        for result in grant.results
+        for result in case.grant.results
         if bool(result.admin_access) is not bool(options[result.request].admin_access)
     )
 
@@ -82,17 +83,14 @@ GRANTED_ACCESS = allocation_judging.of_each(
     guarantee="N",
     promise="a device is allocated with admin access exactly if its request asks for that",
     good="admin access is where it was asked for, and nowhere else",
-    ask=lambda grant, *_: _ask_access(grant),
+    ask=_ask_access,
 )
 
 
-def _ask_shares(
-    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Wrong | None:
+def _ask_shares(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
     wrong = []
-    for result in grant.results:
-        asked = grant.spec.option(result.request)
-        known = allocation_judging.known(result.id, catalogue, version)
+    for result in case.grant.results:
+        asked, known = case.grant.spec.option(result.request), case.known(result.id)
         try:
             problems = [_problem(result, asked, device) for device in known]
         except (quantities.QuantityError, capacities.AmbiguousNamesError) as error:
@@ -162,15 +160,13 @@ _Entry: TypeAlias = tuple[str, observed_claims.Opaque]
 """Source and content of a configuration."""
 
 
-def _ask_copies(
-    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Wrong | None:
-    options, wrong = allocation_judging.chosen(grant), list[str]()
+def _ask_copies(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
+    grant, wrong = case.grant, list[str]()
+    options = allocation_judging.chosen(grant)
     for result in grant.results:
-        known = allocation_judging.known(result.id, catalogue, version)
-        wrong += _of_result(result, options[result.request], known)
+        wrong += _of_result(result, options[result.request], case.known(result.id))
     for name, wanted in options.items():
-        configs = catalogue.configs(wanted.device_class_name, version)
+        configs = case.catalogue.configs(wanted.device_class_name, case.version)
         if not configs:
             raise allocation_judging.Unjudged("the class of a request was not observed")
         wrong += _of_config(grant, name, configs)

@@ -121,13 +121,10 @@ _Node = tuple[str, Mapping[str, str]]
 """Name and labels of a node."""
 
 
-def _ask(
-    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Wrong | None:
-    selector = grant.allocation.node_selector
-    devices = [allocation_judging.known(result.id, catalogue, version) for result in grant.results]
+def _ask(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
+    devices = [case.known(result.id) for result in case.grant.results]
     try:
-        nodes = list(_admitted(selector, catalogue, version))
+        nodes = list(_admitted(case))
         if not nodes:
             return allocation_judging.Wrong("its node selector admits no node that there was")
         lacking = {name: _lacking(name, labels, devices) for name, labels in nodes}
@@ -139,17 +136,18 @@ def _ask(
         ]
         if wrong:
             return allocation_judging.Wrong("; ".join(wrong[:3]), weight=len(wrong))
-        return _judge_selector(selector, devices, catalogue, version)
+        return _judge_selector(case, devices)
     except device_catalogue.UnknownSelectorError as error:
         raise allocation_judging.Unjudged(str(error)) from error
 
 
 def _admitted(
-    selector: object, catalogue: device_catalogue.DeviceCatalogue, version: int
+    case: allocation_judging.Case,
 ) -> Iterator[tuple[str, list[device_catalogue.Labels]]]:
+    selector, nodes = case.grant.allocation.node_selector, case.catalogue.nodes
     names = device_catalogue.only_names(selector)
-    for name in catalogue.nodes if names is None else sorted(names):
-        known = catalogue.nodes(name, version)
+    for name in nodes if names is None else sorted(names):
+        known = nodes(name, case.version)
         labels = [item for item in known if device_catalogue.admits(selector, name, item)]
         if labels:
             yield name, labels
@@ -166,16 +164,14 @@ def _lacking(
 
 
 def _judge_selector(
-    selector: Any,
-    devices: Sequence[_Versions],
-    catalogue: device_catalogue.DeviceCatalogue,
-    version: int,
+    case: allocation_judging.Case, devices: Sequence[_Versions]
 ) -> allocation_judging.Wrong | None:
     """Return what is wrong with the selector of an allocation; None: nothing.
 
     `devices` are those of the allocation, each in its versions.
     """
-    labels = [known for name in catalogue.nodes for known in catalogue.nodes(name, version)]
+    selector, nodes = case.grant.allocation.node_selector, case.catalogue.nodes
+    labels = [known for name in nodes for known in nodes(name, case.version)]
     problem = ""
     for chosen in allocation_judging.combined(devices):
         problem = _problem(selector, chosen, labels)

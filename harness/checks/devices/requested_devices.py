@@ -44,15 +44,13 @@ from harness.model import quantities
 from harness.model.fault_effects import Effect
 
 
-def _ask_selectors(
-    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Wrong | None:
-    options = grant.spec.options
+def _ask_selectors(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
+    options = case.grant.spec.options
     wrong: list[allocation_judging.Wrong] = []
     doubt: allocation_judging.Unjudged | None = None
-    for result in grant.results:
+    for result in case.grant.results:
         try:
-            problem = _mismatch(result, options.get(result.request), catalogue, version)
+            problem = _mismatch(result, options.get(result.request), case)
             wrong += [allocation_judging.Wrong(problem)] if problem else []
         except allocation_judging.Unjudged as error:
             doubt = error
@@ -64,17 +62,16 @@ def _ask_selectors(
 def _mismatch(
     result: observed_claims.AllocationResult,
     option: observed_claims.ExactRequest | None,
-    catalogue: device_catalogue.DeviceCatalogue,
-    version: int,
+    case: allocation_judging.Case,
 ) -> str:
     if option is None:
         raise allocation_judging.Unjudged(allocation_judging.UNKNOWN_REQUEST)
-    classes = catalogue.classes(option.device_class_name, version)
+    classes = case.catalogue.classes(option.device_class_name, case.version)
     if not classes:
         name = option.device_class_name
         return f"the device class {name} of request {result.request} did not exist"
     doubts, refusal = [], ""
-    for device in allocation_judging.known(result.id, catalogue, version):
+    for device in case.known(result.id):
         for selectors in classes:
             answers = {text: matches(device, text) for text in (*selectors, *option.expressions)}
             refused = [text for text, answer in answers.items() if answer is False]
@@ -110,16 +107,14 @@ Values: TypeAlias = frozenset[tuple[str, Any]]
 """Types and values; a single attribute has one value, a list may have several."""
 
 
-def _ask_constraints(
-    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
-) -> allocation_judging.Wrong | None:
-    if not grant.spec.constraints:
+def _ask_constraints(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
+    if not case.grant.spec.constraints:
         raise allocation_judging.Unjudged("the claim has no constraints", is_vacuous=True)
     wrong: list[allocation_judging.Wrong] = []
     doubts: list[allocation_judging.Unjudged] = []
-    for item in grant.spec.constraints:
+    for item in case.grant.spec.constraints:
         try:
-            wrong += _broken(item, grant.results, catalogue, version)
+            wrong += _broken(item, case)
         except allocation_judging.Unjudged as doubt:
             doubts.append(doubt)
     if doubts and not wrong:
@@ -128,13 +123,11 @@ def _ask_constraints(
 
 
 def _broken(
-    constraint: observed_claims.Constraint,
-    results: Sequence[observed_claims.AllocationResult],
-    catalogue: device_catalogue.DeviceCatalogue,
-    version: int,
+    constraint: observed_claims.Constraint, case: allocation_judging.Case
 ) -> Iterator[allocation_judging.Wrong]:
+    results = case.grant.results
     covered = [result.id for result in results if covers(constraint, result.request)]
-    known = [allocation_judging.known(device, catalogue, version) for device in covered]
+    known = [case.known(device) for device in covered]
     if any(is_kept(constraint, chosen) for chosen in allocation_judging.combined(known)):
         return
     is_match = constraint.match_attribute is not None
@@ -204,7 +197,7 @@ CLAIM_CONSTRAINTS = allocation_judging.of_each(
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     questions = evidence[allocation_judging.Questions]
     timelines = evidence[device_timelines.PoolTimelines]
-    answers = questions.ask(lambda grant, *_: allocation_judging.wrong(_problems(grant)))
+    answers = questions.ask(lambda case: allocation_judging.wrong(_problems(case.grant)))
     is_stale = plan_facts.plans_effect(evidence.plan, Effect.OLD_STATE)
     if not (questions.catalogue.gaps or timelines.has_gap or is_stale):
         views = evidence[device_timelines.AttemptViews]

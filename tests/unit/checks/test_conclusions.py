@@ -367,4 +367,4 @@ def test_steps_show_what_an_only_scheduler_knew_of_pools_that_change(
     plan = planned(settings, {"expected_steps": ["scheduler"]} | changes)
     assert device_timelines.are_asked(plan) is asked
     assert tainted_devices.needs_views(plan) is asked
-    assert tainted_devices._are_taints_seen(plan) is asked
+    assert tainted_devices.TAINTED_DEVICES.applies(plan) is asked

@@ -231,7 +231,7 @@ def test_a_scenario_that_asks_for_shared_claims_owes_reservations(tmp_path: path
     wanted = plans.Requirements(allocations_min=1, pods_running_min=0, reservations_min=2)
     for least, owes in ((0, False), (1, True)):
         asked = msgspec.structs.replace(wanted, reservations_min=least)
-        assert reservations._are_owed(building.plan(requirements=asked)) is owes
+        assert reservations.CLAIM_RESERVATIONS.applies(building.plan(requirements=asked)) is owes
     judgement = judging.judge(
         building.build(tmp_path / "run", "p:a a+D1 a^p a/p a-D1 c+D1", requirements=wanted)
     )

@@ -280,9 +280,9 @@ def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
 
 
 def _asked(
-    grant: allocation_judging.Grant, catalogue: device_catalogue.DeviceCatalogue, version: int
+    case: allocation_judging.Case,
 ) -> allocation_judging.Wrong:
-    return allocation_judging.Wrong(f"{grant.results[0].device} {version}")
+    return allocation_judging.Wrong(f"{case.grant.results[0].device} {case.version}")
 
 
 @pytest.mark.parametrize("seed", range(30))
