@@ -7,67 +7,31 @@ import pytest
 from harness import errors
 from harness.faults import injection
 from harness.run.faulting import injector
-from harness.scenario import fault_kinds, loading
+from harness.scenario import fault_kinds
 from harness.scenario.fault_kinds import client_fault, fault, traffic_fault, traffic_kinds
+from tests.unit.scenario import scenario_files
 
-TEXT = """
-schema_version = 1
-name = "mine"
-title = "a title"
-description = "a description"
-[traffic]
-profile = "churn"
-[load]
-allocations_min = 1
-pods_running_min = 0
-"""
 KINDS = fault_kinds.BY_NAME
 
 
-@pytest.fixture
-def path(tmp_path: pathlib.Path) -> pathlib.Path:
-    return tmp_path / "mine.toml"
+def load(tmp_path: pathlib.Path, faults: str, *overrides: str) -> list[fault.Fault]:
+    return scenario_files.load(tmp_path, scenario_files.CHURN + faults, *overrides).scenario.faults
 
 
-def load(path: pathlib.Path, faults: str, *overrides: str) -> list[fault.Fault]:
-    path.write_text(TEXT + faults)
-    return loading.load(str(path), overrides=overrides).scenario.faults
-
-
-def mistakes(path: pathlib.Path, faults: str) -> str:
+def mistakes(tmp_path: pathlib.Path, faults: str) -> str:
     with pytest.raises(errors.ScenarioError) as caught:
-        load(path, faults)
+        load(tmp_path, faults)
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("faults", "words"),
-    [
-        ('kind = "lose-respons"', "Did you mean 'lose-response'?"),
-        ('kind = "lose-response"\non = { rolle = "load" }', "Did you mean"),
-        ('kind = "reject"\ncode = 418', "code"),
-        ('kind = "delay-events"', "seconds"),
-        ('kind = "delay-events"\nseconds = 0', "seconds"),
-        ('kind = "drop-watch"\nprobability = 2', "probability"),
-        ('kind = "drop-watch"\nname = "Big"', "name"),
-        ('kind = "drop-watch"\nstart_after = { fault = "x" }', "got 'x'. Known: drop-watch"),
-        ('kind = "kill-process"\nrole = "recorder"', "role"),
-    ],
-)
-def test_mistakes_are_named(path: pathlib.Path, faults: str, words: str) -> None:
-    text = mistakes(path, f"[[faults]]\n{faults}")
-    assert "mistake" in text
-    assert words in text
-
-
-def test_two_faults_of_one_name(path: pathlib.Path) -> None:
+def test_two_faults_of_one_name(tmp_path: pathlib.Path) -> None:
     fault = '[[faults]]\nkind = "drop-watch"\nname = "a"\n'
-    assert "expected different names, got 'a' twice" in mistakes(path, fault * 2)
+    assert "expected different names, got 'a' twice" in mistakes(tmp_path, fault * 2)
 
 
-def test_names_of_faults_without_one(path: pathlib.Path) -> None:
+def test_names_of_faults_without_one(tmp_path: pathlib.Path) -> None:
     fault = '[[faults]]\nkind = "drop-watch"\n'
-    found = load(path, f'{fault}name = "drop-watch-2"\n{fault}{fault}')
+    found = load(tmp_path, f'{fault}name = "drop-watch-2"\n{fault}{fault}')
     assert [name for name, _ in fault_kinds.named(found)] == [
         "drop-watch-2",
         "drop-watch",
@@ -75,7 +39,7 @@ def test_names_of_faults_without_one(path: pathlib.Path) -> None:
     ]
 
 
-def test_a_condition_may_name_a_fault_by_its_kind(path: pathlib.Path) -> None:
+def test_a_condition_may_name_a_fault_by_its_kind(tmp_path: pathlib.Path) -> None:
     faults = """
         [[faults]]
         kind = "drop-watch"
@@ -83,14 +47,14 @@ def test_a_condition_may_name_a_fault_by_its_kind(path: pathlib.Path) -> None:
         kind = "kill-process"
         start_after = { fault = "drop-watch" }
     """
-    assert load(path, faults)[1].start_after == fault.StartSpec(fault="drop-watch")
+    assert load(tmp_path, faults)[1].start_after == fault.StartSpec(fault="drop-watch")
 
 
-def test_all_faults_can_be_replaced_on_the_command_line(path: pathlib.Path) -> None:
+def test_all_faults_can_be_replaced_on_the_command_line(tmp_path: pathlib.Path) -> None:
     faults = '[[faults]]\nkind = "drop-watch"\n'
-    assert load(path, faults, "faults=[]") == []
+    assert load(tmp_path, faults, "faults=[]") == []
     other = 'faults=[{kind = "reject", code = 429, on = {resource = "pods"}}]'
-    [found] = load(path, faults, other)
+    [found] = load(tmp_path, faults, other)
     assert isinstance(found, traffic_kinds.RejectRequest)
     assert (found.code, found.on.resource) == (429, "pods")
 

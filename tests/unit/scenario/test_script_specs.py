@@ -6,6 +6,7 @@ import pydantic
 import pytest
 
 from harness.scenario import loading, script_specs, specs
+from tests.support import cases
 
 OBJECTS = [
     {"kind": "ResourceClaim", "name": "claim-1"},
@@ -48,25 +49,7 @@ def test_the_longest_time_is_that_of_all_steps() -> None:
     assert script(*steps, deadline_s=3).longest_s == 3 + 2 + (3 + 5)
 
 
-@pytest.mark.parametrize(
-    ("steps", "words"),
-    [
-        ([{"do": "create", "object": "clam-1"}], "Did you mean 'claim-1'"),
-        ([{"do": "create", "object": "pods/pod-1"}], "should match pattern"),
-        ([{**WRITE, "since": "later"}, {**CREATE, "name": "later"}], "name of an earlier step"),
-        ([{"do": "answer", "request": "nothing"}], "name of an earlier step"),
-        ([{**WRITE, "name": "w"}, {"do": "answer", "request": "w"}], 'answer = "held"'),
-        (
-            [{**WRITE, "name": "w"}, {"do": "arrive", "request": "w"}],
-            "a step hold-request or sever-request",
-        ),
-        ([{**WRITE, "name": "w"}, {**CREATE, "name": "w"}], "have a name of its own"),
-        ([{**WRITE, "client": "scheduler.2"}], "which no earlier step starts"),
-        ([{"do": "kill", "process": "scheduler.2"}, START], "which no earlier step starts"),
-        ([{**WRITE, "of": "Claim claim-1"}], "should match pattern"),
-        ([], "at least 1 item"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "words"), cases.read(__file__, "mistakes"))
 def test_a_script_that_cannot_be_played_is_refused(steps: list[dict[str, Any]], words: str) -> None:
     assert words in mistake(*steps)
 
@@ -142,28 +125,3 @@ def test_a_thread_of_a_process_that_a_step_starts_is_known() -> None:
     later = {**HOLD, "client": "scheduler.2"}
     assert script(CREATE, START, later, RELEASE).named_processes == ["scheduler"]
     assert "which no earlier step starts" in mistake(CREATE, later, RELEASE)
-
-
-@pytest.mark.parametrize(
-    ("steps", "words"),
-    [
-        ([{**HOLD, "at": "(*T).Get"}], "expected a place as `entry of F"),
-        ([{**HOLD, "at": "exit of Get"}], "got 'exit of Get'"),
-        ([{**HOLD, "at": "step gather.devices.cloned"}], "expected a place as `entry of F"),
-        ([{**PASS, "at": "entry of "}], "expected a place as `entry of F"),
-        ([{**HOLD, "visit": 0}], "greater than or equal to 1"),
-        ([{**HOLD, "visit": 100_001}], "less than or equal to 100000"),
-        ([{key: HOLD[key] for key in ("do", "client", "at")}], "name"),
-        ([{**HOLD, "object": "claim-1"}], "object"),
-        ([RELEASE], "name of an earlier step, got 'held'"),
-        ([RELEASE, HOLD], "name of an earlier step, got 'held'"),
-        ([{**CREATE, "name": "held"}, RELEASE], "to name a step hold-thread, got 'held'"),
-        ([{**PASS, "name": "held"}, RELEASE], "to name a step hold-thread, got 'held'"),
-        ([{**HOLD, "since": "later"}, {**CREATE, "name": "later"}], "name of an earlier step"),
-        ([HOLD, HOLD], "have a name of its own"),
-    ],
-)
-def test_a_step_about_threads_that_cannot_be_played_is_refused(
-    steps: list[dict[str, Any]], words: str
-) -> None:
-    assert words in mistake(*steps)
