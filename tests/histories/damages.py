@@ -1,5 +1,7 @@
 """Ways to damage a run directory, as crashes, full disks and clumsy hands do it."""
 
+import json
+import os
 import pathlib
 from collections.abc import Callable
 
@@ -41,6 +43,56 @@ FILES: list[File] = [processes, observations, operations, steps, preparations]
 def missing(file: File) -> Damage:
     """The file is not there."""
     return lambda directory: file(directory).unlink()
+
+
+def edited(name: str, **changes: object) -> Damage:
+    """Keys of a document have other values."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        path = directory.path / name
+        path.write_text(json.dumps(json.loads(path.read_bytes()) | changes))
+
+    return damage
+
+
+CONTENTS = {
+    "empty": b"",
+    "text": b"{",
+    "null": b"null",
+    "list": b"[]",
+    "deep": b"[" * 100_000,
+    "bytes": b"\xff\xfe\x00",
+    "huge number": b'{"created_wall_ns": 1e999}',
+    "wide": b'{"seed": ' + b"9" * 5_000 + b"}",
+}
+LINKS = {"a device": "/dev/zero", "a link": "/etc/hostname", "a link to nothing": "nowhere"}
+
+
+def spoil(path: pathlib.Path, how: str) -> None:
+    """Put something else in place of a file, or nothing."""
+    content = path.read_bytes() if path.is_file() else b""
+    path.unlink(missing_ok=True)
+    match how:
+        case "missing":
+            pass
+        case "cut":
+            path.write_bytes(content[: len(content) // 2])
+        case "a FIFO":
+            os.mkfifo(path)
+        case "a folder":
+            path.mkdir()
+        case "a loop":
+            path.symlink_to(path)
+        case "closed":
+            path.touch(mode=0)
+        case _ if how in LINKS:
+            path.symlink_to(LINKS[how])
+        case _:
+            path.write_bytes(CONTENTS[how])
+
+
+def spoiled(name: str, how: str) -> Damage:
+    return lambda directory: spoil(directory.path / name, how)
 
 
 def no_trailer(file: File) -> Damage:

@@ -224,6 +224,8 @@ def test_what_was_not_examined_is_not_valid(
 ) -> None:
     made = document(found, tmp_path)
     assert (made.verdict, made.exit_code) == (verdict, code)
+    assert made.next.startswith("flake-hunt ") is (verdict == "UNKNOWN")
+    assert not made.next or made.sentences[-1] == f"next: {made.next}"
 
 
 def test_what_the_time_did_not_suffice_for_is_named(tmp_path: pathlib.Path) -> None:
@@ -264,24 +266,6 @@ def test_an_interruption_is_named_as_one(tmp_path: pathlib.Path) -> None:
 def test_a_whole_campaign_has_nothing_to_note(tmp_path: pathlib.Path) -> None:
     made = document(ALL, tmp_path)
     assert (made.notes, made.next, "budget" in made.summary) == ([], "", False)
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        [*ALL, result("correct", OPEN)],
-        [*ALL[:2], result("b-defect", OK)],
-        [*ALL[:2], result("b-defect", None, cut=True)],
-        [],
-    ],
-)
-def test_each_unknown_names_its_next_command(
-    tmp_path: pathlib.Path, found: list[results.RunResult]
-) -> None:
-    made = document(found, tmp_path)
-    assert made.verdict == "UNKNOWN"
-    assert made.next.startswith("flake-hunt ")
-    assert made.sentences[-1] == f"next: {made.next}"
 
 
 # ------------------------------------------------------------------------------- the runs

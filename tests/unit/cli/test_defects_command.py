@@ -26,14 +26,3 @@ def test_the_table_fits_the_terminal(
     (row,) = [row for row in rows if row.startswith("gather-not-atomic ")]
     assert "kubernetes#136269" in row
     assert max(map(len, out.splitlines())) <= width
-
-
-def test_hazards_are_listed_and_one_is_shown_with_its_page(flake_hunt: Any) -> None:
-    _, out, _ = flake_hunt("defects")
-    assert "H12 " in out
-    code, out, _ = flake_hunt("defects", "h3")
-    assert code == 0
-    assert "  scenarios                                  failover, stale-list\n" in out
-    assert "\n  2.  scheduler to API server, under way: UpdateStatus claim-1: dev-1\n" in out
-    assert "\n# H3: a scheduler takes over" in out
-    assert "written by" not in out

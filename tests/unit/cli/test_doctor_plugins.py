@@ -15,11 +15,6 @@ from tests.support import plugin_packages, schemas
 GOOD = "from harness import api\nMINE = api.Subject(command=['true'])\n"
 
 
-def test_without_any_the_list_is_empty(flake_hunt: Any) -> None:
-    code, out, _ = flake_hunt("doctor", "--plugins")
-    assert (code, out.strip()) == (0, "0 plug-ins.")
-
-
 def test_each_is_listed_with_its_package_and_its_problem(
     flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,44 +48,6 @@ def test_the_middle_of_a_long_story_is_only_in_its_page(
     assert told[-1].endswith("therefore nothing was found")
 
 
-def test_a_finished_search_says_what_it_covers(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("explore", "all-or-one", "--strategy", "exhaustive")
-    assert code == 0
-    assert out.endswith("the world is searched whole\n")
-
-
-def test_an_unfinished_search_is_unknown(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("explore", "--strategy", "exhaustive", "--schedules", "10")
-    assert code == 20
-    assert "nothing found: 10 schedules" in out
-    assert "NOT searched whole" in out
-
-
-def test_random_runs_that_find_nothing_claim_nothing(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt(
-        "explore", "--strategy", "random", "--schedules", "20", "--set", "binders=1"
-    )
-    assert code == 0
-    assert "nothing found: 20 schedules" in out
-    assert "all" not in out.replace("schedules", "")
-
-
-def test_the_worlds_are_listed(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("scenarios", "worlds")
-    assert code == 0
-    assert (
-        "will be later (known to fail even without a defect, but not with --remedy "
-        "keep-in-flight-until-known; flake-hunt confirm H1)\n" in out
-    )
-
-
-def test_the_example_of_the_readme_finds_its_defect(flake_hunt: FlakeHunt) -> None:
-    """However busy the machine is: schedules are counted, not seconds."""
-    code, out, err = flake_hunt("explore", "--defect", "gather-not-atomic", "--seed", "1")
-    assert code == 10, out
-    assert err == ""
-
-
 @pytest.mark.parametrize(
     ("defects", "is_exhaustive", "world"),
     [
@@ -98,12 +60,6 @@ def test_the_example_of_the_readme_finds_its_defect(flake_hunt: FlakeHunt) -> No
 )
 def test_a_defect_brings_its_world(defects: list[str], *, is_exhaustive: bool, world: str) -> None:
     assert explore_command._world(defects, is_exhaustive=is_exhaustive) == world
-
-
-def test_a_defect_without_a_world_is_said(flake_hunt: FlakeHunt) -> None:
-    chosen = ("--defect", "admin-access-for-all", "--schedules", "1")
-    _, out, _ = flake_hunt("explore", *chosen)
-    assert "none is known to show admin-access-for-all; try --random-worlds" in out
 
 
 QUICK = ("explore", "--random-worlds", "--seed", "4")
@@ -124,12 +80,6 @@ def test_a_defect_is_found_without_being_told_the_world(flake_hunt: FlakeHunt) -
     (token,) = TOKEN.findall(out)
     code, out, _ = flake_hunt("replay", token)
     assert (code, "therefore constraint: " in out) == (10, True)
-
-
-def test_nothing_is_found_without_a_defect(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt(*QUICK, "--time", "0.2s", "--schedules", "2")
-    assert code == 0
-    assert "\nnothing found: " in out
 
 
 @pytest.mark.usefixtures("shrink_quickly")

@@ -11,7 +11,6 @@ import pytest
 from harness import rates
 from harness.reproduction import reproducing
 from harness.scenario import loading
-from tests.histories import building
 
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
@@ -74,11 +73,3 @@ def test_as_json(
     [row] = [line for line in README.read_text().splitlines() if line.startswith("| `reproduce` ")]
     assert set(document) == set(re.findall("`([^`]+)`", row.split("|")[2]))
     assert (document["exit_code"], document["failed"]) == (code, outcome.rate.failed)
-
-
-def test_a_valid_run_is_refused(flake_hunt: FlakeHunt, tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", "a+D1 a-D1")
-    code, _, err = flake_hunt("reproduce", str(directory.path))
-    assert code == 2
-    assert "nothing to reproduce" in err
-    assert "Traceback" not in err

@@ -1,7 +1,6 @@
 """Run directories as arguments: campaigns and quoted patterns stand for their runs."""
 
 import pathlib
-from typing import Any
 
 import pytest
 
@@ -36,14 +35,3 @@ def test_what_stands_for_no_run_is_refused(
     monkeypatch.setattr(run_paths, "RUNS_MAX", 1)
     with pytest.raises(errors.UsageError, match="expected at most 1 runs, got 2"):
         run_paths.expanded([tmp_path / "a", tmp_path / "b"])
-
-
-def test_check_takes_them(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    for name, verdict in (("one", "VALID"), ("two", "INVALID")):
-        archives.run(tmp_path, name, verdict)
-    code, out, _ = flake_hunt("check", "-q", str(tmp_path / "*" / "*"))
-    assert code == 10
-    assert [line.split()[0] for line in out.splitlines()] == ["VALID", "INVALID"]
-    code, out, err = flake_hunt("check", str(tmp_path / "x*"))
-    assert (code, out) == (2, "")
-    assert err == f"flake-hunt: expected run directories, but {tmp_path / 'x*'} matches none\n"

@@ -15,7 +15,7 @@ from harness.checks import judging, verdicts
 from harness.checks.witness import audit_history
 from harness.history import directories, journal_reader
 from harness.report import publishing
-from tests.histories import specimens
+from tests.histories import damages, specimens
 
 RECORDED = {item.name: item for item in specimens.recorded()}
 NOT_JUDGED = {
@@ -76,49 +76,8 @@ def published(originals: Publish, tmp_path: pathlib.Path) -> Publish:
 # ------------------------------------------------------------------------------ by hand
 
 
-def _deleted(path: pathlib.Path) -> None:
-    path.unlink()
-
-
-def _emptied(path: pathlib.Path) -> None:
-    path.write_bytes(b"")
-
-
-def _cut(path: pathlib.Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-
-
-def _made_a_folder(path: pathlib.Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def _made_a_fifo(path: pathlib.Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def _made_a_device(path: pathlib.Path) -> None:
-    path.unlink()
-    path.symlink_to("/dev/zero")
-
-
-def _made_a_link_to_nothing(path: pathlib.Path) -> None:
-    path.unlink()
-    path.symlink_to("nowhere")
-
-
-HANDS = (
-    _deleted,
-    _emptied,
-    _cut,
-    _made_a_folder,
-    _made_a_fifo,
-    _made_a_device,
-    _made_a_link_to_nothing,
-)
-by_hand = pytest.mark.parametrize("change", HANDS, ids=lambda change: change.__name__)
+HANDS = ["missing", "empty", "cut", "a folder", "a FIFO", "a device", "a link to nothing"]
+by_hand = pytest.mark.parametrize("how", HANDS)
 
 
 @by_hand
@@ -128,10 +87,10 @@ def test_a_file_that_was_spoiled_by_hand_is_named(
     published: Publish,
     chosen: specimens.Specimen,
     name: str,
-    change: Callable[[pathlib.Path], None],
+    how: str,
 ) -> None:
     directory = published(chosen)
-    change(directory.path / name)
+    damages.spoil(directory.path / name, how)
     code, out, err = flake_hunt("report", str(directory.path))
     assert (code, out, "Traceback" in err) == (2, "", False)
     code, out, err = flake_hunt("check", str(directory.path))
@@ -150,15 +109,15 @@ def test_what_judging_writes_is_no_evidence(
     flake_hunt: Any,
     published: Publish,
     name: str,
-    change: Callable[[pathlib.Path], None],
+    how: str,
 ) -> None:
     """It is written again, or the place is named where it cannot be written."""
     directory = published(VALID)
-    change(directory.path / name)
+    damages.spoil(directory.path / name, how)
     code, out, _ = flake_hunt("check", str(directory.path))
     assert out.startswith("VALID")
     assert code == 0
-    if change is _made_a_folder:
+    if how == "a folder":
         assert "This verdict and its report are not in" in out
     else:
         assert (directory.path / name).is_file()

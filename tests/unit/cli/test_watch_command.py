@@ -1,6 +1,5 @@
 """`flake-hunt watch`: lines and JSON, exit codes, and its end by a signal."""
 
-import json
 import os
 import pathlib
 import pty
@@ -13,32 +12,9 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from tests.histories import archives, building
+from tests.histories import building
 
 TIMEOUT_S = 30
-
-
-@pytest.mark.parametrize(("verdict", "code"), [("VALID", 0), ("INVALID", 10), ("UNKNOWN", 20)])
-def test_a_finished_run_is_shown_at_once(
-    flake_hunt: Any, tmp_path: pathlib.Path, verdict: str, code: int
-) -> None:
-    made = archives.run(tmp_path, "one", verdict)
-    found, out, err = flake_hunt("watch", str(made.path))
-    assert (found, err) == (code, "")
-    (line,) = out.splitlines()
-    assert "  ended  pods " in line
-    assert f"  {verdict} " in line
-
-
-def test_json_is_a_document_on_a_line(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    made = archives.run(tmp_path, "one", "INVALID")
-    code, out, _ = flake_hunt("watch", str(made.path), "--output", "json")
-    (line,) = out.splitlines()
-    document = json.loads(line)
-    assert code == 10
-    assert (document["schema"], document["kind"], document["state"]) == (1, "run", "ended")
-    assert document["double_allocations"] > 0
-    assert document["api_calls"]["ok"] > 0
 
 
 def test_a_run_that_was_killed_is_told_and_nothing_waits(

@@ -7,60 +7,9 @@ import pytest
 
 from harness.compression import zstd
 from harness.history import last_words
+from tests.support import cases
 
-PANIC = "panic: interface conversion: interface {} is *v1.A, not *v1.B [recovered, repanicked]"
-GO = f"""I1126 06:28:14.103495    4590 flags.go:64] "Starting"
-E1126 06:28:19.877478    4590 iface.go:293] "Observed a panic" panic="x" stacktrace=<
-\tpanic({{0x41791a8?, 0x177cd7bef890?}})
- >
-{PANIC}
-\tpanic: another one
-
-goroutine 1 [running]:
-panic({{0x41791a8?, 0x177cd7bef890?}})
-\t/go/src/runtime/panic.go:859 +0x125
-"""
-PYTHON = """Traceback (most recent call last):
-  File "s.py", line 1, in <module>
-    raise KeyError("x")
-KeyError: 'x'
-
-During handling of the above exception, another exception occurred:
-
-Traceback (most recent call last):
-  File "s.py", line 3, in <module>
-    main()
-    ~~~~^^
-ValueError: no device is left
-"""
-ENDS = {
-    "Go": (GO, PANIC),
-    "Go, with line ends of Windows": (GO.replace("\n", "\r\n"), PANIC),
-    "Go's runtime": (
-        "x\nfatal error: concurrent map writes\n\ngoroutine 1 [running]:\n",
-        "fatal error: concurrent map writes",
-    ),
-    "klog": (
-        'F1126 06:28:14.1    1 x.go:6] "no token"\ngoroutine 1 [running]:\n',
-        'F1126 06:28:14.1 1 x.go:6] "no token"',
-    ),
-    "a panic that was only seen": (
-        'E1126 06:28:19.8 4 iface.go:293] "Observed a panic" panic="nil map" stacktrace=<\n\tx\n',
-        'E1126 06:28:19.8 4 iface.go:293] "Observed a panic" panic="nil map" stacktrace=<',
-    ),
-    "Python": (PYTHON, "ValueError: no device is left"),
-    "the latest counts": (GO + PYTHON, "ValueError: no device is left"),
-    "Rust": (
-        "thread 'main' panicked at src/main.rs:2:5:\nno device\nnote: run with `RUST_BACKTRACE=1`\n",
-        "thread 'main' panicked at src/main.rs:2:5:",
-    ),
-    "Java": (
-        'Exception in thread "main" java.lang.NullPointerException\n\tat A.main(A.java:3)\n',
-        'Exception in thread "main" java.lang.NullPointerException',
-    ),
-    "nothing of the kind": ("one\ntwo  words\n\n", ""),
-    "nothing": ("", ""),
-}
+ENDS = cases.read(__file__, "ends")
 
 
 @pytest.mark.parametrize(("text", "expected"), ENDS.values(), ids=ENDS)

@@ -1,7 +1,6 @@
 """A run directory that was changed after its run says which file, and is UNKNOWN at best."""
 
 import json
-import os
 import pathlib
 from collections.abc import Callable
 
@@ -92,18 +91,6 @@ def _of_same_size(directory: directories.RunDirectory) -> None:
     directory.plan.write_bytes(content.replace(b"written-by-hand", b"written-by-foot"))
 
 
-def _removed(name: str) -> Change:
-    return lambda directory: (directory.path / name).unlink()
-
-
-def _as_a_folder(name: str) -> Change:
-    def change(directory: directories.RunDirectory) -> None:
-        (directory.path / name).unlink()
-        (directory.path / name).mkdir()
-
-    return change
-
-
 def _added(directory: directories.RunDirectory) -> None:
     building.write(directory.operations("traffic-1"), [], process="traffic-1")
 
@@ -113,10 +100,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a record less": (_mended, "observations.jsonl was changed after the run: it has "),
     "same size": (_of_same_size, "plan.json was changed after the run: its content differs, its size does not"),
     "a log": (_appended("logs/scheduler.log"), "logs/scheduler.log was changed after the run: it has 9 bytes, not 8"),
-    "a file less": (_removed("scenario.toml"), "scenario.toml is missing: it was removed after the run"),
-    "a log less": (_removed("logs/scheduler.log"), "logs/scheduler.log is missing"),
+    "a file less": (damages.spoiled("scenario.toml", "missing"), "scenario.toml is missing: it was removed after the run"),
+    "a log less": (damages.spoiled("logs/scheduler.log", "missing"), "logs/scheduler.log is missing"),
     "a folder": (
-        _as_a_folder("scenario.toml"),
+        damages.spoiled("scenario.toml", "a folder"),
         "scenario.toml was changed after the run (scenario.toml: expected a file, got a folder)",
     ),
     "a journal more": (_added, "operations-traffic-1.jsonl was added: the run did not write it"),
@@ -136,14 +123,6 @@ def test_a_change_is_named_and_rules_out_valid(
 # ---------------------------------------------------------------------- the manifest itself
 
 
-def _edited(**changes: object) -> Change:
-    def change(directory: directories.RunDirectory) -> None:
-        found = json.loads(directory.manifest.read_bytes())
-        directory.manifest.write_text(json.dumps(found | changes))
-
-    return change
-
-
 def _replaced(content: bytes) -> Change:
     def change(directory: directories.RunDirectory) -> None:
         directory.manifest.write_bytes(content)
@@ -151,30 +130,25 @@ def _replaced(content: bytes) -> Change:
     return change
 
 
-def _as_a_fifo(directory: directories.RunDirectory) -> None:
-    directory.manifest.unlink()
-    os.mkfifo(directory.manifest)
-
-
 def _escaping(name: str) -> Change:
     entry = {"records": None, "bytes": 1, "digest": "x"}
-    return _edited(files={name: entry})
+    return damages.edited("manifest.json", files={name: entry})
 
 
 UNUSABLE: dict[str, tuple[Change, str]] = {
-    "missing": (_removed("manifest.json"), "manifest.json is missing: the run was interrupted, or "),
+    "missing": (damages.spoiled("manifest.json", "missing"), "manifest.json is missing: the run was interrupted, or "),
     "of another run": (
-        _edited(run_id="another"),
+        damages.edited("manifest.json", run_id="another"),
         "manifest.json: expected the manifest of run f00dfeed (plan.json), got that of run another",
     ),
-    "of the future": (_edited(schema=99, files=3), "manifest.json: expected schema 1, got 99"),
+    "of the future": (damages.edited("manifest.json", schema=99, files=3), "manifest.json: expected schema 1, got 99"),
     "empty": (_replaced(b""), "manifest.json: expected the manifest of a run"),
     "cut": (_replaced(b'{"schema": 1, "run'), "manifest.json: expected the manifest of a run"),
     "no text": (_replaced(b'{"schema": 1, "run_id": "\xff"}'), "manifest.json: expected the manifest"),
     "nested deep": (_replaced(b'{"schema": 1, "x": ' + b"[" * 100_000), "manifest.json: expected the"),
     "a huge number": (_replaced(b'{"schema": ' + b"9" * 5000 + b"}"), "manifest.json: expected"),
-    "a folder": (_as_a_folder("manifest.json"), "manifest.json: expected a file, got a folder"),
-    "a FIFO": (_as_a_fifo, "manifest.json: expected a file, got a FIFO"),
+    "a folder": (damages.spoiled("manifest.json", "a folder"), "manifest.json: expected a file, got a folder"),
+    "a FIFO": (damages.spoiled("manifest.json", "a FIFO"), "manifest.json: expected a file, got a FIFO"),
     "a path above": (_escaping("../x"), "manifest.json: expected files of the run directory, got '../x'"),
     "an absolute path": (_escaping("/etc/passwd"), "manifest.json: expected files of the run directory"),
     "no path": (_escaping("a\0b"), "manifest.json: expected files of the run directory"),
@@ -204,8 +178,11 @@ def test_a_run_of_an_older_version_says_that_it_has_none(tmp_path: pathlib.Path)
 CHANGED: dict[str, tuple[Change, verdicts.Verdict]] = {
     "a log": (_appended("logs/scheduler.log"), verdicts.Verdict.INVALID),
     "the steps": (_appended("steps-scheduler.jsonl"), verdicts.Verdict.INVALID),
-    "the calls": (_removed("operations-traffic-0.jsonl"), verdicts.Verdict.INVALID),
-    "the manifest": (_removed("manifest.json"), verdicts.Verdict.INVALID),
+    "the calls": (
+        damages.spoiled("operations-traffic-0.jsonl", "missing"),
+        verdicts.Verdict.INVALID,
+    ),
+    "the manifest": (damages.spoiled("manifest.json", "missing"), verdicts.Verdict.INVALID),
     "the observations": (_appended("observations.jsonl"), verdicts.Verdict.UNKNOWN),
     "the plan": (_appended("plan.json"), verdicts.Verdict.UNKNOWN),
 }

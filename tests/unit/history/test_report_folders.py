@@ -22,15 +22,6 @@ def test_runs_are_listed_newest_first(tmp_path: pathlib.Path) -> None:
     assert (found.runs_left_out, found.campaigns_left_out) == (0, 0)
 
 
-def test_the_list_is_bounded(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("2026-1", "2026-2", "2026-3"):
-        archives.run(tmp_path, name)
-    monkeypatch.setattr(report_folders, "RUNS_MAX", 2)
-    found = report_folders.ReportFolder(tmp_path)
-    assert [run.path.name for run in found.runs()] == ["2026-3", "2026-2"]
-    assert found.runs_left_out == 1
-
-
 def test_nothing_is_an_empty_list(tmp_path: pathlib.Path) -> None:
     found = report_folders.ReportFolder(tmp_path / "missing")
     assert list(found.runs()) == []

@@ -10,7 +10,7 @@ import pytest
 from harness import errors
 from harness.checks import judging, verdicts
 from harness.history import directories, run_folders
-from tests.histories import archives, building
+from tests.histories import archives, building, damages
 
 Change = Callable[[directories.RunDirectory], Any]
 
@@ -29,14 +29,6 @@ def test_a_judged_run(tmp_path: pathlib.Path) -> None:
     assert found.verdict.reason == judgement.reason
 
 
-def _edited(**changes: Any) -> Change:
-    def change(directory: directories.RunDirectory) -> None:
-        document = json.loads(directory.verdict.read_bytes())
-        directory.verdict.write_text(json.dumps(document | changes))
-
-    return change
-
-
 def _of_another_plan(directory: directories.RunDirectory) -> None:
     directory.plan.write_text(directory.plan.read_text() + " ")
 
@@ -49,12 +41,15 @@ DAMAGES: dict[str, tuple[Change, str]] = {
         lambda made: made.verdict.write_bytes(b'{"schema":7,"x":' + b"[" * 100_000),
         "damaged",
     ),
-    "a newer schema": (_edited(schema=99), "has schema 99, expected 4 to 8"),
-    "of another run": (_edited(run_id="other"), "is about run 'other', not 'one'"),
-    "without figures": (_edited(figures={}), "is damaged"),
-    "a made-up verdict": (_edited(verdict="FINE"), "is damaged"),
+    "a newer schema": (damages.edited("verdict.json", schema=99), "has schema 99, expected 4 to 8"),
+    "of another run": (
+        damages.edited("verdict.json", run_id="other"),
+        "is about run 'other', not 'one'",
+    ),
+    "without figures": (damages.edited("verdict.json", figures={}), "is damaged"),
+    "a made-up verdict": (damages.edited("verdict.json", verdict="FINE"), "is damaged"),
     "of another plan": (_of_another_plan, "is about another plan.json"),
-    "a folder": (lambda made: (made.verdict.unlink(), made.verdict.mkdir()), "expected a file"),
+    "a folder": (damages.spoiled("verdict.json", "a folder"), "expected a file"),
     "a broken plan": (lambda made: made.plan.write_text("{"), "plan.json is damaged"),
     "settings that are not UTF-8": (
         lambda made: made.plan.write_bytes(made.plan.read_bytes().replace(b'"name"', b'"n\xffme"')),

@@ -2,52 +2,10 @@
 
 import pathlib
 
-NEWER_SLICES = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: n1-a, managedFields: [{manager: x, operation: Update}]}
-spec:
-  driver: gpu.example.org
-  nodeName: n1
-  partitionTypeAttribute: gpu.example.org/profile
-  skipNodeOperations: ["*"]
-  pool: {name: n1, generation: 3, resourceSliceCount: 2}
-  devices:
-  - name: p0
-    attributes: {profile: {string: 1g}, numa: {ints: [0, 1]}}
-    consumesCounters: [{counterSet: c0, counters: {mem: {value: 10Gi}}, compatibilityGroups: [a]}]
-    nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "2"}}}
-    compatibilityGroups: [a]
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: n1-b}
-spec:
-  driver: gpu.example.org
-  nodeName: n1
-  pool: {name: n1, generation: 3, resourceSliceCount: 2}
-  sharedCounters: [{name: c0, counters: {mem: {value: 80Gi}}}]
-"""
-DEVICES = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-a-gpu}
-spec:
-  driver: gpu.example.org
-  nodeName: node-a
-  pool: {name: node-a, generation: 1, resourceSliceCount: 1}
-  devices: [{name: gpu-0}, {name: gpu-1}]
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.org}
-spec: {selectors: [{cel: {expression: "device.driver == 'gpu.example.org'"}}]}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one-gpu, namespace: ml}
-spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.org}}]}}}
-"""
+NEWER_SLICES, DEVICES = (
+    pathlib.Path(__file__).with_name(f"{name}.yaml").read_text()
+    for name in ("newer_slices", "devices")
+)
 PODS = (
     "{restartPolicy: Never, containers: [{name: c, image: i, resources: {claims: [{name: g}]}}], "
     "resourceClaims: [{name: g, resourceClaimTemplateName: one-gpu}]}"

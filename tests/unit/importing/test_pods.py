@@ -3,29 +3,12 @@
 import pytest
 
 from harness.importing import materials, pods
+from tests.support import cases
 
-CONTAINER = {
-    "name": "main",
-    "image": "busybox",
-    "args": ["--token=hush"],
-    "env": [{"name": "PASSWORD", "value": "hush"}],
-    "envFrom": [{"secretRef": {"name": "hush"}}],
-    "resources": {
-        "claims": [{"name": "gpu"}],
-        "limits": {"cpu": "1", "maker.example/gpu": "1", "other.example/x": "2"},
-    },
-    "terminationMessagePath": "/dev/termination-log",
-}
-POD = {
-    "affinity": {"nodeAffinity": {"a": 1}, "podAntiAffinity": {"b": 2}},
+CONTAINER = cases.read(__file__, "container")
+POD = cases.read(__file__, "pod") | {
     "containers": [CONTAINER],
     "initContainers": [{**CONTAINER, "name": "sidecar", "restartPolicy": "Always"}],
-    "nodeName": "hush",
-    "serviceAccountName": "hush",
-    "tolerations": [{"operator": "Exists"}],
-    "volumes": [{"name": "v", "secret": {"secretName": "hush"}}],
-    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}],
-    "terminationGracePeriodSeconds": 0,
 }
 TEMPLATE = {"metadata": {"labels": {"app": "x"}, "annotations": {"a": "hush"}}, "spec": POD}
 JOB = {"completions": 2, "parallelism": 2, "backoffLimit": 0, "template": TEMPLATE}

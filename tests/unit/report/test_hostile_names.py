@@ -7,8 +7,6 @@ import io
 import json
 import pathlib
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -49,26 +47,6 @@ def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
     assert not re.search(rb"[\x00-\x09\x0b-\x1f]", trace)
     told = [event["args"] for event in json.loads(trace)["traceEvents"] if event["ph"] == "i"]
     assert {f"key{EVIL}": EVIL} in told
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_what_check_prints(directory: directories.RunDirectory, form: str) -> None:
-    argv = [
-        sys.executable,
-        "-m",
-        "harness.cli.main",
-        "check",
-        str(directory.path),
-        "--output",
-        form,
-    ]
-    ended = subprocess.run(argv, capture_output=True, timeout=60, check=False)
-    assert ended.returncode == verdicts.Verdict.INVALID.exit_code
-    printed = (ended.stdout + ended.stderr).decode()
-    assert OBEYED.findall(printed) == []
-    assert "[red]red[/red][/]" in printed
-    if form == "json":
-        assert json.loads(ended.stdout)["scenario"] == f"scenario{EVIL}"
 
 
 # ---------------------------------------------------------------------------------- a campaign

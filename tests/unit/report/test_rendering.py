@@ -64,6 +64,7 @@ def test_a_valid_run(tmp_path: pathlib.Path) -> None:
     assert page.text.count("✓ yes") == 19
     assert "✗ no" not in page.text
     assert "Violations of device_exclusivity" not in page.texts
+    assert 'class="replay"' not in directory.report.read_text()
     assert _counts(_suite(directory)) == (2, 0, 0)
 
 
@@ -88,6 +89,7 @@ def test_a_double_allocation_is_explained(
     page = _page(directory)
     assert "✗ INVALID" in page.texts
     assert "1 violation of “no device is held by two claims at once”" in page.text
+    assert "The race, moment by moment (" in page.text
     assert expected in page.text
     assert "Violations of device_exclusivity" in page.texts
     shown = [name for _, name, _ in lines]

@@ -118,15 +118,6 @@ def flake_hunt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     return FlakeHunt(monkeypatch, capsys)
 
 
-def test_one_defect_is_told_with_the_command_that_shows_it(flake_hunt: FlakeHunt) -> None:
-    code, told, _ = flake_hunt("defects", "gather-not-atomic", "template-annotated")
-    assert code == 0
-    assert "X device_exclusivity" in told
-    assert "kubernetes#141104" in told
-    assert f"flake-hunt {LISTED['gather-not-atomic'].command}\n" in told
-    assert LISTED["template-annotated"].worlds[0] in told
-
-
 def test_the_command_prints_every_defect_as_a_table_and_as_json(flake_hunt: FlakeHunt) -> None:
     table = flake_hunt("defects")[1]
     assert all(name in table for name in LISTED)

@@ -1,6 +1,5 @@
 """Folders in odd states: whatever is in them, a page is a page or a sentence."""
 
-import os
 import pathlib
 import re
 import shutil
@@ -8,38 +7,10 @@ import socket
 
 import pytest
 
-from tests.histories import archives
+from tests.histories import archives, damages
 from tests.support import served_reports
 
-CAMPAIGN = "20260104T000000Z-7"
-SPOILED = {
-    "nothing": b"",
-    "text": b"{",
-    "null": b"null",
-    "list": b"[]",
-    "deep": b"[" * 100_000,
-    "bytes": b"\xff\xfe\x00",
-    "huge-number": b'{"created_wall_ns": 1e999}',
-    "wide": b'{"seed": ' + b"9" * 5_000 + b"}",
-}
-
-
-def spoil(path: pathlib.Path, how: str) -> None:
-    """Put something else in place of a file."""
-    path.unlink(missing_ok=True)
-    match how:
-        case "fifo":
-            os.mkfifo(path)
-        case "folder":
-            path.mkdir()
-        case "link":
-            path.symlink_to("/etc/hostname")
-        case "loop":
-            path.symlink_to(path)
-        case "closed":
-            path.touch(mode=0)
-        case _:
-            path.write_bytes(SPOILED[how])
+HOWS = [*damages.CONTENTS, "a FIFO", "a folder", "a link", "a loop", "closed"]
 
 
 @pytest.mark.parametrize(
@@ -57,10 +28,9 @@ def spoil(path: pathlib.Path, how: str) -> None:
 )
 def test_files_of_a_run(name: str, tmp_path: pathlib.Path) -> None:
     made = archives.run(tmp_path, "made")
-    hows = [*SPOILED, "fifo", "folder", "link", "loop", "closed"]
-    for how in hows:
+    for how in HOWS:
         copy = shutil.copytree(made.path, made.path.with_name(how))
-        spoil(copy / name, how)
+        damages.spoil(copy / name, how)
     with served_reports.serving(tmp_path) as client:
         for path in ("/", "/campaigns", "/running", "/?expected=none"):
             assert client.ask(path).status == 200
@@ -71,10 +41,9 @@ def test_files_of_a_run(name: str, tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("name", ["campaign.json", "results.jsonl", "results.json", "index.html"])
 def test_files_of_a_campaign(name: str, tmp_path: pathlib.Path) -> None:
     made = archives.run(tmp_path, "made")
-    hows = [*SPOILED, "fifo", "folder", "link", "loop", "closed"]
-    for how in hows:
+    for how in HOWS:
         folder = archives.campaign(tmp_path, how, [made], document={"verdict": "V", "summary": ""})
-        spoil(folder / name, how)
+        damages.spoil(folder / name, how)
     with served_reports.serving(tmp_path) as client:
         for path in ("/", "/campaigns", "/running"):
             assert client.ask(path).status == 200

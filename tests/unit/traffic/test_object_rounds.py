@@ -14,64 +14,12 @@ from harness.run.run_plan import scenario_of
 from harness.scenario import cluster_features, loading, specs
 from harness.traffic import object_rounds, objects
 from tests.histories import building
+from tests.support import cases
 
-SCENARIO = """
-schema_version = 1
-name = "mine"
-title = "Mine"
-[pools]
-device_class = { name = "gpu", extended_resource = "vendor.com/gpu" }
-[traffic]
-profile = "objects"
-objects = ["job.yaml"]
-[subject]
-schedulers = [{ kind = "python", scheduler_name = "one" }, { kind = "python", scheduler_name = "two" }]
-[load]
-allocations_min = 1
-"""
-CLAIM = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: shared, namespace: theirs, labels: {app: a}}
-spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
----
-"""
-TEMPLATE = """
-apiVersion: resource.k8s.io/v1beta1
-kind: ResourceClaimTemplate
-metadata: {name: own}
-spec: {spec: {devices: {requests: [{name: gpu, deviceClassName: gpu}]}}}
----
-"""
-JOB = """
-apiVersion: batch/v1
-kind: Job
-metadata: {generateName: train-}
-spec:
-  completions: 3
-  parallelism: 2
-  template:
-    metadata: {labels: {app: train}}
-    spec:
-      restartPolicy: Never
-      schedulerName: theirs
-      nodeName: node-of-theirs
-      runtimeClassName: nvidia
-      nodeSelector: {zone: a}
-      initContainers: [{name: first, image: i, resources: {claims: [{name: b, request: gpu}]}}]
-      containers:
-      - {name: work, image: i, args: [x], resources: {claims: [{name: a}], limits: {vendor.com/gpu: 1}}}
-      resourceClaims: [{name: a, resourceClaimName: shared}, {name: b, resourceClaimTemplateName: own}]
----
-"""
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: lone}
-spec:
-  containers: [{name: work, image: i, command: [run]}]
-  resourceClaims: [{name: a, resourceClaimName: shared}]
-"""
+TEXTS = {name: f"\n{text}" for name, text in cases.read(__file__, "texts").items()}
+SCENARIO, CLAIM, TEMPLATE, JOB, POD = (
+    TEXTS[name] for name in ("scenario", "claim", "template", "job", "pod")
+)
 WHOLE = CLAIM + TEMPLATE + JOB + POD
 Load = Callable[..., specs.Scenario]
 
@@ -204,24 +152,7 @@ def test_a_plan_needs_no_file(load: Load, tmp_path: pathlib.Path) -> None:
     assert _names(_round(restored))[0] == "u-1-shared"
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (("resourceClaimName: shared", "resourceClaimName: other"), "Job train: spec.template.spec.resourceClaims[0].resourceClaimName: expected a ResourceClaim of 0.yaml, pools.from or the run (shared), got 'other'"),
-        (("resourceClaimTemplateName: own", "resourceClaimTemplateName: other"), "Job train: spec.template.spec.resourceClaims[1].resourceClaimTemplateName: expected a ResourceClaimTemplate of 0.yaml, pools.from or the run (own), got 'other'"),
-        (("vendor.com/gpu", "vendor.com/tpu"), "containers[0].resources: expected a resource of 0.yaml, pools.from or the run (cpu,"),
-        (("deviceClassName: gpu}}", "deviceClassName: tpu}}"), "ResourceClaim shared: deviceClassName: expected a DeviceClass of 0.yaml, pools.from or the run (gpu), got 'tpu'"),
-        (("restartPolicy: Never", "restartPolicy: Always"), "spec.template.spec.restartPolicy: expected Never or OnFailure in a Job, got 'Always'"),
-        (("completions: 3", "suspend: true"), "Job train: spec.suspend: expected false, got true"),
-        (("completions: 3", "completions: 0"), "document 3 (line 14): Job train-: spec.completions: expected `int` >= 1"),
-        (("containers:\n", "container:\n"), "Job train-: spec.template.spec: object missing required field `containers`"),
-        (("kind: Job", "kind: JobSet"), "JobSet, LeaderWorkerSet, RayCluster in traffic.objects, got JobSet of batch/v1"),
-        (("kind: Job", "kind: DeviceClass"), "expected no DeviceClass in traffic.objects: move it to a file that pools.from names"),
-        (("name: lone", "name: {}"), "metadata.name: expected text"),
-        (("nodeSelector: {zone: a}", "nodeSelector: {kubernetes.io/hostname: a}"), "spec.nodeSelector, affinity: expected labels of nodes, got names of nodes"),
-        (("nodeSelector: {zone: a}", "schedulingGates: [{name: g}]"), "schedulingGates: expected none, got some"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "sentence"), cases.read(__file__, "mistakes"))
 def test_mistakes_are_named_with_file_object_and_field(
     load: Load, change: tuple[str, str], sentence: str
 ) -> None:
@@ -289,14 +220,7 @@ def test_each_pod_of_a_daemon_set_is_for_one_node_unless_it_chooses_nodes(load: 
     assert not any("affinity" in pod["spec"] for pod in group.pods)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (("replicas: 2", "replicas: two"), "spec.replicas: expected a number from 0 on, got 'two'"),
-        (("workerTemplate: {", "other: {"), "LeaderWorkerSet web: spec.leaderWorkerTemplate.leaderTemplate: expected a template of pods"),
-        (("replicas: 2", "replicas: 0"), "expected objects that users create"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "sentence"), cases.read(__file__, "mistakes_of_others"))
 def test_mistakes_in_workloads_of_other_kinds(
     load: Load, change: tuple[str, str], sentence: str
 ) -> None:
@@ -305,13 +229,7 @@ def test_mistakes_in_workloads_of_other_kinds(
         load(text.replace(*change))
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (("[load]", "[claim]\ndevices = 2\n[load]"), "claim: expected neither claim nor claims with traffic.profile = 'objects'"),
-        (('objects = ["job.yaml"]', ""), "objects: expected files of manifests"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "sentence"), cases.read(__file__, "mistakes_beside"))
 def test_the_scenario_beside_the_files(load: Load, change: tuple[str, str], sentence: str) -> None:
     with pytest.raises(errors.UsageError) as caught:
         load(WHOLE, text=SCENARIO.replace(*change))
@@ -325,26 +243,7 @@ def test_a_scenario_with_sets_of_its_own_reads_no_file(load: Load) -> None:
     assert specs.Scenario.model_validate(settings).object_sets == found.sets
 
 
-GROUPED = (
-    TEMPLATE
-    + """
-apiVersion: scheduling.k8s.io/v1alpha2
-kind: PodGroup
-metadata: {name: gang}
-spec: {schedulingPolicy: {basic: {}}, resourceClaims: [{name: a, resourceClaimTemplateName: own}]}
----
-apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: members}
-spec:
-  replicas: 2
-  template:
-    spec:
-      schedulingGroup: {podGroupName: gang}
-      containers: [{name: work, image: i}]
-      resourceClaims: [{name: a, resourceClaimTemplateName: own}]
-"""
-)
+GROUPED = TEMPLATE + TEXTS["grouped"]
 
 
 def test_the_pods_of_a_group_name_it_as_it_is_called_in_the_round(load: Load) -> None:

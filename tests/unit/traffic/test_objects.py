@@ -7,7 +7,7 @@ import pytest
 from harness.scenario import loading, specs
 from harness.traffic import objects
 from tests.histories import building
-from tests.support import accepted_objects
+from tests.support import accepted_objects, cases
 
 SELECTOR = 'device.attributes["gpu.flake-hunt.example"].index % 2 == '
 
@@ -100,20 +100,7 @@ def test_pods_with_an_extended_resource_name_no_claim() -> None:
 
 # ------------------------------------------------------------------------ specs of claims
 
-POOLS: dict[str, Any] = {
-    "nodes": 2,
-    "devices_per_node": 2,
-    "more": [
-        {
-            "name": "gpu",
-            "devices": 4,
-            "shared": True,
-            "capacity": {"memory": "8Gi"},
-            "policies": {"memory": {"default": "1Gi", "least": "1Gi"}},
-            "attributes_in_turn": {"numa": [0, 1]},
-        }
-    ],
-}
+POOLS, FULL = (cases.read(__file__, part) for part in ("pools", "claim"))
 
 
 def scenario(claim: dict[str, Any], pools: dict[str, Any] = POOLS) -> specs.Scenario:
@@ -121,72 +108,11 @@ def scenario(claim: dict[str, Any], pools: dict[str, Any] = POOLS) -> specs.Scen
     return specs.Scenario.model_validate(plain | {"pools": pools, "claim": claim})
 
 
-FULL: dict[str, Any] = {
-    "parameters": {"a": "b of {claim}"},
-    "constraints": [
-        {"match_attribute": "numa", "requests": ["gpu", "any/small"]},
-        {"distinct_attribute": "other.example/x"},
-    ],
-    "requests": [
-        {
-            "name": "gpu",
-            "pool": "gpu",
-            "devices": 2,
-            "selectors": ["true"],
-            "capacity": {"memory": "2Gi"},
-            "tolerations": [{"key": "old", "effect": "NoExecute"}, {}],
-        },
-        {"name": "any", "first_available": [{"name": "big", "pool": "gpu"}, {"name": "small"}]},
-        {"name": "look", "admin_access": True, "all": True},
-    ],
-}
-
-
 def test_every_key_arrives() -> None:
     made = scenario(FULL)
     driver = made.pools.driver
     devices = objects.claim_spec(made.claim, made.pools, of="c")["devices"]
-    assert devices["requests"] == [
-        {
-            "name": "gpu",
-            "exactly": {
-                "deviceClassName": "flake-hunt-gpu",
-                "allocationMode": "ExactCount",
-                "count": 2,
-                "selectors": [{"cel": {"expression": "true"}}],
-                "capacity": {"requests": {"memory": "2Gi"}},
-                "tolerations": [
-                    {"key": "old", "operator": "Exists", "effect": "NoExecute"},
-                    {"operator": "Exists"},
-                ],
-            },
-        },
-        {
-            "name": "any",
-            "firstAvailable": [
-                {
-                    "name": "big",
-                    "deviceClassName": "flake-hunt-gpu",
-                    "allocationMode": "ExactCount",
-                    "count": 1,
-                },
-                {
-                    "name": "small",
-                    "deviceClassName": "flake-hunt",
-                    "allocationMode": "ExactCount",
-                    "count": 1,
-                },
-            ],
-        },
-        {
-            "name": "look",
-            "exactly": {
-                "deviceClassName": "flake-hunt",
-                "allocationMode": "All",
-                "adminAccess": True,
-            },
-        },
-    ]
+    assert devices["requests"] == cases.read(__file__, "requests")
     assert devices["constraints"] == [
         {"matchAttribute": f"{driver}/numa", "requests": ["gpu", "any/small"]},
         {"distinctAttribute": "other.example/x"},

@@ -73,30 +73,30 @@ def added(text: str, **changes: Any) -> Forgery:
     return forge
 
 
-def of_verdict(**changes: Any) -> Forgery:
-    """Change keys of the verdict.json of a run."""
+def rewritten(find: Callable[[list[pathlib.Path]], pathlib.Path], **changes: Any) -> Forgery:
+    """Change keys of a document."""
 
     def forge(own: list[pathlib.Path]) -> None:
-        path = pathlib.Path(lines(own[0])[subject(own[0])]["directory"], "verdict.json")
+        path = find(own)
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
     return forge
+
+
+def of_run(own: list[pathlib.Path], name: str) -> pathlib.Path:
+    return pathlib.Path(lines(own[0])[subject(own[0])]["directory"], name)
+
+
+def of_verdict(**changes: Any) -> Forgery:
+    return rewritten(lambda own: of_run(own, "verdict.json"), **changes)
 
 
 def of_plan(**changes: Any) -> Forgery:
-    def forge(own: list[pathlib.Path]) -> None:
-        path = pathlib.Path(lines(own[0])[subject(own[0])]["directory"], "plan.json")
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return forge
+    return rewritten(lambda own: of_run(own, "plan.json"), **changes)
 
 
 def of_record(**changes: Any) -> Forgery:
-    def forge(own: list[pathlib.Path]) -> None:
-        path = own[0] / shard_folders.RECORD
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return forge
+    return rewritten(lambda own: own[0] / shard_folders.RECORD, **changes)
 
 
 def figures(**counts: int) -> dict[str, int]:

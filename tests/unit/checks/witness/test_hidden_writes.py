@@ -10,6 +10,7 @@ The life of one object is a line of words, as the watch saw it and as the audit 
     bind@n1 evict     a binding to a node (`#-`: without a uid), an eviction
     collect:1         a collection with this version is deleted
     create:1*504?1    … with another status (or `panic`, `metadata`), and what was sent
+    generate:1        a creation with a generated name
 
 A version is on a node `@n1`, in a phase `:Running`, holds a device `=D1`, has a finalizer `+f`, is
 marked `!` with a grace period `!30`, has another uid `#y`, is evicted `%`; `-`: without revision.
@@ -112,7 +113,10 @@ def event(resource: str, word: str) -> Object:
         changes["requestObject"] = _sent(found["sent"])
     told: Any = {"S": STATUS, "0": {}}.get(answer) if answer in ("S", "0") else state(answer or "")
     changes |= {"subresource": found["sub"]} if found["sub"] else {}
+    named = {} if verb == "generate" else {"name": "x"}
     match verb:
+        case "generate":
+            verb = "create"
         case "bind":
             meta = {"name": "x"} | ({} if found["no_uid"] else {"uid": "uid-x"})
             target = {"kind": "Node", "name": found["node"]}
@@ -125,7 +129,7 @@ def event(resource: str, word: str) -> Object:
             verb, told = "deletecollection", {"kind": "PodList", "items": [told]}
     told = changes.pop("responseObject", told)
     made = audit_logs.event(found["resource"] or resource, verb, told, **changes)
-    made["objectRef"] |= {"namespace": language.NAMESPACE, "name": "x"}
+    made["objectRef"] |= {"namespace": language.NAMESPACE, **named}
     return made
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from harness.checks import judging
 from harness.history import directories, records
-from harness.report import cards, evidence, publishing
+from harness.report import cards, evidence
 from harness.report.replay import replays
 from tests.histories import building, damages, language
-from tests.support import page_markup, real_runs
+from tests.support import real_runs
 from tests.unit.report import races
 
 BOTH, WATCH = "the device is held by", "watch of claims"
@@ -177,24 +177,6 @@ def test_a_real_scheduler_that_lost_an_answer(tmp_path: pathlib.Path) -> None:
 
 
 # ------------------------------------------------------------------------------------- the page
-
-
-def test_a_run_without_double_allocations_has_no_player(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", "p:a q:b a+D1 a^p p* a-D1 b+D1 b^q q*")
-    publishing.publish(judging.examine(directory))
-    text = directory.report.read_text()
-    assert "✓ VALID" in text
-    assert "player" not in text
-    assert 'class="replay"' not in text
-
-
-def test_the_page_has_the_list_without_its_script(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", races.TEXT, steps=races.steps(races.NOT_ATOMIC))
-    publishing.publish(judging.examine(directory))
-    page = page_markup.read(directory.report.read_text())
-    assert page_markup.has_only_own_script(page)
-    assert "claims A and B" in page.text
-    assert "The race, moment by moment (" in page.text
 
 
 @pytest.mark.parametrize("count", [3, 60])

@@ -32,7 +32,7 @@ class FakeCarrier:
         self._sequences = itertools.count(1)
 
     def add(self, rule: Mapping[str, Any]) -> None:
-        self._note(f"add {rule['name']}")
+        self._note(f"add {rule['name']} {rule.get('count') or ''}".strip())
         self.rules[rule["name"]] = rule
 
     def remove(self, name: str) -> None:

@@ -4,13 +4,13 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness import clocks
 from harness.cluster import interfaces
 from harness.history import plans
 from harness.run.faulting import carriers, injector
+from tests.support import cases
 from tests.unit.run.faulting import fake_parts
 
 
@@ -25,7 +25,10 @@ class Run:
     ) -> None:
         self.carrier = carrier or fake_parts.FakeCarrier()
         self.processes = fake_parts.FakeProcesses()
+        is_carried = any(item.rule for item in faults)
+        self.calls = self.carrier.calls if is_carried else self.processes.calls
         self.restarting = 0
+        self.held: Any = None
         self.path, self.has_load = folder / "faults.jsonl", True
         stage = fake_parts.stage(folder, self.processes, faults=faults, cluster=self)
         self.journal = stage.journal
@@ -68,258 +71,72 @@ def wait(condition: Callable[[], object], why: str) -> None:
     clocks.wait_until(condition, timeout_s=fake_parts.TIMEOUT_S, why=why)
 
 
-def windows(run: Run) -> dict[str, Any]:
-    return {item.fault: item for item in fake_parts.read(run.path)[1]}
+def _does(run: Run, text: str) -> None:
+    """Let something happen, or wait for it."""
+    it, carrier, journal = run.injector, run.carrier, run.journal
+    step, *names = text.split()
+    acts: dict[str, Callable[[], object]] = {
+        "begin": it.start,
+        "start": run.start,
+        "idle": lambda: setattr(run, "has_load", False),
+        "load": lambda: setattr(run, "has_load", True),
+        "apply": lambda: carrier.apply(*names),
+        "hold": lambda: setattr(run, "held", carrier.apply(*names, lasts=True)),
+        "let": lambda: setattr(run.held, "ended", fake_parts.now()),
+        "drop": lambda: carrier.drop(int(names[0])),
+        "gone": lambda: setattr(carrier, "is_gone", True),
+        "back": lambda: setattr(carrier, "is_gone", False),
+        "failing": lambda: setattr(run.processes, "fails", True),
+        "dead": lambda: setattr(run.processes, "is_dead", True),
+        "pause": lambda: clocks.sleep(0.3),
+        "heal": it.heal,
+        "abandon": lambda: it.heal(is_abandoned=True),
+    }
+    conditions: dict[str, Callable[[], object]] = {
+        "awaited": it.is_awaited,
+        "not": lambda: not it.is_awaited(),
+        "active": lambda: it.active() == names,
+        "called": lambda: len(run.calls) == int(names[0]),
+        "begun": lambda: names[0] in journal.begun(),
+        "counted": lambda: journal.count(names[0]),
+        "done": lambda: journal.ended_count(names[0]) == int(names[1]),
+        "ended": lambda: it.has_ended(names[0]),
+    }
+    if step in acts:
+        acts[step]()
+    else:
+        wait(conditions[step], text)
 
 
-# ------------------------------------------------------------------------------- traffic
-
-
-def test_a_fault_is_on_before_the_load_and_off_when_it_has_ended(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost", times=2))
-    run.has_load = False
-    run.start()
-    assert run.carrier.calls == ["clear", "add lost"]
-    assert run.injector.active() == ["lost"]
-    run.carrier.apply("lost")
-    run.injector.heal()
-    assert run.carrier.calls == ["clear", "add lost", "remove lost"]
-    assert run.injector.active() == []
-    applied, found = fake_parts.read(run.path)
-    assert [(item.fault, item.kind, item.client, item.name) for item in applied] == [
-        ("lost", "lose-response", "scheduler", "claim-1")
-    ]
-    assert applied[0].detail == "carried out; the answer was lost"
-    assert [(item.fault, item.applied_count, item.error) for item in found] == [("lost", 1, "")]
-
-
-def test_a_fault_that_is_used_up_ends_at_once(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost", times=2))
-    run.start()
-    run.carrier.apply("lost")
-    run.carrier.apply("lost")
-    wait(lambda: "remove lost" in run.carrier.calls, "its end")
-
-
-def test_a_delay_under_way_keeps_a_used_up_fault_on(begin: Any) -> None:
-    run = begin(fake_parts.fault("late", "delay-response", seconds=9, times=1))
-    run.start()
-    item = run.carrier.apply("late", lasts=True)
-    wait(lambda: run.journal.count("late"), "it to be counted")
-    assert run.injector.active() == ["late"]
-    item.ended = fake_parts.now()
-    wait(lambda: not run.injector.active(), "its end")
-
-
-def test_its_time_counts_from_the_first_pod(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost", duration_s=0.01))
-    run.has_load = False
-    run.start()
-    clocks.sleep(0.3)
-    assert run.injector.active() == ["lost"]
-    run.has_load = True
-    wait(lambda: not run.injector.active(), "its end")
-
-
-def test_what_is_let_go_by_healing_is_recorded_with_its_end(begin: Any) -> None:
-    run = begin(fake_parts.fault("late", "delay-response", seconds=9))
-    run.start()
-    run.carrier.apply("late", lasts=True)
-    run.injector.heal()
-    (applied,), _ = fake_parts.read(run.path)
-    assert applied.ended_ns is not None
-
-
-def test_what_another_run_left_in_the_carrier_is_not_of_this_run(begin: Any) -> None:
+@pytest.mark.parametrize("case", cases.read(__file__, "cases"), ids=lambda case: case["it"])
+def test_a_fault(begin: Callable[..., Run], case: dict[str, Any]) -> None:
     carrier = fake_parts.FakeCarrier()
-    carrier.apply("lost")
-    run = begin(fake_parts.fault("lost"), carrier=carrier)
-    run.start()
-    run.injector.heal()
-    assert fake_parts.read(run.path)[0] == []
-
-
-def test_a_fault_begins_after_the_nth_effect_of_another_one(begin: Any) -> None:
-    after = {"fault": "lost", "applied": 2}
-    run = begin(
-        fake_parts.fault("lost"), fake_parts.fault("second", "drop-watch", start_after=after)
-    )
-    run.start()
-    run.carrier.apply("lost")
-    clocks.sleep(0.3)
-    assert run.injector.active() == ["lost"]
-    run.carrier.apply("lost")
-    wait(lambda: run.injector.active() == ["lost", "second"], "the second one")
-
-
-def test_a_fault_that_never_began_has_no_window(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost"), fake_parts.fault("never", "drop-watch", start_s=60))
-    run.start()
-    run.injector.heal()
-    assert set(windows(run)) == {"lost"}
-
-
-def test_a_carrier_that_is_gone_makes_the_record_incomplete(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost"))
-    run.start()
-    run.carrier.is_gone = True
-    run.injector.heal()
-    text = windows(run)["lost"].error
-    assert "it could not be healed: the carrier does not answer" in text
-    assert "its effects may not be complete: the carrier does not answer" in text
-
-
-def test_a_rule_that_the_carrier_refuses(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost"), fake_parts.fault("second"))
-    run.carrier.is_gone = True
-    run.start()
-    run.carrier.is_gone = False
-    run.injector.heal()
-    for name in ("lost", "second"):
-        assert "it could not be injected as planned" in windows(run)[name].error
-
-
-def test_applications_that_the_carrier_has_dropped_are_missed(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost"))
-    for _ in range(3):
-        run.carrier.apply("lost")
-    run.carrier.drop(2)
-    run.start()
-    run.injector.heal()
-    assert "the carrier has dropped 2 applications" in windows(run)["lost"].error
-
-
-def test_a_second_healing_does_nothing(begin: Any) -> None:
-    run = begin(fake_parts.fault("lost"))
-    run.start()
+    if "left" in case:
+        carrier.apply(case["left"])
+    run = begin(*(fake_parts.fault(**keys) for keys in case["faults"]), carrier=carrier)
+    for text in case["do"]:
+        _does(run, text)
     run.injector.heal()
     text = run.path.read_text()
     run.injector.heal(is_abandoned=True)
-    assert run.path.read_text() == text
-
-
-# ------------------------------------------------------------------- API server and processes
-
-
-def test_a_restart_of_the_api_server_keeps_the_faults_that_it_carries(begin: Any) -> None:
-    run = begin(
-        fake_parts.fault("lost", times=3),
-        fake_parts.fault("again", "restart-api-server", start_s=0.5),
-    )
-    run.start()
-    run.carrier.apply("lost", "claim-1")
-    wait(lambda: run.carrier.calls[-1:] == ["add lost"] and "restart" in run.carrier.calls, "it")
-    assert run.carrier.calls == ["clear", "add lost", "remove lost", "restart", "add lost"]
-    assert run.carrier.rules["lost"]["count"] == 2
-    run.carrier.apply("lost", "claim-2")
-    run.injector.heal()
-    applied, found = fake_parts.read(run.path)
-    assert [item.name for item in applied if item.fault == "lost"] == ["claim-1", "claim-2"]
-    assert [(item.process, item.detail) for item in applied if item.fault == "again"] == [
-        ("api-server", "stopped and started again")
-    ]
-    assert {item.fault: (item.applied_count, item.error) for item in found} == {
-        "lost": (2, ""),
-        "again": (1, ""),
-    }
-
-
-@pytest.mark.parametrize(
-    ("kind", "keys", "calls"),
-    [
-        (
-            "kill-process",
-            {"times": 2, "down_s": 0, "interval_s": 0.01},
-            ["kill scheduler for it", "start scheduler"] * 2,
-        ),
-        ("restart-process", {}, ["terminate scheduler for it", "start scheduler"]),
-        ("pause-process", {"seconds": 0.01}, ["pause scheduler for it", "resume scheduler"]),
-        ("take-over", {}, ["kill scheduler for it", "start scheduler"]),
-        (
-            "take-over",
-            {"ends": "terminate", "overlap_s": 0.01},
-            ["start scheduler", "terminate scheduler for it"],
-        ),
-    ],
-)
-def test_faults_of_a_process(begin: Any, kind: str, keys: dict[str, Any], calls: list[str]) -> None:
-    run = begin(fake_parts.fault("it", kind, **keys))
-    run.start()
-    wait(lambda: run.processes.calls == calls and not run.injector.active(), "all of it")
-    run.injector.heal()
-    applied, found = fake_parts.read(run.path)
-    assert {(item.process, item.ended_ns is not None) for item in applied} == {("scheduler", True)}
-    assert (found[0].applied_count, found[0].error) == (len(applied), "")
-
-
-def test_a_process_is_not_touched_before_the_subject_is_ready(begin: Any) -> None:
-    run = begin(fake_parts.fault("it", "kill-process"))
-    run.injector.start()
-    clocks.sleep(0.3)
-    assert run.processes.calls == []
-    run.injector.heal()
-    assert run.processes.calls == []
-
-
-@pytest.mark.parametrize("is_abandoned", [False, True])
-def test_healing_in_mid_fault(begin: Any, is_abandoned: bool) -> None:
-    still = fake_parts.fault("still", "pause-process", seconds=60)
-    run = begin(
-        fake_parts.fault("down", "kill-process", down_s=60),
-        msgspec.structs.replace(still, clients=["kubelet"]),
-    )
-    run.start()
-    wait(lambda: len(run.processes.calls) == 2, "both to begin")
-    run.injector.heal(is_abandoned=is_abandoned)
-    assert "resume kubelet" in run.processes.calls
-    assert ("start scheduler" in run.processes.calls) == (not is_abandoned)
-
-
-def test_a_scheduler_that_is_only_paused_goes_on_in_the_end(begin: Any) -> None:
-    run = begin(fake_parts.fault("it", "take-over", ends="pause"))
-    run.start()
-    wait(lambda: len(run.processes.calls) == 2, "the successor")
-    assert run.injector.active() == ["it"]
-    run.injector.heal()
-    assert run.processes.calls == ["pause scheduler for it", "start scheduler", "resume scheduler"]
-
-
-def test_a_process_that_is_gone_or_does_not_start_is_an_error_in_the_record(begin: Any) -> None:
-    run = begin(fake_parts.fault("it", "kill-process", down_s=0))
-    run.processes.fails = True
-    run.start()
-    wait(lambda: run.journal.count("it") and not run.injector.active(), "its end")
-    run.injector.heal()
-    text = windows(run)["it"].error
-    assert "it could not be injected as planned: expected to start scheduler" in text
-
-
-def test_a_process_that_has_ended_before(begin: Any) -> None:
-    run = begin(fake_parts.fault("it", "kill-process"))
-    run.processes.is_dead = True
-    run.start()
-    wait(lambda: "it" in run.journal.begun() and not run.injector.active(), "its end")
-    run.injector.heal()
-    assert "expected scheduler to run, but it has ended" in windows(run)["it"].error
-    assert windows(run)["it"].applied_count == 0
-
-
-@pytest.mark.parametrize("required", [True, False])
-def test_the_load_waits_for_faults_that_take_long(begin: Any, required: bool) -> None:
-    keys = {"times": 2, "down_s": 0.01, "interval_s": 0.01, "required": required}
-    run = begin(fake_parts.fault("it", "kill-process", start_s=0.2, **keys))
-    assert run.injector.is_awaited() is required
-    run.start()
-    wait(lambda: run.journal.ended_count("it") == 2, "both")
-    assert not run.injector.is_awaited()
-
-
-def test_nothing_waits_for_a_fault_that_has_failed(begin: Any) -> None:
-    run = begin(fake_parts.fault("it", "kill-process", times=9, down_s=0))
-    run.processes.fails = True
-    run.start()
-    wait(lambda: run.injector.has_ended("it"), "its failure")
-    assert not run.injector.is_awaited()
+    assert run.path.read_text() == text, "a second healing does nothing"
+    applied, windows = fake_parts.read(run.path)
+    if "calls" in case:
+        assert run.calls == case["calls"]
+    if "effects" in case:
+        assert [
+            " ".join(filter(None, (item.fault, item.kind, item.client, item.process, item.name)))
+            + f": {item.detail}"
+            for item in applied
+        ] == case["effects"]
+    if not {"abandon", "failing"} & set(case["do"]):
+        assert all(item.ended_ns is not None for item in applied)
+    if "windows" in case:
+        assert {item.fault: item.applied_count for item in windows} == case["windows"]
+    told = case.get("errors", {})
+    assert [item.fault for item in windows if item.error and item.fault not in told] == []
+    for item in windows:
+        assert [part for part in told.get(item.fault, ()) if part not in item.error] == []
 
 
 def test_restarts_of_the_api_server_wait_for_each_other(begin: Any) -> None:

@@ -18,6 +18,7 @@ from harness.history import journal_reader, journal_writer, records
 from harness.run.faulting import injecting
 from harness.run.faulting.scripted import holding, player, script_objects, thread_holding
 from harness.scenario import script_specs, specs, subject_specs
+from tests.support import cases
 from tests.unit.run.faulting import fake_parts
 
 NAMESPACE = "ns"
@@ -123,7 +124,7 @@ class Stage:
 
     def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]], patch: Any) -> None:
         self.session, self.processes, self.objects = Session(), Processes(), Objects()
-        self.threads = Threads()
+        self.threads, self.passed = Threads(), dict[str, threading.Event]()
         self.ending = injecting.Ending()
         script = script_specs.ScriptTraffic.model_validate(
             {
@@ -150,7 +151,7 @@ class Stage:
         self._thread.start()
         self.wait_for(self.faults.begun)
         for resource in player.WATCHED:
-            self.strike("request", verb="watch", resource=resource, name="")
+            self.strike("request", verb="watch", resource=resource, subresource="", name="")
 
     def strike(
         self, point: injection.Point, resume: Callable[[], None] = lambda: None, **facts: Any
@@ -161,7 +162,7 @@ class Stage:
             "path": "/",
             "client": "scheduler",
             "resource": "resourceclaims",
-            "subresource": "",
+            "subresource": "" if point == "event" else "status",
             "namespace": NAMESPACE,
             "name": "claim-1",
             **facts,
@@ -171,8 +172,36 @@ class Stage:
             self.session.faults.wait(applied, resume)
         return applied
 
-    def status(self, point: injection.Point, resume: Callable[[], None] = lambda: None) -> object:
-        return self.strike(point, resume, subresource="status")
+    def do(self, what: str | dict[str, Any]) -> None:
+        """Let something happen, or wait for it."""
+        if isinstance(what, dict):
+            self._strike_as(**what)
+            return
+        step, _, rest = what.partition(" ")
+        acts: dict[str, Callable[[], object]] = {
+            "bound": lambda: self.objects.done.append("claim-1 bound"),
+            "came": lambda: self.threads.came.add(int(rest)),
+            "held": lambda: not self.passed[rest].is_set(),
+            "not": lambda: self.objects.done == [],
+            "free": lambda: self.wait_for(self.passed[rest].is_set),
+            "done": lambda: self.wait_for(lambda: rest in self.objects.done),
+            "armed": lambda: self.wait_for(lambda: rest in self.threads.done),
+            "prepared": lambda: self.wait_for(self._is_prepared),
+        }
+        assert acts[step]() in {None, True}, what
+
+    def _strike_as(self, strike: injection.Point, **facts: Any) -> None:
+        resume = self.passed.setdefault(facts.pop("as", ""), threading.Event()).set
+        hit = facts.pop("hit", "any")
+        applied = self.strike(strike, resume, **facts)
+        kind = type(applied.action).__name__ if applied else None
+        if applied and hit == "held end":
+            assert injection.is_held_end(applied.action)
+        else:
+            assert hit in {"any", kind}
+
+    def _is_prepared(self) -> bool:
+        return any(fault.spec.point == "response" for fault in self.session.faults.all())
 
     def wait_for(self, condition: Callable[[], object]) -> None:
         clocks.wait_until(condition, timeout_s=5, why="the script to go on")
@@ -203,183 +232,16 @@ def stage(
         one.ending.over.set()
 
 
-WRITE = {"do": "request", "client": "scheduler", "of": "resourceclaims/claim-1/status"}
-CREATE = {"do": "create", "object": "claim-1"}
-READY = {"do": "await", "object": "claim-1", "state": "bound"}
-
-
-def test_a_request_is_held_until_its_turn(stage: Callable[..., Stage]) -> None:
-    play, passed = stage(READY, WRITE), threading.Event()
-    assert play.status("request", passed.set) is not None
-    assert not passed.is_set()
-    play.objects.done.append("claim-1 bound")
-    play.wait_for(passed.is_set)
-    play.status("response")
-    assert [step.late for step in play.ended()] == ["", ""]
-
-
-def test_what_no_step_names_passes(stage: Callable[..., Stage]) -> None:
-    play = stage(READY, WRITE)
-    assert play.strike("request") is None  # not of the status
-    assert play.strike("request", subresource="status", client="scheduler.2") is None
-    assert play.strike("request", subresource="status", namespace="other") is None
-    assert play.strike("request", subresource="status", verb="get") is None
-    assert "it still waited for claim-1 to be bound" in play.ended()[0].late
-
-
-def test_a_late_step_ends_the_script_and_lets_go_all(stage: Callable[..., Stage]) -> None:
-    play, passed = stage(WRITE, {**WRITE, "of": "pods/*/binding"}, CREATE), threading.Event()
-    play.strike("request", passed.set, resource="pods", subresource="binding", name="pod-1")
-    late = play.ended()
-    assert [step.step for step in late] == [1]
-    assert "still waited for scheduler's write of resourceclaims/claim-1/status" in late[0].late
-    assert passed.is_set()
-    assert play.objects.done == ["close"]
+@pytest.mark.parametrize("case", cases.read(__file__, "cases"), ids=lambda case: case["it"])
+def test_a_script(stage: Callable[..., Stage], case: dict[str, Any]) -> None:
+    play = stage(*case["steps"])
+    for what in case["do"]:
+        play.do(what)
+    steps = play.ended()
+    assert len(steps) == len(case["late"])
+    for step, part in zip(steps, case["late"], strict=True):
+        assert part in step.late if part else step.late == ""
+    assert {number: steps[number].seen for number in case.get("seen", {})} == case.get("seen", {})
+    for part in {"objects", "processes", "threads"} & case.keys():
+        assert getattr(play, part).done[-len(case[part]) :] == case[part]
     assert play.session.faults.all() == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "action"),
-    [("lost", injection.Lose), ("cut", injection.Truncate), ("held", injection.Block)],
-)
-def test_an_answer_is_lost_or_held(
-    stage: Callable[..., Stage], answer: str, action: type[injection.Action]
-) -> None:
-    play, answered = stage({**WRITE, "answer": answer}), threading.Event()
-    play.status("request")
-    play.wait_for(lambda: len(play.session.faults.all()) > 0 and _is_prepared(play))
-    applied = play.status("response", answered.set)
-    assert isinstance(applied, injection.Applied)
-    assert isinstance(applied.action, action)
-    assert play.ended()[0].late == ""
-    assert answered.is_set() == (answer == "held")  # what is held at the end is let go
-
-
-def test_a_request_that_is_under_way_arrives_at_its_step(stage: Callable[..., Stage]) -> None:
-    hold = {**WRITE, "do": "hold-request", "name": "late"}
-    play, passed = (
-        stage(hold, CREATE, READY, {"do": "arrive", "request": "late"}),
-        threading.Event(),
-    )
-    play.status("request", passed.set)
-    play.wait_for(lambda: "create claim-1" in play.objects.done)
-    assert not passed.is_set()
-    play.objects.done.append("claim-1 bound")
-    play.wait_for(passed.is_set)
-    play.status("response")
-    assert [step.late for step in play.ended()] == [""] * 4
-
-
-def _is_prepared(play: Stage) -> bool:
-    return any(fault.spec.point == "response" for fault in play.session.faults.all())
-
-
-def test_events_are_held_from_the_step_that_since_names(stage: Callable[..., Stage]) -> None:
-    deliver = {"do": "deliver", "client": "scheduler", "events": "resourceclaims/claim-1"}
-    play = stage(READY, {**CREATE, "name": "made"}, WRITE, {**deliver, "since": "made"})
-    assert play.strike("event", event_type="ADDED", verb="watch") is None
-    play.objects.done.append("claim-1 bound")
-    play.wait_for(lambda: "create claim-1" in play.objects.done)
-    delivered = threading.Event()
-    assert play.strike("event", delivered.set, event_type="MODIFIED", verb="watch") is not None
-    assert not delivered.is_set()
-    play.status("request")
-    play.wait_for(lambda: _is_prepared(play))
-    play.status("response")
-    play.wait_for(delivered.is_set)
-    assert [step.late for step in play.ended()] == [""] * 4
-
-
-def test_a_watch_that_is_to_end_must_have_ended(stage: Callable[..., Stage]) -> None:
-    end = {"do": "end-watch", "client": "scheduler", "events": "resourceclaims"}
-    play = stage(end, CREATE)
-    play.wait_for(lambda: "create claim-1" in play.objects.done)
-    assert "an event of resourceclaims for scheduler" in play.ended()[-1].late
-
-
-def test_a_watch_ends_in_place_of_the_events_that_were_held(stage: Callable[..., Stage]) -> None:
-    end = {"do": "end-watch", "client": "scheduler", "events": "resourceclaims/claim-1"}
-    play = stage({**CREATE, "name": "made"}, READY, {**end, "since": "made"}, WRITE)
-    play.wait_for(lambda: "create claim-1" in play.objects.done)
-    ended = threading.Event()
-    applied = play.strike("event", ended.set, event_type="ADDED", verb="watch")
-    assert applied is not None
-    assert injection.is_held_end(applied.action)
-    assert not ended.is_set()
-    play.objects.done.append("claim-1 bound")
-    play.wait_for(ended.is_set)
-    assert play.strike("event", event_type="MODIFIED", verb="watch") is None
-    play.status("request")
-    play.wait_for(lambda: _is_prepared(play))
-    play.status("response")
-    assert [step.late for step in play.ended()] == [""] * 4
-
-
-OVERLOOKING = {"do": "delete", "object": "claim-1", "overlooks_finalizers": True}
-
-
-def test_a_deletion_that_overlooks_finalizers_is_made_when_the_rule_is_there(
-    stage: Callable[..., Stage],
-) -> None:
-    play = stage(OVERLOOKING)
-    play.wait_for(lambda: "delete claim-1" in play.objects.done)
-    applied = play.strike("request", verb="delete", client="")
-    assert applied is not None
-    assert isinstance(applied.action, injection.Overlook)
-    assert [step.late for step in play.ended()] == [""]
-
-
-def test_a_server_that_overlooks_no_finalizers_is_told(stage: Callable[..., Stage]) -> None:
-    play = stage(OVERLOOKING)
-    assert "as the embedded one can" in play.ended()[0].late
-
-
-def test_processes_are_killed_and_started(stage: Callable[..., Stage]) -> None:
-    kill = {"do": "kill", "process": "scheduler"}
-    play = stage(kill, {"do": "start", "process": "scheduler", "ready": False}, WRITE)
-    play.status("request")
-    steps = play.ended()
-    assert play.processes.done == ["kill scheduler", "start scheduler"]
-    assert [step.late for step in steps] == ["", "", ""]  # a dead client gets no answer
-    assert steps[1].seen == "scheduler.2"
-
-
-def test_a_paused_process_goes_on_in_the_end(stage: Callable[..., Stage]) -> None:
-    play = stage({"do": "pause", "process": "scheduler"})
-    play.ended()
-    assert play.processes.done[-1] == "resume scheduler"
-
-
-def test_a_state_that_only_a_defect_reaches_is_no_condition(stage: Callable[..., Stage]) -> None:
-    play = stage({**READY, "at_most_s": 0.1}, CREATE)
-    assert [step.late for step in play.ended()] == ["", ""]
-    assert "create claim-1" in play.objects.done
-
-
-HOLD = {"do": "hold-thread", "name": "held", "client": "scheduler", "at": "entry of Get"}
-PASS = {"do": "pass-thread", "client": "scheduler", "at": "return of Get"}
-
-
-def test_a_thread_is_held_until_the_step_that_releases_it(stage: Callable[..., Stage]) -> None:
-    made = {**CREATE, "name": "made"}
-    late = {**PASS, "since": "made"}
-    play = stage(HOLD, made, late, {"do": "release-thread", "hold": "held"})
-    play.wait_for(lambda: play.threads.done == ["arm 1: entry of Get"])
-    assert play.objects.done == []
-    play.threads.came.add(1)
-    play.wait_for(lambda: "arm 3: return of Get" in play.threads.done)
-    play.wait_for(lambda: play.objects.done == ["create claim-1"])
-    play.threads.came.add(3)
-    steps = play.ended()
-    assert play.threads.done[-3:] == ["came 3", "release 1: held", "close"]
-    assert [step.late for step in steps] == [""] * 4
-    assert steps[0].seen == "goroutine 1 at the entry of Get"
-
-
-def test_a_thread_that_never_comes_is_late_or_passed_over(stage: Callable[..., Stage]) -> None:
-    play = stage({**PASS, "at_most_s": 0.1}, HOLD, CREATE)
-    first, second = play.ended()
-    assert first.late == ""
-    assert "it still waited for a thread at the entry of Get" in second.late
-    assert play.objects.done == ["close"]
-    assert play.threads.done[-1] == "close"
