@@ -5,11 +5,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from harness import rates
-from harness.confirmation import answers, shorter_scripts
-from harness.scenario import loading
+from harness.confirmation import answers
+from harness.scenario import loading, script_specs
 
 SHORTER_MAX = 3
 """Most steps that are left out, one after the other, if a script is not followed."""
+_OF_USERS = (script_specs.Create, script_specs.Delete, script_specs.Patch)
 Play = Callable[[loading.Loaded], answers.Played]
 """Plays a script once and judges it."""
 
@@ -85,10 +86,33 @@ def _shorter(
         if current is None or last.late_step is None:
             break
         gone = answers.script_of(current).steps[last.late_step - 1]
-        current = shorter_scripts.without(current, last.late_step)
+        current = without(current, last.late_step)
         if current is not None:
             texts.append(gone.text)
             last = play(current)
             played.append(last)
             tell(last)
     return played, texts
+
+
+def without(loaded: loading.Loaded, number: int) -> loading.Loaded | None:
+    """Return the scenario without the step of this number, and without those that refer to it.
+
+    None: the step is a user's, or nothing of the order would be left.
+    """
+    script = loaded.scenario.traffic
+    if not isinstance(script, script_specs.ScriptTraffic):
+        return None
+    gone = script.steps[number - 1]
+    names = {gone.name} if gone.name else set()
+    kept = [
+        step
+        for step in script.steps
+        if step is not gone
+        and not names & {getattr(step, key, None) for key in ("since", "request", "hold")}
+    ]
+    if isinstance(gone, _OF_USERS) or all(isinstance(step, _OF_USERS) for step in kept):
+        return None
+    shorter = script.model_copy(update={"steps": kept})
+    scenario = loaded.scenario.model_copy(update={"traffic": shorter})
+    return dataclasses.replace(loaded, scenario=scenario)

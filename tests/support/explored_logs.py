@@ -11,7 +11,7 @@ from harness import concurrency, seeds
 from harness.apiserver.scheme import resources
 from harness.explore.runtime import scheduler
 from harness.explore.search import search_campaign
-from harness.explore.worlds import small_world, world_catalogue
+from harness.explore.worlds import world, world_catalogue
 from harness.subject.telemetry import klog, klog_lines
 
 
@@ -32,15 +32,15 @@ def explore(
     form: klog.Form = "text",
 ) -> ExploredLog:
     """Run a world to its end, whatever happens in it; `number` chooses the interleaving."""
-    monkeypatch.setattr(small_world.SmallWorld, "oracles", lambda _: ())
+    monkeypatch.setattr(world.World, "oracles", lambda _: ())
     spec = world_catalogue.sized(world_name, {})
     strategy = search_campaign.STRATEGIES["pct"](seeds.Seeds(7).stream("explore", number))
     lines: list[str] = []
-    worlds: list[Any] = []
+    worlds: list[world.World] = []
 
     def objects() -> list[dict[str, Any]]:
         kinds = (resources.CLAIMS, resources.PODS)
-        return [item for world in worlds for kind in kinds for item in world.documents(kind)]
+        return [item for made in worlds for kind in kinds for item in made.documents(kind)]
 
     listener = klog_lines.KlogLines(objects=objects)
     runtime = scheduler.ControlledRuntime(
@@ -51,11 +51,11 @@ def explore(
     klog.use(klog.Logger(6, form, write=lines.append))
     try:
         with concurrency.install(runtime):
-            world: Any = spec.make(spec, runtime, defects=defects, remedies=())
-            worlds.append(world)
+            made = spec.make(spec, runtime, defects=defects, remedies=())
+            worlds.append(made)
             try:
-                _run(world, runtime)
-                doubles = _doubles(world)
+                _run(made, runtime)
+                doubles = _doubles(made)
             finally:
                 runtime.kill_all()
     finally:
@@ -63,17 +63,17 @@ def explore(
     return ExploredLog("".join(lines), doubles)
 
 
-def _run(world: Any, runtime: scheduler.ControlledRuntime) -> None:
-    world.start()
-    world.begin()
+def _run(made: world.World, runtime: scheduler.ControlledRuntime) -> None:
+    made.start()
+    made.begin()
     runtime.run(explore=True)
-    while world.go_on():
+    while made.go_on():
         runtime.run(explore=True)
 
 
-def _doubles(world: Any) -> dict[str, set[str]]:
+def _doubles(made: world.World) -> dict[str, set[str]]:
     holders = collections.defaultdict(set)
-    for claim in world.documents(resources.CLAIMS):
+    for claim in made.documents(resources.CLAIMS):
         allocation = claim.get("status", {}).get("allocation") or {}
         for result in allocation.get("devices", {}).get("results", ()):
             device = "/".join(result[key] for key in ("driver", "pool", "device"))

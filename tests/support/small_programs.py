@@ -213,7 +213,6 @@ BATON_OPERATIONS = (carry_baton, await_baton, try_baton, signal, double)
 class Run:
     decisions: list[int]
     options: list[int]
-    free: list[int]
     outcome: tuple[object, ...] | None
 
 
@@ -253,7 +252,7 @@ def made(
             pass
         finally:
             runtime.kill_all()
-    return Run(runtime.tape.decisions, runtime.tape.options, runtime.tape.free, outcome)
+    return Run(runtime.tape.decisions, runtime.tape.options, outcome)
 
 
 def every_run(tasks: Sequence[Sequence[Body]], runs_max: int) -> list[Run] | None:

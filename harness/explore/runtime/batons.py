@@ -7,16 +7,24 @@ which another task only finds that it has to wait.
 
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from harness.concurrency import Use
 from harness.explore.runtime import locks, tasks
+
+if TYPE_CHECKING:
+    from harness.explore.runtime import scheduler
 
 
 class ControlledBaton(tasks.Shared):
     """A role that one task at a time has: taken and put down under a condition variable's lock."""
 
     def __init__(
-        self, runtime: locks.LockRuntime, guard: locks.ControlledLock, name: str, past: int
+        self,
+        runtime: "scheduler.ControlledRuntime",
+        guard: locks.ControlledLock,
+        name: str,
+        past: int,
     ) -> None:
         super().__init__(past)
         self._runtime, self._guard, self._name = runtime, guard, name
@@ -27,9 +35,6 @@ class ControlledBaton(tasks.Shared):
     def is_blocking(self) -> bool:
         """True while a task has it, or holds the lock."""
         return self._holder is not None or self._guard.is_blocking
-
-    def hold_whole(self) -> None:
-        """Do nothing: it has no parts."""
 
     @property
     def is_taken(self) -> bool:

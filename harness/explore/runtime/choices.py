@@ -20,16 +20,6 @@ class GivenUp(Exception):  # noqa: N818 - an outcome of a run
     """The strategy abandoned the run."""
 
 
-class Observed(Protocol):
-    """The part of the runtime that a strategy may see."""
-
-    def state(self) -> int:
-        """Return a hash of everything on which the rest of the run depends."""
-
-    def monotonic_ns(self) -> int:
-        """Return virtual time, in nanoseconds."""
-
-
 class Choice(msgspec.Struct):
     """A decision to make."""
 
@@ -44,8 +34,6 @@ class Choice(msgspec.Struct):
     """The tasks to choose from, in the order of the options; empty for a choice of another kind."""
     timers: int
     """Number of trailing options that are tasks whose timer would expire early."""
-    runtime: Observed
-    """The runtime that asks."""
 
 
 class Strategy(Protocol):
@@ -65,11 +53,8 @@ class Tape:
     decisions: list[int] = dataclasses.field(default_factory=list)
     options: list[int] = dataclasses.field(default_factory=list)
     """Number of options of each decision."""
-    free: list[int] = dataclasses.field(default_factory=list)
-    """Number of options of each decision that cost no preemption."""
 
     def add(self, decision: int, choice: Choice) -> None:
         """Append a decision."""
         self.decisions.append(decision)
         self.options.append(choice.options)
-        self.free.append(choice.free)

@@ -6,58 +6,25 @@ Taking one is a choice point, unless it is private, and orders the tasks that ta
 import functools
 import zlib
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from harness import concurrency
 from harness.concurrency import Use
 from harness.explore.runtime import tasks
 
+if TYPE_CHECKING:
+    from harness.explore.runtime import scheduler
+
 _WAITERS = ("", "waiters")
 """The part of a condition that waiting and notifying use."""
-
-
-class LockRuntime(Protocol):
-    """The part of the runtime that locks use."""
-
-    running: tasks.Task | None
-    """The running task; None in the explorer itself."""
-
-    @property
-    def current(self) -> tasks.Task:
-        """The running task; raises RuntimeError in the explorer itself, which must not wait."""
-
-    def point(self) -> None:
-        """Allow another task to run here."""
-
-    def touch(self, shared: tasks.Shared, more: int = 0) -> None:
-        """Record that the running task changes, or may change, a shared object."""
-
-    def add_to(self, shared: tasks.Shared) -> None:
-        """Record that the running task changes an object in a way whose order does not matter."""
-
-    def observe(self, shared: tasks.Shared, more: int = 0) -> None:
-        """Record that the running task reads a shared object."""
-
-    def observe_in_parts(self, shared: tasks.Shared) -> None:
-        """Record that the running task uses parts of an object, which say more."""
-
-    def block(self, what: str, *, timeout: float | None = None) -> bool:
-        """Suspend the running task until `wake`; return False on timeout."""
-
-    def wake(self, task: tasks.Task) -> None:
-        """Make a blocked task runnable, which could not have gone on without this."""
-
-    def wake_to_compete(self, task: tasks.Task) -> None:
-        """Make a task runnable that waits for a lock, which it could have had earlier."""
-
-    def released(self, shared: tasks.Shared) -> None:
-        """Record that the running task has released a lock."""
 
 
 class ControlledLock(tasks.Shared):
     """A mutual exclusion lock."""
 
-    def __init__(self, runtime: LockRuntime, name: str, past: int, *, is_private: bool) -> None:
+    def __init__(
+        self, runtime: "scheduler.ControlledRuntime", name: str, past: int, *, is_private: bool
+    ) -> None:
         super().__init__(past)
         self._runtime, self._name, self._is_private = runtime, name, is_private
         self._holder: tasks.Task | None = None
@@ -79,12 +46,12 @@ class ControlledLock(tasks.Shared):
             self._await_at_point(self if blocking else None)
         return self.take_here(blocking=blocking)
 
-    def _await_at_point(self, obstacle: tasks.Obstacle | None) -> None:
+    def _await_at_point(self, obstacle: tasks.Shared | None) -> None:
         if (running := self._runtime.running) is not None:
             running.obstacle = obstacle
         self._runtime.point()
 
-    def acquire_to(self, how: Use, obstacle: tasks.Obstacle | None = None) -> None:
+    def acquire_to(self, how: Use, obstacle: tasks.Shared | None = None) -> None:
         """Take the lock, at a choice point, for such a use of what it guards.
 
         `obstacle`: what the task needs besides, which includes the lock; None: nothing.
@@ -186,7 +153,9 @@ class PartLock(ReadLock):
 class ControlledCondition(ControlledLock):
     """A condition variable with its own lock."""
 
-    def __init__(self, runtime: LockRuntime, name: str, past: int, *, is_private: bool) -> None:
+    def __init__(
+        self, runtime: "scheduler.ControlledRuntime", name: str, past: int, *, is_private: bool
+    ) -> None:
         super().__init__(runtime, name, past, is_private=is_private)
         self._sleeping: list[tasks.Task] = []
 

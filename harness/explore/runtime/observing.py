@@ -8,7 +8,6 @@ are objects of their own.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from harness import concurrency
 from harness.explore.runtime import tasks
@@ -24,8 +23,8 @@ TASKS = -3
 """Identity of the list of tasks, whose order gives them their numbers."""
 
 
-class Observer(Protocol):
-    """Receives every turn of the explored part of a run."""
+class Observer:
+    """Receives every turn of the explored part of a run; this one does not look."""
 
     def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
         """Handle the beginning of a turn; return False to abandon the run.
@@ -33,6 +32,8 @@ class Observer(Protocol):
         `options`: the tasks that could take it; the last `timers` of them by letting their timer
         expire; `chosen`: which one does.
         """
+        del options, timers, chosen
+        return True
 
     def uses(self, identity: int, how: concurrency.Use) -> None:
         """Handle a use of a shared object in this turn."""
@@ -44,7 +45,8 @@ class Observer(Protocol):
         """Handle that this turn releases a lock."""
 
     def position(self) -> int:
-        """Return the number of this turn."""
+        """Return the number of this turn; -1: there is none."""
+        return -1
 
     def follows(self, position: int) -> None:
         """Handle that this turn would not be possible without an earlier one."""
@@ -54,31 +56,3 @@ class Observer(Protocol):
 
         `early`: the tasks whose timer expires now, if it might have expired earlier.
         """
-
-
-class Unobserved:
-    """No one looks."""
-
-    def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
-        """Go on."""
-        del options, timers, chosen
-        return True
-
-    def uses(self, identity: int, how: concurrency.Use) -> None:
-        """Do nothing."""
-
-    def enables(self, task: tasks.Task) -> None:
-        """Do nothing."""
-
-    def releases(self, identity: int) -> None:
-        """Do nothing."""
-
-    def position(self) -> int:
-        """Return that there is no number."""
-        return -1
-
-    def follows(self, position: int) -> None:
-        """Do nothing."""
-
-    def rests(self, among: Sequence[tasks.Task], early: Sequence[tasks.Task]) -> None:
-        """Do nothing."""

@@ -7,49 +7,23 @@ appending unless it is part of an atomic commit.
 """
 
 import collections
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from harness import concurrency
 from harness.explore.runtime import tasks
 
+if TYPE_CHECKING:
+    from harness.explore.runtime import scheduler
+
 T = TypeVar("T")
 
 
-class QueueRuntime(Protocol):
-    """The part of the runtime that queues use."""
-
-    running: tasks.Task | None
-    """The running task; None in the explorer itself."""
-
-    @property
-    def current(self) -> tasks.Task:
-        """The running task; raises RuntimeError in the explorer itself, which must not wait."""
-
-    def first_past(self) -> int:
-        """Return the past of a new shared object."""
-
-    def point(self) -> None:
-        """Allow another task to run here."""
-
-    def put(self, tail: tasks.Shared) -> tuple[int, int]:
-        """Record that the running task appends to a queue; return the position, for `take`."""
-
-    def take(self, head: tasks.Shared, put_at: tuple[int, int]) -> None:
-        """Record that the running task takes what was appended at a position."""
-
-    def block(self, what: str, *, timeout: float | None = None) -> bool:
-        """Suspend the running task until `wake`; return False on timeout."""
-
-    def wake(self, task: tasks.Task) -> None:
-        """Make a blocked task runnable."""
-
-
-class ControlledQueue(Generic[T]):
+class ControlledQueue(tasks.Shared, Generic[T]):
     """An unbounded first-in, first-out queue that can be closed."""
 
-    def __init__(self, runtime: QueueRuntime, name: str) -> None:
+    def __init__(self, runtime: "scheduler.ControlledRuntime", name: str) -> None:
         """Create an empty queue; `name` is for messages."""
-        self.identity = runtime.first_past()
+        super().__init__(runtime.first_past())
         self._runtime, self._name = runtime, name
         self._items: collections.deque[tuple[T, tuple[int, int]]] = collections.deque()
         self._closed_at: tuple[int, int] | None = None

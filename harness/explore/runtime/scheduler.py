@@ -46,7 +46,7 @@ class ControlledRuntime(concurrency.Runtime):
         every step; `observer`: receives what every turn of the explored part uses.
         """
         self._strategy, self._choices_max = strategy, choices_max
-        self._observer = observer or observing.Unobserved()
+        self._observer = observer or observing.Observer()
         self._private_locks, self._record = private_locks, record
         self.tape = choices.Tape()
         self._tasks: list[tasks.Task] = []
@@ -280,7 +280,7 @@ class ControlledRuntime(concurrency.Runtime):
     def _choose(
         self, options: int, free: int, among: Sequence[tasks.Task] = (), early: int = 0
     ) -> int:
-        choice = choices.Choice(options, free, among, early, self)
+        choice = choices.Choice(options, free, among, early)
         if len(self.tape.decisions) >= self._choices_max:
             self._fail(choices.TooLong(f"more than {self._choices_max} choices"))
         chosen = self._strategy.choose(choice)
@@ -328,7 +328,7 @@ class ControlledRuntime(concurrency.Runtime):
 
     def kill_all(self) -> None:
         """End every task, without choices or an observer."""
-        self._observer = observing.Unobserved()
+        self._observer = observing.Observer()
         for task in self._tasks:
             if task.glet:  # started and not finished
                 self.running = task

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 
 class Shared:
@@ -18,35 +18,20 @@ class Shared:
         self.added = 0
         """A hash of the changes since then whose order does not matter."""
 
+    @property
+    def is_blocking(self) -> bool:
+        """True while no task can get it: a lock that is held, or a queue that is empty."""
+        return False
+
+    def hold_whole(self) -> None:
+        """Record that another task may want it while a task holds it."""
+
 
 class Stop(BaseException):
     """Ends a task when its run is over.
 
     A BaseException, so that no handler in the task catches it.
     """
-
-
-class Held(Protocol):
-    """A lock held by a task."""
-
-    @property
-    def identity(self) -> int:
-        """The name of the lock, as of every shared object."""
-
-    def hold_whole(self) -> None:
-        """Record that another task may want the lock while it is held."""
-
-
-class Obstacle(Protocol):
-    """A shared object without which a task cannot go on: a lock, or a queue to take from."""
-
-    @property
-    def identity(self) -> int:
-        """The name of the object, as of every shared object."""
-
-    @property
-    def is_blocking(self) -> bool:
-        """True while no task can get it: the lock is held, or the queue is empty."""
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -57,11 +42,11 @@ class Task:
     name: str
     past: int
     """A hash of everything that happened before."""
-    held: list[Held] = dataclasses.field(default_factory=list)
+    held: list[Shared] = dataclasses.field(default_factory=list)
     """The locks that the task holds."""
     glet: Any = None
     """The greenlet; None until it is created."""
-    obstacle: Obstacle | None = None
+    obstacle: Shared | None = None
     """The object that the task takes as soon as it runs; None: it can go on in any case."""
     done: bool = False
     ended_at: int = -1

@@ -7,7 +7,7 @@ from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.explore.runtime import choices, observing, scheduler, tasks
-from harness.explore.worlds import world_specs
+from harness.explore.worlds import world, world_specs
 from harness.subject.defects import panics
 
 
@@ -27,10 +27,6 @@ class ExploredRun:
     finding: str | None
     """Description of the violation, deadlock, livelock or crash; None if there was none."""
     decisions: list[int]
-    options: list[int]
-    """Number of options of each decision."""
-    free: list[int]
-    """Number of options of each decision that cost no preemption."""
     state: int
     """A hash of what happened.
 
@@ -78,15 +74,15 @@ def explore_once(
     finding: str | None = None
     was_given_up, names = False, {}
     with concurrency.install(runtime):
-        world = spec.make(spec, runtime, defects=defects, remedies=remedies)
+        made = spec.make(spec, runtime, defects=defects, remedies=remedies)
         try:
             if record:
-                world.listen(lambda commit: commits.append((len(steps), commit)))
-            world.start()
+                made.listen(lambda commit: commits.append((len(steps), commit)))
+            made.start()
             steps.clear()
             commits[:] = [(0, commit) for _, commit in commits]
-            finding = _run(world, runtime)
-            names = {**_names(commits), **world.names()} if record else {}
+            finding = _run(made, runtime)
+            names = {**_names(commits), **made.names()} if record else {}
         except choices.GivenUp:
             was_given_up = True
         finally:
@@ -95,8 +91,6 @@ def explore_once(
     return ExploredRun(
         finding=finding,
         decisions=runtime.tape.decisions,
-        options=runtime.tape.options,
-        free=runtime.tape.free,
         state=state,
         was_given_up=was_given_up,
         steps=steps,
@@ -112,17 +106,17 @@ def _names(commits: Iterable[tuple[int, watch_cache.Commit]]) -> dict[str, str]:
     return {item.uid: item.name for item in stored}
 
 
-def _run(world: world_specs.World, runtime: scheduler.ControlledRuntime) -> str | None:
-    world.begin()
+def _run(made: world.World, runtime: scheduler.ControlledRuntime) -> str | None:
+    made.begin()
     try:
         waiting = runtime.run(explore=True)
-        while world.finding is None and world.go_on():
+        while made.finding is None and made.go_on():
             waiting = runtime.run(explore=True)
     except choices.TooLong as error:
         return f"livelock, or too large a world: {error}"
     except panics.Panic as error:
         return f"crash: {error}"
-    return world.finding or _deadlock(waiting) or world.unfinished()
+    return made.finding or _deadlock(waiting) or made.unfinished()
 
 
 def _deadlock(waiting: Sequence[tasks.Task]) -> str | None:

@@ -7,7 +7,6 @@ import collections
 import contextlib
 import zlib
 from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
 
 from harness import concurrency
 from harness.apiserver.endpoints import handlers, request_info, responses
@@ -23,23 +22,12 @@ from harness.model.objects import Object
 _RELATED = ""
 
 
-class UsesRuntime(Protocol):
-    """The part of the runtime that records uses."""
-
-    def first_past(self) -> int:
-        """Return the past of a new shared object."""
-
-    def touch(self, shared: tasks.Shared, more: int = 0) -> None:
-        """Record that the running task changes, or may change, a shared object."""
-
-    def observe(self, shared: tasks.Shared, more: int = 0) -> None:
-        """Record that the running task reads a shared object."""
-
-
 class ServerObjects:
     """The objects of one API server, by resource."""
 
-    def __init__(self, runtime: UsesRuntime, related: Collection[str] | None) -> None:
+    def __init__(
+        self, runtime: scheduler.ControlledRuntime, related: Collection[str] | None
+    ) -> None:
         """`related`: plural names of resources; between the commits of two of them the order
         matters to the world or to its oracles. None: of all resources.
         """
@@ -85,6 +73,9 @@ EXPIRED_CLAIM_WATCH = "expire-claim-watch"
 TOUCHED_OBJECT, TOUCHED_OTHER = "touch-objects", "touch-others"
 """Changes by another client, just before an object is replaced: of it, or of the last of its kind,
 which should be one that no one else writes."""
+OF_BINDINGS = "of-bindings"
+"""Not a fault, but that those of writes happen to bindings, too: without an answer to one, or with
+a late one, H10, H11 and H19 show."""
 OVERLOOKED = "overlook-finalizers"
 """A deletion is decided from what it read first: a finalizer that is added later is not seen."""
 _STEPS = {
@@ -106,20 +97,19 @@ class LocalServer:
         faults: Collection[str] = (),
         faults_max: int = 0,
         answers_first: bool = False,
-        spared: str | None = None,
-        prompt: str | None = None,
+        has_prompt_bindings: bool = False,
         related: Collection[str] | None = None,
     ) -> None:
         """Create the transport. The strategy chooses when faults happen.
 
-        `faults`: the kinds, as in `world_specs.WorldSpec.faults`; `faults_max`: how many may
-        happen. A dropped watch is resumed; an expired one gets 410, so that its client lists again.
+        `faults`: the kinds, and perhaps OF_BINDINGS; `faults_max`: how many may happen. A dropped
+        watch is resumed; an expired one gets 410, so that its client lists again.
         `answers_first`: watches deliver a write only after its sender has sent its next request, or
-        when all is at rest (see `deliver_all`). `spared`: the end of the paths whose writes have no
-        fault; None: none has. `prompt`: the end of the paths whose writes are committed when they
-        are sent, before another task runs. `related`: see `server_objects.ServerObjects`.
+        when all is at rest (see `deliver_all`). `has_prompt_bindings`: a binding is committed when
+        it is sent, before another task runs. `related`: see `ServerObjects`.
         """
-        self._spared, self._prompt = spared, prompt
+        self._has_prompt_bindings = has_prompt_bindings
+        self._spares_bindings = OF_BINDINGS not in faults
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
         self._overlooking = handlers.Handler(
@@ -149,14 +139,15 @@ class LocalServer:
             self._objects.change_all()
             with self._runtime.atomically():  # or a later commit could be delivered earlier
                 self._offer(self._undelivered.after_next_request(self._runtime.current))
-        if not _ends_with(request, self._prompt):
+        is_binding = request.path.endswith("/binding")
+        if not (is_binding and self._has_prompt_bindings):
             self._runtime.point()
         if request.method == "PUT" and (touched := self._fault(self._of_objects)):
             self._touch_object(request, is_other=touched == TOUCHED_OTHER)
         if request.method == "DELETE" and self._fault(self._of_deletions):
             answer = self._delete_what_was_read(request)
             return transports.Response(answer.status, answer.body)
-        is_safe = request.method == "GET" or _ends_with(request, self._spared)
+        is_safe = request.method == "GET" or (is_binding and self._spares_bindings)
         fault = None if is_safe else self._fault(self._of_writes)
         if fault in (None, LOST_RESPONSE):
             answer = self._commit(request)
@@ -321,10 +312,6 @@ class LocalServer:
         for commit in commits:
             for watch in self._watches.get(commit.resource, ()):
                 watch.offer(commit)
-
-
-def _ends_with(request: transports.Request, end: str | None) -> bool:
-    return end is not None and request.path.endswith(end)
 
 
 def _understood(request: transports.Request) -> request_info.Request:

@@ -9,7 +9,7 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.server import http_messages
 from harness.apiserver.storage import watch_cache
 from harness.client import transports
-from harness.explore.runtime import queues, tasks
+from harness.explore.runtime import queues, scheduler, tasks
 
 
 class LocalWatch:
@@ -20,7 +20,7 @@ class LocalWatch:
     def __init__(
         self,
         selection: watch_cache.Selection,
-        runtime: queues.QueueRuntime,
+        runtime: scheduler.ControlledRuntime,
         breaks: Callable[["LocalWatch"], bool],
         *,
         version: int = 0,

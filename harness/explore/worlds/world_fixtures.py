@@ -6,7 +6,7 @@ The initial objects of a world are the same for every run, so they are created o
 import functools
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness.apiserver.registry import store as stores
@@ -17,12 +17,18 @@ from harness.model.objects import Object
 
 NOW = "2026-01-01T00:00:00Z"
 NAMESPACE = "default"
-SCHEDULER = "flake-hunt"
+SCHEDULER, OTHER_SCHEDULER = "flake-hunt", "other-scheduler"
 DRIVER = "gpu.example"
 DEVICE_CLASS = "gpu"
+RESOURCE = f"deviceclass.resource.kubernetes.io/{DEVICE_CLASS}"
+"""The extended resource that the class of all devices backs."""
 NODE = "worker-0"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 TEMPLATE = "template"
+READY, BROKEN = "gpu.example/ready", "gpu.example/broken"
+CONDITIONS = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
+"""What devices have whose driver reports whether they are ready."""
+_POLICY = {"default": "500m", "validRange": {"min": "500m", "max": "2", "step": "250m"}}
 _RESOURCES = {
     "Namespace": resources.NAMESPACES,
     "Node": resources.NODES,
@@ -42,7 +48,7 @@ def resource_of(document: Object) -> resources.ResourceType:
 def past(objects: Sequence[Object]) -> watch_cache.Past:
     """Return the past on which stores are based; objects keep their uids and versions.
 
-    They are created in this order. Those with a status get it in a second write.
+    They are created in this order.
     """
     return _past(json.dumps(objects))
 
@@ -51,13 +57,14 @@ def past(objects: Sequence[Object]) -> watch_cache.Past:
 def _past(objects: str) -> watch_cache.Past:
     store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
     for document in json.loads(objects):
-        _create(store, document)
+        create(store, document)
     made = [(resource, stored) for resource, table in store.tables() for stored in table]
     made.sort(key=lambda item: item[1].resource_version)
     return watch_cache.Past(version=store.resource_version, objects=made, changes=[])
 
 
-def _create(store: stores.Store, document: Object) -> None:
+def create(store: stores.Store, document: Object) -> None:
+    """Create an object; if it has a status, in a second write."""
     resource, status = resource_of(document), document.pop("status", None)
     namespace = NAMESPACE if resource.namespaced else ""
     if resource is resources.NAMESPACES:  # it is there already
@@ -116,20 +123,38 @@ def pool(
 ) -> Object:
     """Return the slice of a pool that consists of one slice; `spec` adds to it or replaces.
 
-    The devices belong to the node with the pool's name. `slice_name` None: so is the slice's.
+    The devices belong to the node with the pool's name. A field that is None is left out.
+    `slice_name` None: that is the slice's name, too.
     """
+    fields = {
+        "driver": DRIVER,
+        "nodeName": name,
+        "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+        "devices": list(devices),
+        **spec,
+    }
     return {
         "apiVersion": apis.SLICES.api_version,
         "kind": "ResourceSlice",
         "metadata": {"name": slice_name or name},
-        "spec": {
-            "driver": DRIVER,
-            "nodeName": name,
-            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
-            "devices": list(devices),
-            **spec,
-        },
+        "spec": {key: value for key, value in fields.items() if value is not None},
     }
+
+
+def counted_pool(
+    devices: Sequence[Object],
+    counters: Sequence[Object],
+    *,
+    name: str = NODE,
+    driver: str = DRIVER,
+    **spec: Any,
+) -> list[Object]:
+    """Return the slices of a pool: one with sets of counters, and one with devices."""
+    whole = {"name": name, "generation": 1, "resourceSliceCount": 2}
+    both = {"name": name, "driver": driver, "pool": whole, **spec}
+    first = pool([], slice_name=f"{name}-counters.{driver}", sharedCounters=list(counters), **both)
+    del first["spec"]["devices"]
+    return [first, pool(devices, slice_name=f"{name}-devices.{driver}", **both)]
 
 
 def devices(count: int) -> list[Object]:
@@ -137,11 +162,10 @@ def devices(count: int) -> list[Object]:
     return [{"name": f"device-{index}"} for index in range(count)]
 
 
-def one_node(device_count: int, *, claims: int = 0) -> Iterator[Object]:
-    yield node()
-    yield device_class()
-    yield pool(devices(device_count))
-    yield from (claim(f"claim-{index + 1}") for index in range(claims))
+def with_slots(device: Object, *, is_shared: bool) -> Object:
+    """Return a partition with the capacity that it has if it can be shared, and if it cannot."""
+    slots: Object = {"value": "2", **({"requestPolicy": _POLICY} if is_shared else {})}
+    return {**device, "allowMultipleAllocations": is_shared, "capacity": {"slots": slots}}
 
 
 # --------------------------------------------------------------------------- claims and pods
@@ -185,21 +209,34 @@ def _claim_spec(exactly: Object) -> Object:
     return {"devices": {"requests": [request]}}
 
 
-def pod(name: str, claim_name: str, *, scheduler: str = SCHEDULER, **spec: Any) -> Object:
-    """Return a pod that uses a claim; `spec` adds to its spec."""
-    return _pod(name, {"resourceClaimName": claim_name}, scheduler, spec)
+def pod(name: str, *claims: str, scheduler: str = SCHEDULER, **spec: Any) -> Object:
+    """Return a pod that uses these claims; `spec` adds to its spec.
+
+    Without a claim it asks for a device by the extended resource.
+    """
+    entries = [
+        {"name": "device" if not index else f"device-{index + 1}", "resourceClaimName": claim}
+        for index, claim in enumerate(claims)
+    ]
+    made = _pod(name, entries, scheduler, spec)
+    if not claims:
+        ask_by_resource(made["spec"])
+    return made
 
 
-def pod_naming_twice(name: str, claim_name: str) -> Object:
-    entries = [{"name": entry, "resourceClaimName": claim_name} for entry in ("first", "again")]
-    return pod(name, claim_name, resourceClaims=entries)
+def ask_by_resource(spec: Object) -> None:
+    """Change the spec of a pod: it asks for one device by the extended resource, not by claims."""
+    del spec["resourceClaims"]
+    spec["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
 
 
-def pod_of_template(name: str, *, scheduler: str = SCHEDULER) -> Object:
-    return _pod(name, {"resourceClaimTemplateName": TEMPLATE}, scheduler, {})
+def pod_of_template(name: str, *, entries: Sequence[str] = ("device",)) -> Object:
+    """Return a pod with a claim from the template for each entry."""
+    listed = [{"name": entry, "resourceClaimTemplateName": TEMPLATE} for entry in entries]
+    return _pod(name, listed, SCHEDULER, {})
 
 
-def _pod(name: str, source: Object, scheduler: str, spec: Object) -> Object:
+def _pod(name: str, entries: list[Object], scheduler: str, spec: Object) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -207,7 +244,7 @@ def _pod(name: str, source: Object, scheduler: str, spec: Object) -> Object:
         "spec": {
             "schedulerName": scheduler,
             "containers": [{"name": "work", "image": "none"}],
-            "resourceClaims": [{"name": "device", **source}],
+            "resourceClaims": entries,
             **spec,
         },
     }
@@ -216,7 +253,3 @@ def _pod(name: str, source: Object, scheduler: str, spec: Object) -> Object:
 def finished(pod: Object) -> Object:
     """Return the pod as its kubelet reports it when its containers have ended well."""
     return {**pod, "status": {**pod.get("status", {}), "phase": "Succeeded"}}
-
-
-def is_bound_pod(commit: watch_cache.Commit) -> bool:
-    return commit.resource is resources.PODS and b'"nodeName"' in commit.object.data

@@ -1,16 +1,31 @@
-"""The description of a world: title, sizes, faults, and whether the correct subject fails in it."""
+"""The description of a world: its setting, its judges, and whether the correct subject fails."""
 
 import dataclasses
-import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from harness.apiserver.storage import watch_cache
-from harness.explore.runtime import scheduler
+from harness.client import apis
+from harness.explore.worlds import parts
+from harness.explore.worlds.oracles import (
+    claim_entries,
+    device_exclusivity,
+    device_shares,
+    reservations,
+    states,
+)
 from harness.scenario import hazards
 
+if TYPE_CHECKING:
+    from harness.explore.worlds import world
+
 Listener = Callable[[watch_cache.Commit], None]
+Judge = Callable[[states.State], str | None]
+"""Describes what is wrong when all is at rest; None if nothing is."""
+Values = Mapping[str, int]
+"""The sizes of a world by name."""
 SIZE_MAX = 64
 """Maximum of every size."""
 CHOICES_MAX = 100_000
@@ -27,11 +42,51 @@ PRIVATE_LOCKS = (
     "slice-tracker",
 )
 """Name suffixes of locks that no two tasks want in a world of constant nodes and devices."""
+_CHANGES_OF_POOLS = (
+    "add_rule",
+    "revise_devices",
+    "share_devices",
+    "drop_device",
+    "withdraw_pool",
+    "renew_pool",
+)
 
 
-def contended(*locks: str) -> tuple[str, ...]:
-    """Return the private locks of a world in which two tasks may want one of these."""
-    return tuple(name for name in PRIVATE_LOCKS if name not in locks)
+def private_locks(setting: parts.Setting, values: Values) -> tuple[str, ...]:
+    """Return the name suffixes of locks that no two tasks want in a world."""
+    contended = []
+    if values.get("threads", 1) > 1:
+        contended.append("attempt")
+    if setting.has((parts.CONTROLLER, parts.KUBELETS)):
+        contended.append(".objects")
+    if setting.has((parts.DEVICE_DRIVER,)):
+        contended.append("binding-conditions")
+    is_late = any(part.kind == "pool" and part.when != parts.START for part in setting.parts)
+    if is_late or setting.does(*_CHANGES_OF_POOLS):
+        contended += ["inventory", "slice-tracker"]
+    if setting.does("fail_over", "stop_controller"):
+        contended += [".stopped", ".synced", "inventory", "slice-tracker", "node-list", ".objects"]
+    if setting.is_of_node:
+        return PRIVATE_LOCKS
+    return tuple(name for name in PRIVATE_LOCKS if name not in contended)
+
+
+class Oracle(Protocol):
+    """Judges every commit of a run."""
+
+    @property
+    def finding(self) -> str | None:
+        """Description of the first violation; None if there is none."""
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        """Judge a commit."""
+
+
+MakeOracle = Callable[[], Oracle]
+EXCLUSIVE: Sequence[MakeOracle] = (device_exclusivity.DeviceExclusivity,)
+DEVICES: Sequence[MakeOracle] = (device_exclusivity.DeviceExclusivity, device_shares.DeviceShares)
+RESERVED: Sequence[MakeOracle] = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
+CONTROLLED: Sequence[MakeOracle] = (*RESERVED, claim_entries.ClaimEntries)
 
 
 class Size(NamedTuple):
@@ -56,82 +111,42 @@ class Hazard:
     """Name of the remedy with which the subject does not fail; None: there is none."""
 
 
-class World(Protocol):
-    """A world in one run."""
-
-    @property
-    def finding(self) -> str | None:
-        """Description of the first violation in a commit; None if there is none."""
-
-    def listen(self, listener: Listener) -> None:
-        """Call the listener for every commit, beginning with those that created the world."""
-
-    def start(self) -> None:
-        """Start all parts and let them come to rest, without choices."""
-
-    def begin(self) -> None:
-        """Let the first things happen; the following run is explored."""
-
-    def go_on(self) -> bool:
-        """Let happen what comes when all is at rest; return False if nothing is left."""
-
-    def unfinished(self) -> str | None:
-        """Describe what is wrong although nothing moves; None if all is as it should be."""
-
-    def names(self) -> dict[str, str]:
-        """Return names by uid, of claims and pods that no commit shows."""
-
-
-class Make(Protocol):
-    """Creates a world; a class, or a class with some of its settings."""
-
-    def __call__(
-        self,
-        spec: "WorldSpec",
-        runtime: scheduler.ControlledRuntime,
-        *,
-        defects: Sequence[str],
-        remedies: Sequence[str],
-    ) -> World:
-        """Create the world of a single run, with these defects and remedies in its subject."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSpec:
     """A world to explore; small, because the number of interleavings grows fast."""
 
     title: str
     """One line that describes the world."""
-    make: Make
+    setting: Callable[[Values], parts.Setting]
+    """All that there is in it, for these sizes."""
+    make: "type[world.World]"
     sizes: Mapping[str, Size]
     """The sizes by name; those that cost most come first, because they are reduced first."""
-    faults: tuple[str, ...] = ()
-    """Kinds of faults of the API server; the strategy chooses when they happen.
-
-    `lose-response`, `lose-request`, `delay-request`: of a write. `drop-watch`, `expire-watch`: of a
-    watch; `expire-claim-watch`: of a watch of ResourceClaims. `touch-objects`, `touch-others`:
-    another client changes an object just before it is replaced, or the last of its kind.
-    `overlook-finalizers`: a deletion does not see finalizers that are added meanwhile. The size
-    `faults_max` says how many of them may happen, all
-    together.
-    """
-    answers_first: bool = False
-    """The answer to a write always comes before its events; else they come in either order."""
+    oracles: Sequence[MakeOracle]
+    """The oracles that judge every commit."""
+    at_rest: Sequence[Judge] | None = None
+    """The judges of the end; None: the usual ones, unless the world has a hazard."""
+    remedies: Sequence[str] = ()
+    """Remedies that the subject always has here."""
     private_locks: tuple[str, ...] = PRIVATE_LOCKS
     """Name suffixes of locks without contention once the world is at rest."""
     choices_max: int = CHOICES_MAX
     """Choices after which a run counts as a livelock; none of the world's runs needs as many."""
+    judged_s: float = math.inf
+    """Virtual seconds after which timers may be cut off, so that nothing is expected any more."""
     hazard: Hazard | None = None
     """Why the correct subject fails in this world, as upstream; None: it does not. Its page says
     that it is of this world; a finding here is a real one, not an error of the explorer.
     """
+    drawn_hazards: Callable[[parts.Setting], Sequence[Hazard]] = lambda _: ()
+    """Returns those of a drawn world."""
 
     @property
     def values(self) -> dict[str, int]:
         """The sizes without their minimums."""
         return {name: size.value for name, size in self.sizes.items()}
 
-    def with_sizes(self, values: Mapping[str, int]) -> "WorldSpec":
+    def with_sizes(self, values: Values) -> "WorldSpec":
         changed = {
             name: Size(values.get(name, size.value), size.least)
             for name, size in self.sizes.items()
@@ -144,37 +159,22 @@ class WorldSpec:
         return dataclasses.replace(self, hazard=known)
 
     def source(self) -> str:
-        """Return the source of all classes and functions that the world is made of."""
-        made: Any = self.make
-        functions: list[Any] = []
-        if isinstance(made, functools.partial):
-            functions = [value for value in made.keywords.values() if inspect.isfunction(value)]
-            made = made.func
-        kinds = [kind for kind in inspect.getmro(made) if kind is not object]
-        return "".join(map(inspect.getsource, (*kinds, *functions)))
+        """Return all that the world is made of, and the source of its class."""
+        kinds = [kind for kind in inspect.getmro(self.make) if kind is not object]
+        return repr(self.setting(self.values)) + "".join(map(inspect.getsource, kinds))
 
     def is_known_to_fail(self, remedies: Sequence[str]) -> bool:
         """Return whether the correct subject fails with these remedies."""
         return self.hazard is not None and self.hazard.remedy not in remedies
 
+    def related(self, setting: parts.Setting) -> Collection[str] | None:
+        """Return the resources between whose commits the order matters; None: all of them.
 
-def spec(
-    make: Make,
-    title: str,
-    *,
-    faults: tuple[str, ...] = (),
-    answers_first: bool = False,
-    private_locks: tuple[str, ...] = PRIVATE_LOCKS,
-    choices_max: int = CHOICES_MAX,
-    **sizes: tuple[int, int],
-) -> WorldSpec:
-    """Return the spec of a world; each size is given as its value and its minimum."""
-    return WorldSpec(
-        title=title,
-        make=make,
-        sizes={name: Size(*size) for name, size in sizes.items()},
-        faults=faults,
-        answers_first=answers_first,
-        private_locks=private_locks,
-        choices_max=choices_max,
-    )
+        It matters to an oracle that looks at several resources, and to what waits for moments of
+        several ones. Returned are plural names.
+        """
+        of_pods = ("created", "bound", "running", "recorded", "gone")
+        is_of_pods = any(part.when.startswith(of_pods) for part in setting.parts)
+        if is_of_pods or not {*self.oracles} <= {*DEVICES}:
+            return None
+        return apis.CLAIMS.plural, apis.SLICES.plural

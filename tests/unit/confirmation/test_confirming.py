@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from harness.confirmation import answers, confirming, shorter_scripts
+from harness.confirmation import answers, confirming
 from harness.scenario import loading
 
 H1 = loading.load("h01-lost-answer")
@@ -89,7 +89,7 @@ def test_not_more_than_a_few_steps_are_left_out() -> None:
     script = answers.script_of(H1).model_copy(update={"steps": [*steps, *[steps[5]] * 9]})
     scenario = H1.scenario.model_copy(update={"traffic": script})
     longer = dataclasses.replace(H1, scenario=scenario)
-    assert shorter_scripts.without(longer, 8) is not None
+    assert confirming.without(longer, 8) is not None
     outcome, _ = confirm([(A.NOT_FOLLOWED, 6), (A.NOT_FOLLOWED, 6), (A.NOT_FOLLOWED, 4)])
     assert outcome.answer is A.NOT_FOLLOWED
     assert len(outcome.played) <= 1 + confirming.SHORTER_MAX

@@ -10,7 +10,7 @@ _EXPIRY = dict.fromkeys((observing.NOW, observing.TIMERS), concurrency.Use.WRITE
 """The uses of a timer that expires."""
 
 
-class Covering:
+class Covering(observing.Observer):
     """Follows a path through the tree of runs, then goes where no earlier run has been."""
 
     def __init__(self, path: list[search_tree.Node]) -> None:

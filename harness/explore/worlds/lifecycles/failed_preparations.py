@@ -1,7 +1,4 @@
-"""A node prepares claims for pods, and not all of it succeeds: the driver fails, or is not there.
-
-A pod that does not get its claims, or cannot end, after a number of attempts is stuck.
-"""
+"""A node prepares claims for pods, and not all of it succeeds: the driver fails, or is missing."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -17,70 +14,13 @@ from harness.explore.worlds.lifecycles import node_preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-ATTEMPTS = 12
-"""Attempts to prepare the claims of a pod, or to unprepare them."""
 FAILING_S = 0.12
 """Seconds for which a driver fails, in which a pod is tried at least twice."""
 _AGAIN = "00000000-0000-4000-8000-999999999999"
 """uid of the claim that is made again."""
 
 
-class PatientPods(node_preparations.NodePreparations):
-    """Pods that are tried for a number of attempts."""
-
-    def _handle(self, index: int) -> None:
-        """Run the pod of this index from its beginning to its end; it does not end if stuck."""
-        meta = self.meta(index)
-        if not self._start(meta, self.claims_of(index)):
-            return
-        for claim in self.claims_of(index):
-            self._judge.on_running(meta["name"], claim)
-        self.look(meta)
-        self.runtime.point()
-        self._judge.on_ended(meta["name"])
-        self._finish(meta["uid"])
-
-    def meta(self, index: int) -> dict[str, str]:
-        """Return the metadata of a pod."""
-        return {**node_preparations.named(index), "namespace": world_fixtures.NAMESPACE}
-
-    def claims_of(self, index: int) -> list[str]:
-        return [self._claim_of(index)]
-
-    def look(self, meta: dict[str, str]) -> None:
-        """Judge what the kubelet has noted for a pod that runs: each CDI id once."""
-        for info in self._manager.infos(meta["uid"]):
-            ids = [one for devices in info.prepared.values() for one in _ids(devices)]
-            self._judge.on_noted(meta["name"], info.name, ids)
-
-    def _start(self, meta: dict[str, str], names: Sequence[str]) -> bool:
-        for _ in range(ATTEMPTS):
-            if self._are_prepared(meta, names):
-                return True
-            concurrency.sleep(node_preparations.RETRY_S)
-        return False
-
-    def _are_prepared(self, meta: dict[str, str], names: Iterable[str]) -> bool:
-        claims = [pod_claims.PodClaim(name, generated=False) for name in names]
-        try:
-            with self._called() as manager:
-                manager.prepare({"metadata": meta, "spec": {}}, claims)
-        except preparations.PreparationError:
-            return False
-        return True
-
-    def _finish(self, pod_uid: str) -> None:
-        for _ in range(ATTEMPTS):
-            try:
-                self._unprepare(pod_uid)
-            except preparations.PreparationError:
-                concurrency.sleep(node_preparations.RETRY_S)
-            else:
-                self._done += 1
-                return
-
-
-class SeveralClaims(PatientPods):
+class SeveralClaims(node_preparations.NodePreparations):
     """Each pod uses the first claim, and then one of its own, for which the driver fails once."""
 
     def claims_of(self, index: int) -> list[str]:
@@ -109,10 +49,6 @@ class SeveralClaims(PatientPods):
         return super()._new_manager()
 
 
-def _ids(devices: preparations.Prepared) -> list[str]:
-    return [one for device in devices for one in device.cdi_device_ids]
-
-
 def _failing_once(kind: type[drivers.Driver]) -> type[drivers.Driver]:
     """Return the class of a driver that fails once for each claim but the first one."""
 
@@ -130,7 +66,7 @@ def _failing_once(kind: type[drivers.Driver]) -> type[drivers.Driver]:
     return FailingOnce
 
 
-class FailedPreparation(PatientPods):
+class FailedPreparation(node_preparations.NodePreparations):
     """The driver fails for a time, in which pods of the first claim are deleted.
 
     The last pod waits for the device of that claim, which was never prepared.
@@ -139,44 +75,30 @@ class FailedPreparation(PatientPods):
     driver_spec = driver_specs.DriverSpec(
         exclusivity=True, prepare=driver_specs.CallSpec(failing_from_s=0.0, failing_s=FAILING_S)
     )
-
-    def _handle(self, index: int) -> None:
-        if self._claim_of(index) != "claim-1":
-            super()._handle(index)
-            return
-        meta = self.meta(index)
-        if self._are_prepared(meta, self.claims_of(index)):
-            self._judge.on_running(meta["name"], "claim-1")
-            self._judge.on_ended(meta["name"])
-        self._finish(meta["uid"])
+    given_up = ("claim-1",)
 
 
-class UnregisteredDriver(PatientPods):
+class UnregisteredDriver(node_preparations.NodePreparations):
     """Pods are bound to a node that does not have their driver, and are deleted."""
+
+    given_up = ("claim-1", "claim-2")
 
     def drivers(self) -> driver_contracts.Drivers:
         return _NoDrivers()
 
-    def _handle(self, index: int) -> None:
-        meta = self.meta(index)
-        self._are_prepared(meta, self.claims_of(index))
-        self._finish(meta["uid"])
 
-
-class UnnamedClaim(PatientPods):
+class UnnamedClaim(node_preparations.NodePreparations):
     """The statuses of all pods but the last do not name their claims; they are deleted.
 
     The claim of a template was not made before.
     """
 
-    def _handle(self, index: int) -> None:
-        if self._claim_of(index) != "claim-1":
-            super()._handle(index)
-            return
-        meta = self.meta(index)
-        if self._are_prepared(meta, [pod_claims.UNKNOWN_NAME]):
-            self._judge.on_running(meta["name"], "claim-1")
-        self._finish(meta["uid"])
+    given_up = ("claim-1",)
+
+    def claims_of(self, index: int) -> list[str]:
+        """Return the name of a claim, or that there is none."""
+        [name] = super().claims_of(index)
+        return [pod_claims.UNKNOWN_NAME if name == "claim-1" else name]
 
 
 class _NoDrivers:
@@ -198,7 +120,7 @@ class _NoDrivers:
         """Do nothing."""
 
 
-class ClaimMadeAgain(PatientPods):
+class ClaimMadeAgain(node_preparations.NodePreparations):
     """The first pod is deleted by force while it runs, and its claim is made again for the second.
 
     The new claim has the same name, the same device, and another uid.
@@ -218,7 +140,7 @@ class ClaimMadeAgain(PatientPods):
         """Make the claim again, or judge which of both the second pod has."""
         if self._is_again:
             [info] = self._manager.infos(meta["uid"])
-            self._judge.on_noted(meta["name"], info.name, [], uid=info.uid, wanted=_AGAIN)
+            self.prepared.on_noted(meta["name"], info.name, [], uid=info.uid, wanted=_AGAIN)
         else:
             self._is_again = True
             self._spawn(1)
@@ -232,7 +154,7 @@ class ClaimMadeAgain(PatientPods):
         return {**found, "metadata": {**found["metadata"], "uid": _AGAIN}, "status": status}
 
 
-class LatePrepare(PatientPods):
+class LatePrepare(node_preparations.NodePreparations):
     """A Prepare that the kubelet has given up is still under way when its pod ends.
 
     The claim is deleted by force, then unprepared. The last pod waits for its device.
@@ -264,7 +186,7 @@ class LatePrepare(PatientPods):
         api = apis.Api(self.server)
         api.delete(apis.CLAIMS, first.name, namespace=first.namespace, grace_period_s=0)
         self._served.unprepare([first], world_fixtures.NODE)
-        for _ in range(ATTEMPTS):
+        for _ in range(node_preparations.ATTEMPTS):
             answers = self._served.prepare([second], world_fixtures.NODE)
             if not isinstance(answers[second.uid], preparations.PreparationError):
                 self._done += 1
@@ -277,22 +199,22 @@ class LatePrepare(PatientPods):
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "claims-of-one-pod": world_specs.spec(
-        SeveralClaims, "the driver fails once for the second claim of each pod", pods=(2, 1)
+    "claims-of-one-pod": node_preparations.spec(
+        "the driver fails once for the second claim of each pod", SeveralClaims, (2, 1)
     ),
-    "failed-preparation": world_specs.spec(
-        FailedPreparation, "pods end whose claim could not be prepared", pods=(2, 2)
+    "failed-preparation": node_preparations.spec(
+        "pods end whose claim could not be prepared", FailedPreparation, (2, 2)
     ),
-    "driver-not-registered": world_specs.spec(
-        UnregisteredDriver, "pods end on a node that does not have their driver", pods=(2, 1)
+    "driver-not-registered": node_preparations.spec(
+        "pods end on a node that does not have their driver", UnregisteredDriver, (2, 1)
     ),
-    "claim-not-named": world_specs.spec(
-        UnnamedClaim, "pods end whose status names no claim yet", pods=(3, 2)
+    "claim-not-named": node_preparations.spec(
+        "pods end whose status names no claim yet", UnnamedClaim, (3, 2)
     ),
-    "late-prepare": world_specs.spec(
-        LatePrepare, "a claim is unprepared while a Prepare of it is under way", pods=(2, 2)
+    "late-prepare": node_preparations.spec(
+        "a claim is unprepared while a Prepare of it is under way", LatePrepare, (2, 2)
     ),
-    "claim-made-again": world_specs.spec(
-        ClaimMadeAgain, "a claim is made again while the old one is still prepared", pods=(2, 2)
+    "claim-made-again": node_preparations.spec(
+        "a claim is made again while the old one is still prepared", ClaimMadeAgain, (2, 2)
     ),
 }

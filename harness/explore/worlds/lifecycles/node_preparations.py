@@ -1,7 +1,9 @@
 """A node prepares claims for pods that begin while others end."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+import functools
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -17,20 +19,69 @@ from harness.cluster.dra import (
     pod_claims,
     preparation_journals,
 )
+from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.explore.runtime import tasks
-from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.lifecycles import kept_files
-from harness.explore.worlds.oracles import preparations as prepared_claims
-from harness.explore.worlds.oracles import protocol
+from harness.explore.worlds import literals, world, world_fixtures, world_specs
+from harness.explore.worlds.oracles import preparations as preparation_oracles
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
 UNPREPARE_S, RETRY_S = 0.1, 0.05
 """Duration of an unpreparation, and wait after a preparation that was refused, in seconds."""
+ATTEMPTS = 20
+"""Attempts to prepare the claims of a pod, or to unprepare them; after these it is stuck."""
+REFUSED, REBOOTED, RESTARTED = "refused-pod", "rebooted-node", "restarted-kubelet"
+"""Parts: another pod names the first claim, which is not reserved for it; the node's checkpoint has
+the first claim, of its first pod, but the driver has nothing prepared; kubelet and driver are
+started again while pods run, and go on with their files."""
 
 
-class NodePreparations(small_world.SmallWorld):
+@dataclasses.dataclass(slots=True)
+class _KeptFiles:
+    """The files that a restart leaves on a node, of the kubelet and of its driver, in memory."""
+
+    checkpoint: bytes | None = None
+    """The content of the checkpoint; None: there is none."""
+    prepared: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    """Node and uid of the claims for which the driver has files."""
+
+
+def _checkpoint(kind: type[claim_infos.Checkpoint], files: _KeptFiles) -> claim_infos.Checkpoint:
+    """Return a checkpoint in these files."""
+
+    class KeptCheckpoint(kind):  # type: ignore[misc,valid-type]
+        def _content(self) -> bytes | None:
+            return files.checkpoint
+
+        def _replace(self, content: bytes) -> None:
+            files.checkpoint = content
+
+        def _append(self, content: bytes) -> None:
+            files.checkpoint = (files.checkpoint or b"") + content
+
+    return KeptCheckpoint(None)
+
+
+def _driver(kind: type[drivers.Driver], files: _KeptFiles) -> type[drivers.Driver]:
+    """Return the class of a driver with these files."""
+
+    class KeptDriver(kind):  # type: ignore[misc,valid-type]
+        def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
+            super()._configure(claim)
+            files.prepared.add((claim.node, claim.uid))
+
+        def _unconfigure(self, claim: prepared_claims.PreparedClaim) -> None:
+            super()._unconfigure(claim)
+            files.prepared.discard((claim.node, claim.uid))
+
+        def _was_prepared(self, claim: prepared_claims.PreparedClaim) -> bool:
+            return (claim.node, claim.uid) in files.prepared
+
+    return KeptDriver
+
+
+class NodePreparations(world.World):
     """Pods on one node, each handled by a thread of the kubelet: its claims are prepared, it runs,
     and its claims are unprepared.
 
@@ -38,44 +89,42 @@ class NodePreparations(small_world.SmallWorld):
     deallocation that the node does not know of yet: the driver refuses it until the device is free.
     """
 
-    schedulers_named = ()
     driver_spec = driver_specs.DriverSpec(
         exclusivity=True, unprepare=driver_specs.CallSpec(delay_s=UNPREPARE_S)
     )
+    given_up: Collection[str] = ()
+    """The claims whose pods are deleted after one attempt to prepare them."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._judge = prepared_claims.Preparations(unprepare_s=UNPREPARE_S)
         self._done = 0
         self._calls = 0
         """Number of calls of the manager that have begun and not ended."""
         super().__init__(*args, **options)
         self._process = tasks.Shared(self.runtime.first_past())
         """The kubelet's process, in which calls begin and end until it is started again."""
-        self._files = kept_files.KeptFiles(checkpoint=self.checkpoint_before())
+        is_rebooted = self.setting.has((REBOOTED,))
+        self._files = _KeptFiles(checkpoint=self._left_before() if is_rebooted else None)
         self._manager = self._new_manager()
 
     def _new_manager(self) -> claim_managers.ClaimManager:
-        parts = self.parts.kubelet
-        return parts.manager(
+        chosen = self.parts.kubelet
+        return chosen.manager(
             world_fixtures.NODE,
             get_claim=self._get_claim,
             drivers=self.drivers(),
-            checkpoint=kept_files.checkpoint(parts.checkpoint, self._files),
+            checkpoint=_checkpoint(chosen.checkpoint, self._files),
             journal=preparation_journals.PreparationJournal(None),
         )
 
     def drivers(self) -> driver_contracts.Drivers:
         """Return the drivers of the next process."""
-        kind = prepared_claims.observed(self.parts.kubelet.driver, self._judge)
-        driver = kept_files.driver(kind, self._files)
+        kind = preparation_oracles.observed(self.parts.kubelet.driver, self.prepared)
+        driver = _driver(kind, self._files)
         return in_process_drivers.InProcessDrivers(lambda name: driver(self.driver_spec, name=name))
 
-    def checkpoint_before(self) -> bytes | None:
-        """Return what the checkpoint file of the node has at first; None: there is none."""
-        return None
-
-    def oracles(self) -> Iterable[protocol.Oracle]:
-        return (self._judge,)
+    def oracles(self) -> Iterable[world_specs.MakeOracle]:
+        """Return what creates the oracle of the node."""
+        yield functools.partial(preparation_oracles.Preparations, unprepare_s=UNPREPARE_S)
 
     def objects(self) -> Iterable[Object]:
         """Return both claims, allocated and reserved."""
@@ -92,23 +141,71 @@ class NodePreparations(small_world.SmallWorld):
         return apis.Api(self.server).get(apis.CLAIMS, name, namespace=namespace)
 
     def begin(self) -> None:
-        """Start a thread for each pod."""
+        """Start a thread for each pod, and those of what else happens."""
         for index in range(self.sizes["pods"]):
             self._spawn(index)
+        if self.setting.has((REFUSED,)):
+            concurrency.spawn("kubelet-of-refused", self._refuse)
+        if self.setting.has((RESTARTED,)):
+            concurrency.spawn("restart", self._restart)
 
     def _spawn(self, index: int) -> None:
         concurrency.spawn(f"kubelet-{index + 1}", lambda: self._handle(index))
 
     def _handle(self, index: int) -> None:
-        meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
-        claim = pod_claims.PodClaim(self._claim_of(index), generated=False)
-        while not self._is_prepared({"metadata": meta, "spec": {}}, claim):
-            concurrency.sleep(RETRY_S)
-        self._judge.on_running(meta["name"], claim.name)
-        self.runtime.point()
-        self._judge.on_ended(meta["name"])
-        self._unprepare(meta["uid"])
-        self._done += 1
+        """Run the pod of this index from its beginning to its end; it does not end if stuck."""
+        meta, names = self.meta(index), self.claims_of(index)
+        gives_up = self._claim_of(index) in self.given_up
+        if self._start(meta, names, attempts=1 if gives_up else ATTEMPTS):
+            for claim in names:
+                self.prepared.on_running(meta["name"], claim)
+            self.look(meta)
+            self.runtime.point()
+            self.prepared.on_ended(meta["name"])
+        elif not gives_up:
+            return
+        self._finish(meta["uid"])
+
+    def meta(self, index: int) -> dict[str, str]:
+        """Return the metadata of a pod."""
+        return {**named(index), "namespace": world_fixtures.NAMESPACE}
+
+    def claims_of(self, index: int) -> list[str]:
+        return [self._claim_of(index)]
+
+    def look(self, meta: dict[str, str]) -> None:
+        """Judge what the kubelet has noted for a pod that runs: each CDI id once."""
+        for info in self._manager.infos(meta["uid"]):
+            devices = (device for listed in info.prepared.values() for device in listed)
+            ids = [one for device in devices for one in device.cdi_device_ids]
+            self.prepared.on_noted(meta["name"], info.name, ids)
+
+    def _start(self, meta: dict[str, str], names: Sequence[str], *, attempts: int) -> bool:
+        for attempt in range(attempts):
+            if attempt:
+                concurrency.sleep(RETRY_S)
+            if self._are_prepared(meta, names):
+                return True
+        return False
+
+    def _are_prepared(self, meta: dict[str, str], names: Sequence[str]) -> bool:
+        claims = [pod_claims.PodClaim(name, generated=False) for name in names]
+        try:
+            with self._called() as manager:
+                manager.prepare({"metadata": meta, "spec": {}}, claims)
+        except preparations.PreparationError:
+            return False
+        return True
+
+    def _finish(self, pod_uid: str) -> None:
+        for _ in range(ATTEMPTS):
+            try:
+                self._unprepare(pod_uid)
+            except preparations.PreparationError:
+                concurrency.sleep(RETRY_S)
+            else:
+                self._done += 1
+                return
 
     def _unprepare(self, pod_uid: str) -> None:
         with self._called() as manager:
@@ -124,13 +221,30 @@ class NodePreparations(small_world.SmallWorld):
             self.runtime.add_to(self._process)
             self._calls -= 1
 
-    def _is_prepared(self, pod: Object, claim: pod_claims.PodClaim) -> bool:
-        try:
-            with self._called() as manager:
-                manager.prepare(pod, [claim])
-        except preparations.PreparationError:
-            return False
-        return True
+    def _refuse(self) -> None:
+        """Let a pod that may not use the first claim begin, which is refused, and end."""
+        meta = self.meta(self.sizes["pods"])
+        self._are_prepared(meta, ["claim-1"])
+        self._unprepare(meta["uid"])
+
+    def _left_before(self) -> bytes:
+        """Return the checkpoint as the kubelet left it before the reboot."""
+        claims = self.documents(resources.CLAIMS)
+        [stored] = [item for item in claims if item["metadata"]["name"] == "claim-1"]
+        info = claim_infos.of(stored)
+        info.pods[named(0)["uid"]] = named(0)["name"]
+        return msgspec.json.encode(info) + b"\n"
+
+    def _restart(self) -> None:
+        """Start the next process between two calls: what a killed one leaves is not tried."""
+        self.runtime.point()
+        self.runtime.touch(self._process)
+        while self._calls:
+            concurrency.sleep(RETRY_S)
+            self.runtime.touch(self._process)
+        with self.runtime.atomically():
+            self.prepared.on_restarted()
+            self._manager = self._new_manager()
 
     def unfinished(self) -> str | None:
         """Return whether a pod has not ended."""
@@ -159,81 +273,36 @@ def with_parameters(
     return status
 
 
-class RefusedPod(NodePreparations):
-    """Another pod names the first claim, which is not reserved for it: it is refused, and ends."""
-
-    def begin(self) -> None:
-        super().begin()
-        self.refuse()
-
-    def refuse(self) -> None:
-        """Start the thread of the pod that is refused."""
-        concurrency.spawn("kubelet-of-refused", self._refuse)
-
-    def _refuse(self) -> None:
-        index = self.sizes["pods"]
-        meta = {**named(index), "namespace": world_fixtures.NAMESPACE}
-        claim = pod_claims.PodClaim(self._claim_of(0), generated=False)
-        self._is_prepared({"metadata": meta, "spec": {}}, claim)
-        self._unprepare(meta["uid"])
-
-
-class RebootedNode(NodePreparations):
-    """The checkpoint has the first claim, of its first pod, but the driver has nothing prepared."""
-
-    def checkpoint_before(self) -> bytes | None:
-        """Return the checkpoint as the kubelet left it before the reboot."""
-        [stored] = [item for item in self.documents(resources.CLAIMS) if _is_first(item)]
-        info = claim_infos.of(stored)
-        info.pods[named(0)["uid"]] = named(0)["name"]
-        return msgspec.json.encode(info)
-
-
-class RestartedKubelet(NodePreparations):
-    """The kubelet and its driver are started again while pods run, and go on with their files."""
-
-    def begin(self) -> None:
-        """Start a thread for each pod, and one for the restart."""
-        super().begin()
-        self.restart()
-
-    def restart(self) -> None:
-        """Start the thread that starts the next process."""
-        concurrency.spawn("restart", self._restart)
-
-    def _restart(self) -> None:
-        """Start the next process between two calls: what a killed one leaves is not tried."""
-        self.runtime.point()
-        self.runtime.touch(self._process)
-        while self._calls:
-            concurrency.sleep(RETRY_S)
-            self.runtime.touch(self._process)
-        with self.runtime.atomically():
-            self._judge.on_restarted()
-            self._manager = self._new_manager()
-
-
-def _is_first(claim: Object) -> bool:
-    return bool(claim["metadata"]["name"] == "claim-1")
+def spec(
+    title: str, make: type[NodePreparations], pods: tuple[int, int], *happens: str
+) -> world_specs.WorldSpec:
+    """Return the spec of a world of one node; `happens`: names of parts."""
+    made = [literals.actor(name) for name in happens]
+    return literals.spec(title, made, make=make, has_scheduler=False, is_of_node=True, pods=pods)
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "prepare-against-unprepare": world_specs.spec(
-        NodePreparations,
+    "prepare-against-unprepare": spec(
         "a node prepares a claim for one pod while it unprepares it after another",
-        pods=(3, 2),
+        NodePreparations,
+        (3, 2),
     ),
-    "refused-pod-ends": world_specs.spec(
-        RefusedPod, "a pod that may not use a claim ends while another one uses it", pods=(3, 2)
+    "refused-pod-ends": spec(
+        "a pod that may not use a claim ends while another one uses it",
+        NodePreparations,
+        (3, 2),
+        REFUSED,
     ),
-    "kubelet-restarted": world_specs.spec(
-        RestartedKubelet,
+    "kubelet-restarted": spec(
         "a kubelet and its driver are started again while pods use claims",
-        pods=(3, 2),
+        NodePreparations,
+        (3, 2),
+        RESTARTED,
     ),
-    "node-rebooted": world_specs.spec(
-        RebootedNode,
+    "node-rebooted": spec(
         "a kubelet starts with a checkpoint of claims that are not prepared any more",
-        pods=(3, 2),
+        NodePreparations,
+        (3, 2),
+        REBOOTED,
     ),
 }

@@ -28,25 +28,6 @@ class ClaimEntries:
         self.finding = self.finding or next(_doubled(self._claims.values()), None)
 
 
-def missing(pods: Iterable[Object], claims: Iterable[Object]) -> str | None:
-    """Return which entry of a pod has no claim, or is recorded with another one; None if none."""
-    known = dict(_entries(claims))
-    for pod in pods:
-        meta = pod["metadata"]
-        statuses = pod.get("status", {}).get("resourceClaimStatuses") or ()
-        recorded = {status["name"]: status.get("resourceClaimName") for status in statuses}
-        for entry in pod["spec"].get("resourceClaims") or ():
-            if "resourceClaimTemplateName" not in entry:
-                continue
-            name = known.get((meta["uid"], entry["name"]))
-            if name is None or recorded.get(entry["name"]) != name:
-                return (
-                    f"entry: {entry['name']} of {meta['name']} has claim {name}, "
-                    f"recorded is {recorded.get(entry['name'])}"
-                )
-    return None
-
-
 def _doubled(claims: Iterable[Object]) -> Iterator[str]:
     names = collections.defaultdict(list)
     for entry, name in _entries(claims):

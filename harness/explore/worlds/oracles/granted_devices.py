@@ -121,3 +121,38 @@ def nodes_of(allocation: Object) -> list[str]:
     terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
     fields = (field for term in terms for field in term.get("matchFields") or ())
     return [node for field in fields for node in field["values"]]
+
+
+class ReadyDevices:
+    """Watches claims and pods; each pod uses claims by their names."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, Object] = {}
+        self.finding: str | None = None
+        """Description of the first violation; None if there is none."""
+
+    def on_commit(self, commit: watch_cache.Commit) -> None:
+        if commit.resource.plural == "resourceclaims":
+            self._claims[commit.object.name] = msgspec.json.decode(commit.object.data)
+        elif commit.resource.plural == "pods" and b'"nodeName"' in commit.object.data:
+            pod = msgspec.json.decode(commit.object.data)
+            self.finding = self.finding or next(self._faults(pod), None)
+
+    def _faults(self, pod: Object) -> Iterator[str]:
+        for entry in pod["spec"].get("resourceClaims") or ():
+            name = entry.get("resourceClaimName")
+            for device in _not_ready(self._claims.get(name, {})):
+                yield f"bound: {pod['metadata']['name']} is bound, but {device} is not ready"
+
+
+def _not_ready(claim: Object) -> Iterator[str]:
+    """Yield the devices of an allocated claim whose conditions are not all true."""
+    status = claim.get("status", {})
+    results = (status.get("allocation") or {}).get("devices", {}).get("results") or ()
+    reported = {item["device"]: item.get("conditions") or () for item in status.get("devices", ())}
+    for result in results:
+        true = {
+            item["type"] for item in reported.get(result["device"], ()) if item["status"] == "True"
+        }
+        if set(result.get("bindingConditions") or ()) - true:
+            yield str(result["device"])

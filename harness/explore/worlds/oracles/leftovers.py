@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from harness.explore.worlds.oracles import runnable_pods
+from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
 DONE = ("Succeeded", "Failed")
@@ -18,8 +18,10 @@ def live(pods: Iterable[Object]) -> Iterator[Object]:
             yield pod
 
 
-def of_controller(state: runnable_pods.State) -> str | None:
+def of_controller(state: states.State) -> str | None:
     """Return which reservation or generated claim of an ended pod the claim controller has left."""
+    if not state.is_controlled:
+        return None
     pods = {pod["metadata"]["uid"]: pod for pod in state.pods}
     ended = {uid for uid, pod in pods.items() if pod.get("status", {}).get("phase") in DONE}
     for claim in state.claims:
@@ -49,8 +51,10 @@ def _is_spare(claim: Object, pod: Object) -> bool:
     return is_extended and "allocation" not in claim.get("status", {}) and named != meta["name"]
 
 
-def without_claims(state: runnable_pods.State) -> str | None:
+def without_claims(state: states.State) -> str | None:
     """Return which entry of a pod that has not ended names no claim made for it."""
+    if not state.is_controlled:
+        return None
     metas = [claim["metadata"] for claim in state.claims]
     entries = {meta["name"]: meta.get("annotations", {}).get(_ENTRY) for meta in metas}
     for pod in live(state.pods):
@@ -70,12 +74,12 @@ def without_claims(state: runnable_pods.State) -> str | None:
     return None
 
 
-def of_extended_pods(state: runnable_pods.State) -> str | None:
+def of_extended_pods(state: states.State) -> str | None:
     """Return which bound pod names no allocated claim for its extended resources."""
     claims = {claim["metadata"]["name"]: claim for claim in state.claims}
     named = set()
     for pod in state.pods:
-        if not pod["spec"].get("nodeName") or not runnable_pods.extended_claims(pod):
+        if not pod["spec"].get("nodeName") or not states.extended_claims(pod):
             continue
         status = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
         claim = claims.get(status.get("resourceClaimName") or "", {})

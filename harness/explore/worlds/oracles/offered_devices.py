@@ -4,6 +4,7 @@ Selectors are of the few forms that the worlds use: a driver, a value of a strin
 least value of an integer or a version, which devices need not have.
 """
 
+import collections
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,8 @@ from harness.model.objects import Object
 
 ID = tuple[str, str, str]
 """Driver, pool and name."""
+Counter = tuple[str, str, str, str]
+"""Driver, pool, set and name."""
 _OF_DRIVER = re.compile(r"device\.driver == '([^']*)'")
 _OF_ATTRIBUTE = re.compile(r"device\.attributes\['([^']*)'\]\.(\w+) == '([^']*)'")
 _OF_LEAST = re.compile(
@@ -116,6 +119,31 @@ def wishes(request: Object) -> Sequence[Wish]:
 def id_of(result: Object) -> ID:
     """Return the device of a result."""
     return result["driver"], result["pool"], result["device"]
+
+
+def amount(text: str) -> Fraction:
+    """Return a quantity; one below zero counts as zero."""
+    return max(quantities.amount(text), Fraction(0))
+
+
+def used_counters(consuming: Iterable[Offer]) -> dict[Counter, Fraction]:
+    """Return what devices consume together."""
+    used: dict[Counter, Fraction] = collections.defaultdict(Fraction)
+    for offer in consuming:
+        for item in offer.device.get("consumesCounters") or ():
+            for counter, consumed in item["counters"].items():
+                used[*offer.id[:2], item["counterSet"], counter] += amount(consumed["value"])
+    return used
+
+
+def counters(specs: Iterable[Object]) -> dict[Counter, Fraction]:
+    """Return the counters of the specs of slices."""
+    return {
+        (spec["driver"], spec["pool"]["name"], item["name"], counter): amount(declared["value"])
+        for spec in specs
+        for item in spec.get("sharedCounters") or ()
+        for counter, declared in item["counters"].items()
+    }
 
 
 def holds(constraint: Object, offered: Iterable[Offer]) -> bool:

@@ -10,6 +10,8 @@ from harness.cluster.driver import cdi_files, drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations as kubelet_preparations
 from harness.model.objects import Object
 
+UNPREPARE_S = 0.05
+"""The duration of an unpreparation, in seconds."""
 _Place = tuple[str, str, str]
 """A claim, a node, and a driver."""
 
@@ -21,8 +23,7 @@ class Preparations:
     as the driver needs for that, by virtual time.
     """
 
-    def __init__(self, *, unprepare_s: float) -> None:
-        """`unprepare_s`: the duration of an unpreparation, in seconds."""
+    def __init__(self, *, unprepare_s: float = UNPREPARE_S) -> None:
         self._unprepare_s = unprepare_s
         self._prepared: dict[_Place, tuple[set[str], float | None]] = {}
         """Its exclusive devices, and when they are free again; None: not yet known."""

@@ -1,6 +1,6 @@
 """Judges the reservations of claims: how many there are, and that each bound pod has its own."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -14,14 +14,14 @@ EXTENDED = "-extended-resources-"
 
 
 class AllocationFinalizers:
-    """Watches claims, from the first commit of the run."""
+    """Watches claims, from the first commit of the run.
 
-    def __init__(self, exempt: Collection[str] = ()) -> None:
-        """`exempt`: claims that another client has allocated without it.
+    The scheduler takes it from a claim for extended resources to delete it: such are exempt.
+    """
 
-        The scheduler takes it from a claim for extended resources to delete it: such are exempt.
-        """
-        self._exempt = exempt
+    def __init__(self) -> None:
+        self._exempt: set[str] = set()
+        """Claims that another client has allocated without it before the run."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
@@ -37,7 +37,10 @@ class AllocationFinalizers:
             is_lost = is_allocated and meta.get("finalizers") and "deletionTimestamp" not in meta
             told = f"finalizer: the API server removed {name}, which is allocated, in spite of it"
             self.finding = self.finding or (told if is_lost else None)
-        elif is_allocated and FINALIZER not in claim["metadata"].get("finalizers", ()):
+        elif is_allocated and FINALIZER not in meta.get("finalizers", ()):
+            if commit.type == "ADDED":
+                self._exempt.add(name)
+                return
             self.finding = self.finding or f"finalizer: {name} is allocated without its finalizer"
 
 
@@ -48,7 +51,8 @@ RESERVATIONS_MAX = 256
 class Reservations:
     """Watches claims and pods.
 
-    No version of a claim has more reservations than allowed. As long as a pod is bound and not
+    No version of a claim has more reservations than allowed, and none loses that of a consumer that
+    is no pod. As long as a pod is bound and not
     being deleted, each of its claims is allocated on the pod's node and reserved for it.
     """
 
@@ -62,8 +66,9 @@ class Reservations:
 
     def on_commit(self, commit: watch_cache.Commit) -> None:
         if commit.resource.plural == "resourceclaims":
+            before = self._claims.get(commit.object.name, {})
             self._note(self._claims, commit, is_kept=True)
-            self._judge_number(commit.object.name)
+            self._judge_claim(commit.object.name, before)
         elif commit.resource.plural == "pods":
             self._note(self._pods, commit, is_kept=b'"nodeName"' in commit.object.data)
         else:
@@ -78,10 +83,13 @@ class Reservations:
         if commit.resource.plural == "resourceclaims" or not _is_ending(document):
             known[commit.object.name] = document
 
-    def _judge_number(self, name: str) -> None:
-        count = len(_reserved(self._claims.get(name, {})))
+    def _judge_claim(self, name: str, before: Object) -> None:
+        now = self._claims.get(name, before)
+        count = len(_reserved(now))
         if count > self._limit:
             self.finding = f"reservations: {name} has {count}, more than {self._limit}"
+        if lost := {*_foreign(before)} - {*_foreign(now)}:
+            self.finding = f"reservations: {name} lost that of {', '.join(sorted(lost))}"
 
     def _unreserved(self) -> Iterator[str]:
         for pod in self._pods.values():
@@ -112,6 +120,12 @@ def _is_usable_on(node: str, claim: Object) -> bool:
 
 def _reserved(claim: Object) -> list[str]:
     return [entry["uid"] for entry in claim.get("status", {}).get("reservedFor") or ()]
+
+
+def _foreign(claim: Object) -> Iterator[str]:
+    for entry in claim.get("status", {}).get("reservedFor") or ():
+        if entry["resource"] != "pods":
+            yield entry["name"]
 
 
 def _claim_names(pod: Object) -> Iterator[str]:

@@ -7,44 +7,37 @@ are no reason to complain.
 """
 
 import collections
-import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from harness.explore.worlds.oracles import granted_devices, offered_devices
+from harness.explore.worlds.oracles import granted_devices, offered_devices, states
 from harness.model import quantities
 from harness.model.objects import Object
 
 Offer = offered_devices.Offer
+State = states.State
 Pick = tuple[offered_devices.Wish, Offer]
 TRIES_MAX = 20_000
 """Maximum number of combinations of devices for one pod on one node."""
 CLAIMS_MAX = 10
 """Maximum number of claims without devices of a pod that is judged."""
-_EXTENDED = "deviceclass.resource.kubernetes.io/"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """The objects of the API at rest."""
-
-    pods: list[Object]
-    claims: list[Object]
-    slices: list[Object]
-    nodes: list[Object]
-    tainted: frozenset[str] = frozenset()
-    """Drivers whose devices are all tainted by a rule."""
+def unbound(state: State) -> str | None:
+    """Return which pods are not bound, whatever the reason; None if all are."""
+    waiting = [pod["metadata"]["name"] for pod in state.pods if "nodeName" not in pod["spec"]]
+    return f"stuck: {', '.join(waiting)} not bound" if waiting else None
 
 
-def stuck(state: State, schedulers: Sequence[str]) -> str | None:
-    """Return which pod of these schedulers waits although it could run; None: none does."""
+def stuck(state: State) -> str | None:
+    """Return which pod waits although it could run; None: none does."""
     for pod in state.pods:
         spec, meta = pod["spec"], pod["metadata"]
         is_waiting = "nodeName" not in spec and "deletionTimestamp" not in meta
         is_done = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-        if not is_waiting or is_done or spec.get("schedulerName") not in schedulers:
+        if not is_waiting or is_done or spec.get("schedulerName") not in state.schedulers:
             continue
         claims = _claims_of(state, pod)
         for node in state.nodes if claims is not None else ():
@@ -67,23 +60,12 @@ def _claims_of(state: State, pod: Object) -> list[Object] | None:
         if "resourceClaimTemplateName" in entry and not _is_owned(claim, pod):
             return None
         found.append(claim)
-    return found + extended_claims(pod)
+    return found + states.extended_claims(pod)
 
 
 def _is_owned(claim: Object, pod: Object) -> bool:
     owners = claim["metadata"].get("ownerReferences") or ()
     return any(owner["uid"] == pod["metadata"]["uid"] for owner in owners)
-
-
-def extended_claims(pod: Object) -> list[Object]:
-    """Return what would be the claim for extended resources, if the pod asks for some."""
-    requests = []
-    for container in pod["spec"]["containers"]:
-        limits = container.get("resources", {}).get("limits", {})
-        for resource, count in limits.items():
-            if resource.startswith(_EXTENDED):
-                requests.append({"name": resource, "exactly": {"count": int(count)}})
-    return [{"spec": {"devices": {"requests": requests}}}] if requests else []
 
 
 def _is_wanted(pod: Object, node: Object) -> bool:
@@ -188,7 +170,7 @@ class _Taken:
             self._gone.add(device[:2])
         elif "shareID" in result:
             amounts = (result.get("consumedCapacity") or {}).items()
-            consumed = {name: max(quantities.amount(text), Fraction(0)) for name, text in amounts}
+            consumed = {name: offered_devices.amount(text) for name, text in amounts}
             self._shares.append((self._by_id[device], consumed))
         if "shareID" not in result:
             self._whole.add(device)
@@ -220,17 +202,6 @@ class _Taken:
         if any(o.device.get("consumesCounters") and o.id[:2] in self._gone for o in more):
             return False
         ids = self._whole | {offer.id for offer, _ in self._shares} | {offer.id for offer in more}
-        used: dict[tuple[Any, ...], Fraction] = collections.defaultdict(Fraction)
-        for offer in (self._by_id[item] for item in ids if item in self._by_id):
-            for item in offer.device.get("consumesCounters") or ():
-                for counter, amount in item["counters"].items():
-                    place = (*offer.id[:2], item["counterSet"], counter)
-                    used[place] += quantities.amount(amount["value"])
-        return all(used[place] <= total for place, total in self._totals())
-
-    def _totals(self) -> Iterator[tuple[tuple[Any, ...], Fraction]]:
-        for spec in self._slices:
-            for item in spec.get("sharedCounters") or ():
-                for counter, amount in item["counters"].items():
-                    place = (spec["driver"], spec["pool"]["name"], item["name"], counter)
-                    yield place, quantities.amount(amount["value"])
+        used = offered_devices.used_counters(self._by_id[it] for it in ids if it in self._by_id)
+        declared = offered_devices.counters(self._slices)
+        return all(used[place] <= total for place, total in declared.items())

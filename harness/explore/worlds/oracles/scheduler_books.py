@@ -3,21 +3,27 @@
 The scheduler writes its final books as steps.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from harness import concurrency
+from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
 
-def difference(write_books: Callable[[], None], claims: Iterable[Object]) -> str | None:
-    """Return how the books differ from the claims of the API; None: they do not.
+def differing(state: states.State) -> str | None:
+    """Return how the books of a scheduler differ from the claims of the API; None: none do.
 
-    `write_books` takes the steps of `subject.final_books`. Shares of devices are not compared.
+    Shares of devices are not compared.
     """
+    found = (_difference(write_books, state.claims) for write_books in state.books)
+    return next(filter(None, found), None)
+
+
+def _difference(write_books: Callable[[], None], known: list[Object]) -> str | None:
+    """Compare the books; `write_books` takes the steps of `subject.final_books`."""
     steps: list[tuple[str, concurrency.StepFields]] = []
     with concurrency.listening(lambda name, fields: steps.append((name, fields))):
         write_books()
-    known = list(claims)
     return _devices_differ(steps, known) or _versions_differ(steps, known) or _in_flight(steps)
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.explore.worlds import world_fixtures
+from harness.explore.worlds import parts, world_fixtures
 from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
 from harness.model.objects import Object
 
@@ -33,7 +33,7 @@ def actions(
     *,
     is_controlled: bool,
     has_kubelets: bool,
-) -> list[drawings.Part]:
+) -> list[parts.Part]:
     """Draw what other clients do."""
     found = [
         *_of_pods(stream, users, is_controlled=is_controlled, has_kubelets=has_kubelets),
@@ -41,8 +41,8 @@ def actions(
         *_of_pools(stream, supply, users),
     ]
     if is_controlled and stream.chance(0.08, "restart: claim controller"):
-        found.append(_action("stop_controller", needs=(pod_drawing.CONTROLLER,)))
-    is_single = not any(part.name == "scheduler-2" for part in users.parts)
+        found.append(_action("stop_controller", needs=(parts.CONTROLLER,)))
+    is_single = not any(part.name == parts.SECOND_SCHEDULER for part in users.others)
     # A write of the scheduler that is stopped comes late: with extended resources that shows H16.
     restarted = 0.0 if users.has_extended else 0.06
     if is_single and stream.chance(restarted, "restart: scheduler"):
@@ -51,20 +51,20 @@ def actions(
 
 
 def faults(
-    stream: Stream, users: pod_drawing.Users, actions: Sequence[drawings.Part]
-) -> list[drawings.Part]:
+    stream: Stream, users: pod_drawing.Users, actions: Sequence[parts.Part]
+) -> list[parts.Part]:
     """Draw the kinds of faults; often only a broken watch of claims where claims are freed."""
     done = {part.does for part in actions}
     possible = _possible_faults(users, done)
     is_freed = bool(done & {"delete_pod", "finish_pod"}) and UNSEEN in possible
     if is_freed and stream.chance(0.5 if users.is_small else 0.15, f"fault: {UNSEEN}"):
-        return [drawings.Part(name=UNSEEN, kind="fault")]
+        return [parts.Part(name=UNSEEN, kind="fault")]
     if not stream.chance(0.5):
         return []
     chosen = stream.some_of(possible, stream.number(1, 2))
     for name in chosen:
         stream.note(f"fault: {name}")
-    return [drawings.Part(name=name, kind="fault") for name in chosen]
+    return [parts.Part(name=name, kind="fault") for name in chosen]
 
 
 def _possible_faults(users: pod_drawing.Users, done: set[str]) -> list[str]:
@@ -89,12 +89,12 @@ def _action(
     does: str,
     target: str = "",
     *,
-    when: str = drawings.ANY_TIME,
+    when: str = parts.ANY_TIME,
     needs: tuple[str, ...] = (),
     documents: tuple[Object, ...] = (),
-) -> drawings.Part:
+) -> parts.Part:
     name = "-".join(filter(None, [does.replace("_", "-"), target]))
-    return drawings.Part(
+    return parts.Part(
         name=name,
         kind="action",
         does=does,
@@ -107,7 +107,7 @@ def _action(
 
 def _of_pods(
     stream: Stream, users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
-) -> list[drawings.Part]:
+) -> list[parts.Part]:
     found = []
     for pod in users.pods:
         bound = f"bound {pod.name}"
@@ -115,7 +115,7 @@ def _of_pods(
         finishes = (0.3 if is_extended else 0.12) if is_controlled else 0.03
         deleted = (0.45 if users.is_small else 0.25) if is_controlled else 0.06
         if stream.chance(deleted, "pod: deleted"):
-            when = stream.weighted([(bound, 4), (drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
+            when = stream.weighted([(bound, 4), (parts.ANY_TIME, 2), (parts.AT_REST, 1)])
             found.append(_action("delete_pod", pod.name, when=when, needs=(pod.name,)))
         elif not has_kubelets and stream.chance(finishes, "pod: finishes"):
             found.append(_action("finish_pod", pod.name, when=bound, needs=(pod.name,)))
@@ -128,7 +128,7 @@ def _of_pods(
 
 def _of_claims(
     stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool, is_allocated: bool
-) -> list[drawings.Part]:
+) -> list[parts.Part]:
     """Draw claims that are there before, with a device: for no pod, or for one that is gone."""
     if not supply.is_plain or is_allocated:
         return []
@@ -140,13 +140,13 @@ def _of_claims(
         claim = world_fixtures.claim(STALE)
         claim["metadata"]["finalizers"] = [world_fixtures.FINALIZER]
         claim["status"] = world_fixtures.allocated(device, users, node_name=supply.nodes[0])
-        return [drawings.Part(name=STALE, kind="claim", documents=(claim,))]
+        return [parts.Part(name=STALE, kind="claim", documents=(claim,))]
     if stream.chance(0.12, "claim: deleted without finalizer"):
         claim = world_fixtures.claim(HOLDER)
         claim["status"] = world_fixtures.allocated(device, node_name=supply.nodes[0])
-        when = stream.one_of((drawings.AT_REST, drawings.ANY_TIME))
+        when = stream.one_of((parts.AT_REST, parts.ANY_TIME))
         return [
-            drawings.Part(name=HOLDER, kind="claim", documents=(claim,)),
+            parts.Part(name=HOLDER, kind="claim", documents=(claim,)),
             _action("delete_claim", HOLDER, when=when, needs=(HOLDER,)),
         ]
     return []
@@ -154,11 +154,11 @@ def _of_claims(
 
 def _of_pools(
     stream: Stream, supply: device_drawing.Supply, users: pod_drawing.Users
-) -> list[drawings.Part]:
+) -> list[parts.Part]:
     if supply.has_conditions:
         return []
     pool = stream.one_of(supply.pools)
-    when = stream.weighted([(drawings.ANY_TIME, 2), (drawings.AT_REST, 1)])
+    when = stream.weighted([(parts.ANY_TIME, 2), (parts.AT_REST, 1)])
     if len(supply.drivers) == 1 and stream.chance(0.12, "taint rule"):
         return _of_rules(stream, pool, users, when=when)
     if stream.chance(0.05, "pool: withdrawn"):
@@ -171,27 +171,27 @@ def _of_pools(
     return []
 
 
-def _of_partitions(stream: Stream, pool: drawings.Part) -> list[drawings.Part]:
+def _of_partitions(stream: Stream, pool: parts.Part) -> list[parts.Part]:
     """Draw that devices begin or end to be shared, or that one leaves its slice."""
     found = []
     for does, feature in (("share_devices", "pool: shares"), ("drop_device", "pool: drops")):
         if stream.chance(0.2, f"{feature} a device"):
-            when = stream.one_of((drawings.ANY_TIME, drawings.AT_REST))
+            when = stream.one_of((parts.ANY_TIME, parts.AT_REST))
             found.append(_action(does, pool.name, when=when, needs=(pool.name,)))
     return found
 
 
 def _of_rules(
-    stream: Stream, pool: drawings.Part, users: pod_drawing.Users, *, when: str
-) -> list[drawings.Part]:
+    stream: Stream, pool: parts.Part, users: pod_drawing.Users, *, when: str
+) -> list[parts.Part]:
     """Draw a rule that taints all devices; the last pod, or all, may come when all know of it."""
     if stream.chance(0.8, "pool: changes attributes"):
         revision = _action("revise_devices", pool.name, needs=(pool.name,))
-        found = [_action("add_rule", when=drawings.ANY_TIME), revision]
+        found = [_action("add_rule", when=parts.ANY_TIME), revision]
     else:
         found = [_action("add_rule", when=when)]
     if stream.chance(0.7, "pod: comes after a taint rule"):
         first_late = stream.one_of((0, -1))
-        late = [dataclasses.replace(pod, when=drawings.AT_REST) for pod in users.pods[first_late:]]
+        late = [dataclasses.replace(pod, when=parts.AT_REST) for pod in users.pods[first_late:]]
         users.pods[first_late:] = late
     return found

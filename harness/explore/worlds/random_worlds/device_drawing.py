@@ -4,14 +4,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.explore.worlds import world_fixtures
+from harness.explore.worlds import parts, world_fixtures
 from harness.explore.worlds.random_worlds import drawings
 from harness.model.objects import Object
 
 Stream = drawings.DrawingStream
 KIND = "gpu.example/kind"
 OTHER_DRIVER = "other.example"
-READY, BROKEN = "gpu.example/ready", "gpu.example/broken"
 TAINT = {"key": "gpu.example/worn", "effect": "NoSchedule"}
 TOTAL = 10
 """The memory of a device that is shared, or of a set of counters."""
@@ -23,7 +22,7 @@ class Supply:
     """The nodes and their pools."""
 
     nodes: tuple[str, ...]
-    pools: tuple[drawings.Part, ...]
+    pools: tuple[parts.Part, ...]
     kinds: tuple[str, ...] = ()
     """Values of the attribute that devices have; empty: they have none."""
     drivers: tuple[str, ...] = (world_fixtures.DRIVER,)
@@ -52,7 +51,7 @@ def few(stream: Stream) -> Supply:
     """Draw a node with one device, or two."""
     node = "worker-0"
     listed = world_fixtures.devices(stream.weighted([(1, 2), (2, 1)]))
-    return Supply(nodes=(node,), pools=(_pool(node, [_slice(listed, node)]),), is_plain=True)
+    return Supply(nodes=(node,), pools=(_of_one_slice(listed, node),), is_plain=True)
 
 
 # ------------------------------------------------------------------------------- the shapes
@@ -62,11 +61,13 @@ def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: plain")
     counts = [stream.weighted([(1, 7), (2, 3), (3, 2.5)]) for _ in nodes]
     pools = [
-        _pool(node, [_slice(world_fixtures.devices(count), node)])
+        _of_one_slice(world_fixtures.devices(count), node)
         for node, count in zip(nodes, counts, strict=True)
     ]
     if stream.chance(0.1, "pool of all nodes"):
-        anywhere = _slice([{"name": "net-0"}], "net", nodeName=None, allNodes=True)
+        anywhere = world_fixtures.pool(
+            [{"name": "net-0"}], name="net", nodeName=None, allNodes=True
+        )
         pools.append(_pool("net", [anywhere]))
     return Supply(nodes=nodes, pools=tuple(pools), is_plain=True, is_roomy=max(counts) > 2)
 
@@ -79,7 +80,7 @@ def _tainted(stream: Stream, nodes: tuple[str, ...]) -> Supply:
         for device in listed:
             if stream.chance(0.5):
                 device["taints"] = [TAINT]
-        pools.append(_pool(node, [_slice(listed, node)]))
+        pools.append(_of_one_slice(listed, node))
     return Supply(nodes=nodes, pools=tuple(pools), has_taints=True)
 
 
@@ -91,7 +92,7 @@ def _kinds(stream: Stream, nodes: tuple[str, ...]) -> Supply:
         listed = world_fixtures.devices(stream.number(2, 4))
         for device in listed:
             device["attributes"] = {KIND: {"string": stream.one_of(values)}}
-        pools.append(_pool(node, [_slice(listed, node)]))
+        pools.append(_of_one_slice(listed, node))
     return Supply(nodes=nodes, pools=tuple(pools), kinds=values, is_tight=True)
 
 
@@ -107,7 +108,7 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
         chosen = [{*stream.some_of(values, stream.weighted([(1, 1), (2, 2)]))} for _ in listed]
     for device, kinds in zip(listed, chosen, strict=True):
         device["attributes"] = {KIND: {"strings": sorted(kinds)}}
-    pool = _pool(node, [_slice(listed, node)])
+    pool = _of_one_slice(listed, node)
     return Supply(nodes=nodes, pools=(pool,), kinds=values, has_lists=True, is_tight=True)
 
 
@@ -170,7 +171,11 @@ def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
                 device["attributes"] = {KIND: {"string": "shared"}}
             else:
                 device["attributes"] = {KIND: {"string": "whole"}}
-        slices = _with_counters(listed, node) if has_counters else [_slice(listed, node)]
+        slices = (
+            _with_counters(listed, node)
+            if has_counters
+            else [world_fixtures.pool(listed, name=node)]
+        )
         pools.append(_pool(node, slices))
     kinds = ("shared", "whole")
     return Supply(nodes=nodes, pools=tuple(pools), kinds=kinds, has_shares=True)
@@ -178,11 +183,19 @@ def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 def _conditions(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: binding conditions")
-    conditions = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
     pools = []
     for node in nodes:
         listed = world_fixtures.devices(stream.number(1, 2))
-        pools.append(_pool(node, [_slice([{**item, **conditions} for item in listed], node)]))
+        pools.append(
+            _pool(
+                node,
+                [
+                    world_fixtures.pool(
+                        [{**item, **world_fixtures.CONDITIONS} for item in listed], name=node
+                    )
+                ],
+            )
+        )
     return Supply(nodes=nodes, pools=tuple(pools), has_conditions=True)
 
 
@@ -203,28 +216,20 @@ _SHAPES: Sequence[tuple[_Shape, float]] = (
 # ---------------------------------------------------------------------------- their objects
 
 
-def _pool(name: str, slices: Sequence[Object]) -> drawings.Part:
-    return drawings.Part(name=f"pool-{name}", kind="pool", documents=tuple(slices))
+def _of_one_slice(devices: Sequence[Object], node: str) -> parts.Part:
+    return _pool(node, [world_fixtures.pool(devices, name=node)])
 
 
-def _slice(devices: Sequence[Object], node: str, **spec: Any) -> Object:
-    """Return a slice of a pool, of one slice unless `spec` says otherwise; None removes a field."""
-    document = world_fixtures.pool(devices, name=node, **spec)
-    document["spec"] = {key: value for key, value in document["spec"].items() if value is not None}
-    return document
+def _pool(name: str, slices: Sequence[Object]) -> parts.Part:
+    return parts.Part(name=f"pool-{name}", kind="pool", documents=tuple(slices))
 
 
 def _with_counters(
     devices: Sequence[Object], node: str, *, driver: str = world_fixtures.DRIVER, **spec: Any
 ) -> list[Object]:
-    pool = {"name": node, "generation": 1, "resourceSliceCount": 2}
     names = {item["counterSet"] for device in devices for item in device["consumesCounters"]}
     declared = [{"name": name, "counters": _memory(TOTAL)} for name in sorted(names)]
-    of_both = {"driver": driver, "pool": pool, **spec}
-    first = _slice([], node, slice_name=f"{node}-counters.{driver}", **of_both)
-    del first["spec"]["devices"]
-    first["spec"]["sharedCounters"] = declared
-    return [first, _slice(devices, node, slice_name=f"{node}-devices.{driver}", **of_both)]
+    return world_fixtures.counted_pool(devices, declared, name=node, driver=driver, **spec)
 
 
 def _set_of(driver: str) -> str:

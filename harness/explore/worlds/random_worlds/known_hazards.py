@@ -15,33 +15,33 @@ one for H18, too.
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from harness.explore.worlds import world_specs
-from harness.explore.worlds.random_worlds import action_drawing, drawings, pod_drawing
+from harness.explore.worlds import parts, world_specs
+from harness.explore.worlds.random_worlds import action_drawing, pod_drawing
 from harness.scenario import hazards
 
 
-def _is_controlled(drawing: drawings.Drawing) -> bool:
-    return drawing.has((pod_drawing.CONTROLLER,))
+def _is_controlled(drawing: parts.Setting) -> bool:
+    return drawing.has((parts.CONTROLLER,))
 
 
-def _has_extended(drawing: drawings.Drawing) -> bool:
+def _has_extended(drawing: parts.Setting) -> bool:
     pods = drawing.of_kind("pod")
     return any(pod_drawing.is_extended(pod.documents[0]) for pod in pods)
 
 
-def _may_forget_claims(drawing: drawings.Drawing) -> bool:
+def _may_forget_claims(drawing: parts.Setting) -> bool:
     """Return whether only the status of a pod names its claims."""
     is_generated = drawing.has((pod_drawing.TEMPLATE,))
     return _is_controlled(drawing) and (is_generated or _has_extended(drawing))
 
 
-def _may_lose_claims(drawing: drawings.Drawing) -> bool:
+def _may_lose_claims(drawing: parts.Setting) -> bool:
     return _is_controlled(drawing) and drawing.does("lose_claim")
 
 
-def _may_free_claims(drawing: drawings.Drawing) -> bool:
+def _may_free_claims(drawing: parts.Setting) -> bool:
     """Return whether PostFilter may have to free a claim: its device is elsewhere, or broken."""
-    return len(drawing.nodes) > 1 or drawing.has(("device-driver",))
+    return len(drawing.nodes) > 1 or drawing.has((parts.DEVICE_DRIVER,))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ class _Need:
 
     causes: tuple[str, ...]
     """Parts; one of them is enough."""
-    besides: Callable[[drawings.Drawing], bool] = lambda _: True
+    besides: Callable[[parts.Setting], bool] = lambda _: True
     """Returns whether a world has the other things that it needs."""
 
 
 _EXPIRED = ("expire-watch",)
 _NEEDS = {
     "H1": _Need(action_drawing.LOSSES),
-    "H2": _Need((*action_drawing.GAPS, "scheduler-2", "fail-over")),
+    "H2": _Need((*action_drawing.GAPS, parts.SECOND_SCHEDULER, "fail-over")),
     "H3": _Need(("fail-over",)),
     "H8": _Need(action_drawing.LOSSES, _is_controlled),
     "H9": _Need(_EXPIRED, _is_controlled),
@@ -69,7 +69,7 @@ _NEEDS = {
 """Hazards with a remedy, by their ids."""
 
 
-def of(drawing: drawings.Drawing) -> Sequence[world_specs.Hazard]:
+def of(drawing: parts.Setting) -> Sequence[world_specs.Hazard]:
     """Return the hazards that can show in a world."""
     if drawing.is_of_node:
         return ()

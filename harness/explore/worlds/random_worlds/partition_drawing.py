@@ -5,7 +5,7 @@ memory of one counter set and the engines of another. Some can be shared by amou
 rounds up. A pool of network cards is for all nodes.
 """
 
-from harness.explore.worlds import world_fixtures
+from harness.explore.worlds import parts, world_fixtures
 from harness.explore.worlds.random_worlds import device_drawing, drawings
 from harness.model.objects import Object
 
@@ -16,7 +16,6 @@ PROFILES = ("1g", "1g", "2g", "3g", "whole")
 """The names of profiles, by their size in places."""
 _SIZES = {"1g": 1, "2g": 2, "3g": 3, "whole": PLACES}
 CORES, FIRMWARE = "gpu.example/cores", "gpu.example/firmware"
-_POLICY = {"default": "500m", "validRange": {"min": "500m", "max": "2", "step": "250m"}}
 NET = "net"
 """Name of the pool of all nodes, and the kind of its devices."""
 
@@ -39,7 +38,7 @@ def supply(stream: Stream) -> device_drawing.Supply:
     )
 
 
-def _gpu(stream: Stream, node: str, *, has_taints: bool) -> drawings.Part:
+def _gpu(stream: Stream, node: str, *, has_taints: bool) -> parts.Part:
     unit = stream.one_of(((9984, "Mi"), (10, "Gi"), (500, "m"), (2, "")))
     chosen = [stream.one_of(PROFILES) for _ in range(stream.number(2, 4))]
     listed = [_partition(stream, f"gpu-{n}", profile, unit) for n, profile in enumerate(chosen)]
@@ -52,11 +51,8 @@ def _gpu(stream: Stream, node: str, *, has_taints: bool) -> drawings.Part:
         {"name": "places", "counters": {**places, **memory}},
         {"name": "engines", "counters": {"copy": {"value": "3"}}},
     ]
-    slices = [
-        _slice(node, f"{node}-counters", 2, nodeName=node, sharedCounters=declared),
-        _slice(node, f"{node}-devices", 2, nodeName=node, devices=listed),
-    ]
-    return drawings.Part(name=f"pool-{node}", kind="pool", documents=tuple(slices))
+    slices = world_fixtures.counted_pool(listed, declared, name=node)
+    return parts.Part(name=f"pool-{node}", kind="pool", documents=tuple(slices))
 
 
 def _partition(stream: Stream, name: str, profile: str, unit: tuple[int, str]) -> Object:
@@ -77,26 +73,15 @@ def _partition(stream: Stream, name: str, profile: str, unit: tuple[int, str]) -
         },
         "consumesCounters": consumed,
     }
-    return with_sharing(made, is_shared=stream.chance(0.35, "devices: partitions that are shared"))
+    return world_fixtures.with_slots(
+        made, is_shared=stream.chance(0.35, "devices: partitions that are shared")
+    )
 
 
-def with_sharing(device: Object, *, is_shared: bool) -> Object:
-    """Return a partition with the capacity that it has if it can be shared, and if it cannot."""
-    slots: Object = {"value": "2", **({"requestPolicy": _POLICY} if is_shared else {})}
-    return {**device, "allowMultipleAllocations": is_shared, "capacity": {"slots": slots}}
-
-
-def _net(stream: Stream) -> drawings.Part:
+def _net(stream: Stream) -> parts.Part:
     listed = [
         {"name": f"net-{index}", "attributes": {device_drawing.KIND: {"string": NET}}}
         for index in range(stream.number(1, 2))
     ]
-    document = _slice(NET, NET, 1, allNodes=True, devices=listed)
-    return drawings.Part(name=f"pool-{NET}", kind="pool", documents=(document,))
-
-
-def _slice(pool: str, name: str, count: int, **content: object) -> Object:
-    document = world_fixtures.pool([], name=pool, slice_name=name)
-    found = {"name": pool, "generation": 1, "resourceSliceCount": count}
-    document["spec"] = {"driver": world_fixtures.DRIVER, "pool": found, **content}
-    return document
+    document = world_fixtures.pool(listed, name=NET, nodeName=None, allNodes=True)
+    return parts.Part(name=f"pool-{NET}", kind="pool", documents=(document,))

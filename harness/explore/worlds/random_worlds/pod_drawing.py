@@ -4,15 +4,11 @@ import dataclasses
 from typing import Any
 
 from harness.client import apis
-from harness.explore.worlds import world_fixtures
+from harness.explore.worlds import parts, world_fixtures
 from harness.explore.worlds.random_worlds import claim_drawing, device_drawing, drawings
-from harness.explore.worlds.scheduling import extended_claims
 from harness.model.objects import Object
 
 Stream = drawings.DrawingStream
-SECOND_SCHEDULER = "other-scheduler"
-CONTROLLER = "controller"
-"""Name of the part that generates and frees claims."""
 TEMPLATE = "template"
 """Name of the part from which claims are generated."""
 MANY = 102
@@ -23,8 +19,8 @@ MANY = 102
 class Users:
     """The pods of a world and their claims."""
 
-    parts: list[drawings.Part] = dataclasses.field(default_factory=list)
-    pods: list[drawings.Part] = dataclasses.field(default_factory=list)
+    others: list[parts.Part] = dataclasses.field(default_factory=list)
+    pods: list[parts.Part] = dataclasses.field(default_factory=list)
     generated: list[str] = dataclasses.field(default_factory=list)
     """Names of the pods with generated claims."""
     is_small: bool = False
@@ -44,7 +40,7 @@ class Users:
     @property
     def is_allocated(self) -> bool:
         """True if another client has allocated a claim before."""
-        return any("status" in item for part in self.parts for item in part.documents)
+        return any("status" in item for part in self.others for item in part.documents)
 
 
 def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool) -> Users:
@@ -55,12 +51,12 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
     shared = _shared_claim(stream, supply) if stream.chance(0.3, "pods share a claim") else None
     template = _template(stream, supply) if is_controlled and stream.chance(0.55) else None
     may_extend = not supply.kinds and len(supply.drivers) == 1 and stream.chance(0.15)
-    found.parts += [part for part in (shared, template) if part is not None]
+    found.others += [part for part in (shared, template) if part is not None]
     asked = claim_drawing.asked(stream, supply) if stream.chance(0.6) else None
     for number in range(1, stream.weighted([(1, 1.5), (2, 5), (3, 4), (4, 1)]) + 1):
         name = f"pod-{number}"
         if may_extend and stream.chance(0.8, "pod: extended resource"):
-            pod = _pod(stream, supply, name, found, extended_claims.ask_by_resource)
+            pod = _pod(stream, supply, name, found, world_fixtures.ask_by_resource)
         elif template is not None and stream.chance(0.7, "pod: generated claims"):
             pod = _of_template(stream, supply, name, found, template.name)
         elif (
@@ -69,14 +65,14 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
             and stream.chance(0.4, "pod: a shared claim and one of its own")
         ):
             own = _own_claims(stream, supply, name, asked)
-            found.parts += own
+            found.others += own
             names = [shared.name, *(part.name for part in own)]
             pod = _with_claims(stream, supply, name, found, names)
         elif shared is not None and stream.chance(0.7):
             pod = _with_claims(stream, supply, name, found, [shared.name])
         else:
             own = _own_claims(stream, supply, name, asked)
-            found.parts += own
+            found.others += own
             names = [part.name for part in own]
             if stream.chance(0.45 if supply.is_roomy else 0.04, "pod: names a claim twice"):
                 names.append(names[0])
@@ -91,17 +87,17 @@ def competitors(stream: Stream, supply: device_drawing.Supply) -> Users:
     request = {"name": "device", "exactly": {"deviceClassName": world_fixtures.DEVICE_CLASS}}
     for number in range(1, stream.weighted([(2, 3), (3, 1)]) + 1):
         own = _claim(f"claim-{number}", {"requests": [request]})
-        found.parts.append(own)
+        found.others.append(own)
         found.pods.append(_with_claims(stream, supply, f"pod-{number}", Users(), [own.name]))
     return found
 
 
 def _own_claims(
     stream: Stream, supply: device_drawing.Supply, pod: str, devices: Object | None
-) -> list[drawings.Part]:
+) -> list[parts.Part]:
     """Return the claims of one pod; `devices` None: each asks for something else."""
     count = 2 if stream.chance(0.12, "pod: two claims") else 1
-    when = drawings.AT_REST if stream.chance(0.06, "claim: comes after its pod") else drawings.START
+    when = parts.AT_REST if stream.chance(0.06, "claim: comes after its pod") else parts.START
     return [
         _claim(f"claim-{pod.removeprefix('pod-')}{'ab'[index]}", asked, when=when)
         for index in range(count)
@@ -109,12 +105,12 @@ def _own_claims(
     ]
 
 
-def _claim(name: str, devices: Object, *, when: str = drawings.START) -> drawings.Part:
+def _claim(name: str, devices: Object, *, when: str = parts.START) -> parts.Part:
     document = {**world_fixtures.claim(name), "spec": {"devices": devices}}
-    return drawings.Part(name=name, kind="claim", documents=(document,), when=when, is_own=True)
+    return parts.Part(name=name, kind="claim", documents=(document,), when=when, is_own=True)
 
 
-def _shared_claim(stream: Stream, supply: device_drawing.Supply) -> drawings.Part:
+def _shared_claim(stream: Stream, supply: device_drawing.Supply) -> parts.Part:
     """Return a claim of several pods; another client may have allocated it, reserved for no one."""
     part = _claim("claim-shared", claim_drawing.asked(stream, supply))
     if not (supply.is_plain and stream.chance(0.35, "claim: allocated before")):
@@ -128,13 +124,13 @@ def _shared_claim(stream: Stream, supply: device_drawing.Supply) -> drawings.Par
     return dataclasses.replace(part, documents=(document,))
 
 
-def _template(stream: Stream, supply: device_drawing.Supply) -> drawings.Part:
+def _template(stream: Stream, supply: device_drawing.Supply) -> parts.Part:
     document = world_fixtures.template()
     document["spec"]["spec"]["devices"] = claim_drawing.asked(stream, supply)
     if stream.chance(0.4, "template: annotations"):
         document["spec"]["metadata"] = {"annotations": {"example.com/team": "a"}}
-    return drawings.Part(
-        name=TEMPLATE, kind="claim", documents=(document,), needs=(CONTROLLER,), is_own=True
+    return parts.Part(
+        name=TEMPLATE, kind="claim", documents=(document,), needs=(parts.CONTROLLER,), is_own=True
     )
 
 
@@ -147,7 +143,7 @@ def _with_claims(
     name: str,
     found: Users,
     claims: list[str],
-) -> drawings.Part:
+) -> parts.Part:
     listed = enumerate(claims)
     entries = [{"name": f"entry-{index}", "resourceClaimName": claim} for index, claim in listed]
 
@@ -159,7 +155,7 @@ def _with_claims(
 
 def _of_template(
     stream: Stream, supply: device_drawing.Supply, name: str, found: Users, template: str
-) -> drawings.Part:
+) -> parts.Part:
     found.generated.append(name)
     count = 2 if stream.chance(0.3, "pod: two generated claims") else 1
     if stream.chance(0.015, "pod: a hundred generated claims"):
@@ -189,33 +185,33 @@ def _pod(
     found: Users,
     change: Any,
     needs: tuple[str, ...] = (),
-) -> drawings.Part:
+) -> parts.Part:
     document = world_fixtures.pod(name, "none")
     change(document["spec"])
     if len(supply.nodes) > 1 and stream.chance(0.4, "pod: node selector"):
         document["spec"]["nodeSelector"] = {"node": stream.one_of(supply.nodes)}
-    when = drawings.BEGIN
+    when = parts.BEGIN
     if found.pods:
-        others = [(drawings.BEGIN, 6.0), (drawings.AT_REST, 1.5), (drawings.ANY_TIME, 0.5)]
-        first = next((part for part in found.parts if part.kind == "claim"), None)
+        others = [(parts.BEGIN, 6.0), (parts.AT_REST, 1.5), (parts.ANY_TIME, 0.5)]
+        first = next((part for part in found.others if part.kind == "claim"), None)
         if first is not None and first.documents[0]["kind"] == apis.CLAIMS.kind:
             others.append((f"allocated {first.name}", 2.0))
         when = stream.weighted(others)
         stream.note(f"pod: comes {when.partition(' ')[0]}")
-    return drawings.Part(name=name, kind="pod", documents=(document,), needs=needs, when=when)
+    return parts.Part(name=name, kind="pod", documents=(document,), needs=needs, when=when)
 
 
 def _of_two_schedulers(stream: Stream, supply: device_drawing.Supply) -> Users:
     """Draw pods of two schedulers that share the only claim: one of them allocates it."""
     found = Users()
     shared = _claim("claim-shared", claim_drawing.asked(stream, supply))
-    second = drawings.Part(name="scheduler-2", kind="actor", target=SECOND_SCHEDULER)
-    found.parts += [shared, second]
+    second = parts.Part(name=parts.SECOND_SCHEDULER, kind="actor")
+    found.others += [shared, second]
     for number in range(1, stream.number(2, 3) + 1):
         pod = _with_claims(stream, supply, f"pod-{number}", found, [shared.name])
         if number % 2 == 0:
             [document] = pod.documents
-            document["spec"]["schedulerName"] = SECOND_SCHEDULER
+            document["spec"]["schedulerName"] = world_fixtures.OTHER_SCHEDULER
             pod = dataclasses.replace(pod, needs=(*pod.needs, second.name))
         found.pods.append(pod)
     return found

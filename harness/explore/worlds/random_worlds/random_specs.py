@@ -5,29 +5,24 @@ import re
 from collections.abc import Sequence
 
 from harness import errors
-from harness.explore.worlds import chosen_parts, world_specs
-from harness.explore.worlds.random_worlds import (
-    drawings,
-    known_hazards,
-    pod_drawing,
-    random_node,
-    random_world,
-    world_drawing,
-)
+from harness.explore.worlds import chosen_parts, parts, world, world_specs
+from harness.explore.worlds.lifecycles import node_preparations
+from harness.explore.worlds.oracles import granted_devices, preparations, reservations
+from harness.explore.worlds.random_worlds import known_hazards, pod_drawing, world_drawing
 
 NAME = re.compile(r"random-(0|[1-9][0-9]{0,18})")
 _LEAST = {"binders": 1, "threads": 1, "pods": 2}
-_CHANGES_OF_POOLS = (
-    "add_rule",
-    "revise_devices",
-    "share_devices",
-    "drop_device",
-    "withdraw_pool",
-    "renew_pool",
-)
 _EXCLUDED = {("allocation-without-finalizer", "keep-in-flight-until-known")}
 """Defects and remedies that make no sense together: this remedy recognizes a write by the version
 on which it is based, which this defect leaves out."""
+ORACLES: Sequence[world_specs.MakeOracle] = (
+    *world_specs.DEVICES,
+    granted_devices.GrantedDevices,
+    *world_specs.CONTROLLED[1:],
+    reservations.AllocationFinalizers,
+    granted_devices.ReadyDevices,
+    preparations.Preparations,
+)
 _ORDER = ("action", "pod", "fault", "actor", "claim", "pool")
 """The kinds of parts in the order in which shrinking leaves them out."""
 
@@ -38,19 +33,22 @@ def name(number: int) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def spec(world: str) -> world_specs.WorldSpec | None:
+def spec(name: str) -> world_specs.WorldSpec | None:
     """Return the spec of a random world; None if this is not the name of one."""
-    found = NAME.fullmatch(world)
+    found = NAME.fullmatch(name)
     if found is None:
         return None
     drawing = world_drawing.draw(int(found[1]))
-    kind = random_node.RandomNode if drawing.is_of_node else random_world.RandomWorld
     return world_specs.WorldSpec(
         title=f"a random world: {', '.join(drawing.features)}",
-        make=functools.partial(kind, drawing=drawing),
+        setting=drawing.included,
+        make=node_preparations.NodePreparations if drawing.is_of_node else world.World,
         sizes=_sizes(drawing),
-        private_locks=_private_locks(drawing),
+        oracles=ORACLES,
+        private_locks=world_specs.private_locks(drawing, drawing.numbers),
         choices_max=_choices_max(drawing),
+        judged_s=4.0,
+        drawn_hazards=known_hazards.of,
     )
 
 
@@ -95,15 +93,15 @@ def _number(world: str) -> int:
     return int(world.removeprefix("random-"))
 
 
-def _sizes(drawing: drawings.Drawing) -> dict[str, world_specs.Size]:
-    parts = [part for part in reversed(drawing.parts) if not part.is_own]
-    parts.sort(key=lambda part: _ORDER.index(part.kind))
-    sizes = {part.name: world_specs.Size(1, 0) for part in parts}
+def _sizes(drawing: parts.Setting) -> dict[str, world_specs.Size]:
+    listed = [part for part in reversed(drawing.parts) if not part.is_own]
+    listed.sort(key=lambda part: _ORDER.index(part.kind))
+    sizes = {part.name: world_specs.Size(1, 0) for part in listed}
     numbers = drawing.numbers.items()
     return sizes | {key: world_specs.Size(value, _LEAST.get(key, 0)) for key, value in numbers}
 
 
-def _choices_max(drawing: drawings.Drawing) -> int:
+def _choices_max(drawing: parts.Setting) -> int:
     """Return how many choices a run may need.
 
     When a pod with a hundred claims ends, the controller looks at all of them for each of their six
@@ -111,22 +109,3 @@ def _choices_max(drawing: drawings.Drawing) -> int:
     """
     large = sum(pod_drawing.has_many_claims(part.documents[0]) for part in drawing.of_kind("pod"))
     return world_specs.CHOICES_MAX * (1 + 10 * large)
-
-
-def _private_locks(drawing: drawings.Drawing) -> tuple[str, ...]:
-    """Return the locks that no two tasks want in a world."""
-    contended = []
-    if drawing.numbers.get("threads", 1) > 1:
-        contended.append("attempt")
-    if drawing.has(("controller", "kubelets")):
-        contended.append(".objects")
-    if drawing.has(("device-driver",)):
-        contended.append("binding-conditions")
-    is_late = any(part.kind == "pool" and part.when != drawings.START for part in drawing.parts)
-    if is_late or drawing.does(*_CHANGES_OF_POOLS):
-        contended += ["inventory", "slice-tracker"]
-    if drawing.does("fail_over", "stop_controller"):
-        contended += [".stopped", ".synced", "inventory", "slice-tracker", "node-list", ".objects"]
-    if drawing.is_of_node:
-        return world_specs.PRIVATE_LOCKS
-    return world_specs.contended(*contended)

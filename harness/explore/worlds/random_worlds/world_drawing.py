@@ -4,6 +4,7 @@ import dataclasses
 import functools
 
 from harness import seeds
+from harness.explore.worlds import parts
 from harness.explore.worlds.random_worlds import (
     action_drawing,
     device_drawing,
@@ -14,12 +15,10 @@ from harness.explore.worlds.random_worlds import (
 )
 
 Stream = drawings.DrawingStream
-DEVICE_DRIVER = "device-driver"
-"""The part that reports which of the devices with binding conditions are ready."""
 
 
 @functools.lru_cache(maxsize=256)
-def draw(number: int) -> drawings.Drawing:
+def draw(number: int) -> parts.Setting:
     """Return the world of this number."""
     stream = Stream(seeds.Seeds(number).stream("random-world"))
     if stream.chance(0.05, "node"):
@@ -32,7 +31,7 @@ def draw(number: int) -> drawings.Drawing:
     return _drawn(stream, supply, is_small=is_small)
 
 
-def _drawn(stream: Stream, supply: device_drawing.Supply, *, is_small: bool) -> drawings.Drawing:
+def _drawn(stream: Stream, supply: device_drawing.Supply, *, is_small: bool) -> parts.Setting:
     """Draw everything else for these devices."""
     is_controlled = stream.chance(0.7 if is_small else 0.5, "claim controller")
     if is_small:
@@ -45,60 +44,62 @@ def _drawn(stream: Stream, supply: device_drawing.Supply, *, is_small: bool) -> 
         supply,
         users,
         is_controlled=is_controlled,
-        has_kubelets=any(part.name == "kubelets" for part in actors),
+        has_kubelets=any(part.name == parts.KUBELETS for part in actors),
     )
     faults = action_drawing.faults(stream, users, actions)
-    others = [*actors, *users.parts, *users.pods, *actions, *faults]
-    parts = [*_pools(stream, supply, others), *others]
-    numbers = _numbers(stream, supply, parts)
-    return drawings.Drawing(
-        parts=tuple(parts), numbers=numbers, nodes=supply.nodes, features=stream.features
+    others = [*actors, *users.others, *users.pods, *actions, *faults]
+    every = [*_pools(stream, supply, others), *others]
+    numbers = _numbers(stream, supply, every)
+    return parts.Setting(
+        parts=tuple(every), numbers=numbers, nodes=supply.nodes, features=stream.features
     )
 
 
 def _pools(
-    stream: Stream, supply: device_drawing.Supply, others: list[drawings.Part]
-) -> list[drawings.Part]:
+    stream: Stream, supply: device_drawing.Supply, others: list[parts.Part]
+) -> list[parts.Part]:
     """Return the pools; one may come late, unless a device is allocated from the start."""
     pools = list(supply.pools)
     if supply.has_conditions:  # without their driver, devices are never ready
-        pools = [dataclasses.replace(pool, needs=(*pool.needs, DEVICE_DRIVER)) for pool in pools]
+        pools = [
+            dataclasses.replace(pool, needs=(*pool.needs, parts.DEVICE_DRIVER)) for pool in pools
+        ]
     is_allocated = any("status" in item for part in others for item in part.documents)
     if not (is_allocated or supply.has_lists) and stream.chance(0.1, "pool: comes late"):
         late = stream.number(0, len(pools) - 1)
-        when = stream.one_of((drawings.ANY_TIME, drawings.AT_REST))
+        when = stream.one_of((parts.ANY_TIME, parts.AT_REST))
         pools[late] = dataclasses.replace(pools[late], when=when)
     return pools
 
 
 def _actors(
     stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool
-) -> list[drawings.Part]:
+) -> list[parts.Part]:
     found = []
     if supply.has_conditions:
-        found.append(drawings.Part(name=DEVICE_DRIVER, kind="actor", is_own=True))
+        found.append(parts.Part(name=parts.DEVICE_DRIVER, kind="actor", is_own=True))
     if is_controlled:
-        when = drawings.START
+        when = parts.START
         if stream.chance(0.1, "claim controller: starts late"):
-            when = stream.one_of((drawings.ANY_TIME, drawings.AT_REST))
-        found.append(drawings.Part(name=pod_drawing.CONTROLLER, kind="actor", when=when))
+            when = stream.one_of((parts.ANY_TIME, parts.AT_REST))
+        found.append(parts.Part(name=parts.CONTROLLER, kind="actor", when=when))
     if is_controlled and stream.chance(0.15, "kubelets"):
-        found.append(drawings.Part(name="kubelets", kind="actor"))
+        found.append(parts.Part(name=parts.KUBELETS, kind="actor"))
     return found
 
 
 def _numbers(
-    stream: Stream, supply: device_drawing.Supply, parts: list[drawings.Part]
+    stream: Stream, supply: device_drawing.Supply, every: list[parts.Part]
 ) -> dict[str, int]:
     numbers = {"binders": stream.weighted([(1, 2), (2, 4), (3, 2)])}
     if len(supply.nodes) > 1 and stream.chance(0.35, "filter threads"):
         numbers["threads"] = 2
-    if any(part.kind == "fault" for part in parts):
+    if any(part.kind == "fault" for part in every):
         numbers["faults_max"] = stream.weighted([(1, 4), (2, 3), (3, 1)])
     if stream.chance(0.15, "reservations by patch"):
         numbers["patch"] = 1
     if stream.chance(0.1, "answers before events"):
         numbers["answers_first"] = 1
-    if any(part.name == DEVICE_DRIVER for part in parts):
+    if any(part.name == parts.DEVICE_DRIVER for part in every):
         numbers["failures"] = stream.number(0, 1)
     return numbers

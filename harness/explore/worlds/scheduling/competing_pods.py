@@ -1,211 +1,195 @@
-"""Pods, each with a claim of its own, that compete for the devices of one node.
+"""Pods, each with a claim of its own, that compete for the devices of one node, or of several.
 
-`AnswersFirst` separates the two variants of the first race of kubernetes#136269: the event of a
-write comes before its answer, or a binding thread meets the informer's thread, which is delivering
-the event of a claim that has nothing to do with the binding.
+In `answers-first` the claims have the finalizer already, so that a binding writes its claim once:
+no event of the same claim can be on its way. That separates the two variants of the first race of
+kubernetes#136269: the event of a write comes before its answer, or a binding thread meets the
+informer's thread, which is delivering the event of a claim that has nothing to do with the binding.
+With more than two pods, the claims of the others are unrelated traffic as well.
 """
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from harness import concurrency
-from harness.apiserver.scheme import resources
-from harness.apiserver.storage import watch_cache
-from harness.client import apis
-from harness.explore.runtime import scheduler
-from harness.explore.worlds import small_world, world_fixtures, world_specs
+from harness.explore.worlds import api_server, literals, parts, world_fixtures, world_specs
 from harness.model.objects import Object
-
-
-def sizes(
-    *, claims: int, devices: int, late_pods: int = 0, **others: tuple[int, int]
-) -> Mapping[str, Any]:
-    """Return the sizes: claims (one for each pod), devices, pods that may be bound at once."""
-    return {
-        "claims": (claims, max(2, late_pods)),
-        "devices": (devices, 1),
-        "binders": world_specs.ANY_BINDERS,
-        **others,
-    }
-
-
-class CompetingPods(small_world.SmallWorld):
-    """Pods with a claim each; some of them come when the first claim has been allocated."""
-
-    def __init__(
-        self,
-        spec: world_specs.WorldSpec,
-        runtime: scheduler.ControlledRuntime,
-        *,
-        defects: Sequence[str],
-        remedies: Sequence[str] = (),
-        late_pods: int = 0,
-    ) -> None:
-        """`late_pods`: the number of pods that come late."""
-        self._late_count, self._late = late_pods, list[int]()
-        self.written = concurrency.Event("written")
-        """Set once a claim has been changed."""
-        self.allocated = concurrency.Event("allocated")
-        """Set once a claim has been allocated."""
-        super().__init__(spec, runtime, defects=defects, remedies=remedies)
-
-    def related_resources(self) -> Collection[str] | None:
-        """Return those at which the oracles look."""
-        return apis.CLAIMS.plural, apis.SLICES.plural
-
-    def begin(self) -> None:
-        """Create the first pods."""
-        early = self.sizes["claims"] - self._late_count
-        for index in range(early):
-            self._create_pod(index)
-        self._late = list(range(early, self.sizes["claims"]))
-        self.store.listen(self._on_commit)
-
-    def create_late_pods(self) -> bool:
-        """Create the late pods; return False if there are none left."""
-        late, self._late = self._late, []
-        for index in late:
-            self._create_pod(index, prefix="late-")  # sorts first, so it is tried first
-        return bool(late)
-
-    def go_on(self) -> bool:
-        """Create the late pods, if no claim was allocated until all came to rest."""
-        return self.create_late_pods()
-
-    def on_allocated(self) -> None:
-        """Handle each change of a claim that has an allocation: create the late pods."""
-        self.create_late_pods()
-
-    def _create_pod(self, index: int, *, prefix: str = "") -> None:
-        number = index + 1
-        self.create(world_fixtures.pod(f"{prefix}pod-{number}", f"claim-{number}"))
-
-    def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource is not resources.CLAIMS or commit.type == "ADDED":
-            return
-        self.written.set()
-        if b'"allocation"' in commit.object.data:
-            self.allocated.set()
-            self.on_allocated()
-
-    def unfinished(self) -> str | None:
-        """Return whether a device has no pod although pods wait, or the books are wrong.
-
-        Where the subject is known to fail, a pod may wait forever.
-        """
-        if self.is_known_to_fail:
-            return None
-        bound = sum("nodeName" in pod["spec"] for pod in self.documents(resources.PODS))
-        expected = self.bound_expected()
-        if bound < expected:
-            return f"stuck: {bound} pods are bound, expected {expected}"
-        return self.differing_books()
-
-    def bound_expected(self) -> int:
-        """Return how many pods are bound in the end, at least."""
-        return min(self.sizes["claims"], self.sizes["devices"])
-
 
 WATCHES = ("drop-watch", "expire-watch")
 """The faults of watches."""
-_ONE_LATE = functools.partial(CompetingPods, late_pods=1)
+LOSSES = ("lose-response", "lose-request", "delay-request")
+"""Those of writes."""
+TOTAL, PART = 10, 4
+"""The memory of a device, and what each claim takes of it: two claims fit, a third does not."""
+_UNRELATED = "unrelated-claim"
+_SET = "whole"
 
 
-UNRELATED = "unrelated-claim"
-FINALIZER = "resource.kubernetes.io/delete-protection"
+def competing(
+    sizes: world_specs.Values, *, late: int = 0, when: str = "allocated", is_at_once: bool = True
+) -> Iterator[parts.Part]:
+    """Yield devices, claims, and a pod for each; the last ones come late."""
+    yield literals.pool(sizes["devices"])
+    yield from literals.claims(sizes["claims"])
+    early = sizes["claims"] - late
+    yield from literals.pods(early)
+    for number in range(early + 1, sizes["claims"] + 1):
+        name = f"late-pod-{number}"  # sorts first, so it is tried first
+        yield literals.pod(name, f"claim-{number}", when=when, is_at_once=is_at_once)
 
 
-class AnswersFirst(CompetingPods):
-    """Pods that compete for devices, while another client changes a claim that no pod uses.
-
-    The claims have the finalizer already, so that a binding writes its claim once: no event of the
-    same claim can be on its way. With more than two pods, the claims of the others are unrelated
-    traffic as well.
-    """
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with devices, the claims, and one that no pod uses."""
-        for document in super().objects():
-            if document["kind"] == "ResourceClaim":
-                document["metadata"]["finalizers"] = [FINALIZER]
-            yield document
-        yield world_fixtures.claim(UNRELATED)
-
-    def go_on(self) -> bool:
-        """Have the watches deliver everything, then create the late pods if there are any."""
-        return self.server.deliver_all() or self.create_late_pods()
+def _beside_unrelated(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    for part in competing(sizes):
+        if part.kind == "claim":
+            part.documents[0]["metadata"]["finalizers"] = [world_fixtures.FINALIZER]
+        yield part
+    yield literals.there(world_fixtures.claim(_UNRELATED))
 
 
-class ReallocatedClaim(CompetingPods):
-    """The first claim gets the last device; the late pods are created when all is at rest."""
+def _moved(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    yield from competing(sizes, late=1, when=parts.AT_REST, is_at_once=False)
+    last = f"device-{sizes['devices'] - 1}"
+    yield literals.does("move_claim", f"claim-1 {last}", when="allocated")
 
-    def begin(self) -> None:
-        """Create the first pods, and prepare the other writer."""
-        super().begin()
-        concurrency.spawn("other-writer", self._reallocate)
 
-    def on_allocated(self) -> None:
-        """Do nothing: the late pods come when all is at rest."""
+def _extended(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    yield literals.pool(sizes["devices"])
+    for number in range(1, sizes["claims"]):
+        yield literals.pod(f"pod-{number}")
+    yield literals.pod(f"late-pod-{sizes['claims']}", when="allocated", is_at_once=True)
 
-    def _reallocate(self) -> None:
-        """Free the device of the first claim and allocate the last device to it.
 
-        Another scheduler might do so.
-        """
-        self.allocated.wait()
-        claim = self.api.get(apis.CLAIMS, "claim-1", namespace=world_fixtures.NAMESPACE)
-        results = claim["status"]["allocation"]["devices"]["results"]
-        freed = self.api.update_status(apis.CLAIMS, {**claim, "status": {}})
-        last = [{**results[0], "device": f"device-{self.sizes['devices'] - 1}"}]
-        status = {"allocation": {"devices": {"results": last}}}
-        self.api.update_status(apis.CLAIMS, {**freed, "status": status})
+def _shares(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    """Yield claims for shares of one device."""
+    device = {
+        "name": "device-0",
+        "allowMultipleAllocations": True,
+        "capacity": {"memory": {"value": str(TOTAL)}},
+    }
+    yield literals.there(world_fixtures.pool([device]))
+    wanted = {"requests": {"memory": str(PART)}}
+    yield from literals.claims(sizes["claims"], capacity=wanted)
+    yield from literals.pods(sizes["claims"])
 
+
+def _partitions(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    """Yield more partitions of one device than can be used at once."""
+    partitions = [
+        {**device, "consumesCounters": [_counters("counterSet", PART)]}
+        for device in world_fixtures.devices(sizes["claims"])
+    ]
+    slices = world_fixtures.counted_pool(partitions, [_counters("name", TOTAL)])
+    yield literals.there(*slices)
+    yield from literals.claims(sizes["claims"])
+    yield from literals.pods(sizes["claims"])
+
+
+def _counters(key: str, memory: int) -> Object:
+    """Return counters of the set, which `key` names: as declared, or as consumed."""
+    return {key: _SET, "counters": {"memory": {"value": str(memory)}}}
+
+
+def _on_nodes(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    """Yield a device of each node, and as many pods."""
+    for index in range(sizes["nodes"]):
+        yield literals.pool(name=f"worker-{index}")
+    yield from literals.claims(sizes["nodes"])
+    yield from literals.pods(sizes["nodes"])
+
+
+def spec(
+    title: str,
+    made_of: Callable[[world_specs.Values], Iterable[parts.Part]],
+    *,
+    claims: int,
+    devices: int,
+    **options: Any,
+) -> world_specs.WorldSpec:
+    """Return the spec of a world with that many claims and devices."""
+    sizes = {"claims": (claims, 2), "devices": (devices, 1), "binders": world_specs.ANY_BINDERS}
+    return literals.spec(title, made_of, **{"oracles": world_specs.EXCLUSIVE, **sizes, **options})
+
+
+_late = functools.partial(competing, late=1)
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "two-claims-one-device": world_specs.spec(
-        CompetingPods, "two pods at once, one of them must wait", **sizes(claims=2, devices=1)
+    "two-claims-one-device": spec(
+        "two pods at once, one of them must wait", competing, claims=2, devices=1
     ),
-    "pod-arrives-during-binding": world_specs.spec(
-        _ONE_LATE,
-        "a second pod is created when the first claim is written",
-        **sizes(claims=2, devices=1, late_pods=1),
+    "pod-arrives-during-binding": spec(
+        "a second pod is created when the first claim is written", _late, claims=2, devices=1
     ),
-    "four-claims-two-devices": world_specs.spec(
-        CompetingPods, "four pods at once, two of them must wait", **sizes(claims=4, devices=2)
+    "four-claims-two-devices": spec(
+        "four pods at once, two of them must wait", competing, claims=4, devices=2
     ),
-    "four-claims-four-devices": world_specs.spec(
-        CompetingPods, "four pods at once, one device for each", **sizes(claims=4, devices=4)
+    "four-claims-four-devices": spec(
+        "four pods at once, one device for each", competing, claims=4, devices=4
     ),
-    "watch-breaks": world_specs.spec(
-        _ONE_LATE,
+    "watch-breaks": spec(
         "a watch breaks and is resumed, or gets 410",
+        _late,
+        claims=2,
+        devices=1,
         faults=WATCHES,
-        **sizes(claims=2, devices=1, late_pods=1, faults_max=(1, 0)),
+        faults_max=(1, 0),
     ),
-    "object-touched": world_specs.spec(
-        _ONE_LATE,
+    "object-touched": spec(
         "another client changes an object just before it is written: a conflict",
-        faults=("touch-objects",),
-        **sizes(claims=2, devices=1, late_pods=1, faults_max=(2, 0)),
+        _late,
+        claims=2,
+        devices=1,
+        faults=["touch-objects"],
+        faults_max=(2, 0),
     ),
-    "answer-lost": world_specs.spec(
-        CompetingPods,
+    "answer-lost": spec(
         "H1: no answer to a write: it was committed, never will be, or will be later",
-        faults=("lose-response", "lose-request", "delay-request"),
-        **sizes(claims=2, devices=1, faults_max=(1, 0)),
+        competing,
+        claims=2,
+        devices=1,
+        faults=[*LOSSES, api_server.OF_BINDINGS],
+        faults_max=(1, 0),
     ),
-    "answers-first": world_specs.spec(
-        AnswersFirst,
+    "answers-first": spec(
         "answers come before their events, while another client changes an unrelated claim",
-        faults=("touch-others",),
-        answers_first=True,
-        **sizes(claims=4, devices=4, faults_max=(4, 0)),
+        _beside_unrelated,
+        claims=4,
+        devices=4,
+        faults=["touch-others"],
+        faults_max=(4, 0),
+        answers_first=(1, 1),
     ),
-    "reallocated-unseen": world_specs.spec(
-        functools.partial(ReallocatedClaim, late_pods=1),
+    "reallocated-unseen": spec(
         "H2: another writer changes an allocation while the watch is broken",
+        _moved,
+        claims=2,
+        devices=2,
         faults=WATCHES,
-        **sizes(claims=2, devices=2, late_pods=1, faults_max=(1, 0)),
+        faults_max=(1, 0),
+    ),
+    "extended-claims": spec(
+        "two pods ask for an extended resource, and a third one when a claim is allocated",
+        _extended,
+        claims=3,
+        devices=2,
+    ),
+    "shares-of-one-device": literals.spec(
+        "three claims for shares of one device, whose capacity is enough for two",
+        _shares,
+        oracles=world_specs.DEVICES,
+        claims=(3, 2),
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "partitions-of-one-device": literals.spec(
+        "three claims for partitions of one device, whose counters are enough for two",
+        _partitions,
+        oracles=world_specs.DEVICES,
+        claims=(3, 2),
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "filter-threads": literals.spec(
+        "two threads filter the nodes for each pod",
+        _on_nodes,
+        nodes=(2, 2),
+        threads=(2, 1),
+        binders=world_specs.ANY_BINDERS,
     ),
 }

@@ -1,18 +1,23 @@
 """Another scheduler takes over, or begins to lead, while the first is binding a pod."""
 
-import dataclasses
 import functools
 import random
-from collections.abc import Sequence
 from typing import Any
 
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.client import apis, transports
-from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, leftovers, reservations
-from harness.explore.worlds.scheduling import competing_pods, extended_claims
-from harness.model.objects import Object
+from harness.explore.worlds import (
+    api_server,
+    literals,
+    moments,
+    parts,
+    world,
+    world_fixtures,
+    world_specs,
+)
+from harness.explore.worlds.oracles import leftovers
+from harness.explore.worlds.scheduling import competing_pods
 from harness.subject.leadership import leader_election
 from harness.subject.scheduling import schedulers
 
@@ -21,9 +26,11 @@ WAIT_S = 60.0
 """Wait for the lease, in seconds: longer than a run."""
 PATIENCE_S = 60.0
 """Wait of the first scheduler before it tries a pod again, in seconds: longer than a run."""
+TAKEN_OVER = "taken-over"
+"""The moment in which the second one leads."""
 
 
-class LeaderChange(competing_pods.CompetingPods):
+class LeaderChange(world.World):
     """Two schedulers with one name compete for a lease; the first one leads.
 
     Its first write of an allocation is under way when its connection breaks: none of its requests
@@ -32,24 +39,20 @@ class LeaderChange(competing_pods.CompetingPods):
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._taken_over = concurrency.Event("taken-over")
         super().__init__(*arguments, **options)
-        self._connection = BreakingConnection(self.server, self._taken_over)
+        self._connection = BreakingConnection(self.server, self.moments)
         self._first = self._candidate(apis.Api(self._connection))
 
     def _candidate(self, api: apis.Api) -> schedulers.Scheduler:
         """Return the first scheduler, which tries its pod only once while it has its lease."""
-        options = dataclasses.replace(
-            self.scheduler_options(world_fixtures.SCHEDULER),
+        options = schedulers.SchedulerOptions(
+            scheduler_name=world_fixtures.SCHEDULER,
+            binders=self.sizes["binders"],
+            idle_binders_max=0,
             backoff_initial_s=PATIENCE_S,
             backoff_max_s=PATIENCE_S,
         )
         return schedulers.Scheduler(api, options, self.parts.scheduler)
-
-    def new_scheduler(self, name: str) -> schedulers.Scheduler:
-        """Return the second scheduler, the first one's successor."""
-        api = apis.Api(self.server)
-        return schedulers.Scheduler(api, self.scheduler_options(name), self.parts.scheduler)
 
     def start(self) -> None:
         """Let the first one lead, and the second one stand by."""
@@ -90,22 +93,12 @@ class LeaderChange(competing_pods.CompetingPods):
 
     def _replace_pods(self) -> None:
         self.store.delete(resources.PODS, world_fixtures.NAMESPACE, "pod-1")
-        self.create_late_pods()
-        self._taken_over.set()
+        self.moments.come(TAKEN_OVER)
 
     def begin(self) -> None:
         """Create the first pods; the connection may break from now on."""
         super().begin()
         self._connection.may_break = True
-
-    def on_allocated(self) -> None:
-        """Do nothing: the late pods come with the second leader."""
-
-    def bound_expected(self) -> int:
-        """Return how many of the other pods are bound; the late write may have taken a device."""
-        claim = self.store.get(resources.CLAIMS, world_fixtures.NAMESPACE, "claim-1").document()
-        is_taken = "allocation" in claim.get("status", {})
-        return min(self.sizes["claims"] - 1, self.sizes["devices"] - is_taken)
 
 
 def _stop(subject: schedulers.Scheduler) -> None:
@@ -116,8 +109,8 @@ def _stop(subject: schedulers.Scheduler) -> None:
 class BreakingConnection:
     """Breaks at the first write of an allocation, which arrives after the lease has changed."""
 
-    def __init__(self, inner: transports.Transport, taken_over: concurrency.Event) -> None:
-        self._inner, self._taken_over = inner, taken_over
+    def __init__(self, inner: transports.Transport, known: moments.Moments) -> None:
+        self._inner, self._moments = inner, known
         self.may_break = False
         self._is_broken = False
 
@@ -134,7 +127,7 @@ class BreakingConnection:
         return self._inner.send(request)
 
     def _arrive(self, request: transports.Request) -> None:
-        self._taken_over.wait()
+        self._moments.wait(TAKEN_OVER)
         answer = self._inner.send(request)
         concurrency.step(
             "api.request.arrived",
@@ -153,107 +146,61 @@ class BreakingConnection:
         """Do nothing: there is no connection."""
 
 
-class Failover(competing_pods.CompetingPods):
-    """The scheduler is stopped after its first write of a binding, and another takes over.
-
-    The late pods are created at that moment.
-    """
-
-    def begin(self) -> None:
-        """Create the first pods, and prepare the failover."""
-        super().begin()
-        concurrency.spawn("failover", self._fail_over)
-
-    def on_allocated(self) -> None:
-        """Do nothing: the late pods come with the failover."""
-
-    def _fail_over(self) -> None:
-        """Replace the scheduler, as when a leader loses its lease."""
-        self.written.wait()
-        self.stop_scheduler()
-        self.create_late_pods()
-        self.start_successor()
+_TAKES_OVER = literals.does("fail_over")
+_LATE = [api_server.OF_BINDINGS]
 
 
-class BoundLate(small_world.SmallWorld):
-    """The first scheduler's binding of a pod is committed when another one has taken over.
-
-    The successor has listed the pod before, and tries to bind it, too. One of the two fails,
-    because the pod is bound, and its Unreserve takes back the reservation with which the pod runs.
-    """
-
-    device_count = 2
-    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
-
-    def begin(self) -> None:
-        """Create the pod; the scheduler may be replaced at any time from now on."""
-        self.create(self.pod())
-        concurrency.spawn("failover", self._fail_over)
-
-    def pod(self) -> Object:
-        return world_fixtures.pod("pod-1", "claim-1")
-
-    def _fail_over(self) -> None:
-        self.runtime.point()
-        self.stop_scheduler()
-        self.start_successor()
-
-
-class ExtendedBoundLate(BoundLate):
-    """The same, with a pod that asks for an extended resource, and with the remedy for H3.
-
-    The successor finds the claim that its predecessor has created, and deletes it in PostFilter.
-    """
-
-    def __init__(self, *args: Any, remedies: Sequence[str], **options: Any) -> None:
-        super().__init__(*args, remedies=[*{*remedies, "fence-predecessor"}], **options)
-
-    def pod(self) -> Object:
-        """Return the pod, which does not use the claim."""
-        return extended_claims.pod("pod-1")
-
-    def unfinished(self) -> str | None:
-        """Return whether the pod runs without its devices."""
-        return leftovers.of_extended_pods(self.state())
-
-
-class TakenBackLate(BoundLate):
-    """The first scheduler fails to bind a pod, and another takes over while it cleans up.
-
-    The pod names its claim twice. The first entry is allocated and reserved, the second one fails,
-    because the claim has an allocation, and Unreserve takes the reservation back. Its patch carries
-    no version. The successor lists the claim before the patch is committed, finds it reserved, and
-    binds the pod.
-    """
-
-    def pod(self) -> Object:
-        return world_fixtures.pod_naming_twice("pod-1", "claim-1")
+def _failing_over(sizes: world_specs.Values) -> list[parts.Part]:
+    """Return pods, of which the last one comes when a scheduler stops after its first write."""
+    others = competing_pods.competing(sizes, late=1, when="stopped")
+    return [*others, literals.does("fail_over", when="written")]
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "failover": world_specs.spec(
-        functools.partial(Failover, late_pods=1),
+    "failover": competing_pods.spec(
         "H3: another scheduler takes over while the first is binding a pod",
-        **competing_pods.sizes(claims=2, devices=1, late_pods=1),
+        _failing_over,
+        claims=2,
+        devices=1,
+        faults=_LATE,
     ),
-    "reservation-taken-back-late": world_specs.spec(
-        TakenBackLate,
+    # The first entry is allocated and reserved, the second one fails, because the claim has an
+    # allocation, and Unreserve takes the reservation back. Its patch carries no version. The
+    # successor lists the claim before the patch is committed, finds it reserved, and binds the pod.
+    "reservation-taken-back-late": literals.spec(
         "H18: a scheduler takes a reservation back after its successor has listed the claim",
+        [
+            literals.pool(2),
+            *literals.claims(),
+            literals.pod("pod-1", "claim-1", "claim-1"),
+            _TAKES_OVER,
+        ],
+        faults=_LATE,
         binders=(1, 1),
     ),
-    "pod-bound-late": world_specs.spec(
-        BoundLate,
+    # The successor has listed the pod before, and tries to bind it, too. One of the two fails,
+    # because the pod is bound, and its Unreserve takes back the reservation of the pod that runs.
+    "pod-bound-late": literals.spec(
         "H19: the binding of a pod is committed after another scheduler has listed the pod",
+        [literals.pool(2), *literals.claims(), literals.pod("pod-1", "claim-1"), _TAKES_OVER],
+        faults=_LATE,
         binders=(1, 1),
     ),
-    "extended-pod-bound-late": world_specs.spec(
-        ExtendedBoundLate,
+    # The successor finds the claim that its predecessor has created, and deletes it in PostFilter.
+    "extended-pod-bound-late": literals.spec(
         "H19: the same with a pod that asks for an extended resource",
+        [literals.pool(2), literals.pod("pod-1"), _TAKES_OVER],
+        at_rest=(leftovers.of_extended_pods,),
+        remedies=("fence-predecessor",),
+        faults=_LATE,
         binders=(1, 1),
     ),
-    "leader-changes": world_specs.spec(
-        functools.partial(LeaderChange, late_pods=1),
+    "leader-changes": competing_pods.spec(
         "H3: a leader loses its lease while a write of its last binding is under way",
-        **competing_pods.sizes(claims=2, devices=1, late_pods=1, binders=(1, 1)),
+        functools.partial(competing_pods.competing, late=1, when=TAKEN_OVER),
+        claims=2,
+        devices=1,
+        make=LeaderChange,
+        binders=(1, 1),
     ),
 }

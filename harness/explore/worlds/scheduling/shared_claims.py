@@ -1,92 +1,35 @@
-"""Pods of one or two schedulers that share a claim, or want one device."""
+"""Pods of one or two schedulers that share claims, or have several."""
 
 import dataclasses
+import functools
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from harness import concurrency
 from harness.apiserver.errors import field_errors, status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
 from harness.client import apis
-from harness.explore.worlds import small_world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, protocol, reservations
+from harness.explore.worlds import literals, parts, world, world_fixtures, world_specs
+from harness.explore.worlds.oracles import (
+    device_exclusivity,
+    reservations,
+    runnable_pods,
+    scheduler_books,
+)
 from harness.model.objects import Object
+from harness.subject.plugin import dynamic_resources
 from harness.subject.scheduling import schedulers
 
-DEVICES = 3
-"""Each entry is planned with a device of its own, and the other pod needs one."""
-
-
-class NamedTwice(small_world.SmallWorld):
-    """A pod with two entries for one claim, and a pod with a claim of its own."""
-
-    device_count = DEVICES
-    claim_count = 2
-    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
-
-    def begin(self) -> None:
-        """Create both pods."""
-        self.create(world_fixtures.pod_naming_twice("pod-1", "claim-1"))
-        self.create(world_fixtures.pod("pod-2", "claim-2"))
-
-
-NAMES = ("scheduler-1", "scheduler-2")
-
-
-class TwoSchedulers(small_world.SmallWorld):
-    """Two schedulers, each with pods of its own."""
-
-    schedulers_named = NAMES
-    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
-
-
-class OneClaim(TwoSchedulers):
-    """Pods of both schedulers use one claim: the first to allocate it wins."""
-
-    def begin(self) -> None:
-        """Create the pods, in turn for each scheduler."""
-        for index in range(self.sizes["pods"]):
-            name = NAMES[index % len(NAMES)]
-            self.create(world_fixtures.pod(f"pod-{index + 1}", "claim-1", scheduler=name))
-
-
-class OneDevice(TwoSchedulers):
-    """Each pod has a claim of its own: neither scheduler sees what the other one plans."""
-
-    def begin(self) -> None:
-        """Create the pods, in turn for each scheduler."""
-        for index in range(self.sizes["claims"]):
-            name = NAMES[index % len(NAMES)]
-            self.create(
-                world_fixtures.pod(f"pod-{index + 1}", f"claim-{index + 1}", scheduler=name)
-            )
-
-    @property
-    def finding(self) -> str | None:
-        """Description of the first violation, with the names of both schedulers."""
-        found = super().finding
-        return found and f"{found}, by {' and '.join(NAMES)}"
-
-
-def new(past: watch_cache.Past, *, reservations_max: int) -> "LimitedStore":
-    """Return a store of a world with this limit of reservations."""
-    store = LimitedStore(
-        now=lambda: world_fixtures.NOW,
-        stream=random.Random(2),
-        past=past,
-        track_managers=False,
-    )
-    store.reservations_max = reservations_max
-    return store
+_CLAIM = "claim-1"
+_LIMIT = 3
+"""Number of reservations of a claim in the world with a limit."""
+_GIVES_BACK = "give_back"
 
 
 class LimitedStore(stores.Store):
     """Refuses a claim with too many reservations, as the API server does beyond 256."""
-
-    reservations_max = 0
 
     def update(
         self,
@@ -119,76 +62,35 @@ class LimitedStore(stores.Store):
 
     def _require_few(self, resource: resources.ResourceType, document: Object) -> None:
         count = len(document.get("status", {}).get("reservedFor") or ())
-        if resource is resources.CLAIMS and count > self.reservations_max:
-            cause = field_errors.too_many("status.reservedFor", count, self.reservations_max)
+        if resource is resources.CLAIMS and count > _LIMIT:
+            cause = field_errors.too_many("status.reservedFor", count, _LIMIT)
             raise status_errors.invalid(resource, document["metadata"]["name"], [cause])
 
 
-CLAIM = "claim-1"
-LIMIT = 3
-"""Number of reservations of a claim in the world with a limit."""
-
-
-class SharedClaim(small_world.SmallWorld):
-    """One claim and its pods; the first allocates it, and all reserve it."""
-
-    judged_by = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
-
-    def begin(self) -> None:
-        """Create the pods."""
-        for index in range(self.sizes["pods"]):
-            self.create(world_fixtures.pod(f"pod-{index + 1}", CLAIM))
-
-
-class ClaimReservedByPatch(SharedClaim):
-    """The pods reserve the claim by patches, which conflict with no other write."""
-
-    def scheduler_options(self, name: str) -> schedulers.SchedulerOptions:
-        return dataclasses.replace(super().scheduler_options(name), reserve_by="patch")
-
-
-class LimitedClaim(SharedClaim):
+class LimitedClaim(world.World):
     """The claim is allocated and reserved by others, with one place left.
 
-    When the first pod is bound, one of the others gives its place back.
+    When the first pod is bound, the others give their places back one by one, as many as pods need.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._bound = concurrency.Event("bound")
-
-    def objects(self) -> Iterable[Object]:
-        """Return a node with one device, and the claim with its reservations."""
-        *others, claim = super().objects()
-        yield from others
-        reserved = [_reservation(number) for number in range(1, LIMIT)]
-        yield {**claim, "status": world_fixtures.allocated("device-0", reserved)}
-
     def new_store(self, past: watch_cache.Past) -> stores.Store:
-        return new(past, reservations_max=LIMIT)
+        return LimitedStore(
+            now=lambda: world_fixtures.NOW,
+            stream=random.Random(2),
+            past=past,
+            track_managers=False,
+        )
 
-    def oracles(self) -> Iterable[protocol.Oracle]:
-        """Return those of devices and reservations, with the limit of this world."""
-        return device_exclusivity.DeviceExclusivity(), reservations.Reservations(LIMIT)
-
-    def begin(self) -> None:
-        """Create the pods, and let another one end when the first is bound."""
-        super().begin()
-        self.store.listen(self._on_commit)
-        concurrency.spawn("other-pods", self._give_back)
-
-    def _on_commit(self, commit: watch_cache.Commit) -> None:
-        if world_fixtures.is_bound_pod(commit):
-            self._bound.set()
-
-    def _give_back(self) -> None:
-        """Remove the reservations of the others one by one, as many as pods need."""
-        self._bound.wait()
+    def perform(self, part: parts.Part) -> None:
+        """Let a part happen, or the others give their places back."""
+        if part.does != _GIVES_BACK:
+            super().perform(part)
+            return
         for number in range(1, self.sizes["pods"]):
             gone = {"status": {"reservedFor": [{"$patch": "delete", "uid": _uid(number)}]}}
             self.api.patch(
                 apis.CLAIMS,
-                CLAIM,
+                _CLAIM,
                 gone,
                 namespace=world_fixtures.NAMESPACE,
                 kind=apis.PatchKind.STRATEGIC,
@@ -196,52 +98,152 @@ class LimitedClaim(SharedClaim):
             )
 
 
-def _reservation(number: int) -> Object:
-    return {"resource": "pods", "name": f"other-{number}", "uid": _uid(number)}
-
-
 def _uid(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012}"
 
 
-def _sizes(pods: int) -> dict[str, Any]:
-    return {
-        "pods": (pods, 2),
-        "binders": world_specs.ANY_BINDERS,
-    }
+def _limited(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    others = [
+        {"resource": "pods", "name": f"other-{number}", "uid": _uid(number)}
+        for number in range(1, _LIMIT)
+    ]
+    yield literals.pool()
+    status = world_fixtures.allocated("device-0", others)
+    yield literals.there({**world_fixtures.claim(_CLAIM), "status": status})
+    yield from literals.pods(sizes["pods"], _CLAIM)
+    yield literals.does(_GIVES_BACK, when="bound")
+
+
+_GROUP: Object = {
+    "metadata": {
+        "name": "group-1",
+        "namespace": world_fixtures.NAMESPACE,
+        "uid": "00000000-0000-4000-8000-000000000003",
+    },
+    "spec": {
+        "schedulingPolicy": {"basic": {}},
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": _CLAIM}],
+    },
+}
+"""The group of the first two pods; the API server of a world has no PodGroups."""
+
+
+class GroupedPods(world.World):
+    """Two pods of a group, which their scheduler knows."""
+
+    def new_scheduler(self, name: str) -> schedulers.Scheduler:
+        chosen = self.parts.scheduler
+        knowing = dataclasses.replace(chosen, plugin=_knowing(chosen.plugin))
+        self.parts = dataclasses.replace(self.parts, scheduler=knowing)
+        return super().new_scheduler(name)
+
+
+def _knowing(
+    plugin: type[dynamic_resources.DynamicResources],
+) -> type[dynamic_resources.DynamicResources]:
+    class Knowing(plugin):  # type: ignore[valid-type, misc]
+        def _group_of(self, pod: Object) -> Object | None:
+            return _GROUP if pod["metadata"]["name"] in ("pod-1", "pod-2") else None
+
+    return Knowing
+
+
+def _grouped() -> Iterable[parts.Part]:
+    yield literals.pool(3)
+    yield from literals.claims(3)
+    for name, entries in (
+        ("pod-1", {"gpu": _CLAIM}),
+        ("pod-2", {"gpu": _CLAIM, "own": "claim-2"}),
+        ("pod-3", {"own": "claim-3"}),
+    ):
+        listed = [{"name": key, "resourceClaimName": claim} for key, claim in entries.items()]
+        yield literals.pod(name, _CLAIM, resourceClaims=listed)
+
+
+def _sharing(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    yield literals.pool()
+    yield from literals.claims()
+    yield from literals.pods(sizes["pods"], _CLAIM)
+
+
+def _of_two(devices: int, claims: int, pods: int, claim: str) -> Iterator[parts.Part]:
+    """Yield pods of two schedulers in turn."""
+    yield literals.pool(devices)
+    yield from literals.claims(claims)
+    yield literals.SECOND_SCHEDULER
+    for number in range(1, pods + 1):
+        yield literals.pod(
+            f"pod-{number}",
+            claim.format(number),
+            scheduler=world_fixtures.SCHEDULER if number % 2 else world_fixtures.OTHER_SCHEDULER,
+        )
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "three-pods-one-claim": world_specs.spec(
-        SharedClaim,
+    "three-pods-one-claim": literals.spec(
         "three pods use one claim, and reserve it concurrently by update",
-        **_sizes(pods=3),
-    ),
-    "three-pods-one-claim-by-patch": world_specs.spec(
-        ClaimReservedByPatch,
-        "three pods use one claim, and reserve it concurrently by patch",
-        **_sizes(pods=3),
-    ),
-    "one-reservation-left": world_specs.spec(
-        LimitedClaim,
-        "two pods compete for the last reservation of a claim, until another one ends",
-        **_sizes(pods=2),
-    ),
-    "claim-named-twice": world_specs.spec(
-        NamedTwice,
-        "a pod names its claim twice, and another pod needs a device meanwhile",
+        _sharing,
+        pods=(3, 2),
         binders=world_specs.ANY_BINDERS,
     ),
-    "two-schedulers-one-claim": world_specs.spec(
-        OneClaim,
+    "three-pods-one-claim-by-patch": literals.spec(
+        "three pods use one claim, and reserve it concurrently by patch",
+        _sharing,
+        pods=(3, 2),
+        binders=world_specs.ANY_BINDERS,
+        patch=(1, 1),
+    ),
+    "one-reservation-left": literals.spec(
+        "two pods compete for the last reservation of a claim, until another one ends",
+        _limited,
+        make=LimitedClaim,
+        oracles=(
+            device_exclusivity.DeviceExclusivity,
+            functools.partial(reservations.Reservations, _LIMIT),
+        ),
+        at_rest=(runnable_pods.unbound, scheduler_books.differing),
+        pods=(2, 2),
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "claim-named-twice": literals.spec(
+        "a pod names its claim twice, and another pod needs a device meanwhile",
+        [
+            literals.pool(3),  # each entry is planned with one, and the other pod needs one
+            *literals.claims(2),
+            literals.pod("pod-1", _CLAIM, _CLAIM),
+            literals.pod("pod-2", "claim-2"),
+        ],
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "grouped-pods": literals.spec(
+        "two pods of a PodGroup share its claim, and one of them has a claim of its own",
+        _grouped(),
+        make=GroupedPods,
+        oracles=world_specs.EXCLUSIVE,
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "second-claim-deleted": literals.spec(
+        "H21: a pod's second claim is deleted when its first one is allocated",
+        [
+            literals.pool(3),  # so that every pod can be bound whatever is left over
+            *literals.claims(3),
+            literals.pod("pod-1", _CLAIM, "claim-2"),
+            literals.does("delete_claim", "claim-2", when=f"allocated {_CLAIM}"),
+            literals.pod("pod-2", "claim-3", when="deleted claim-2"),
+        ],
+        oracles=world_specs.EXCLUSIVE,
+        binders=world_specs.ANY_BINDERS,
+    ),
+    "two-schedulers-one-claim": literals.spec(
         "pods of two schedulers use one claim; both allocate it",
+        lambda sizes: _of_two(sizes["devices"], 1, sizes["pods"], _CLAIM),
         pods=(2, 2),
         devices=(2, 1),
         binders=(1, 1),
     ),
-    "two-schedulers-one-device": world_specs.spec(
-        OneDevice,
+    "two-schedulers-one-device": literals.spec(
         "kubernetes#128980: two schedulers do not know of each other's plans",
+        lambda sizes: _of_two(sizes["devices"], sizes["claims"], sizes["claims"], "claim-{}"),
         claims=(2, 2),
         devices=(1, 1),
         binders=(1, 1),

@@ -1,14 +1,14 @@
 """Oracles of worlds at rest: which pods could run, and what is left behind."""
 
+import dataclasses
 from typing import Any
 
 import pytest
 
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.oracles import leftovers, runnable_pods
+from harness.explore.worlds.oracles import leftovers, runnable_pods, states
 
 Object = dict[str, Any]
-SCHEDULERS = (world_fixtures.SCHEDULER,)
 KIND = "gpu.example/kind"
 
 
@@ -50,8 +50,8 @@ def claim(*requests: Object, **devices: Any) -> Object:
 
 def state(
     devices: list[Object], wanted: Object, *others: Object, slices: list[Object] | None = None
-) -> runnable_pods.State:
-    return runnable_pods.State(
+) -> states.State:
+    return states.State(
         pods=[identified(world_fixtures.pod("pod-1", "claim-1"), "pod-uid")],
         claims=[wanted, *others],
         slices=[world_fixtures.pool(devices)] if slices is None else slices,
@@ -136,16 +136,17 @@ WAITING = {
 
 @pytest.mark.parametrize("case", RUNNABLE)
 def test_a_pod_that_could_run_is_stuck(case: str) -> None:
-    assert runnable_pods.stuck(RUNNABLE[case], SCHEDULERS) == "stuck: pod-1 could run on worker-0"
+    assert runnable_pods.stuck(RUNNABLE[case]) == "stuck: pod-1 could run on worker-0"
 
 
 @pytest.mark.parametrize("case", WAITING)
 def test_a_pod_that_cannot_run_may_wait(case: str) -> None:
-    assert runnable_pods.stuck(WAITING[case], SCHEDULERS) is None
+    assert runnable_pods.stuck(WAITING[case]) is None
 
 
 def test_pods_of_other_schedulers_may_wait() -> None:
-    assert runnable_pods.stuck(RUNNABLE["a free device"], ("another",)) is None
+    found = dataclasses.replace(RUNNABLE["a free device"], schedulers=("another",))
+    assert runnable_pods.stuck(found) is None
 
 
 def reserved(uid: str, **metadata: Any) -> Object:
@@ -188,7 +189,7 @@ def test_a_claim_for_extended_resources_is_left_by_a_pod_that_has_ended(
 
 def test_an_entry_without_a_claim_is_left_out() -> None:
     pod = identified(world_fixtures.pod_of_template("pod-1"), "pod-uid")
-    found = runnable_pods.State(pods=[pod], claims=[], slices=[], nodes=[])
+    found = states.State(pods=[pod], claims=[], slices=[], nodes=[])
     assert leftovers.without_claims(found) == "entry: device of pod-1 has no claim that is there"
 
 
@@ -198,16 +199,13 @@ def test_an_entry_has_the_claim_that_was_made_for_it(entry: str, finding: str | 
     pod["status"] = {"resourceClaimStatuses": [{"name": "device", "resourceClaimName": "made"}]}
     made = world_fixtures.claim("made")
     made["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": entry}
-    found = runnable_pods.State(pods=[pod], claims=[made], slices=[], nodes=[])
+    found = states.State(pods=[pod], claims=[made], slices=[], nodes=[])
     assert (leftovers.without_claims(found) or "").startswith(finding or "")
     assert (leftovers.without_claims(found) is None) == (finding is None)
 
 
 def test_a_bound_pod_without_its_extended_claim_is_told() -> None:
-    pod = world_fixtures.pod("pod-1", "none")
-    del pod["spec"]["resourceClaims"]
-    limits = {"deviceclass.resource.kubernetes.io/gpu": "1"}
-    pod["spec"]["containers"][0]["resources"] = {"limits": limits}
+    pod = world_fixtures.pod("pod-1")
     pod["spec"]["nodeName"] = world_fixtures.NODE
-    found = runnable_pods.State(pods=[pod], claims=[], slices=[], nodes=[])
+    found = states.State(pods=[pod], claims=[], slices=[], nodes=[])
     assert leftovers.of_extended_pods(found) == "extended: pod-1 runs without its devices"

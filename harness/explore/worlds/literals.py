@@ -1,0 +1,119 @@
+"""How the worlds of the catalogue are written: parts and specs in few words."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from harness.explore.worlds import parts, world, world_fixtures, world_specs
+from harness.model.objects import Object
+
+Parts = Iterable[parts.Part]
+CONTROLLER = parts.Part(name=parts.CONTROLLER, kind="actor")
+SECOND_SCHEDULER = parts.Part(name=parts.SECOND_SCHEDULER, kind="actor")
+
+
+def spec(
+    title: str,
+    made_of: Parts | Callable[[world_specs.Values], Parts],
+    *,
+    make: type[world.World] = world.World,
+    oracles: Sequence[world_specs.MakeOracle] = world_specs.RESERVED,
+    at_rest: Sequence[world_specs.Judge] | None = None,
+    remedies: Sequence[str] = (),
+    node_names: Sequence[str] = (world_fixtures.NODE,),
+    has_scheduler: bool = True,
+    faults: Sequence[str] = (),
+    is_of_node: bool = False,
+    **sizes: tuple[int, int],
+) -> world_specs.WorldSpec:
+    """Return the spec of a world; each size is given as its value and its minimum.
+
+    `made_of`: its parts, or what returns them for some sizes. `faults`: those of the API server,
+    of which as many may happen as the size `faults_max` says.
+    """
+    around = parts.Setting(
+        parts=tuple(parts.Part(name=name, kind="fault") for name in faults),
+        nodes=tuple(node_names),
+        schedulers=(world_fixtures.SCHEDULER,) if has_scheduler else (),
+        is_of_node=is_of_node,
+    )
+    made = made_of if callable(made_of) else tuple(made_of)
+    setting = functools.partial(_setting, made, around)
+    values = {name: value for name, (value, _) in sizes.items()}
+    return world_specs.WorldSpec(
+        title=title,
+        setting=setting,
+        make=make,
+        sizes={name: world_specs.Size(*size) for name, size in sizes.items()},
+        oracles=oracles,
+        at_rest=at_rest,
+        remedies=remedies,
+        private_locks=world_specs.private_locks(setting(values), values),
+    )
+
+
+def _setting(
+    made: tuple[parts.Part, ...] | Callable[[world_specs.Values], Parts],
+    around: parts.Setting,
+    sizes: world_specs.Values,
+) -> parts.Setting:
+    found = tuple(made(sizes)) if callable(made) else made
+    count = sizes.get("nodes", 0)
+    nodes = tuple(f"worker-{index}" for index in range(count)) if count else around.nodes
+    return dataclasses.replace(around, parts=(*found, *around.parts), nodes=nodes)
+
+
+def there(*documents: Object, when: str = parts.START) -> parts.Part:
+    """Return objects that are there from the start, or that another client creates."""
+    kind, name = documents[-1]["kind"], documents[-1]["metadata"]["name"]
+    return parts.Part(
+        name=f"pool-{name}" if kind == "ResourceSlice" else name,
+        kind="pool" if kind == "ResourceSlice" else "claim",
+        documents=documents,
+        when=when,
+    )
+
+
+def pool(count: int = 1, name: str = world_fixtures.NODE) -> parts.Part:
+    """Return the devices of a node."""
+    return there(world_fixtures.pool(world_fixtures.devices(count), name=name))
+
+
+def claims(count: int = 1, **exactly: Any) -> list[parts.Part]:
+    """Return that many claims, each for one device; `exactly` adds to their requests."""
+    return [there(world_fixtures.claim(f"claim-{n}", **exactly)) for n in range(1, count + 1)]
+
+
+def pod(
+    name: str,
+    *claims: str,
+    when: str = parts.BEGIN,
+    is_at_once: bool = False,
+    **spec: Any,
+) -> parts.Part:
+    """Return a pod that uses these claims; without any, it asks for the extended resource."""
+    made = world_fixtures.pod(name, *claims, **spec)
+    return parts.Part(name=name, kind="pod", documents=(made,), when=when, is_at_once=is_at_once)
+
+
+def pod_of_template(
+    name: str, *, entries: Sequence[str] = ("device",), when: str = parts.BEGIN
+) -> parts.Part:
+    made = world_fixtures.pod_of_template(name, entries=entries)
+    return parts.Part(name=name, kind="pod", documents=(made,), when=when)
+
+
+def pods(count: int, claim: str = "claim-{}") -> list[parts.Part]:
+    """Return that many pods; `claim` is the name of their claim, or a format for that of each."""
+    return [pod(f"pod-{n}", claim.format(n)) for n in range(1, count + 1)]
+
+
+def does(action: str, target: str = "", *, when: str = parts.ANY_TIME) -> parts.Part:
+    """Return what another client does to an object, or to something else."""
+    name = "-".join(filter(None, [action.replace("_", "-"), target]))
+    return parts.Part(name=name, kind="action", does=action, target=target, when=when)
+
+
+def actor(name: str, how: str = "") -> parts.Part:
+    return parts.Part(name=name, kind="actor", target=how)
