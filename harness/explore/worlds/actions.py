@@ -97,6 +97,19 @@ class Actions:
         status = world_fixtures.allocated("device-0", [user])
         self._world.clients.update_status(apis.CLAIMS, {**claim, "status": status})
 
+    def give_back(self, target: str) -> None:
+        """Remove reservations of a claim one by one."""
+        name, _, users = target.partition(" ")
+        for uid in users.split(","):
+            self._world.clients.patch(
+                apis.CLAIMS,
+                name,
+                {"status": {"reservedFor": [{"$patch": "delete", "uid": uid}]}},
+                namespace=world_fixtures.NAMESPACE,
+                kind=apis.PatchKind.STRATEGIC,
+                subresource="status",
+            )
+
     def free_claim(self, name: str) -> Object:
         """Take the device and all reservations from a claim, and return it."""
         claim = self._get(apis.CLAIMS, name)

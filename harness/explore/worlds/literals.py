@@ -111,7 +111,7 @@ def pods(count: int, claim: str = "claim-{}") -> list[parts.Part]:
 
 def does(action: str, target: str = "", *, when: str = parts.ANY_TIME) -> parts.Part:
     """Return what another client does to an object, or to something else."""
-    name = "-".join(filter(None, [action.replace("_", "-"), target]))
+    name = "-".join([action.replace("_", "-"), *target.split()])
     return parts.Part(name=name, kind="action", does=action, target=target, when=when)
 
 

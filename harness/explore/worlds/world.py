@@ -4,7 +4,6 @@ A world is data: its parts, and the oracles that judge it. Those with actors of 
 classes below this one.
 """
 
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -14,7 +13,7 @@ from typing import TypeVar
 
 from harness import concurrency
 from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import feature_gates, resources
+from harness.apiserver.scheme import resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.cluster.dra import node_claims
@@ -82,8 +81,7 @@ class World:
         self._waiting_for_rest = [p for p in self.setting.parts if p.when == parts.AT_REST]
         self._was_controlled = False
         self.controller: claim_controllers.ClaimController | None = None
-        with _list_attributes():
-            self._past = world_fixtures.past([*self.objects()])
+        self._past = world_fixtures.past([*self.objects()])
         self.store = self.new_store(self._past)
         self._oracles = [make() for make in self.oracles()]
         self.prepared = self.oracle(preparations.Preparations)
@@ -341,14 +339,3 @@ class World:
             if states.extended_claims(pod)
             for name in [pod["metadata"]["name"]]
         }
-
-
-@contextlib.contextmanager
-def _list_attributes() -> Iterator[None]:
-    """Let slices have attributes that are lists, as with the gate of the API server."""
-    was_on = feature_gates.is_on(feature_gates.LIST_ATTRIBUTES)
-    feature_gates.choose({feature_gates.LIST_ATTRIBUTES: True})
-    try:
-        yield
-    finally:
-        feature_gates.choose({feature_gates.LIST_ATTRIBUTES: was_on})

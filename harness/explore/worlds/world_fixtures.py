@@ -3,14 +3,15 @@
 The initial objects of a world are the same for every run, so they are created once.
 """
 
+import contextlib
 import functools
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
+from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.model.objects import Object
@@ -56,11 +57,23 @@ def past(objects: Sequence[Object]) -> watch_cache.Past:
 @functools.lru_cache(maxsize=64)
 def _past(objects: str) -> watch_cache.Past:
     store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
-    for document in json.loads(objects):
-        create(store, document)
+    with _list_attributes():
+        for document in json.loads(objects):
+            create(store, document)
     made = [(resource, stored) for resource, table in store.tables() for stored in table]
     made.sort(key=lambda item: item[1].resource_version)
     return watch_cache.Past(version=store.resource_version, objects=made, changes=[])
+
+
+@contextlib.contextmanager
+def _list_attributes() -> Iterator[None]:
+    """Let slices have attributes that are lists, as with the gate of the API server."""
+    was_on = feature_gates.is_on(feature_gates.LIST_ATTRIBUTES)
+    feature_gates.choose({feature_gates.LIST_ATTRIBUTES: True})
+    try:
+        yield
+    finally:
+        feature_gates.choose({feature_gates.LIST_ATTRIBUTES: was_on})
 
 
 def create(store: stores.Store, document: Object) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from harness.explore.worlds.oracles import request_policies
+from harness.explore.worlds.oracles import offered_devices
 from harness.model import quantities
 from tests.model_based.allocation import selections, supplies, uses
 
@@ -273,7 +273,7 @@ def _wanted(option: Object) -> Mapping[str, str]:
 
 def _taken(wanted: Mapping[str, str], capacity: Object) -> dict[str, Any]:
     return {
-        name: request_policies.taken(wanted.get(name), entry) for name, entry in capacity.items()
+        name: offered_devices.taken(wanted.get(name), entry) for name, entry in capacity.items()
     }
 
 

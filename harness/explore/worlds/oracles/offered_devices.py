@@ -6,12 +6,12 @@ least value of an integer or a version, which devices need not have.
 
 import collections
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from harness.explore.worlds.oracles import request_policies
 from harness.model import quantities
 from harness.model.objects import Object
 
@@ -84,13 +84,13 @@ class Wish:
         """Return what is taken of each capacity of a device; None: it cannot give that at all."""
         asked = (self.wanted.get("capacity") or {}).get("requests") or {}
         declared = offer.device.get("capacity") or {}
-        taken = {name: request_policies.taken(asked.get(name), declared[name]) for name in declared}
+        every = {name: taken(asked.get(name), declared[name]) for name in declared}
         found = {
             name: amount
-            for name, amount in taken.items()
+            for name, amount in every.items()
             if amount is not None and amount <= quantities.amount(declared[name]["value"])
         }
-        return found if len(found) == len(taken) and asked.keys() <= taken.keys() else None
+        return found if len(found) == len(every) and asked.keys() <= every.keys() else None
 
     def tolerates(self, offer: Offer, tainted: Iterable[str] = ()) -> bool:
         """Return whether the taints are tolerated; those of a driver in `tainted` never are."""
@@ -99,6 +99,38 @@ class Wish:
         keys = {item.get("key") for item in self.wanted.get("tolerations") or ()}
         taints = offer.device.get("taints") or ()
         return all(item["key"] in keys for item in taints if item.get("effect") in _BLOCKING)
+
+
+def taken(wanted: str | None, capacity: Object) -> Fraction | None:
+    """Return what a request takes of one capacity of a device; None: its policy forbids it.
+
+    `wanted` None: the request does not say. `capacity` is an entry of the device's `capacity`.
+    """
+    policy = capacity.get("requestPolicy", {})
+    default = quantities.amount(policy["default"]) if "default" in policy else None
+    if wanted is None:
+        return quantities.amount(capacity["value"]) if default is None else default
+    asked = quantities.amount(wanted)
+    rounded = _rounded(asked, policy)
+    if rounded is None and asked == default:
+        return asked
+    return None if rounded is None or rounded < 0 else rounded
+
+
+def _rounded(asked: Fraction, policy: Object) -> Fraction | None:
+    if "validValues" in policy:
+        return next(
+            (value for value in map(quantities.amount, policy["validValues"]) if value >= asked),
+            None,
+        )
+    if "validRange" not in policy:
+        return asked
+    limits = {name: quantities.amount(text) for name, text in policy["validRange"].items()}
+    rounded = max(asked, limits["min"])
+    if "step" in limits:
+        steps = math.ceil((rounded - limits["min"]) / limits["step"])
+        rounded = limits["min"] + steps * limits["step"]
+    return None if rounded > limits.get("max", rounded) else rounded
 
 
 def offers(specs: Iterable[Object]) -> Iterator[Offer]:

@@ -56,8 +56,7 @@ class Reservations:
     being deleted, each of its claims is allocated on the pod's node and reserved for it.
     """
 
-    def __init__(self, limit: int = RESERVATIONS_MAX) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._claims: dict[str, Object] = {}
         self._pods: dict[str, Object] = {}
         """The pods that are bound and not being deleted."""
@@ -86,8 +85,8 @@ class Reservations:
     def _judge_claim(self, name: str, before: Object) -> None:
         now = self._claims.get(name, before)
         count = len(_reserved(now))
-        if count > self._limit:
-            self.finding = f"reservations: {name} has {count}, more than {self._limit}"
+        if count > RESERVATIONS_MAX:
+            self.finding = f"reservations: {name} has {count}, more than {RESERVATIONS_MAX}"
         if lost := {*_foreign(before)} - {*_foreign(now)}:
             self.finding = f"reservations: {name} lost that of {', '.join(sorted(lost))}"
 

@@ -1,19 +1,10 @@
 """Pods of one or two schedulers that share claims, or have several."""
 
 import dataclasses
-import functools
-import random
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from harness.apiserver.errors import field_errors, status_errors
-from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
-from harness.apiserver.storage import stored_objects, watch_cache
-from harness.client import apis
 from harness.explore.worlds import literals, parts, world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
-    device_exclusivity,
     reservations,
     runnable_pods,
     scheduler_books,
@@ -23,95 +14,24 @@ from harness.subject.plugin import dynamic_resources
 from harness.subject.scheduling import schedulers
 
 _CLAIM = "claim-1"
-_LIMIT = 3
-"""Number of reservations of a claim in the world with a limit."""
-_GIVES_BACK = "give_back"
-
-
-class LimitedStore(stores.Store):
-    """Refuses a claim with too many reservations, as the API server does beyond 256."""
-
-    def update(
-        self,
-        resource: resources.ResourceType,
-        namespace: str,
-        name: str,
-        document: Object,
-        **options: Any,
-    ) -> stored_objects.Stored:
-        """Replace an object. Raises StatusError 422 beyond the limit."""
-        self._require_few(resource, document)
-        return super().update(resource, namespace, name, document, **options)
-
-    def patch(
-        self,
-        resource: resources.ResourceType,
-        namespace: str,
-        name: str,
-        change: Callable[[Object], Object],
-        **options: Any,
-    ) -> stored_objects.Stored:
-        """Change an object. Raises StatusError 422 beyond the limit."""
-
-        def checked(document: Object) -> Object:
-            changed = change(document)
-            self._require_few(resource, changed)
-            return changed
-
-        return super().patch(resource, namespace, name, checked, **options)
-
-    def _require_few(self, resource: resources.ResourceType, document: Object) -> None:
-        count = len(document.get("status", {}).get("reservedFor") or ())
-        if resource is resources.CLAIMS and count > _LIMIT:
-            cause = field_errors.too_many("status.reservedFor", count, _LIMIT)
-            raise status_errors.invalid(resource, document["metadata"]["name"], [cause])
-
-
-class LimitedClaim(world.World):
-    """The claim is allocated and reserved by others, with one place left.
-
-    When the first pod is bound, the others give their places back one by one, as many as pods need.
-    """
-
-    def new_store(self, past: watch_cache.Past) -> stores.Store:
-        return LimitedStore(
-            now=lambda: world_fixtures.NOW,
-            stream=random.Random(2),
-            past=past,
-            track_managers=False,
-        )
-
-    def perform(self, part: parts.Part) -> None:
-        """Let a part happen, or the others give their places back."""
-        if part.does != _GIVES_BACK:
-            super().perform(part)
-            return
-        for number in range(1, self.sizes["pods"]):
-            gone = {"status": {"reservedFor": [{"$patch": "delete", "uid": _uid(number)}]}}
-            self.api.patch(
-                apis.CLAIMS,
-                _CLAIM,
-                gone,
-                namespace=world_fixtures.NAMESPACE,
-                kind=apis.PatchKind.STRATEGIC,
-                subresource="status",
-            )
-
-
-def _uid(number: int) -> str:
-    return f"00000000-0000-4000-8000-{number:012}"
 
 
 def _limited(sizes: world_specs.Values) -> Iterator[parts.Part]:
+    """Yield a claim that is allocated and reserved by others, with one place left.
+
+    When the first pod is bound, others give their places back one by one, as many as pods need.
+    """
+    numbers = range(1, reservations.RESERVATIONS_MAX)
     others = [
-        {"resource": "pods", "name": f"other-{number}", "uid": _uid(number)}
-        for number in range(1, _LIMIT)
+        {"resource": "pods", "name": f"other-{number}", "uid": f"other-{number}"}
+        for number in numbers
     ]
     yield literals.pool()
     status = world_fixtures.allocated("device-0", others)
     yield literals.there({**world_fixtures.claim(_CLAIM), "status": status})
     yield from literals.pods(sizes["pods"], _CLAIM)
-    yield literals.does(_GIVES_BACK, when="bound")
+    gone = ",".join(f"other-{number}" for number in numbers[: sizes["pods"] - 1])
+    yield literals.does("give_back", f"{_CLAIM} {gone}", when="bound")
 
 
 _GROUP: Object = {
@@ -196,11 +116,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "one-reservation-left": literals.spec(
         "two pods compete for the last reservation of a claim, until another one ends",
         _limited,
-        make=LimitedClaim,
-        oracles=(
-            device_exclusivity.DeviceExclusivity,
-            functools.partial(reservations.Reservations, _LIMIT),
-        ),
         at_rest=(runnable_pods.unbound, scheduler_books.differing),
         pods=(2, 2),
         binders=world_specs.ANY_BINDERS,

@@ -17,7 +17,15 @@ from harness.explore.worlds.random_worlds import action_drawing, random_specs, w
 pytestmark = pytest.mark.slow
 
 DRAWN = 1200
-FIXED = {"bind_pod", "free_claim", "kill_pod", "move_claim", "reserve_claim", "taint_devices"}
+FIXED = {
+    "bind_pod",
+    "free_claim",
+    "give_back",
+    "kill_pod",
+    "move_claim",
+    "reserve_claim",
+    "taint_devices",
+}
 """Actions of other worlds only."""
 ACTIONS = {
     name

@@ -1,13 +1,15 @@
-"""The worlds about the scheduler: each finds what is wrong, and says what it is."""
+"""Worlds find what is wrong, also what no known defect has, and say what it is."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from harness import concurrency
+from harness import concurrency, errors
 from harness.client import apis, informers
-from harness.explore.search import search_campaign, search_progress, tokens
+from harness.cluster.dra import claim_managers
+from harness.explore.output import stories
+from harness.explore.search import search_campaign, search_progress, shrink_world, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject.allocation import allocators
 from harness.subject.extended_resources import extended_claims
@@ -173,15 +175,6 @@ def test_a_claim_that_two_schedulers_allocate_is_found(replace_parts: Replace) -
     assert "is bound, but claim-1 is not reserved" in finding("two-schedulers-one-claim")
 
 
-def test_a_device_that_two_schedulers_allocate_is_found_with_both_names() -> None:
-    found = finding("two-schedulers-one-device")
-    assert found.startswith("device gpu.example/worker-0/device-0 is allocated to claim-")
-    assert found.endswith(", by scheduler-1 and scheduler-2")
-    hazard = world_catalogue.WORLDS["two-schedulers-one-device"].hazard
-    assert hazard is not None
-    assert hazard.hypothesis == "kubernetes#128980"
-
-
 # ---------------------------------------------------------------------- answers first
 
 
@@ -262,15 +255,10 @@ def test_state_that_filter_threads_share_is_found(replace_parts: Replace) -> Non
 # ---------------------------------------------------------------------- extended resources
 
 
-@pytest.mark.parametrize("defect", ["extended-claim-not-awaited", "gather-not-atomic"])
-def test_a_device_of_two_extended_claims_is_found(defect: str) -> None:
-    assert finding("extended-claims", defect).startswith("device")
-
-
 def test_an_extended_claim_that_no_pod_names_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kubelet would start such a pod without its devices."""
     monkeypatch.setattr(extended_claims, "record", lambda *_: None)
-    assert finding("extended-claims").startswith("leaked: no pod names the claim")
+    assert finding("extended-claims").startswith("extended: ")
 
 
 # ---------------------------------------------------------------------- binding conditions
@@ -284,3 +272,41 @@ def test_a_pod_that_does_not_wait_for_its_device_is_found(monkeypatch: pytest.Mo
 def test_a_broken_device_that_is_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binding_conditions.BindingConditions, "have_failed", lambda *_: False)
     assert finding("binding-condition-fails").startswith("stuck: pod-")
+
+
+# ---------------------------------------------------------------------- nodes
+
+
+class HastyManager(claim_managers.ClaimManager):
+    """A pod does not wait while its claim is being unprepared, as in kubernetes#140527."""
+
+    def _refer(self, pod: Any, claim: Any) -> Any:
+        entry = self._find(claim, pod)
+        self._use(entry, pod["metadata"]["uid"], pod["metadata"]["name"])
+        return entry
+
+
+def test_a_claim_that_is_unprepared_under_a_pod_is_found(replace_parts: Replace) -> None:
+    replace_parts("kubelet", manager=HastyManager)
+    assert "runs, but claim-1 is not prepared" in finding("prepare-against-unprepare")
+
+
+def test_such_a_finding_shrinks_and_is_told() -> None:
+    chosen: dict[str, Any] = {"scenario": "prepare-against-unprepare", "strategy": "pct", "seed": 3}
+    wanted = search_campaign.Hunt(
+        defects=("driver-released-first",), schedules=1000, time_s=None, **chosen
+    )
+    *_, progress = search_campaign.explore(wanted)
+    token = shrink_world.smallest(wanted.token(progress.findings[0][1]))
+    assert dict(token.sizes) == {"pods": 2}
+    run = search_campaign.replay(token, record=True)
+    assert run.finding is not None
+    assert run.finding.startswith("prepared: ")
+    told = stories.step_lines(run.steps, run.names, run.finding)
+    assert any("unprepares claim-1" in line for line in told)
+    assert any("has prepared claim-2" in line for line in told)
+
+
+def test_a_world_without_sizes_says_so() -> None:
+    with pytest.raises(errors.ScenarioError, match="forced-deletion has no sizes"):
+        world_catalogue.sized("forced-deletion", {"pods": 2})
