@@ -12,7 +12,7 @@ from typing import Any
 from harness.importing import materials, workload_sets
 from harness.model.objects import Object
 from harness.report.redaction import documents, keys, names, values
-from harness.subject.allocation import expressions
+from harness.subject.cel import selectors as device_selectors
 
 _TOPOLOGY = re.compile(r"(zone|region)$")
 _NODE_NAME = "metadata.name"
@@ -285,8 +285,8 @@ def _texts_to_keep(
 def _answer(selector: str, driver: str, device: Object) -> bool | None:
     """Return whether a device matches; None: the selector fails."""
     try:
-        return expressions.compiled(selector).matches(driver, device)
-    except expressions.SelectorError:
+        return device_selectors.compiled(selector).matches(driver, device)
+    except device_selectors.SelectorError:
         return None
 
 

@@ -209,7 +209,7 @@ def _world(name: str, spec: "world_specs.WorldSpec") -> dict[str, object]:
     return {
         "name": name,
         "title": spec.title,
-        "faults": spec.faults,
+        "faults": [part.name for part in spec.setting(spec.values).parts if part.kind == "fault"],
         "is_known_to_fail": hazard is not None,
         "hazard": hazard,
     }
