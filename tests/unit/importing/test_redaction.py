@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.importing import imports, materials, redaction, workload_sets
 from harness.report.redaction import values
-from harness.subject.allocation import expressions
+from harness.subject.cel import selectors
 from tests.support import cases
 
 UUID = "GPU-5d0e6a1c-0000-4c11-9d58-0f8e2b7a3100"
@@ -147,8 +147,8 @@ def answers(found: materials.Materials) -> list[list[bool | None]]:
 
 def answer(text: str, device: dict[str, Any]) -> bool | None:
     try:
-        return expressions.compiled(text).matches("gpu.maker.example", device)
-    except expressions.SelectorError:
+        return selectors.compiled(text).matches("gpu.maker.example", device)
+    except selectors.SelectorError:
         return None
 
 
