@@ -53,9 +53,8 @@ class VersionNotes:
 
     async def _take(self, upstream: upstreams.Upstream) -> None:
         while self._always or self.are_wanted:
-            asked_s = _now_s()
             if version := await _version_now(upstream, self.last_collection or _ANY_COLLECTION):
-                self.times.note(version, now_s=asked_s)
+                self.times.note(version)
             await asyncio.sleep(INTERVAL_S)
 
 

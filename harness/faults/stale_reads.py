@@ -39,11 +39,11 @@ class VersionTimes:
         """Forget all versions: nothing was noted for some time."""
         self._times, self._versions = array.array("d"), array.array("q")
 
-    def note(self, version: int, *, now_s: float | None = None) -> None:
-        """Note that this version is the newest one now, or was at a time since the last note."""
+    def note(self, version: int) -> None:
+        """Note that this version is the newest one now, or was a moment ago."""
         if self._versions and version == self._versions[-1]:
             return
-        now_s = self._time_s() if now_s is None else now_s
+        now_s = self._time_s()
         if len(self._times) > 1 and now_s < self._times[-2] + STEP_S:
             self._times[-1], self._versions[-1] = now_s, version
             return
