@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from harness import clocks, errors
 
@@ -83,6 +83,24 @@ class End:
         return cls(alive_ns, clocks.monotonic_ns())
 
 
+class ControlledProcess(Protocol):
+    """A process of a cluster that faults act on."""
+
+    name: str
+
+    def end(self, *, kill: bool) -> None:
+        """End it, by SIGKILL or SIGTERM, until `start_again`."""
+
+    def start_again(self) -> None:
+        """Start it after its end, and wait until it is ready."""
+
+    def pause(self) -> None:
+        """Stop it (SIGSTOP) until `resume`."""
+
+    def resume(self) -> None:
+        """Continue it (SIGCONT)."""
+
+
 class Cluster:
     """A running cluster; the defaults are those of one that logs to its folder, without processes
     of ours and without an audit log.
@@ -123,6 +141,10 @@ class Cluster:
         del kill, down_s
         raise unsupported_restart(self.name, "it may serve others")
 
+    def controlled(self, name: str) -> ControlledProcess:
+        """Return one of its processes; see `Capabilities.claim_controller_process`."""
+        raise NotImplementedError
+
     def audit_position(self) -> int:
         """Return where the audit log ends now, for `save_audit_log`; 0 if there is none."""
         return 0
@@ -139,32 +161,6 @@ class Cluster:
     def down(self) -> None:
         """Remove the cluster and everything but its logs; a second call does no harm."""
         raise NotImplementedError
-
-
-class ControlledProcess(Protocol):
-    """A process of a cluster that faults act on."""
-
-    name: str
-
-    def end(self, *, kill: bool) -> None:
-        """End it, by SIGKILL or SIGTERM, until `start_again`."""
-
-    def start_again(self) -> None:
-        """Start it after its end, and wait until it is ready."""
-
-    def pause(self) -> None:
-        """Stop it (SIGSTOP) until `resume`."""
-
-    def resume(self) -> None:
-        """Continue it (SIGCONT)."""
-
-
-@runtime_checkable
-class ControlsProcesses(Protocol):
-    """A cluster with `claim_controller_process`."""
-
-    def process(self, name: str) -> ControlledProcess:
-        """Return one of its processes."""
 
 
 def unsupported_restart(name: str, remedy: str) -> errors.ClusterError:

@@ -66,22 +66,17 @@ class Component:
         Its port is kept meanwhile. Returns, once it is ready, when it ended. Raises ClusterError
         if it is not ready in time.
         """
-        with self._guard:
-            self._restarting = True
-            try:
-                end = interfaces.End.of(lambda: self._end(kill=kill))
-                with loopback_ports.kept([port]):
-                    if not self._stopping.wait(down_s):
-                        self._start()
-                return end
-            finally:
-                self._restarting = False
+        end = interfaces.End.of(lambda: self.end(kill=kill))
+        with loopback_ports.kept([port]):
+            self._stopping.wait(down_s)
+            self.start_again()
+        return end
 
     def end(self, *, kill: bool) -> None:
         """End the process, by SIGKILL or SIGTERM, until `start_again`."""
         with self._guard:
             self._restarting = True
-            self._end(kill=kill)
+            self._started().end(kill=kill, timeout_s=STOP_TIMEOUT_S)
 
     def start_again(self) -> None:
         """Start the process after `end`, and wait until it is ready, unless it was stopped.
@@ -110,9 +105,6 @@ class Component:
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-
-    def _end(self, *, kill: bool) -> None:
-        self._started().end(kill=kill, timeout_s=STOP_TIMEOUT_S)
 
     def _started(self) -> processes.Process:
         if self._process is None:

@@ -48,9 +48,11 @@ class LocalCluster(interfaces.Cluster):
         return "; ".join(filter(None, reports)) or None
 
     def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
-        return self.process(API_SERVER).restart(kill=kill, down_s=down_s, port=self.ports.apiserver)
+        return self.controlled(API_SERVER).restart(
+            kill=kill, down_s=down_s, port=self.ports.apiserver
+        )
 
-    def process(self, name: str) -> components.Component:
+    def controlled(self, name: str) -> components.Component:
         return next(item for item in self.running if item.name == name)
 
     def audit_position(self) -> int:

@@ -80,10 +80,8 @@ def of_cluster(process: interfaces.ControlledProcess) -> Acting:
 def acting(process: str, it: injecting.Injection) -> Acting:
     stage = it.stage
     on = providers.of(profiles.restore(stage.plan.cluster_profile)).capabilities
-    if process == on.claim_controller_process and isinstance(
-        stage.cluster, interfaces.ControlsProcesses
-    ):
-        return of_cluster(stage.cluster.process(process))
+    if process == on.claim_controller_process:
+        return of_cluster(stage.cluster.controlled(process))
     subject, namespace = stage.plan.settings["subject"], stage.plan.namespace
     if not subject["leader_election"]:
         return of_run(stage.supervisor, stage.processes)

@@ -199,8 +199,7 @@ def test_the_controller_manager_can_be_ended_paused_and_started_again(
     commands.install(folder, "kube-controller-manager")
     cluster = up(controller_manager=True)
     name = provider(folder, controller_manager=True).capabilities.claim_controller_process
-    assert isinstance(cluster, interfaces.ControlsProcesses)
-    acting = process_faults.of_cluster(cluster.process(name))
+    acting = process_faults.of_cluster(cluster.controlled(name))
     assert acting.living(name) == name
     for end in (acting.kill, acting.terminate):
         before = cluster.pids[0]
