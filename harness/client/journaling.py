@@ -7,6 +7,7 @@ import msgspec
 
 from harness import clocks, concurrency
 from harness.client import outcomes, transports
+from harness.faults import api_calls
 from harness.history import journal_writer, records
 from harness.model import devices
 
@@ -128,16 +129,17 @@ class JournalingTransport:
             self._retired += 1
 
     def _invocation(self, op: int, request: transports.Request) -> records.Invocation:
-        namespace, resource, name = describe_path(request.path)
+        call = api_calls.parse(request.method, request.path.partition("?")[0])
+        name = call.name
         if not name and request.body:
             name = _objects.decode(request.body).metadata.name
-        verb = "bind" if resource.endswith("/binding") else _VERBS[request.method]
+        of = f"{call.resource}/{call.subresource}" if call.subresource else call.resource
         return records.Invocation(
             op=op,
             user=self.user,
-            verb=verb,
-            resource=resource,
-            namespace=namespace,
+            verb="bind" if call.subresource == "binding" else _VERBS[request.method],
+            resource=of,
+            namespace=call.namespace,
             name=name,
             ts_ns=clocks.monotonic_ns(),
         )
@@ -177,14 +179,3 @@ def _devices(answer: _Object) -> list[str] | None:
 def _on_one_line(text: str) -> str:
     line = " ".join(text[: 10 * MESSAGE_MAX].split())
     return line if len(line) <= MESSAGE_MAX else f"{line[: MESSAGE_MAX - 1]}…"
-
-
-def describe_path(path: str) -> tuple[str, str, str]:
-    """Return the namespace, `resource[/subresource]` and name of a request path, "" for none."""
-    parts = path.partition("?")[0].strip("/").split("/")
-    rest = parts[2:] if parts[0] == "api" else parts[3:]
-    namespace = ""
-    if rest[:1] == ["namespaces"] and len(rest) > 2:
-        namespace, rest = rest[1], rest[2:]
-    plural, name, subresource = (*rest, "", "")[:3]
-    return namespace, f"{plural}/{subresource}" if subresource else plural, name

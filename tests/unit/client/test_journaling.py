@@ -247,27 +247,6 @@ def test_threads_share_a_journal(server: Any, journaled: Journaled) -> None:
     assert all(completion.outcome == "ok" for _, completion in pairs)
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/api/v1/pods", ("", "pods", "")),
-        ("/api/v1/namespaces", ("", "namespaces", "")),
-        ("/api/v1/namespaces/n", ("", "namespaces", "n")),
-        ("/api/v1/namespaces/n/pods", ("n", "pods", "")),
-        ("/api/v1/namespaces/n/pods/p", ("n", "pods", "p")),
-        ("/api/v1/namespaces/n/pods/p/binding?x=y", ("n", "pods/binding", "p")),
-        ("/api/v1/nodes/n", ("", "nodes", "n")),
-        ("/apis/resource.k8s.io/v1/resourceslices/s", ("", "resourceslices", "s")),
-        (
-            "/apis/resource.k8s.io/v1/namespaces/n/resourceclaims/c/status?fieldManager=m",
-            ("n", "resourceclaims/status", "c"),
-        ),
-    ],
-)
-def test_paths_are_described(path: str, expected: tuple[str, str, str]) -> None:
-    assert journaling.describe_path(path) == expected
-
-
 def _status(message: str) -> Callable[[Any], None]:
     body = msgspec.json.encode({"kind": "Status", "reason": "Invalid", "message": message})
     head = f"HTTP/1.1 422 No\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
