@@ -4,10 +4,7 @@ As in k8s.io/client-go/tools/record, an event that occurs again is counted, not 
 object gets 25 events. They are sent by the thread that calls; one that cannot be sent is lost.
 """
 
-import datetime
-import time
-
-from harness import concurrency
+from harness import clocks, concurrency
 from harness.client import apis, transports
 from harness.model.objects import Object
 
@@ -62,7 +59,7 @@ class EventRecorder:
 
 
 def _event(obj: Object, kind: str, reason: str, message: str, source: Object) -> Object:
-    meta, now, suffix = obj["metadata"], _now_text(), f".{time.time_ns():x}"
+    meta, now, suffix = obj["metadata"], clocks.wall_text(), f".{clocks.wall_ns():x}"
     about = {key: meta[key] for key in ("namespace", "name", "uid", "resourceVersion")}
     return {
         "apiVersion": apis.EVENTS.api_version,
@@ -82,8 +79,3 @@ def _event(obj: Object, kind: str, reason: str, message: str, source: Object) ->
         "lastTimestamp": now,
         "count": 1,
     }
-
-
-def _now_text() -> str:
-    moment = datetime.datetime.fromtimestamp(time.time_ns() // 1_000_000_000, tz=datetime.UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

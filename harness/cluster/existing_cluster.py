@@ -26,8 +26,6 @@ MARK = "flake-hunt/test-cluster"
 KUBECONFIG = "kubeconfig"
 _MARKED = "true"
 _VERSION_MIN = "1.34"
-_UNAUTHORIZED = 401
-_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -106,12 +104,12 @@ class Provider(interfaces.Provider):
         transport = transports.connect(path)
         try:
             version = str(_require(transport, "/version", context).get("gitVersion", "unknown"))
-            _require_resources(transport, context, version)
+            _require(transport, apis.SLICES.path().rpartition("/")[0], context)
             self._require_mark(transport, context)
         except transports.TransportError as error:
             raise errors.ClusterError(
                 f"context {context!r}: {error}. Is the cluster up and reachable from this machine? "
-                f"Try: kubectl --context {context} version{_proxy_hint()}"
+                f"Try: kubectl --context {context} version (Flake Hunt uses only the proxy-url of the kubeconfig)"
             ) from error
         finally:
             transport.close()
@@ -135,43 +133,15 @@ class Provider(interfaces.Provider):
         )
 
 
-def _proxy_hint() -> str:
-    """Return a hint if a proxy variable is set, which kubectl uses and the harness ignores."""
-    variables = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
-    return (
-        f" (which would use the proxy of {variables[0]}; Flake Hunt uses only the proxy-url of the kubeconfig)"
-        if variables
-        else ""
-    )
-
-
-def _require_resources(transport: transports.Transport, context: str, version: str) -> None:
-    if _ask(transport, "/apis/resource.k8s.io/v1").status < 400:
-        return
-    raise errors.ClusterError(
-        f"context {context!r}: expected an API server that serves resource.k8s.io/v1 (Kubernetes {_VERSION_MIN} or newer), "
-        f"got {version} without that API: use another cluster"
-    )
-
-
 def _require(transport: transports.Transport, path: str, context: str) -> Object:
-    response = _ask(transport, path)
+    request = transports.Request(method="GET", path=path)
+    response = transport.send(request)
     if response.status < 400:
         answer: Object = msgspec.json.decode(response.body)
         return answer
-    error = apis.to_error(response.status, response.body)
-    if error.code == _UNAUTHORIZED:
-        raise errors.ClusterError(
-            f"context {context!r}: the API server does not accept these credentials ({error.message}): "
-            "they may have expired; log in again, then retry"
-        )
-    if error.is_forbidden:
-        raise errors.ClusterError(
-            f"context {context!r}: these credentials do not allow read access ({error.message}): "
-            "use credentials that may create namespaces, nodes, device classes and resource slices"
-        )
-    raise errors.ClusterError(f"context {context!r}: GET {path}: {error}")
-
-
-def _ask(transport: transports.Transport, path: str) -> transports.Response:
-    return transport.send(transports.Request(method="GET", path=path))
+    raise errors.ClusterError(
+        f"context {context!r}: expected an answer to GET {path}, got "
+        f"{apis.to_error(response.status, response.body)}: use Kubernetes {_VERSION_MIN} or newer, and "
+        "credentials that have not expired and may create namespaces, nodes, device classes and "
+        "resource slices"
+    )

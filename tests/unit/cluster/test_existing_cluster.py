@@ -146,16 +146,9 @@ def test_a_kubeconfig_that_is_missing(tmp_path: pathlib.Path) -> None:
         provider(tmp_path / "nowhere").check()
 
 
-def test_a_server_that_cannot_be_reached(
-    kubeconfig: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_cannot_be_reached(kubeconfig: pathlib.Path) -> None:
     change(kubeconfig, "cluster", server="https://127.0.0.1:1")
     with pytest.raises(errors.ClusterError, match=r"127.0.0.1:1, but: .*Is the cluster up"):
-        provider(kubeconfig).check()
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    with pytest.raises(
-        errors.ClusterError, match="the proxy of HTTPS_PROXY; Flake Hunt uses only the proxy-url"
-    ):
         provider(kubeconfig).check()
 
 
@@ -167,7 +160,7 @@ def test_a_server_with_a_certificate_of_somebody_else(kubeconfig: pathlib.Path) 
 
 def test_credentials_that_have_expired(kubeconfig: pathlib.Path) -> None:
     change(kubeconfig, "user", token="old")
-    with pytest.raises(errors.ClusterError, match="may have expired; log in again"):
+    with pytest.raises(errors.ClusterError, match=r"got 401 .*that have not expired"):
         provider(kubeconfig).check()
 
 
@@ -225,7 +218,9 @@ FORBIDDEN = {
 
 
 def test_a_server_that_is_too_old(answering: Callable[..., pathlib.Path]) -> None:
-    with pytest.raises(errors.ClusterError, match=r"1.34 or newer\), got v1.30.1"):
+    with pytest.raises(
+        errors.ClusterError, match=r"GET /apis/resource.k8s.io/v1, got 404 .*use Kubernetes 1.34"
+    ):
         provider(answering(VERSION)).check()
 
 
@@ -237,7 +232,7 @@ def test_credentials_that_may_nothing(answering: Callable[..., pathlib.Path]) ->
             "/api/v1/namespaces/default": (403, FORBIDDEN),
         }
     )
-    with pytest.raises(errors.ClusterError, match=r"do not allow read access .*jane"):
+    with pytest.raises(errors.ClusterError, match=r"got 403 .*jane"):
         provider(path).check()
 
 
