@@ -79,7 +79,7 @@ def test_no_engine_and_no_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: pathli
     monkeypatch.setenv("PATH", str(tmp_path))
     found = findings("kind")["kind"]
     assert found.state is doctors.State.MISSING
-    assert "expected the command docker in PATH" in found.remedy
+    assert "in PATH, found no docker: install it" in found.remedy
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may open every socket")
@@ -165,7 +165,7 @@ def test_the_command_on_a_machine_without_anything(tmp_path: pathlib.Path) -> No
     every = doctor(tmp_path)
     assert every.returncode == 0
     words = " ".join(every.stdout.split())
-    assert "install Docker's command line" in words
+    assert "found no docker: install it" in words
     assert "export KUBECONFIG=FILE" in words
     last = every.stdout.splitlines()[-1]
     assert last == "Ready: embedded. Not ready: kind, kubeconfig, local."
