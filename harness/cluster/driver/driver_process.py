@@ -127,12 +127,10 @@ def _served(
     moments: served_drivers.MomentActions,
 ) -> served_drivers.ServedDriver:
     """Return the driver of a name, which knows what it has prepared before."""
-    driver = options.parts.driver(
-        settings.now(), name=name, files=options.files, claims=options.parts.claims, at=moments
-    )
+    driver = options.parts.driver(settings.now(), name=name, files=options.files, at=moments)
     for problem in driver.recover():
         sys.stderr.write(f"flake-hunt driver: {problem}\n")
-    reader = options.parts.reader(api)
+    reader = served_drivers.ClaimReader(api)
     lock_file = options.state / f"{name}.lock" if options.instance else None
     statuses = served_drivers.DeviceStatuses(api, settings)
     return options.parts.served(

@@ -57,13 +57,17 @@ class Misbehaviour:
 
     def wait(self) -> None:
         """Wait as long as the settings say."""
-        left_s = self.spec.delay_s + self._blocked_s()
+        left_s = self.spec.delay_s
+        if self.spec.blocked_from_s is not None:
+            left_s += self._left_s(self.spec.blocked_from_s, self.spec.blocked_s)
         if left_s > 0:
             self._wait(left_s)
 
     def fail(self) -> None:
         """Raise PreparationError as often as the settings say."""
-        if self.spec.failing_from_s is not None and self._is_failing(self.spec.failing_from_s):
+        if self.spec.failing_from_s is not None and self._left_s(
+            self.spec.failing_from_s, self.spec.failing_s
+        ):
             raise preparations.PreparationError("FailedForATime", "the driver fails for a time")
         if not self.spec.failure_probability:
             return
@@ -72,18 +76,10 @@ class Misbehaviour:
         if fails:
             raise preparations.PreparationError("FailedOnDemand", "the driver fails on demand")
 
-    def _blocked_s(self) -> float:
-        """Return the seconds until a call that comes now is let through, 0 for none."""
-        start_s, now_s = self.spec.blocked_from_s, self._since_start_s()
-        if start_s is None or now_s < start_s:
-            return 0.0
-        return max(0.0, start_s + self.spec.blocked_s - now_s)
-
-    def _is_failing(self, start_s: float) -> bool:
-        return 0.0 <= self._since_start_s() - start_s < self.spec.failing_s
-
-    def _since_start_s(self) -> float:
-        return concurrency.monotonic_s() - self._started_s
+    def _left_s(self, start_s: float, lasts_s: float) -> float:
+        """Return the seconds that are left of a time since the start; 0: it is not now."""
+        since_s = concurrency.monotonic_s() - self._started_s - start_s
+        return lasts_s - since_s if 0 <= since_s < lasts_s else 0.0
 
 
 class Driver:
@@ -99,7 +95,6 @@ class Driver:
         name: str,
         files: DriverFiles = NOWHERE,
         seed: int = 0,
-        claims: type[prepared_claims.PreparedClaims] = prepared_claims.PreparedClaims,
         at: Moments | None = None,
     ) -> None:
         """Know of no claims; `restore` and `recover` tell of those of an earlier process."""
@@ -108,7 +103,7 @@ class Driver:
         self._guard = concurrency.lock("driver.holders")
         self._holders: dict[str, set[tuple[str, str]]] = {}
         """Device or share -> uids of the claims that use it alone, each with the node."""
-        self._claims = claims(name, files.state)
+        self._claims = prepared_claims.PreparedClaims(name, files.state)
         self._stopped = concurrency.Event("driver.stopped")
         stream, wait = seeds.Seeds(seed).stream, self._stopped.wait
         self._prepare = Misbehaviour(spec.prepare, stream("driver", "prepare"), wait)

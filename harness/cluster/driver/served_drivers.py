@@ -16,7 +16,7 @@ from typing import Any
 
 from harness import concurrency, errors, writing
 from harness.client import apis
-from harness.cluster.driver import driver_settings, drivers, prepared_claims
+from harness.cluster.driver import driver_settings, drivers
 from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 
@@ -249,8 +249,6 @@ class DriverParts:
     """The parts; the defaults are the correct ones."""
 
     driver: type[drivers.Driver] = drivers.Driver
-    claims: type[prepared_claims.PreparedClaims] = prepared_claims.PreparedClaims
-    reader: type[ClaimReader] = ClaimReader
     served: type[ServedDriver] = ServedDriver
 
 
