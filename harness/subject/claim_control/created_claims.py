@@ -16,7 +16,7 @@ import heapq
 from harness import concurrency
 from harness.client import informers, passed_versions
 from harness.model.objects import Object
-from harness.subject.claim_control import generating
+from harness.subject.objects import claims
 
 
 class CreatedClaims:
@@ -100,11 +100,11 @@ class CreatedClaims:
                 self._remove_from_index(claim)
 
     def _index(self, claim: Object) -> None:
-        if uid := generating.owner_uid(claim):
+        if uid := claims.controller_uid(claim):
             self._owned[uid].add(informers.key_of(claim))
 
     def _remove_from_index(self, claim: Object) -> None:
-        if uid := generating.owner_uid(claim):
+        if uid := claims.controller_uid(claim):
             self._owned[uid].discard(informers.key_of(claim))
             if not self._owned[uid]:
                 del self._owned[uid]

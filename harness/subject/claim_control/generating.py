@@ -27,29 +27,15 @@ def name_of(pod: Object, entry: Object) -> str | None:
     return recorded[entry["name"]]
 
 
-def extended_claim_name(pod: Object) -> str | None:
-    """Return the claim that the scheduler created for the pod's extended resources, or None."""
-    status = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
-    name: str | None = status.get("resourceClaimName")
-    return name
-
-
 def key_of(pod: Object, claim_name: str) -> str:
     return f"{pod['metadata']['namespace']}/{claim_name}"
 
 
 def extended_claim_keys(pod: Object) -> list[str]:
     """Return `namespace/name` of the claim for extended resources, in a list of at most one."""
-    name = extended_claim_name(pod)
+    status = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
+    name = status.get("resourceClaimName")
     return [key_of(pod, name)] if name else []
-
-
-def owner_uid(claim: Object) -> str | None:
-    """Return the UID of the pod or PodGroup that controls the claim, None if neither does."""
-    for reference in claim["metadata"].get("ownerReferences", ()):
-        if reference.get("controller") and reference.get("kind") in ("Pod", pod_groups.KIND):
-            return str(reference["uid"])
-    return None
 
 
 def owning_pod(claim: Object) -> tuple[str, str] | None:

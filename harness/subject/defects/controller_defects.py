@@ -46,7 +46,7 @@ class MutationCache(created_claims.CreatedClaims):
                 claim
                 for key, (at_s, claim) in self._cached.items()
                 if key not in keys
-                and generating.owner_uid(claim) == uid
+                and claims.controller_uid(claim) == uid
                 and concurrency.monotonic_s() - at_s <= REMEMBERED_S
             ]
 

@@ -6,7 +6,7 @@ later containers have.
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.model.objects import Object
 from harness.subject.objects import quantities
@@ -55,11 +55,12 @@ def is_sidecar(init_container: Object) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Container:
-    """A container and its index among init containers and containers."""
+class _Want:
+    """The amount that a container asks for, with its index among all containers."""
 
     index: int
     spec: Object
+    amount: int
     is_short_lived: bool
 
     def request_name(self, resource: str) -> str:
@@ -67,91 +68,57 @@ class _Container:
         names = sorted(self.spec["resources"]["requests"])
         return f"container-{self.index}-request-{names.index(resource)}"
 
-    def mapping(self, resource: str, request: str) -> Object:
-        return {
-            "containerName": self.spec["name"],
-            "resourceName": resource,
-            "requestName": request,
-        }
 
-
-@dataclasses.dataclass(slots=True)
-class _Requests:
-    """The requests for one resource, and the containers that use them."""
-
-    resource: str
-    counts: dict[str, int] = dataclasses.field(default_factory=dict)
-    """Devices by name of the request."""
-    _lasting: dict[str, int] = dataclasses.field(default_factory=dict)
-    """Index of the container by name of the request, of those that run until the end."""
-    _uses: list[tuple[_Container, str]] = dataclasses.field(default_factory=list)
-    """A container, and the name of a request; empty: the request that init containers share."""
-    _shared: str = ""
-
-    def add_lasting(self, container: _Container, amount: int) -> None:
-        """Give a container that runs until the end a request of its own."""
-        name = container.request_name(self.resource)
-        self.counts[name], self._lasting[name] = amount, container.index
-        self._uses.append((container, name))
-
-    def add_short_lived(self, wants: Iterable[tuple[_Container, int]]) -> None:
-        """Let init containers use what later ones have, and share one request for the rest."""
-        missing = [(self._reuse(container, amount), container) for container, amount in wants]
-        count, largest = max(missing, key=lambda item: item[0], default=(0, None))
-        if largest is not None and count > 0:
-            self._shared = largest.request_name(self.resource)
-            self.counts[self._shared] = count
-
-    def mappings(self) -> Iterator[Object]:
-        """Yield the entries that let containers use the devices of requests."""
-        for container, request in self._uses:
-            yield container.mapping(self.resource, request or self._shared)
-
-    def _reuse(self, container: _Container, amount: int) -> int:
-        for name, index in self._lasting.items():
-            if amount > 0 and index >= container.index:
-                self._uses.append((container, name))
-                amount -= self.counts[name]
-        if amount > 0:
-            self._uses.append((container, ""))
-        return amount
-
-
-def for_pod(
-    pod: Object, classes: Mapping[str, str], resources: Collection[str]
-) -> tuple[list[Object], list[Object]]:
+def for_pod(pod: Object, classes: Mapping[str, str]) -> tuple[list[Object], list[Object]]:
     """Return the device requests by name, and the `requestMappings` of the pod's status."""
-    containers = list(_containers(pod))
     requests: list[Object] = []
     mappings: list[Object] = []
-    for resource in sorted(resources):
-        made = _requests(resource, containers)
+    for resource in sorted(classes):
+        counts, uses = _requests(resource, list(_wants(pod, resource)))
         requests += [
-            _device_request(name, classes[resource], count) for name, count in made.counts.items()
+            _device_request(name, classes[resource], count) for name, count in counts.items()
         ]
-        mappings += made.mappings()
+        mappings += [
+            {"containerName": want.spec["name"], "resourceName": resource, "requestName": name}
+            for want, name in uses
+        ]
     return sorted(requests, key=lambda request: str(request["name"])), mappings
 
 
-def _requests(resource: str, containers: Iterable[_Container]) -> _Requests:
-    wants = [
-        (container, amount)
-        for container in containers
-        if (amount := of_container(container.spec).get(resource))
-    ]
-    made = _Requests(resource)
-    for container, amount in wants:
-        if not container.is_short_lived:
-            made.add_lasting(container, amount)
-    made.add_short_lived((item, amount) for item, amount in wants if item.is_short_lived)
-    return made
-
-
-def _containers(pod: Object) -> Iterator[_Container]:
+def _wants(pod: Object, resource: str) -> Iterator[_Want]:
     init = pod["spec"].get("initContainers") or []
     for index, container in enumerate([*init, *pod["spec"]["containers"]]):
-        is_short_lived = index < len(init) and not is_sidecar(container)
-        yield _Container(index, container, is_short_lived)
+        if amount := of_container(container).get(resource):
+            is_short_lived = index < len(init) and not is_sidecar(container)
+            yield _Want(index, container, amount, is_short_lived)
+
+
+def _requests(
+    resource: str, wants: Sequence[_Want]
+) -> tuple[dict[str, int], list[tuple[_Want, str]]]:
+    """Return the devices by name of the request, and the containers that use each request.
+
+    A container that runs until the end has a request of its own. Init containers use those of later
+    ones, and share one for the rest.
+    """
+    lasting = [(want.request_name(resource), want) for want in wants if not want.is_short_lived]
+    counts = {name: want.amount for name, want in lasting}
+    uses = [(want, name) for name, want in lasting]
+    largest: tuple[int, str] = (0, "")
+    for want in wants:
+        if want.is_short_lived:
+            missing = want.amount
+            for name, later in lasting:
+                if missing > 0 and later.index >= want.index:
+                    uses.append((want, name))
+                    missing -= counts[name]
+            if missing > 0:
+                uses.append((want, ""))
+                if missing > largest[0]:
+                    largest = missing, want.request_name(resource)
+    if largest[0]:
+        counts[largest[1]] = largest[0]
+    return counts, [(want, name or largest[1]) for want, name in uses]
 
 
 def _device_request(name: str, device_class: str, count: int) -> Object:

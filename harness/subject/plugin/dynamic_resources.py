@@ -256,8 +256,9 @@ class DynamicResources:
         if claim is None:
             return
         if extended_claims.is_in_memory(claim):
-            classes = attempt.demand.classes
-            requests, attempt.mappings = extended_requests.for_pod(attempt.pod, classes, classes)
+            requests, attempt.mappings = extended_requests.for_pod(
+                attempt.pod, attempt.demand.classes
+            )
             attempt.to_allocate.append(len(attempt.claims))
             attempt.claims.append(extended_claims.with_requests(claim, requests))
         else:

@@ -59,32 +59,21 @@ class LineFile:
         os.close(self._fd)
 
 
-class StepRecorder:
+class StepRecorder(LineFile):
     """A step listener that appends each step to a file."""
 
-    def __init__(self, path: pathlib.Path, *, process: str, run_id: str) -> None:
-        self._lines = LineFile(path, process=process, run_id=run_id)
-
     def __call__(self, name: str, fields: concurrency.StepFields) -> None:
-        """Record a step.
-
-        `seq` is the order of steps across threads; lines of different threads may be swapped in the
-        file.
-        """
-        self._lines.put(
+        """Record a step; `seq` is their order, as lines of threads may be swapped in the file."""
+        self.put(
             {
                 "record": "step",
-                "seq": self._lines.next_number(),
+                "seq": self.next_number(),
                 "ts_ns": time.monotonic_ns(),
                 "thread": threading.current_thread().name,
                 "name": name,
                 "fields": fields,
             }
         )
-
-    def close(self) -> None:
-        """Write the trailer and close the file; all threads that take steps must have ended."""
-        self._lines.close()
 
 
 def _boot_id() -> str:

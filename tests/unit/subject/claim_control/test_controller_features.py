@@ -11,7 +11,6 @@ from harness.subject.objects import claims
 from tests.support import api_objects, controller_worlds, local_servers
 
 World = controller_worlds.World
-STATUS_OF_P = "PATCH /api/v1/namespaces/default/pods/p/status"
 
 
 @pytest.fixture
@@ -84,82 +83,6 @@ def test_132334_an_updated_claim_is_looked_at(server: local_servers.LocalServer)
         ghost = api_objects.known_pod("ghost")
         world.api.update_status(apis.CLAIMS, claims.with_reservation(status, ghost))
         world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "freedom")
-
-
-@pytest.mark.parametrize(("release", "is_reserved"), [(None, False), ("1.36.2", True)])
-def test_141274_a_finished_pod_is_not_reserved_again(
-    server: local_servers.LocalServer, release: str | None, is_reserved: bool
-) -> None:
-    with controller_worlds.running(server, release) as world:
-        world.allocated("c")
-        world.put(apis.PODS, api_objects.pod("p", use=["c"], node="worker-0", phase="Succeeded"))
-        world.start()
-        if is_reserved:
-            world.wait(lambda: not claims.allocation_of(world.claim() or {}), "the cleanup")
-        else:
-            world.settle()
-            claim = world.claim()
-            assert claim is not None
-            assert claims.allocation_of(claim) is not None
-        writes = world.server.count("PUT /apis/resource.k8s.io/v1/namespaces/default/")
-        assert (writes > 2) == is_reserved  # two made the claim
-
-
-@pytest.mark.parametrize(
-    ("release", "kept"), [(None, ["t"]), ("1.36.2", ["t"]), ("1.34.2", ["t", "ghost"])]
-)
-def test_136406_a_consumer_that_is_no_pod_does_not_stop_the_cleanup(
-    server: local_servers.LocalServer, release: str | None, kept: list[str]
-) -> None:
-    with controller_worlds.running(server, release) as world:
-        made = api_objects.protected(
-            api_objects.claim("c", allocated=api_objects.allocation("a")),
-        )
-        thing = {"apiGroup": "x.com", "resource": "things", "name": "t", "uid": "uid-t"}
-        made = claims.with_status(made, reservedFor=[thing])
-        world.put(apis.CLAIMS, claims.with_reservation(made, api_objects.known_pod("ghost")))
-        world.start()
-        world.settle()
-        world.wait(lambda: world.reserved_for() == kept, "the cleanup")
-
-
-@pytest.mark.parametrize(("release", "flaps"), [(None, False), ("1.36.2", True)])
-def test_138407_the_statuses_of_two_claims_come_to_rest_when_one_is_lost(
-    server: local_servers.LocalServer, release: str | None, flaps: bool
-) -> None:
-    with controller_worlds.running(server, release) as world:
-        for name in ("x", "y"):
-            world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
-        world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"]))
-        world.start()
-        lost = world.wait_recorded()["y"]
-        world.settle()
-        world.api.delete(apis.CLAIMS, str(lost), namespace="default")
-        if flaps:
-            world.wait(lambda: world.server.count(STATUS_OF_P) > 10, "statuses that alternate")
-        else:
-            world.wait(
-                lambda: claims.recorded_names(world.pod()).get("y") not in (None, lost), "a claim"
-            )
-            world.settle()
-            assert world.server.count(STATUS_OF_P) == 2
-
-
-@pytest.mark.parametrize(("release", "is_created"), [(None, True), ("1.36.2", False)])
-def test_140217_a_deleted_claim_is_created_again_and_not_recorded_again(
-    server: local_servers.LocalServer, release: str | None, is_created: bool
-) -> None:
-    with controller_worlds.running(server, release) as world:
-        world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-        world.start()
-        first = str(world.wait_recorded()["x"])
-        world.settle()
-        before = world.server.count(STATUS_OF_P)
-        world.api.delete(apis.CLAIMS, first, namespace="default")
-        world.wait(lambda: world.server.count(STATUS_OF_P) > before, "another record")
-        world.settle()
-        assert (claims.recorded_names(world.pod())["x"] != first) == is_created
 
 
 @pytest.mark.parametrize(("release", "count"), [(None, 101), ("1.36.2", 100)])

@@ -23,13 +23,13 @@ def pod(*containers: Object, init: tuple[Object, ...] = ()) -> Object:
 
 
 def requests_of(made: Object) -> dict[str, int]:
-    requests, _ = extended_requests.for_pod(made, CLASSES, [GPU])
+    requests, _ = extended_requests.for_pod(made, {GPU: CLASSES[GPU]})
     return {item["name"]: item["exactly"]["count"] for item in requests}
 
 
 def users_of(made: Object) -> dict[str, list[str]]:
     users: dict[str, list[str]] = {}
-    for mapping in extended_requests.for_pod(made, CLASSES, [GPU])[1]:
+    for mapping in extended_requests.for_pod(made, {GPU: CLASSES[GPU]})[1]:
         users.setdefault(mapping["containerName"], []).append(mapping["requestName"])
     return users
 

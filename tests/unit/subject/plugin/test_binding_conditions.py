@@ -181,13 +181,6 @@ def test_a_pod_waits_until_its_device_is_ready(
     assert not world.conditions._waiters
 
 
-def test_the_defect_does_not_wait(server: Server) -> None:
-    world = with_device(World(server, assembling.parts(["conditions-not-awaited"])))
-    world.claim("c")
-    world.plugin.pre_bind(world.reserved(world.pod()))
-    assert claims.allocation_of(world.stored()) is not None
-
-
 def test_a_failure_ends_the_wait(world: World, steps: list[tuple[str, dict[str, object]]]) -> None:
     world.claim("c")
     binding = Binding(world)
@@ -300,16 +293,6 @@ def test_a_claim_whose_device_is_broken_is_deallocated(world: World) -> None:
     assert {"allocation", "reservedFor", "devices"}.isdisjoint(world.stored()["status"])
 
 
-def test_a_claim_that_another_pod_waits_for_is_not_deallocated(world: World) -> None:
-    attempt = after_a_failed_wait(world)
-    other = world.pod("q")
-    attempt.claims[0] = world.api.update_status(
-        apis.CLAIMS, claims.with_reservation(world.stored(), other)
-    )
-    world.plugin.post_filter(attempt)
-    assert claims.allocation_of(world.stored()) is not None
-
-
 def test_a_claim_is_given_up_when_its_time_is_up_and_not_before(
     server: Server, time: controlled_runtimes.VirtualTime
 ) -> None:
@@ -322,15 +305,6 @@ def test_a_claim_is_given_up_when_its_time_is_up_and_not_before(
     assert world.conditions.have_failed(claim)
     ready = claim_with(condition(READY))["status"]["devices"]
     assert not world.conditions.have_failed(claims.with_status(claim, devices=ready))
-
-
-def test_a_pod_may_join_those_that_wait(world: World) -> None:
-    world.claim("c")
-    binding = Binding(world)
-    attempt = world.plugin.pre_filter(world.pod("q"))
-    assert world.plugin.filter(attempt, api_objects.node()) == []
-    report(world, condition(READY))
-    assert binding.end() is None
 
 
 # ------------------------------------------------------------------- with all threads

@@ -15,7 +15,6 @@ from tests.support.plugin_world import World
 Object = dict[str, Any]
 Server = local_servers.LocalServer
 BOTH = get_args(claim_binding.ReserveBy)
-STATUS = "resourceclaims/c/status"
 FAILURES = (scheduling_attempts.BindingError, apis.ApiError)
 
 
@@ -65,14 +64,6 @@ def reallocate(world: World) -> None:
     """Move the claim to another device, as another scheduler might when all its pods have gone."""
     moved = claims.with_status(freed(world), allocation=allocation("b"))
     world.api.update_status(apis.CLAIMS, moved)
-
-
-def test_each_pod_is_added_to_those_that_share_the_claim(world: World) -> None:
-    attempt = attempt_to_share(world)
-    assert attempt.planned == {}
-    world.plugin.pre_bind(attempt)
-    assert reserved_for(world) == ["p", "q"]
-    assert world.cache.get("default/c") == world.stored() == attempt.claims[0]
 
 
 def test_an_update_is_tried_again_when_the_claim_has_changed_and_a_patch_need_not(
@@ -145,15 +136,6 @@ def test_a_release_takes_another_claim_of_the_name(server: Server, release: str)
     world = World(server, assembling.parts((), (), release))
     attempt = attempt_to_share(world)
     replace(world)
-    world.plugin.pre_bind(attempt)
-    assert reserved_for(world) == ["q"]
-
-
-@pytest.mark.parametrize("release", releases.names())
-def test_a_release_keeps_a_claim_that_has_moved(server: Server, release: str) -> None:
-    world = World(server, assembling.parts((), (), release))
-    attempt = attempt_to_share(world)
-    reallocate(world)
     world.plugin.pre_bind(attempt)
     assert reserved_for(world) == ["q"]
 

@@ -92,18 +92,6 @@ def seen() -> Iterator[Steps]:
     concurrency.listen(None)
 
 
-def test_a_pod_waits_for_its_node(seen: Steps, server: local_servers.LocalServer) -> None:
-    world = World(server)
-    node = world.api.get(apis.NODES, "worker-9")
-    node = world.api.update(apis.NODES, {**node, "spec": {"unschedulable": True}})
-    world.scheduler.start()
-    world.pod_with_claim("p")
-    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
-    world.api.update(apis.NODES, {**node, "spec": {}})
-    world.wait_bound("p")
-    world.scheduler.stop()
-
-
 @pytest.mark.parametrize(
     ("method", "part"),
     [("PUT", "resourceclaims/of-p/status"), ("PUT", "resourceclaims/of-p"), ("POST", "/binding")],
@@ -151,14 +139,6 @@ def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
     assert seen.taken.count("scheduling.started") == 1
 
 
-def test_a_selector_that_fails_stops_its_pod_only(seen: Steps, world: World) -> None:
-    selectors = [{"cel": {"expression": "device.attributes['x'].y == 1"}}]
-    world.pod_with_claim("bad", requests=[api_objects.exactly(selectors=selectors)])
-    world.wait(lambda: "scheduling.failed" in seen.taken, "the attempt to fail")
-    world.pod_with_claim("good")
-    world.wait_bound("good")
-
-
 def test_a_selector_of_a_slice_that_compares_text_with_a_number_selects_no_node(
     seen: Steps, world: World
 ) -> None:
@@ -170,25 +150,6 @@ def test_a_selector_of_a_slice_that_compares_text_with_a_number_selects_no_node(
         world.pod_with_claim(name)
     world.wait_bound("p", "q")
     assert {world.node_of("p"), world.node_of("q")} == {"worker-9"}
-
-
-def test_a_request_of_an_unknown_kind_stops_its_pod_only(
-    seen: Steps, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As if the API server were newer than this scheduler."""
-    in_cache = world.scheduler._cache.get
-
-    def with_unknown_requests(key: str) -> Object | None:
-        claim = in_cache(key)
-        if claim is None or key != "default/of-bad":
-            return claim
-        return {**claim, "spec": {"devices": {"requests": [{"name": "r", "newKind": {}}]}}}
-
-    monkeypatch.setattr(world.scheduler._cache, "get", with_unknown_requests)
-    world.pod_with_claim("bad")
-    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
-    world.pod_with_claim("good")
-    world.wait_bound("good")
 
 
 def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(

@@ -170,13 +170,6 @@ def test_the_lines_of_a_pod_that_is_bound(world: World) -> None:
     )
 
 
-def test_verbosity_6_leaves_out_what_is_above_it(world: World) -> None:
-    world.run(6, "json")
-    assert max(int(row[0]) for row in world.rows()) == 6
-    known = [row for row in rows(BOUND) + rows(ASIDE) if int(row[0]) <= 6]
-    assert {row[1] for row in world.rows()} == {row[1] for row in known}
-
-
 def test_the_lines_of_failures(world: World) -> None:
     """Each kind of failure once; every line of one has the message, keys and verbosity."""
     elsewhere = api_objects.allocation("b", node="elsewhere")
@@ -354,11 +347,6 @@ def test_callers_are_the_code_that_logs(world: World) -> None:
     assert callers["Starting allocation"] == "allocators.py"
 
 
-def test_a_low_verbosity_leaves_out_what_is_above_it(world: World) -> None:
-    messages = [json.loads(line)["msg"] for line in world.run(2, "json")]
-    assert messages == ["Successfully bound pod to node"]
-
-
 @pytest.mark.parametrize(("verbosity", "shown"), [(6, 11), (7, 30)])
 def test_a_long_list_of_devices_is_cut_at_verbosity_6(verbosity: int, shown: int) -> None:
     klog.use(klog.Logger(verbosity, "json", write=list[str]().append))
@@ -367,11 +355,6 @@ def test_a_long_list_of_devices_is_cut_at_verbosity_6(verbosity: int, shown: int
     assert (found["count"], len(found["devices"])) == (30, shown)
     assert found["devices"][0] == "d00"
     assert found["devices"][-1] == "d29"
-
-
-def test_without_a_logger_nothing_is_logged() -> None:
-    assert not klog.enabled(0)
-    klog.info(0, "nothing")
 
 
 def test_deleted_claims_keep_their_names() -> None:
