@@ -46,7 +46,19 @@ def tables() -> str:
     """Return the page of all tables of a run's record, with their columns."""
     from harness.tables import definitions
 
-    return definitions.reference()
+    meaning = (
+        "The record of a run as tables: DataFrames by `harness.api.tables(run)`, and tables of the "
+        f"same names in `flake-hunt query`. {definitions.UNITS}."
+    )
+    parts = ["# Tables", meaning]
+    for table in definitions.TABLES.values():
+        rows = [
+            f"| `{column.name}` | {column.kind.sql} | {column.dtype} | {column.meaning} |"
+            for column in table.columns
+        ]
+        header = ["| column | SQL | pandas | meaning |", "|---|---|---|---|"]
+        parts += [f"## `{table.name}`", table.meaning, "\n".join([*header, *rows])]
+    return "\n\n".join(parts) + "\n"
 
 
 PAGES = {

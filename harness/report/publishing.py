@@ -121,7 +121,7 @@ def page(source: evidence.Evidence, *, trace: pathlib.Path | None = None) -> str
             steps=list(_script(history)),
             missing=source.missing,
             step_counts=source.step_counts,
-            again=commands(source),
+            again=_commands(source),
             script=script,
             script_hash=page_templates.digest(script),
         )
@@ -203,7 +203,7 @@ def _second(ns: int, started_ns: int) -> str:
     return f"{(ns - started_ns) / 1e9:.2f}"
 
 
-def commands(source: evidence.Evidence) -> list[str]:
+def _commands(source: evidence.Evidence) -> list[str]:
     """Return the commands that repeat the run and that judge it again."""
     plan = source.history.plan
     token = plan.settings.get("token")

@@ -2,14 +2,17 @@
 
 import asyncio
 import collections
+import contextlib
+import functools
 import math
+import os
 import pathlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from aiohttp import web
 
-from harness.history import campaign_folders, report_folders
+from harness.history import campaign_folders, report_folders, run_folders
 from harness.report import escaping, reports_index
 from harness.report.reports_index import CampaignRow, RunRow
 from harness.serving import served_folders, sites
@@ -79,9 +82,27 @@ def page(items: Sequence[T], number: str) -> Page[T]:
 
 def runs(reports: pathlib.Path) -> Iterator[RunRow]:
     """Yield the rows of all runs, newest first, but for those with a link in place of a file."""
-    for run in report_folders.ReportFolder(reports).runs():
-        if not any((run.path / name).is_symlink() for name in ("plan.json", "verdict.json")):
-            yield reports_index.run_row(run, link=_link(run.path / "report.html"))
+    paths = sorted(report_folders.run_paths(reports), key=lambda path: path.name, reverse=True)
+    for path in paths[: report_folders.RUNS_MAX]:
+        changed = tuple(map(_status, (path, path / "verdict.json")))
+        if (row := _row(path, changed)) is not None:
+            yield row
+
+
+@functools.lru_cache(maxsize=report_folders.RUNS_MAX)
+def _row(path: pathlib.Path, changed: Hashable) -> RunRow | None:
+    """Return the row of a run; it is read again when `changed` is another value."""
+    del changed
+    if any((path / name).is_symlink() for name in ("plan.json", "verdict.json")):
+        return None
+    return reports_index.run_row(run_folders.read(path), link=_link(path / "report.html"))
+
+
+def _status(path: pathlib.Path) -> Hashable:
+    with contextlib.suppress(OSError):
+        status = os.lstat(path)
+        return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode
+    return None
 
 
 def campaigns(reports: pathlib.Path) -> Iterator[CampaignRow]:

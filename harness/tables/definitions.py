@@ -240,20 +240,3 @@ def summary() -> str:
     """Return the columns of each table, as the help of `query` shows them."""
     lines = [f"{table.name}: {', '.join(table.names)}" for table in TABLES.values()]
     return "\n\n".join(lines)
-
-
-def reference() -> str:
-    """Return the page of the reference in Markdown."""
-    meaning = (
-        "The record of a run as tables: DataFrames by `harness.api.tables(run)`, and tables of the "
-        f"same names in `flake-hunt query`. {UNITS}."
-    )
-    parts = ["# Tables", meaning]
-    for table in TABLES.values():
-        rows = [
-            f"| `{column.name}` | {column.kind.sql} | {column.dtype} | {column.meaning} |"
-            for column in table.columns
-        ]
-        header = ["| column | SQL | pandas | meaning |", "|---|---|---|---|"]
-        parts += [f"## `{table.name}`", table.meaning, "\n".join([*header, *rows])]
-    return "\n\n".join(parts) + "\n"

@@ -151,7 +151,7 @@ def _proofs(race: Race, wanted: set[int]) -> Iterator[tuple[int, int]]:
 
 
 _OF_STORED = (Effect.LOST_ANSWER, Effect.LATE_EVENT, Effect.ENDED_WATCH)
-"""What happens only to a version that has been stored."""
+"""Effects on events and answers of versions that have been stored."""
 
 # ------------------------------------------------------------------------- the scheduler's part
 
