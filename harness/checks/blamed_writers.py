@@ -151,6 +151,7 @@ def named(author: audit_history.Author) -> str:
     return f"{program} (user {author.user})" if author.user else program
 
 
+# ---------------------------------------------------------------------------- violations
 _RESOURCES = {"ResourceClaim": observations.CLAIMS, "Pod": observations.PODS}
 _APPLIED = "ResourceClaimController"
 """Field manager with which every ResourceClaim controller applies the statuses of pods."""

@@ -319,6 +319,7 @@ QUESTIONS = (
 """All but that about the files, in the order of the certificate."""
 
 
+# ----------------------------------------------------------------------- the certificate
 _FILES = Question("files", "Is every file undamaged and part of this run?", files)
 """The first item, answered last: the other answers read the files and find the damage."""
 

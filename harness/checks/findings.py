@@ -169,6 +169,7 @@ def worst(found: Sequence[Finding]) -> int:
     return max(range(len(found)), key=lambda index: found[index].weight, default=0)
 
 
+# ------------------------------------------------------------------------- plain answers
 NOT_ASKED = "the plan does not ask for it"
 VIOLATIONS_MAX = 10_000
 """Violations in one answer; a check that finds more may leave some out."""

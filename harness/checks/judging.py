@@ -41,90 +41,6 @@ from harness.checks.progress import claim_progress
 from harness.checks.witness import audit_comparison, audit_history
 from harness.history import directories, histories, plans
 
-_OBSERVED = frozenset(
-    {
-        "files",
-        "manifest",
-        "recorder",
-        "first-lists",
-        "no-gaps",
-        "order",
-        "final-lists",
-        "records",
-        "lives",
-        "lists",
-        "final-objects",
-        "references",
-        "revisions",
-        "acknowledged",
-    }
-)
-"""Items of the certificate without which the observations are in doubt; an audit log disputes some
-of them if it has other states of the same objects, not if it lacks writes."""
-
-COUNTERS_SINCE = (1, 35)
-"""First release that reads counter sets in slices of their own."""
-_COUNTING = ("partitions", "limit")
-"""Keys of kinds of pools whose devices consume counters."""
-_RESTING = frozenset({device_consumption.CHECK.name, claim_progress.CHECK.name})
-"""Checks of what a scheduler does that has read the counters."""
-_RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
-
-
-def review_doubts(
-    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
-) -> verdicts.CheckResult:
-    """Return the answer of a check, without violations that do not stand."""
-    found = evidence[wholeness.Wholeness].found
-    doubts = (
-        f"{item.name}: {item.reason}"
-        for item in evidence[certification.Certificate].items
-        if not item.ok and (item.name in _OBSERVED or found.count(item.name))
-    )
-    doubt = next(doubts, "")
-    if not doubt or (check.by_holds and not found.are_holds_in_doubt):
-        return answer
-    return answer.in_doubt(f"the observations are in doubt ({doubt})")
-
-
-def review_skew(
-    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
-) -> verdicts.CheckResult:
-    """Return the answer of a check, without violations of such a scheduler."""
-    objection = _skew(evidence.plan) if check.name in _RESTING else ""
-    return answer.in_doubt(objection) if objection else answer
-
-
-def _skew(plan: plans.Plan) -> str:
-    """Return which scheduler could not read the counters; empty: there is none."""
-    if not (plan_facts.files_have(plan, "counters") or plan_facts.kinds_have(plan, *_COUNTING)):
-        return ""
-    for version in plan.versions.values():
-        release = _RELEASE.match(version)
-        if release and (int(release[1]), int(release[2])) < COUNTERS_SINCE:
-            return f"{version} cannot read counters in slices of their own, which came with 1.35"
-    return ""
-
-
-_Reviewer: TypeAlias = Callable[
-    [protocol.Evidence, protocol.Check, verdicts.CheckResult], verdicts.CheckResult
-]
-
-
-def _of(kind: type[Any]) -> _Reviewer:
-    return lambda evidence, check, answer: evidence[kind].review(check, answer)
-
-
-_REVIEWERS: tuple[_Reviewer, ...] = (
-    review_doubts,
-    _of(blamed_writers.Reviewer),
-    review_skew,
-    _of(fault_attribution.Attributor),
-    _of(scheduler_attribution.Attributor),
-)
-"""The reviewers of each answer with violations, in their order: the first ones leave out those that
-do not stand, the others say what is behind those that do."""
-
 
 class Examination(msgspec.Struct, frozen=True):
     """A judgement together with the history it was made from."""
@@ -219,3 +135,89 @@ def _answer(check: protocol.Check, evidence: protocol.Evidence) -> verdicts.Answ
         return findings.asked(check, evidence)
     except Exception as error:  # noqa: BLE001 - no error of a check is a verdict about the subject
         return check.unknown(f"{verdict_files.CHECK_FAILED}{error!r}")
+
+
+# ------------------------------------------------------------------------------ reviews
+_OBSERVED = frozenset(
+    {
+        "files",
+        "manifest",
+        "recorder",
+        "first-lists",
+        "no-gaps",
+        "order",
+        "final-lists",
+        "records",
+        "lives",
+        "lists",
+        "final-objects",
+        "references",
+        "revisions",
+        "acknowledged",
+    }
+)
+"""Items of the certificate without which the observations are in doubt; an audit log disputes some
+of them if it has other states of the same objects, not if it lacks writes."""
+
+COUNTERS_SINCE = (1, 35)
+"""First release that reads counter sets in slices of their own."""
+_COUNTING = ("partitions", "limit")
+"""Keys of kinds of pools whose devices consume counters."""
+_RESTING = frozenset({device_consumption.CHECK.name, claim_progress.CHECK.name})
+"""Checks of what a scheduler does that has read the counters."""
+_RELEASE = re.compile(r"kube-scheduler v(\d+)\.(\d+)")
+
+
+def review_doubts(
+    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
+) -> verdicts.CheckResult:
+    """Return the answer of a check, without violations that do not stand."""
+    found = evidence[wholeness.Wholeness].found
+    doubts = (
+        f"{item.name}: {item.reason}"
+        for item in evidence[certification.Certificate].items
+        if not item.ok and (item.name in _OBSERVED or found.count(item.name))
+    )
+    doubt = next(doubts, "")
+    if not doubt or (check.by_holds and not found.are_holds_in_doubt):
+        return answer
+    return answer.in_doubt(f"the observations are in doubt ({doubt})")
+
+
+def review_skew(
+    evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
+) -> verdicts.CheckResult:
+    """Return the answer of a check, without violations of such a scheduler."""
+    objection = _skew(evidence.plan) if check.name in _RESTING else ""
+    return answer.in_doubt(objection) if objection else answer
+
+
+def _skew(plan: plans.Plan) -> str:
+    """Return which scheduler could not read the counters; empty: there is none."""
+    if not (plan_facts.files_have(plan, "counters") or plan_facts.kinds_have(plan, *_COUNTING)):
+        return ""
+    for version in plan.versions.values():
+        release = _RELEASE.match(version)
+        if release and (int(release[1]), int(release[2])) < COUNTERS_SINCE:
+            return f"{version} cannot read counters in slices of their own, which came with 1.35"
+    return ""
+
+
+_Reviewer: TypeAlias = Callable[
+    [protocol.Evidence, protocol.Check, verdicts.CheckResult], verdicts.CheckResult
+]
+
+
+def _of(kind: type[Any]) -> _Reviewer:
+    return lambda evidence, check, answer: evidence[kind].review(check, answer)
+
+
+_REVIEWERS: tuple[_Reviewer, ...] = (
+    review_doubts,
+    _of(blamed_writers.Reviewer),
+    review_skew,
+    _of(fault_attribution.Attributor),
+    _of(scheduler_attribution.Attributor),
+)
+"""The reviewers of each answer with violations, in their order: the first ones leave out those that
+do not stand, the others say what is behind those that do."""

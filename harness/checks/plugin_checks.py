@@ -71,6 +71,7 @@ def _origin(used: plans.UsedPlugin, plugin: entry_points.Plugin) -> str:
     return f"plug-in of {plugin.package} {plugin.version}{planned}"
 
 
+# --------------------------------------------------------------------------- the process
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The question to the process."""
 

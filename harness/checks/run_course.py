@@ -114,6 +114,7 @@ def planned_processes(plan: plans.Plan) -> list[str]:
     return list(dict.fromkeys([RECORDER, *plan.expected_preparations, *plan.expected_steps]))
 
 
+# ---------------------------------------------------------------------------- the script
 SCRIPT = "script"
 """Name of the item."""
 

@@ -190,6 +190,7 @@ def sentence(holders: list[verdicts.Holder], *, are_elected: bool) -> str:
     return f"two uncoordinated schedulers ({ISSUE}): {both}"
 
 
+# -------------------------------------------------------------- each scheduler by itself
 Identity: TypeAlias = SchedulerIdentity | None
 """None: it is not known which scheduler it was."""
 

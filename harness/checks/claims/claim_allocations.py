@@ -89,6 +89,7 @@ def _devices(allocation: observed_claims.Allocation) -> str:
 _ADMIN = " with admin access"
 
 
+# ---------------------------------------------------------------------------- finalizers
 FINALIZER = "resource.kubernetes.io/delete-protection"
 
 

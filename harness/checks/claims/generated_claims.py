@@ -152,6 +152,7 @@ def _filled(value: Any, key: str) -> Any:
     return kept
 
 
+# ----------------------------------------------------------------------------- the check
 _UNANSWERED = (Effect.LOST_ANSWER, Effect.LATE_WRITE)
 """Effects after which a controller does not know whether it has created a claim."""
 _FORGETTING = (Effect.RESTART, Effect.API_SERVER, Effect.OLD_STATE)

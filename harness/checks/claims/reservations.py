@@ -166,6 +166,7 @@ def _unnamed(user: pod_lives.UserLife, claim: claim_versions.ClaimName) -> str:
     return "" if is_user else "does not name it"
 
 
+# ------------------------------------------------------------------------- claims in use
 _HAZARDS = (
     ("pods", Effect.LOST_ANSWER, "H11, a binding without an answer"),
     ("pods", Effect.LATE_WRITE, "H19, a binding that comes late"),

@@ -145,6 +145,7 @@ def _values(policy: observed_slices.RequestPolicy) -> Iterable[Fraction]:
     return map(quantities.amount, texts)
 
 
+# ------------------------------------------------------------------- what slices declare
 PoolKey: TypeAlias = tuple[str, str]
 """Driver and name of a pool."""
 Counter: TypeAlias = tuple[str, str]

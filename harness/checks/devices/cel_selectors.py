@@ -80,6 +80,7 @@ def _word(text: str) -> tuple[bool, int, str]:
     return (False, int(text), "") if text.isdigit() else (True, 0, text)
 
 
+# ----------------------------------------------------------------------------- functions
 QUANTITY = "quantity"
 """The only key of the map that stands for a quantity."""
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
@@ -194,6 +195,7 @@ def declarations() -> list[Any]:
     return [cel.FunctionDecl(name, declared) for name, declared in overloads.items()]
 
 
+# ----------------------------------------------------------------------------- selectors
 Value = Any
 """A value of CEL: a bool, int, str, list or dict."""
 

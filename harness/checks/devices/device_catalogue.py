@@ -99,6 +99,7 @@ def _meets(requirement: Mapping[str, Any], value: str | None) -> bool:
 Value = TypeVar("Value")
 
 
+# ------------------------------------------------------------------------------- devices
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a device can be reached."""
 

@@ -105,6 +105,7 @@ def _planned(steps: Iterable[records.Body]) -> Iterator[tuple[str, View]]:
                 pass
 
 
+# -------------------------------------------------------------------------------- taints
 NO_EXECUTE = "NoExecute"
 Item = TypeVar("Item", bound=Hashable)
 _Changes = list[tuple[int, int]]
@@ -270,6 +271,7 @@ def _newest(changes: _Changes, ts_ns: int) -> int:
     return changes[count - 1][1] if count else UNKNOWN
 
 
+# --------------------------------------------------------------------------------- pools
 Slices = Mapping[str, observed_slices.SliceSpec]
 """The slices of a pool by uid, as they are at one version."""
 

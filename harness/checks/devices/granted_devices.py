@@ -68,6 +68,7 @@ DISTINCT_DEVICES = allocation_judging.of_each(
 )
 
 
+# -------------------------------------------------------------------------- admin access
 def _ask_access(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
     options = allocation_judging.chosen(case.grant)
     return allocation_judging.wrong(
@@ -87,6 +88,7 @@ GRANTED_ACCESS = allocation_judging.of_each(
 )
 
 
+# -------------------------------------------------------------------------------- shares
 def _ask_shares(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
     wrong = []
     for result in case.grant.results:
@@ -154,6 +156,7 @@ GRANTED_SHARES = allocation_judging.of_each(
 )
 
 
+# -------------------------------------------------------------------------------- copies
 TOLD_MAX = 120
 """Characters of a value in a message."""
 _Entry: TypeAlias = tuple[str, observed_claims.Opaque]

@@ -114,6 +114,7 @@ class _Judge:
         )
 
 
+# -------------------------------------------------------------------------------- places
 OTHER = "(another one)"
 """Name of a node that there is not, and the value of a label that there is not."""
 _Versions = Sequence[device_catalogue.KnownDevice]

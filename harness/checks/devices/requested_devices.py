@@ -103,6 +103,7 @@ SELECTED_DEVICES = allocation_judging.of_each(
 )
 
 
+# --------------------------------------------------------------------------- constraints
 Values: TypeAlias = frozenset[tuple[str, Any]]
 """Types and values; a single attribute has one value, a list may have several."""
 
@@ -194,6 +195,7 @@ CLAIM_CONSTRAINTS = allocation_judging.of_each(
 )
 
 
+# ------------------------------------------------------------------------------- amounts
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     questions = evidence[allocation_judging.Questions]
     timelines = evidence[device_timelines.PoolTimelines]

@@ -128,6 +128,7 @@ def _tainted(hold: hold_history.Hold, view: device_timelines.View) -> findings.F
     )
 
 
+# ----------------------------------------------------------------------------- evictions
 IN_TIME_S = 10.0
 """Seconds after its time in which a pod must be deleted."""
 EARLY_S = 2.0

@@ -150,6 +150,7 @@ DEVICE_STATUSES = protocol.Check(
 )
 
 
+# ----------------------------------------------------------------------------- readiness
 _ClaimKey = tuple[str, str]
 """Namespace and name."""
 _State = tuple[str, ...] | None

@@ -79,6 +79,7 @@ def _of_files(pools: Mapping[str, Any]) -> dict[str, str | None]:
     return {f"{name}-{owner}": text and f"{owner}.{text}" for name, text in found.items()}
 
 
+# ----------------------------------------------------------------------------- the check
 class ExtendedPods(folders.Folder):
     """The pods as they began to run, and those whose status came to name another claim."""
 

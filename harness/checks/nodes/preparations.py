@@ -199,6 +199,7 @@ def _preparation(call: _Call, exclusive: Iterable[str], from_ns: int) -> Prepara
     )
 
 
+# ----------------------------------------------------------------------------- the check
 _Pair = tuple[str, Preparation, Preparation]
 """A device with two preparations of it, the earlier one first."""
 

@@ -207,6 +207,7 @@ def _difference(started: records.ContainerStarted, wanted: Environment) -> findi
     )
 
 
+# -------------------------------------------------------------------------------- starts
 _Place = tuple[str, str, str]
 """Node, and namespace and name of a claim."""
 

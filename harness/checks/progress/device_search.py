@@ -142,6 +142,7 @@ def _amounts(wanted: observed_claims.ExactRequest, item: device_supply.Offered) 
     )
 
 
+# ---------------------------------------------------------------------------- the search
 STEPS_MAX = 20_000
 """Devices that are tried for one pod; after that, it is a doubt."""
 CHOICES_MAX = 64

@@ -93,6 +93,7 @@ def _leftover(item: preparations.Preparation) -> findings.Finding:
     )
 
 
+# -------------------------------------------------------------------------------- claims
 WORKS, FAILS = "garbage is collected", "garbage is not collected"
 """Phases of a run that has found out whether its cluster collects garbage."""
 COLLECTOR = "kube-controller-manager"

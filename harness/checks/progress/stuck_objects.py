@@ -114,6 +114,7 @@ def _requested(pod: observed_pods.Pod) -> dict[str, Fraction]:
     return {name: amount for name, amount in found.items() if amount}
 
 
+# ---------------------------------------------------------------------------------- pods
 RESERVATIONS_MAX = 256
 """Pods that can share a claim; the API's limit."""
 
@@ -414,6 +415,7 @@ def _is_usable(claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
     return has_room and not claim.metadata.deletion_timestamp
 
 
+# -------------------------------------------------------------------------------- claims
 NAMES_MAX = 5
 """Pods that a text names."""
 

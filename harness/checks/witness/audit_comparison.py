@@ -237,6 +237,7 @@ def _interval(hold: audit_history.Hold) -> str:
     return f"from {hold.from_rv} {until}"
 
 
+# ----------------------------------------------------------------------- the certificate
 NAME = "witness"
 """The item of the certificate that this module answers."""
 SHOWN_MAX = 5

@@ -110,6 +110,7 @@ def _age(path: pathlib.Path) -> tuple[str, bool, str]:
     return str(path.parent), stamp is None, path.name
 
 
+# --------------------------------------------------------------------------------- reads
 _SENT = "flake-hunt/sent"
 _LEAVING_OUT = frozenset({"labelSelector", "fieldSelector", "continue"})
 """Parameters of lists and watches that may show some of the claims only."""
@@ -193,6 +194,7 @@ def _program(event: audit_events.Event) -> Program:
 CLAIMS = "resourceclaims"
 
 
+# ------------------------------------------------------------------------------ the fold
 class Hold(msgspec.Struct, frozen=True, order=True):
     """The interval of revisions in which a claim's allocation named a device."""
 

@@ -103,6 +103,7 @@ def time_of(text: str) -> int:
     return int(time.timestamp() * 1e6) * 1000
 
 
+# ------------------------------------------------------------- writes without a revision
 _NAMES = {"resourceclaims": "claim", "pods": "pod"}
 _DELETING = ("gone", "collected", "evicted")
 _MARKING = ("collected", "evicted")

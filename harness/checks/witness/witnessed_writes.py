@@ -149,6 +149,7 @@ def _version(text: Any) -> int:
     return version
 
 
+# ----------------------------------------------------------------------------- the watch
 _RESOURCES = frozenset(name for _, name in RESOURCES)
 
 
