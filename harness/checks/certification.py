@@ -115,8 +115,6 @@ def _lists(
 
 
 def _found(name: str, good: Callable[[wholeness.Wholeness], str]) -> _Answer:
-    """Return what answers whether there are no contradictions of an item."""
-
     def answer(evidence: protocol.Evidence) -> Result:
         whole = evidence[wholeness.Wholeness]
         bad = whole.found.answer(name)
@@ -339,7 +337,6 @@ class Certificate(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Certificate":
-        """Ask, after doubting the observations that other records dispute."""
         whole = evidence[wholeness.Wholeness]
         if audit_comparison.AuditLog in evidence:
             audited = evidence[audit_comparison.AuditComparison]

@@ -180,7 +180,6 @@ def was_ended_as_planned(
 
 
 def excuse(items: Iterable[verdicts.CertificateItem]) -> list[verdicts.CertificateItem]:
-    """Return the certificate of a run that a violation ended, as planned."""
     return [
         msgspec.structs.replace(item, needed=item.ok or item.name not in _OWED_AT_THE_END)
         for item in items

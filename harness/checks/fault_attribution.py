@@ -294,7 +294,6 @@ def _delays(item: _Applied, pair: _Pair) -> bool:
 
 
 def _precedes(item: _Applied, pair: _Pair) -> bool:
-    """Return whether a watch ended before it showed the first allocation."""
     if item.resource_version:
         is_before = item.resource_version <= pair.first.held_from_rv
         return is_before and item.begun_ns < pair.second.allocated_ts_ns

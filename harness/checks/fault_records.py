@@ -106,7 +106,6 @@ def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> It
 def _idle_nemeses(
     planned: Sequence[plans.PlannedFault], counts: collections.Counter[str]
 ) -> Iterator[str]:
-    """Yield each nemesis that is required to take effect, and of whose faults none did."""
     required = [fault for fault in planned if fault.drawn_by and fault.required]
     for nemesis in dict.fromkeys(fault.drawn_by for fault in required):
         if not any(counts[fault.name] for fault in required if fault.drawn_by == nemesis):
@@ -150,13 +149,11 @@ def api_server_ends(found: FaultRecords) -> list[tuple[int, int]]:
 
 
 def times(fault: plans.PlannedFault) -> int | None:
-    """Return how often a fault may take effect at most; None: any number of times."""
     limit = fault.rule.get("count") if fault.rule else fault.parameters.get("times")
     return limit if isinstance(limit, int) else None
 
 
 def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffect:
-    """Return an application as part of a violation: `on` its object or process, `text` a clause."""
     return verdicts.FaultEffect(
         fault=item.fault,
         kind=item.kind,

@@ -32,7 +32,6 @@ _MOVING = frozenset({Effect.API_SERVER, Effect.MOVED_CLAIM, Effect.TAKE_OVER})
 
 
 def part(plan: plans.Plan, name: str) -> Settings:
-    """Return a part of the settings, such as `pools`; empty without it."""
     return plan.settings.get(name) or {}
 
 
@@ -58,7 +57,6 @@ def blames_server(plan: plans.Plan) -> bool:
 
 
 def imported(pools: Settings) -> Settings:
-    """Return what is known of the pools that the scenario takes from files."""
     return pools.get("imported") or {}
 
 
@@ -131,7 +129,6 @@ def expects(plan: plans.Plan, check: str) -> bool:
 
 
 def expected(plan: plans.Plan) -> Sequence[str]:
-    """Return the names of the checks that the script of the run is about; empty: it has none."""
     return (is_scripted(plan) and part(plan, "traffic").get("expects")) or ()
 
 

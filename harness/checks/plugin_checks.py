@@ -14,7 +14,6 @@ from harness.history import histories, plans
 
 
 def of_plan(plan: plans.Plan) -> list[protocol.Check]:
-    """Return the plug-in checks of a run's plan, each judged in a process of its own."""
     return [_planned(used) for used in plan.plugins if used.kind == "checks"]
 
 

@@ -116,11 +116,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Violations are of what is so at the end, when everything is at rest."""
 
     def not_examined(self, reason: str) -> verdicts.NotExamined:
-        """Return the answer that there was nothing to judge, for this reason."""
         return verdicts.NotExamined(check=self.name, promise=self.promise, reason=reason)
 
     def unknown(self, reason: str) -> verdicts.CheckResult:
-        """Return the answer that nothing could be judged, for this reason."""
         return self.not_examined(reason).as_unknown()
 
 

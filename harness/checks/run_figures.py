@@ -33,7 +33,6 @@ class ProcessMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def memory_of(processes: Iterable[records.Body]) -> list[ProcessMemory]:
-    """Return the memory of each process of the record, in the order of their first samples."""
     samples: dict[str, list[records.MemoryUsed]] = {}
     for item in processes:
         if isinstance(item, records.MemoryUsed):
@@ -73,7 +72,6 @@ class PeakMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def peaks(memory: Iterable[ProcessMemory]) -> PeakMemory:
-    """Return the largest memory of scheduler, API server and harness; restarted ones count once."""
     most: dict[str, float] = {}
     for item in memory:
         name = naming.first_incarnation(item.process)
@@ -206,7 +204,6 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def latency(waits_ns: Iterable[int | None]) -> Latency:
-    """Return the quantiles of durations in nanoseconds; None is none."""
     waits = [waited for waited in waits_ns if waited is not None]
     if not waits:
         return Latency(count=0)

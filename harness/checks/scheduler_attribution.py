@@ -86,7 +86,6 @@ class SchedulerIdentity:
 
 
 def planned(plan: plans.Plan) -> list[SchedulerIdentity]:
-    """Return the schedulers of a plan in their order; empty if it names none."""
     listed = plan_facts.part(plan, "subject").get("schedulers", ())
     names = [item.get("scheduler_name", "") for item in listed]
     return [SchedulerIdentity(naming.scheduler(index), name) for index, name in enumerate(names)]

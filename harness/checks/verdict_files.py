@@ -104,7 +104,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missed_thresholds(self) -> list[str]:
-        """The thresholds that were not met, each in a clause with what was measured."""
         return threshold_results.sentences(self.thresholds, verdicts.Verdict.INVALID)
 
     def violations_of(self, check: str) -> int:

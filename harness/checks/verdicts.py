@@ -150,13 +150,11 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def in_doubt(self, why: str) -> "CheckResult":
-        """Return the result whose violations do not stand, for this reason: UNKNOWN."""
         count = self.violation_count
         told = f"{count:,} violation{'s' * (count != 1)} would follow, but {why}"
         return self.without_violations(Verdict.UNKNOWN, told)
 
     def as_not_examined(self) -> "NotExamined":
-        """Return the answer of a run that does not owe the guarantee."""
         return NotExamined(check=self.check, promise=self.promise, reason=self.reason)
 
 
@@ -175,7 +173,6 @@ class NotExamined(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason.startswith("no ")
 
     def as_unknown(self) -> CheckResult:
-        """Return the result of a run that owes the guarantee: UNKNOWN."""
         return CheckResult(
             check=self.check,
             promise=self.promise,
@@ -218,7 +215,6 @@ def meant_pairs(pairs: int, allocations: int) -> str:
 
 
 def double_allocations(results: Iterable[CheckResult]) -> list[DoubleAllocation]:
-    """Return the double allocations listed in full among the violations of several checks."""
     return [
         violation
         for result in results

@@ -156,7 +156,6 @@ def _removed(claims: claim_versions.ClaimVersions) -> Iterator[_Removed]:
 
 
 def _told(removed: Sequence[_Removed]) -> str:
-    """Return what the API server did with claims; nothing of it counts as a violation."""
     allocated = [item for item in removed if item[1].allocation is not None]
     parts = [f"unallocated: {len(removed) - len(allocated)}"]
     if allocated:

@@ -116,7 +116,6 @@ class TemplateCopies(folders.Folder):
         self.has_gap |= gap.resource == observations.TEMPLATES
 
     def until(self, namespace: str, name: str, version: int) -> list[Content]:
-        """Return the versions of a template before this one; empty: none was observed."""
         known = self._templates.get((namespace, name), ())
         return [content for since, content in known if since < version]
 
@@ -200,7 +199,6 @@ class _Excuses:
         self._all = "" in self._unknown or plan_facts.plans_effect(evidence.plan, *_FORGETTING)
 
     def hides(self, uid: str) -> bool:
-        """Return whether the controller may not know of a claim that it has created."""
         return self._is_chance and (self._all or uid in self._unknown)
 
 

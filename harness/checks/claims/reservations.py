@@ -262,7 +262,6 @@ class _Hazards:
                 self._effects[key].add(plan_facts.effect(item))
 
     def named(self, claim: claim_versions.ClaimName, pod: pod_lives.PodLife) -> str:
-        """Return the hazard that faults in writes of a pod and its claim show; empty: none."""
         about: dict[str, verdicts.NamedObject] = {"pods": pod, "resourceclaims": claim}
         for plural, effect, hazard in _HAZARDS:
             key = plural, about[plural].namespace, about[plural].name

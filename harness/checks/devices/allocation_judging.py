@@ -248,7 +248,6 @@ class Questions:
 
     @functools.cached_property
     def numbers(self) -> Rows:
-        """The number of the grant of each allocation."""
         return np.asarray(self.made.grant_numbers, dtype=np.int64)
 
     @functools.cached_property
@@ -288,7 +287,6 @@ class Answers:
         return np.flatnonzero(flags[self.which]) if len(flags) else self.which
 
     def replaced(self, rows: Rows, answer: Callable[[int], Answer]) -> "Answers":
-        """Return the answers with others about these allocations."""
         different, which = list(self.different), self.which.copy()
         for row in rows.tolist():
             which[row] = len(different)

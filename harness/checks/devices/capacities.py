@@ -76,7 +76,6 @@ def by_plain_name(named: Mapping[str, Value], driver: str) -> dict[str, Value]:
 
 
 def plain_name(name: str, driver: str) -> str:
-    """Return the name of a capacity without the domain of the driver."""
     return name.removeprefix(f"{driver}/")
 
 

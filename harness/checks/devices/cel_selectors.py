@@ -56,7 +56,6 @@ def normalized(text: str) -> str:
 
 
 def version_numbers(version: Mapping[str, str]) -> tuple[int, int, int]:
-    """Return major, minor and patch of a value of `parse`."""
     major, minor, patch = version[VERSION].partition("-")[0].split(".")
     return int(major), int(minor), int(patch)
 

@@ -153,7 +153,6 @@ class Versions(Generic[Value]):
         self._known: dict[str, dict[bytes, tuple[int, Value]]] = {}
 
     def add(self, key: str, value: Value, version: int, *, content: object) -> None:
-        """Note a value, which is new if its content is."""
         values, encoded = self._known.setdefault(key, {}), msgspec.json.encode(content)
         if encoded not in values:
             values[encoded] = version, value
@@ -215,6 +214,5 @@ class DeviceCatalogue(folders.Folder):
         return bisect.bisect_left(self.news, version)
 
     def newest(self, count: int) -> Iterator[KnownDevice]:
-        """Yield up to `count` devices, each in its newest version."""
         for name in itertools.islice(self.devices, count):
             yield self.devices(name, sys.maxsize)[-1]

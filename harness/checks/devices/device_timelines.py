@@ -174,12 +174,10 @@ class TaintTimelines(folders.Folder):
         self._changes: dict[str, _Changes] = {observations.SLICES: [], observations.TAINT_RULES: []}
 
     def view_at(self, ts_ns: int) -> View:
-        """Return the versions of slices and rules that were the newest at a time."""
         return View(*(_newest(item, ts_ns) for item in self._changes.values()))
 
     @property
     def has_taints(self) -> bool:
-        """True if a slice or a rule ever had a taint that keeps devices from being allocated."""
         return bool(self._blocked) or any(rule.taint.is_blocking for rule, _ in self._rules)
 
     def was_tainted(self, device: str) -> bool:
@@ -333,7 +331,6 @@ class PoolTimelines(folders.Folder):
         self.has_gap |= gap.resource == observations.SLICES
 
     def spans(self, device: str) -> list[Span]:
-        """Return when a device (`driver/pool/device`) could be allocated, in order."""
         return self._listings.of(device)
 
     def epoch(self, version: int) -> int:

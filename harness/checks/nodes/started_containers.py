@@ -65,14 +65,12 @@ class Expectations(folders.Folder):
         return found
 
     def claims_of(self, started: records.ContainerStarted) -> list[_Key]:
-        """Return namespace and name of the claims of a container; empty: not observed."""
         return list(dict.fromkeys(key for key, _ in self._uses_of(started)))
 
     def _uses_of(self, started: records.ContainerStarted) -> list[_Use]:
         return self._containers.get(started.pod_uid, {}).get(started.container, [])
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        """Note what a claim asks for and has; its last devices if it has none any more."""
         meta, allocation = seen.object.metadata, seen.object.status.allocation
         key = meta.namespace, meta.name
         known = self._claims.get(key)

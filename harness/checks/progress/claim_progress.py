@@ -81,7 +81,6 @@ def _is_kubelet_ours(plan: plans.Plan) -> bool:
 
 
 def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, plan: plans.Plan) -> str:
-    """Return why objects that could go on are not stuck: they had too little time."""
     return (
         f"{len(stuck)} could go on ({stuck[0].summary}), but the run ended {rest_s:.1f} s after the "
         f"last progress, before the {plan.progress_s or 0.0:g} s that they have"
@@ -91,7 +90,6 @@ def told_early(stuck: Sequence[stuck_objects.Stuck], rest_s: float, plan: plans.
 def told_stuck(
     stuck: Sequence[stuck_objects.Stuck], rest_s: float, *, prefix: str = "", still: str
 ) -> str:
-    """Return the reason of a check that found these objects; empty without any."""
     told = stuck and findings.and_more(prefix + stuck[0].summary, len(stuck))
     return f"{told}; {still} for {rest_s:.1f} s" if told else ""
 

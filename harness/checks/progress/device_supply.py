@@ -48,7 +48,6 @@ class Offered:
 
     @property
     def is_shared(self) -> bool:
-        """True if claims can have shares of it."""
         return bool(self.known.device.allow_multiple_allocations)
 
     @property
@@ -82,7 +81,6 @@ class Left:
         self._counters: dict[PoolKey, dict[CounterKey, Fraction]] = {}
 
     def is_free(self, item: Offered) -> bool:
-        """Return whether a claim can have the device, or a share of it."""
         return item.id not in self._alone and (item.is_shared or item.id not in self._shares)
 
     def has_room(self, item: Offered, amounts: Amounts) -> bool:
@@ -123,7 +121,6 @@ class Left:
             self._charge(item, 1)
 
     def is_charged(self, item: Offered) -> bool:
-        """Return whether the device is in use, and has consumed its counters."""
         return item.id in self._charged
 
     def _charge(self, item: Offered, sign: int) -> None:
@@ -143,7 +140,6 @@ class Left:
 
 
 def exclusive(claim: observed_claims.Claim) -> list[str]:
-    """Return `driver/pool/device` of the devices that a claim holds alone."""
     return [
         item.id
         for item in claim.results

@@ -397,19 +397,16 @@ def claim_names(
 
 
 def is_gone(state: world_states.WorldState, uid: str) -> bool:
-    """Return whether a pod or PodGroup is gone, or has ended."""
     pod = state.pods.get(uid)
     return uid not in state.groups and (pod is None or pod.has_ended)
 
 
 def is_user(state: world_states.WorldState, consumer: observed_claims.Consumer) -> bool:
-    """Return whether a claim may be in use by this reservation."""
     is_known = consumer.resource in ("pods", "podgroups")
     return not is_known or not is_gone(state, consumer.uid)
 
 
 def _is_usable(claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
-    """Return whether a pod may use a claim, now or once it is allocated."""
     users: Sequence[str] = [item.uid for item in claim.status.reserved_for or ()]
     has_room = len(users) < RESERVATIONS_MAX or pod.metadata.uid in users
     return has_room and not claim.metadata.deletion_timestamp
@@ -441,7 +438,6 @@ def find_claims(state: world_states.WorldState) -> LeakedClaims:
 
 
 def _wanted(state: world_states.WorldState) -> Iterator[str]:
-    """Yield the claims, by namespace and name, that pods wait for or use."""
     for pod in state.pods.values():
         if not pod.has_ended and not pod.metadata.deletion_timestamp:
             for _, name in claim_names(pod):

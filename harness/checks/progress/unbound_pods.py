@@ -130,7 +130,6 @@ def _refusals(
 def _first_refusal(
     device: device_catalogue.KnownDevice, expressions: Sequence[str]
 ) -> _Refusal | None:
-    """Return the first selector that a device does not match; None: it matches all."""
     for expression in expressions:
         selector = cel_selectors.selector(expression)
         if error := selector.failure(device.driver, device.device):

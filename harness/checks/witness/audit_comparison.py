@@ -193,7 +193,6 @@ def _of_holds(
 def _clipped(
     holds: Iterable[audit_history.Hold], window: tuple[int, int]
 ) -> dict[tuple[str, str], list[audit_history.Hold]]:
-    """Return the holds within a window by claim and device; those that touch become one."""
     first, last = window
     found: dict[tuple[str, str], list[audit_history.Hold]] = collections.defaultdict(list)
     for hold in sorted(holds, key=lambda item: (item.uid, item.device, item.from_rv)):
@@ -296,7 +295,6 @@ def given(
 
 
 def answer(told: AuditComparison) -> tuple[bool, str]:
-    """Return whether the audit log agrees, and the figures or differences."""
     reader, compared = told.log.reader, told.compared
     if not told.log.paths:
         return False, "there is no audit log, though the plan expects one"
@@ -334,7 +332,6 @@ def _differences(told: AuditComparison) -> str:
 
 
 def _late(told: AuditComparison) -> list[str]:
-    """Say that the log begins late, if that is why writes are missing."""
     logged = [version for writes in told.log.folded.writes.values() for version in writes]
     versions = [item.version for item in told.compared.differences if item.version]
     first = min(logged, default=0)

@@ -131,7 +131,6 @@ Fact: TypeAlias = witnessed_writes.Write | Hidden | Unclear
 
 
 def decode(line: bytes) -> Event:
-    """Return the audit event in a line; raises NoEventError if there is none."""
     try:
         event = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -142,7 +141,6 @@ def decode(line: bytes) -> Event:
 
 
 def facts(event: Event) -> Iterator[Fact]:
-    """Yield what an event says about writes of claims and pods."""
     reference = event.objectRef
     if reference is None or event.verb not in _WRITES or event.stage not in _ENDS:
         return
@@ -314,7 +312,6 @@ def _has_delete_options(event: Event) -> bool:
 
 
 def _document(content: msgspec.Raw) -> dict[str, Any]:
-    """Return a decoded object; an empty one for everything else."""
     try:
         document = msgspec.json.decode(content) if bytes(content) else {}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -104,7 +104,6 @@ def _plain(file: io.BufferedReader) -> IO[bytes]:
 
 
 def _age(path: pathlib.Path) -> tuple[str, bool, str]:
-    """Sort the parts of one log by age: `audit-<time>.log` were rotated away from `audit.log`."""
     stem = path.name.partition(".")[0]
     stamp = _STAMP.search(stem)
     return str(path.parent), stamp is None, path.name
@@ -296,7 +295,6 @@ class AuditHistory:
     # --------------------------------------------------------------------------- holds
 
     def holds(self) -> list[Hold]:
-        """Return all holds, sorted by claim, device and begin."""
         ended = {item.uid for item in self.hidden if item.kind in ("gone", "collected")}
         key = operator.attrgetter("state.uid", "state.version")
         writes = sorted(self.writes[CLAIMS].values(), key=key)
@@ -307,7 +305,6 @@ class AuditHistory:
 
 
 def differ(one: witnessed_writes.Write, two: witnessed_writes.Write) -> bool:
-    """Return whether two writes of one revision contradict each other."""
     return (
         one.state.uid != two.state.uid
         or one.is_deletion != two.is_deletion

@@ -39,7 +39,6 @@ class Window(msgspec.Struct, frozen=True):
 
 
 def is_within(windows: Sequence[Window], seen: witnessed_writes.Seen) -> bool:
-    """Return whether an observed write may be missing in the log because of a kill."""
     return any(
         window.after < seen.version < window.before and seen.ts_ns >= window.from_ns
         for window in windows
@@ -277,7 +276,6 @@ def _of(hidden: _ByObject, seen: witnessed_writes.Seen) -> list[audit_events.Hid
 def _take(
     hidden: _ByObject, seen: witnessed_writes.Seen, *, node: str = ""
 ) -> audit_events.Hidden | None:
-    """Remove and return a write about the observed object, to this node if one is named."""
     item = next((item for item in _of(hidden, seen) if item.node == node), None)
     if item is not None:
         hidden[item.uid or f"{item.namespace}/{item.name}"].remove(item)

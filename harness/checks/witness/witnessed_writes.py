@@ -49,7 +49,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"with {', '.join(self.held)}" if self.held else "without devices and node"
 
     def differing(self, other: "State") -> list[str]:
-        """Return the names of the parts that differ: in the deletion, the node, the devices."""
         differs = {
             "metadata": self.is_marked != other.is_marked,
             "spec": self.node != other.node,
@@ -106,7 +105,6 @@ def state_of(document: Any) -> State:
 
 
 def held(status: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the devices of the allocation in the status of a claim."""
     allocation = status.get("allocation") or {}
     results = (allocation.get("devices") or {}).get("results") or ()
     found = {
@@ -188,7 +186,6 @@ class Stream(msgspec.Struct):
     """The last revision before a gap that no list has ended yet."""
 
     def covers(self, version: int) -> bool:
-        """Return whether the recorder must have seen a write of this revision."""
         if self.first_rv is None or self.final_rv is None:
             return False
         if not self.first_rv < version <= self.final_rv:
