@@ -1,6 +1,8 @@
 """The runs of a campaign."""
 
+import collections
 import pathlib
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from harness.cluster import interfaces
 from harness.history.purposes import Purpose
 from harness.scenario import loading
 from tests.stand_ins import commands
+from tests.support import cases
 
 
 def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.CampaignPlan:
@@ -22,13 +25,6 @@ def planned(tmp_path: pathlib.Path, **changes: object) -> campaign_plan.Campaign
         **changes,
     }
     return campaign_plan.plan(**arguments)  # type: ignore[arg-type]
-
-
-def test_every_control_of_the_scenario_is_planned(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path)
-    assert sum(run.purpose is Purpose.SUBJECT for run in plan.runs) == 2
-    assert len({run.subject for run in plan.runs if run.purpose is Purpose.CONTROL}) == 7
-    assert len({run.id for run in plan.runs}) == len(plan.runs)
 
 
 def test_seeds_differ_between_runs_and_not_between_campaigns(tmp_path: pathlib.Path) -> None:
@@ -50,122 +46,36 @@ def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
         campaign_plan.read(tmp_path / "campaign.json")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"defects": ["nope"]}, "expected a known defect, got 'nope'"),
-        ({"remedies": ["nope"]}, "expected a known remedy, got 'nope'"),
-        (
-            {"remedies": ["fence-predecessor"], "subjects": ["external=x"]},
-            "expected our own scheduler",
-        ),
-        ({"repeat": 0, "repeat_controls": 0}, "at least one run"),
-    ],
-)
-def test_what_cannot_be_run(
-    tmp_path: pathlib.Path, changes: dict[str, object], message: str
-) -> None:
+@pytest.mark.parametrize(("ask", "message"), cases.read(__file__, "refused"))
+def test_what_cannot_be_run(tmp_path: pathlib.Path, ask: dict[str, Any], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
-        planned(tmp_path, **changes)
+        planned(tmp_path, **ask)
 
 
-@pytest.mark.parametrize(
-    ("changes", "subject"),
-    [
-        ({"remedies": ["fence-predecessor"]}, "python + fence-predecessor"),
-        ({"release": "1.34.2"}, "python as 1.34.2"),
-    ],
-)
-def test_remedies_and_releases_are_not_for_the_controls(
-    tmp_path: pathlib.Path, changes: dict[str, object], subject: str
-) -> None:
-    plan = planned(tmp_path, **changes)
-    controls = [run for run in plan.runs if run.purpose is Purpose.CONTROL]
-    assert {run.subject for run in plan.runs if run not in controls} == {subject}
-    assert {(*run.remedies, run.release) for run in controls} == {("",)}
-
-
-def test_a_known_hazard_must_show_and_is_tried_with_its_remedies(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path, scenarios=["answer-lost"])
-    kinds = {(run.purpose, run.subject, run.hypothesis) for run in plan.runs}
-    assert kinds == {
-        (Purpose.HAZARD, "correct", "H1"),
-        (Purpose.REMEDY, "python + keep-in-flight-until-known", "H1"),
-    }
-    assert all(run.purpose.must_fail == (run.purpose is Purpose.HAZARD) for run in plan.runs)
-
-
-def test_with_its_remedies_chosen_a_hazard_is_none(tmp_path: pathlib.Path) -> None:
-    remedies = ["keep-in-flight-until-known"]
-    plan = planned(tmp_path, scenarios=["answer-lost"], remedies=remedies)
-    assert {run.purpose for run in plan.runs} == {Purpose.REMEDY}
-
-
-def test_what_fails_now_and_then_is_run_with_remedies_only(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path, scenarios=["nemesis"])
-    assert {run.purpose for run in plan.runs} == {Purpose.REMEDY}
-    plan = planned(tmp_path, scenarios=["nemesis"], subjects=["external=volcano"])
-    assert {run.purpose for run in plan.runs} == {Purpose.SUBJECT, Purpose.REMEDY}
-
-
-def test_chosen_subjects_are_not_for_the_controls(tmp_path: pathlib.Path) -> None:
-    """The known defects are the Python scheduler's, and they show that the harness sees what
-    happens on this cluster.
-    """
-    plan = planned(tmp_path, subjects=["external=volcano"])
-    assert {run.subject for run in plan.runs if run.purpose is Purpose.SUBJECT} == {
-        "external volcano"
-    }
-    assert all(run.subjects == ["python"] for run in plan.runs if run.purpose is Purpose.CONTROL)
-
-
-def test_a_chosen_claim_controller_is_not_for_the_controls(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("case", cases.read(__file__, "planned"), ids=lambda case: str(case["ask"]))
+def test_what_is_planned(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
 ) -> None:
     commands.install(tmp_path, "kube-controller-manager")
     monkeypatch.setenv("KUBE_BINARIES", str(tmp_path))
-    plan = planned(
-        tmp_path,
-        scenarios=["controller-down"],
-        claim_controller="kube-controller-manager",
-    )
-    runs = {purpose: [run for run in plan.runs if run.purpose is purpose] for purpose in Purpose}
-    assert {run.claim_controller for run in runs[Purpose.CONTROL]} == {""}
-    assert {(run.subject, run.claim_controller) for run in runs[Purpose.SUBJECT]} == {
-        ("python + kube-controller-manager v1.36.4", "kube-controller-manager")
-    }
-    assert plan.versions["claim-controller"] == "kube-controller-manager v1.36.4"
-
-
-@pytest.mark.parametrize("controller", ["", "kube-controller-manager"])
-def test_a_scenario_may_be_a_hazard_of_kubernetes_own_claim_controller(
-    tmp_path: pathlib.Path, controller: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commands.install(tmp_path, "kube-controller-manager")
-    monkeypatch.setenv("KUBE_BINARIES", str(tmp_path))
-    plan = planned(
-        tmp_path,
-        scenarios=["evictions"],
-        claim_controller=controller,
-    )
-    expected = (Purpose.HAZARD, "H23") if controller else (Purpose.SUBJECT, "")
-    found = {(run.purpose, run.hypothesis) for run in plan.runs}
-    assert found == {expected, (Purpose.CONTROL, "")}
-
-
-def test_what_a_subject_cannot_run_is_left_out_of_all_and_refused_by_name(
-    tmp_path: pathlib.Path,
-) -> None:
-    asked = {"scenarios": ["answer-lost", "pod-churn"], "subjects": ["external=volcano"]}
-    with pytest.raises(errors.UsageError, match="expected schedulers that the run starts"):
-        planned(tmp_path, **asked)
-    plan = planned(tmp_path, **asked, leaves_out=True)
-    assert {run.title for run in plan.runs} == {"pod-churn"}
-    assert list(plan.left_out) == ["answer-lost"]
-    assert "expected schedulers that the run starts" in plan.left_out["answer-lost"]
-    assert plan.selection[0].startswith("answer-lost left out: ")
-    with pytest.raises(errors.UsageError, match="expected schedulers that the run starts"):
-        planned(tmp_path, **{**asked, "scenarios": ["answer-lost"]}, leaves_out=True)
+    plan = planned(tmp_path, **case["ask"])
+    found: collections.Counter[str] = collections.Counter()
+    for run in plan.runs:
+        is_control = run.purpose is Purpose.CONTROL
+        words = (run.purpose, run.subject, run.hypothesis, run.claim_controller)
+        found["controls" if is_control else " ".join(filter(None, words))] += 1
+        if run.purpose in {Purpose.CONTROL, Purpose.REMEDY} and not case["ask"].get("remedies"):
+            assert run.subjects == ["python"]
+        if is_control:
+            assert (run.remedies, run.release, run.claim_controller) == ([], "", "")
+    assert [f"{count} {text}" for text, count in found.items()] == case["runs"]
+    assert len({run.id for run in plan.runs}) == len(plan.runs)
+    left_out = case.get("left_out", {})
+    assert plan.left_out.keys() == left_out.keys()
+    assert all(part in plan.left_out[name] for name, part in left_out.items())
+    assert [text.partition(" left out: ")[0] for text in plan.selection] == [*left_out]
+    if "claim_controller" in case["ask"]:
+        assert plan.versions["claim-controller"] == "kube-controller-manager v1.36.4"
 
 
 @pytest.mark.parametrize(
@@ -190,14 +100,6 @@ def test_controls_have_our_claim_controller_unless_one_works_already(
     assert possible == (both[:1] if of_controls == "external" else both)
     theirs = interfaces.Capabilities(claim_controller=True)
     assert campaign_plan.controls(scenario, theirs, found) == both[:1]
-
-
-@pytest.mark.parametrize("subject", ["volcano", "cluster"])
-def test_a_subject_that_cannot_work_is_refused_before_the_first_run(
-    tmp_path: pathlib.Path, subject: str
-) -> None:
-    with pytest.raises(errors.UsageError):
-        planned(tmp_path, subjects=[subject])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a campaign says of its runs: exit code, verdict, sentence, and what each row counts."""
+"""The exit code, the verdict and the sentence of a campaign, and the counts of its rows."""
 
 import re
 from typing import Any

@@ -2,10 +2,11 @@
 
 import errno
 import pathlib
-import signal
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import psutil
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from harness import clocks, errors
 from harness.history import directories, journal_reader, journal_writer, records
 from harness.run import supervising
-from tests.support import ended_processes
+from tests.support import cases, ended_processes
 
 TIMEOUT_S = 30.0
 
@@ -44,51 +45,6 @@ def start(supervisor: supervising.Supervisor, code: str, *, finite: bool) -> Non
     """Start Python with this code and wait until it has ended."""
     process = supervisor.start("one", [sys.executable, "-c", code], finite=finite)
     clocks.wait_until(lambda: process.poll() is not None, timeout_s=TIMEOUT_S, why="its end")
-
-
-def expected_ends(directory: directories.RunDirectory) -> list[bool]:
-    text = directory.processes.read_text()
-    return ['"expected":true' in line for line in text.splitlines() if "process-ended" in line]
-
-
-def test_a_finite_process_may_have_done_its_work_before_anybody_asks(
-    supervisor: supervising.Supervisor, directory: directories.RunDirectory
-) -> None:
-    start(supervisor, "", finite=True)
-    supervisor.require_alive()
-    assert supervisor.finished("one")
-    supervisor.require_alive()
-    assert expected_ends(directory) == [True]
-
-
-def test_a_finite_process_that_nobody_asked_about_has_ended_in_order(
-    supervisor: supervising.Supervisor, directory: directories.RunDirectory
-) -> None:
-    start(supervisor, "", finite=True)
-    supervisor.stop("one")
-    assert expected_ends(directory) == [True]
-
-
-@pytest.mark.parametrize(
-    ("code", "finite", "how"),
-    [
-        ("raise SystemExit(3)", True, "exit code 3"),
-        ("import os; os.kill(os.getpid(), 9)", True, "signal 9"),
-        ("", False, "exit code 0"),
-    ],
-)
-def test_any_other_end_is_a_death(
-    supervisor: supervising.Supervisor,
-    directory: directories.RunDirectory,
-    code: str,
-    finite: bool,
-    how: str,
-) -> None:
-    start(supervisor, code, finite=finite)
-    with pytest.raises(errors.ProcessError, match=f"expected one to live .* ended with {how}"):
-        supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
-    supervisor.stop("one")
-    assert expected_ends(directory) == [False]
 
 
 def test_a_cluster_that_dies_is_told_before_the_processes_that_end_for_want_of_it(
@@ -143,49 +99,39 @@ def ends(directory: directories.RunDirectory) -> list[records.ProcessEnded]:
     return [record for record in body if isinstance(record, records.ProcessEnded)]
 
 
-def only_end(directory: directories.RunDirectory) -> tuple[int, bool, str]:
+@pytest.mark.parametrize("case", cases.read(__file__, "ends"), ids=lambda case: case["it"])
+def test_a_process(
+    supervisor: supervising.Supervisor, directory: directories.RunDirectory, case: dict[str, Any]
+) -> None:
+    def dies(how: str) -> None:
+        with pytest.raises(errors.ProcessError, match=f"expected one to live .* ended with {how}"):
+            supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
+
+    for text in case["do"]:
+        step, *words = shlex.split(text)
+        acts: dict[str, Callable[[], object]] = {
+            "end": lambda: start(supervisor, words[0], finite="finite" in words),  # noqa: B023
+            "waits": lambda: supervisor.start("one", WAIT),
+            "obeys": lambda: start_obedient(supervisor),
+            "alive": supervisor.require_alive,
+            "ready": lambda: supervisor.wait_ready("one"),
+            "stop": lambda: supervisor.stop_all(["one"]),
+            "dies": lambda: dies(" ".join(words)),  # noqa: B023
+        }
+        if step in acts:
+            acts[step]()
+        elif step == "finished":
+            assert supervisor.finished("one")
+        else:
+            act = getattr(supervisor, words[0] if words else step)
+            assert act("one", fault="it") == (step != "not")
     (end,) = ends(directory)
-    return end.exit_code, end.expected, end.fault
+    assert [end.exit_code, end.expected, end.fault] == case["end"]
 
 
-def test_a_process_that_a_fault_kills_has_not_died(
-    supervisor: supervising.Supervisor, directory: directories.RunDirectory
-) -> None:
-    supervisor.start("one", WAIT)
-    assert supervisor.kill("one", fault="crash")
-    supervisor.require_alive()
-    supervisor.stop_all(["one"])
-    assert only_end(directory) == (-signal.SIGKILL, True, "crash")
-
-
-def test_a_process_that_has_died_before_is_not_the_victim_of_a_fault(
-    supervisor: supervising.Supervisor, directory: directories.RunDirectory
-) -> None:
-    start(supervisor, "raise SystemExit(3)", finite=False)
-    assert not supervisor.kill("one", fault="crash")
-    assert not supervisor.terminate("one", fault="crash")
-    assert not supervisor.pause("one", fault="crash")
-    with pytest.raises(errors.ProcessError, match="exit code 3"):
-        supervisor.require_alive()
-    assert only_end(directory) == (3, False, "")
-
-
-@pytest.mark.parametrize(
-    ("argv", "end"),
-    [(OBEDIENT, (0, True, "restart")), (WAIT, (-signal.SIGTERM, False, "restart"))],
-    ids=["in order", "not in order"],
-)
-def test_a_fault_that_terminates_expects_an_orderly_end(
-    supervisor: supervising.Supervisor,
-    directory: directories.RunDirectory,
-    argv: list[str],
-    end: tuple[int, bool, str],
-) -> None:
-    process = supervisor.start("one", argv)
-    if argv is OBEDIENT:
-        clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
-    assert supervisor.terminate("one", fault="restart")
-    assert only_end(directory) == end
+def start_obedient(supervisor: supervising.Supervisor) -> None:
+    process = supervisor.start("one", OBEDIENT)
+    clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
 
 
 def is_stopped(pid: int) -> bool:
@@ -219,29 +165,6 @@ def test_a_paused_process_and_its_children_stand_still_until_they_are_resumed(
     ]
 
 
-@pytest.mark.parametrize("end", ["stop", "kill", "terminate"])
-def test_a_paused_process_can_be_ended(
-    supervisor: supervising.Supervisor, directory: directories.RunDirectory, end: str
-) -> None:
-    process = supervisor.start("one", OBEDIENT)
-    clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
-    supervisor.pause("one", fault="pause")
-    endings: dict[str, Callable[[], object]] = {
-        "stop": lambda: supervisor.stop_all(["one"]),
-        "kill": lambda: supervisor.kill("one", fault="pause"),
-        "terminate": lambda: supervisor.terminate("one", fault="pause"),
-    }
-    endings[end]()
-    assert (
-        only_end(directory)
-        == {
-            "stop": (0, True, ""),
-            "kill": (-signal.SIGKILL, True, "pause"),
-            "terminate": (0, True, "pause"),
-        }[end]
-    )
-
-
 def test_the_newest_living_incarnation_is_found_and_all_are_stopped_in_order(
     supervisor: supervising.Supervisor, directory: directories.RunDirectory
 ) -> None:
@@ -264,18 +187,3 @@ def test_a_process_started_by_a_thread_outlives_the_thread(
     thread.join()
     with pytest.raises(errors.WaitTimeoutError):
         supervisor.wait_until(lambda: False, timeout_s=0.3, why="nothing")
-
-
-def test_a_death_that_another_thread_noticed_ends_the_run_too(
-    supervisor: supervising.Supervisor,
-) -> None:
-    start(supervisor, "raise SystemExit(3)", finite=False)
-    for _ in range(2):
-        with pytest.raises(errors.ProcessError, match="exit code 3"):
-            supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
-
-
-def test_a_part_that_a_fault_ends_is_not_waited_for(supervisor: supervising.Supervisor) -> None:
-    supervisor.start("one", WAIT)
-    supervisor.kill("one", fault="crash")
-    supervisor.wait_ready("one")
