@@ -77,14 +77,20 @@ def _list_attributes() -> Iterator[None]:
 
 
 def create(store: stores.Store, document: Object) -> None:
-    """Create an object; if it has a status, in a second write."""
+    """Create an object, unless it is there; if it has a status, write that, too."""
     resource, status = resource_of(document), document.pop("status", None)
     namespace = NAMESPACE if resource.namespaced else ""
     if resource is resources.NAMESPACES:  # it is there already
         labels = document["metadata"]["labels"]
         store.patch(resource, "", NAMESPACE, functools.partial(_labelled, labels=labels))
         return
-    stored = store.create(resource, namespace, document)
+    name = document["metadata"]["name"]
+    is_there = store.has(resource, namespace, name)
+    stored = (
+        store.get(resource, namespace, name)
+        if is_there
+        else store.create(resource, namespace, document)
+    )
     if status is not None:
         store.update(
             resource,

@@ -1,6 +1,7 @@
 """The description of a world: its setting, its judges, and whether the correct subject fails."""
 
 import dataclasses
+import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -111,6 +112,11 @@ class Hazard:
     """Name of the remedy with which the subject does not fail; None: there is none."""
 
 
+@functools.cache
+def _source(kind: type) -> str:
+    return inspect.getsource(kind)
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSpec:
     """A world to explore; small, because the number of interleavings grows fast."""
@@ -161,7 +167,7 @@ class WorldSpec:
     def source(self) -> str:
         """Return all that the world is made of, and the source of its class."""
         kinds = [kind for kind in inspect.getmro(self.make) if kind is not object]
-        return repr(self.setting(self.values)) + "".join(map(inspect.getsource, kinds))
+        return repr(self.setting(self.values)) + "".join(map(_source, kinds))
 
     def is_known_to_fail(self, remedies: Sequence[str]) -> bool:
         """Return whether the correct subject fails with these remedies."""

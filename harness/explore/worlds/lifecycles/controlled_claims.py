@@ -154,11 +154,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     ),
     "foreign-consumer": _spec(
         "a claim is reserved for a consumer that is no pod, and for a pod that is gone",
-        [
-            literals.pool(),
-            literals.CONTROLLER,
-            literals.there(_reserved_for_others(), when="begin"),
-        ],
+        [*_ONE_CLAIM, literals.there(_reserved_for_others(), when=parts.BEGIN)],
         has_scheduler=False,
     ),
     # If the watch of pods has to list again, the list may come before the pod is there or after it
