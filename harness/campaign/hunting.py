@@ -4,7 +4,6 @@ import dataclasses
 import os
 import pathlib
 import shlex
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from xdist.scheduler import LoadScheduling
 from harness import clocks, errors, prepared_processes, writing
 from harness.campaign import budgets, campaign_plan, plugin
 from harness.campaign.budgets import Ending
+from harness.cluster import cluster_records
 from harness.history import campaign_folders, results
 
 
@@ -53,9 +53,9 @@ def hunt(
     if plan.runs and len(plan.done) == len(plan.runs):
         return Hunted(results=results.in_plan_order(kept))
     collector = _Collector(plan, folder, listener)
-    with tempfile.TemporaryDirectory(prefix="flake-hunt-") as temporary:
+    with cluster_records.temporary_folder() as temporary:
         jobs = min(plan.jobs, len(plan.runs) - len(plan.done))
-        arguments = _arguments(campaign, jobs=jobs, temporary=pathlib.Path(temporary))
+        arguments = _arguments(campaign, jobs=jobs, temporary=temporary)
         with writing.explained(folder):
             ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
     if collector.failure is not None:

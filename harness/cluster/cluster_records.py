@@ -9,8 +9,9 @@ import contextlib
 import os
 import pathlib
 import re
+import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -23,6 +24,8 @@ from harness.scenario import profiles
 SUFFIX = ".json"
 PROXY_KUBECONFIG = "kubeconfig-fault-proxy-"
 """Prefix of the kubeconfigs that a run's fault proxy writes into a cluster's folder."""
+TEMPORARY_PREFIX = "flake-hunt-"
+"""Name prefix of temporary folders; the creator's pid follows."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?")
 
 
@@ -192,6 +195,13 @@ def is_running(process: psutil.Process) -> bool:
 def identity(pid: int, name: str) -> ProcessIdentity:
     """Return the identity of a running process."""
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[pathlib.Path]:
+    """Yield a temporary folder; `cluster prune` removes it if this process is killed meanwhile."""
+    with tempfile.TemporaryDirectory(prefix=f"{TEMPORARY_PREFIX}{os.getpid()}-") as name:
+        yield pathlib.Path(name)
 
 
 def check_name(name: str) -> None:

@@ -9,14 +9,13 @@ so that a later change of the user's current context cannot redirect a run.
 import dataclasses
 import os
 import pathlib
-import tempfile
 from collections.abc import Mapping
 
 import msgspec
 
 from harness import errors
 from harness.client import apis, kubeconfig_files, kubeconfigs, transports
-from harness.cluster import interfaces
+from harness.cluster import cluster_records, interfaces
 from harness.cluster.fake_nodes import fake_world
 from harness.model.objects import Object
 from harness.scenario import profiles
@@ -60,8 +59,8 @@ class Provider(interfaces.Provider):
         )
 
     def check(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="flake-hunt-") as folder:
-            self._enter(pathlib.Path(folder, KUBECONFIG))
+        with cluster_records.temporary_folder() as folder:
+            self._enter(folder / KUBECONFIG)
 
     def up(self, request: interfaces.ClusterRequest) -> ExistingCluster:
         path = request.directory / KUBECONFIG

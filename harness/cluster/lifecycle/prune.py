@@ -2,8 +2,11 @@
 
 import contextlib
 import dataclasses
+import os
+import pathlib
 import re
 import shutil
+import tempfile
 
 import psutil
 
@@ -67,6 +70,7 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
                 removed.append(f"cluster {entry.name}")
         except errors.HarnessError as error:
             failed.append(str(error))
+    removed += [f"folder {path}" for path in _remove_of_dead()]
     removed += _remove_foreign_containers(older_than_s)
     return Pruned(removed, failed)
 
@@ -95,6 +99,27 @@ def _stop(process: cluster_records.ProcessIdentity) -> None:
             clocks.wait_until(lambda: process.find() is None, timeout_s=STOP_TIMEOUT_S, why="")
         except errors.WaitTimeoutError:
             running.kill()
+
+
+def _remove_of_dead() -> list[pathlib.Path]:
+    """Remove unfinished records, and temporary folders, which are returned, of dead processes."""
+    prefix, removed = cluster_records.TEMPORARY_PREFIX, []
+    for record in cluster_records.folder().glob(".*.new"):
+        if _is_dead(record.name.split(".")[-2]):
+            record.unlink(missing_ok=True)
+    for path in pathlib.Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        is_mine = path.stat().st_uid == os.getuid()
+        if is_mine and _is_dead(path.name.removeprefix(prefix).partition("-")[0]):
+            shutil.rmtree(path, ignore_errors=True)
+            removed.append(path)
+    return removed
+
+
+def _is_dead(pid: str) -> bool:
+    try:
+        return pid.isdigit() and not cluster_records.is_running(psutil.Process(int(pid)))
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _remove_foreign_containers(older_than_s: float | None) -> list[str]:

@@ -1,6 +1,7 @@
 """Clusters that stay, clusters for a while, and what prune does and must not do."""
 
 import contextlib
+import os
 import pathlib
 import signal
 import socket
@@ -180,6 +181,29 @@ def test_prune_removes_what_a_killed_run_has_left() -> None:
     assert not entry.kubeconfig.exists()
     assert (entry.path / "apiserver.log").exists(), "a log is evidence"
     assert cluster_records.known() == []
+
+
+def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> None:
+    gone = dead().pid
+    (tmp_path / f"flake-hunt-{gone}-abc").mkdir()
+    (tmp_path / f"flake-hunt-{os.getpid()}-abc").mkdir()
+    (tmp_path / "flake-hunt-notes").mkdir()
+    assert prune.prune().removed == [f"folder {tmp_path}/flake-hunt-{gone}-abc"]
+    assert (tmp_path / f"flake-hunt-{os.getpid()}-abc").exists()
+    assert (tmp_path / "flake-hunt-notes").exists()
+
+
+def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
+    """Its parent, an init perhaps, takes its time; what it has left can be removed at once."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        process = psutil.Process(child.pid)
+        clocks.wait_until(
+            lambda: process.status() == psutil.STATUS_ZOMBIE, timeout_s=TIMEOUT_S, why="the end"
+        )
+        (tmp_path / f"flake-hunt-{child.pid}-abc").mkdir()
+        (cluster_records.folder() / f".run.1.{child.pid}.new").touch()
+        assert prune.prune().removed == [f"folder {tmp_path}/flake-hunt-{child.pid}-abc"]
+        assert list(cluster_records.folder().iterdir()) == []
 
 
 def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
