@@ -4,7 +4,6 @@ import contextlib
 import pathlib
 import urllib.parse
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any, Self
 
 from google.protobuf import message
@@ -43,12 +42,7 @@ class Channel:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def call(self, method: services.Method, request: message.Message, *, timeout_s: float) -> Any:
@@ -62,7 +56,7 @@ class Channel:
             content = asked(request.SerializeToString(), timeout=timeout_s)
         except grpc.RpcError as error:
             raise failure(error) from None
-        return _decoded(method, content)
+        return services.decoded(method.answer, content)
 
     @contextlib.contextmanager
     def stream(
@@ -93,16 +87,6 @@ def failure(error: Any) -> calls.CallError:
 def _answers(method: services.Method, answers: Any) -> Iterator[Any]:
     try:
         for content in answers:
-            yield _decoded(method, content)
+            yield services.decoded(method.answer, content)
     except grpc.RpcError as error:
         raise failure(error) from None
-
-
-def _decoded(method: services.Method, content: bytes) -> Any:
-    try:
-        return method.answer.FromString(content)
-    except message.DecodeError:
-        name = method.answer.DESCRIPTOR.name
-        raise calls.CallError(
-            "INTERNAL", f"expected a {name}, got {len(content)} bytes that are none"
-        ) from None

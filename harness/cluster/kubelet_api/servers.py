@@ -6,7 +6,6 @@ import pathlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
-from types import TracebackType
 from typing import Any, Self
 
 from google.protobuf import message
@@ -52,12 +51,7 @@ class Server:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:
@@ -110,7 +104,7 @@ class _Handlers(grpc.GenericRpcHandler):
 def _unary(method: services.Method, handler: Handler) -> Any:
     def answer(content: bytes, context: Any) -> bytes:
         try:
-            return handler(_decoded(method, content)).SerializeToString()
+            return handler(services.decoded(method.request, content)).SerializeToString()
         except Exception as error:
             _fail(context, error)
             raise
@@ -121,7 +115,7 @@ def _unary(method: services.Method, handler: Handler) -> Any:
 def _stream(method: services.Method, handler: StreamHandler) -> Any:
     def answers(content: bytes, context: Any) -> Iterable[bytes]:
         try:
-            for answer in handler(_decoded(method, content), context.is_active):
+            for answer in handler(services.decoded(method.request, content), context.is_active):
                 yield answer.SerializeToString()
         except Exception as error:
             _fail(context, error)
@@ -134,13 +128,3 @@ def _fail(context: Any, error: Exception) -> None:
     if isinstance(error, calls.CallError):
         context.abort(grpc.StatusCode[error.code], error.message)
     context.abort(grpc.StatusCode.UNKNOWN, str(error) or type(error).__name__)
-
-
-def _decoded(method: services.Method, content: bytes) -> Any:
-    try:
-        return method.request.FromString(content)
-    except message.DecodeError:
-        name = method.request.DESCRIPTOR.name
-        raise calls.CallError(
-            "INTERNAL", f"expected a {name}, got {len(content)} bytes that are none"
-        ) from None

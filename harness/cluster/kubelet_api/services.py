@@ -13,6 +13,7 @@ try:
 except ImportError as error:
     raise errors.MissingExtraError("protobuf", "driver") from error
 
+from harness.cluster.kubelet_api import calls
 from harness.cluster.kubelet_api.generated import (
     dra_v1_pb2,
     health_v1alpha1_pb2,
@@ -43,6 +44,15 @@ class DraService(NamedTuple):
     unprepare: Method
     has_shares: bool
     """Its devices have a `share_id`; all else of its messages is as in the other version."""
+
+
+def decoded(kind: type[message.Message], content: bytes) -> Any:
+    """Return a message of a type. Raises CallError for bytes that are none."""
+    try:
+        return kind.FromString(content)
+    except message.DecodeError:
+        text = f"expected a {kind.DESCRIPTOR.name}, got {len(content)} bytes that are none"
+        raise calls.CallError("INTERNAL", text) from None
 
 
 def _method(messages: Any, service: str, name: str) -> Method:
