@@ -92,7 +92,6 @@ class DeviceSet(MutableSet[str]):
         self.map[device] = None
 
     def discard(self, device: str) -> None:
-        """Remove a device, if it is there."""
         self.map.pop(device, None)
 
     def __contains__(self, device: object) -> bool:

@@ -14,7 +14,6 @@ EFFECTS = ("NoSchedule", "NoExecute")
 
 
 def blocking(device: Object) -> tuple[Object, ...]:
-    """Return the taints of a device that a request has to tolerate."""
     return tuple(taint for taint in device.get("taints") or () if taint.get("effect") in EFFECTS)
 
 
@@ -68,7 +67,7 @@ class Device:
         self.blocking_taints = blocking(document) if document.get("taints") else ()
         self.consumes = _consumed_counters(document) if document.get("consumesCounters") else ()
         self._fields: Mapping[str, Any] | None = None
-        """What selectors are evaluated on; None: it was not needed yet."""
+        """`device` as selectors see it; None: it was not needed yet."""
         self._matches: dict[tuple[str, ...], bool] = {}
         self._consumption: dict[object, dict[str, quantities.Quantity] | None] = {}
 
@@ -96,7 +95,6 @@ class Device:
         return selector.evaluate(self._fields)
 
     def fails(self, selectors: tuple[str, ...]) -> bool:
-        """Return whether one of the selectors cannot be evaluated on the device."""
         try:
             self.satisfies(selectors)
         except cel_selectors.SelectorError:

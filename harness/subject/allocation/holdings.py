@@ -51,13 +51,11 @@ class Holdings:
         return self._holders.get(device, _NONE)
 
     def is_owned(self, device: devices.Device) -> bool:
-        """Return whether the search has taken the device, or a share, other than for admins."""
         return device in self._owned or any(
             not share.option.admin_access for share in self.shares(device)
         )
 
     def shares(self, device: devices.Device) -> list[results.Choice]:
-        """Return the shares of the device that the search has taken."""
         return self._shares.get(device, [])
 
     def is_allocated(self, device: devices.Device) -> bool:

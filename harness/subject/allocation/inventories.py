@@ -74,7 +74,6 @@ class Snapshot:
     """Keyed by name of the node; shared by all snapshots; each checks what it finds."""
 
     def view(self, node: Object) -> NodeView:
-        """Return what the node sees."""
         name, labels = node["metadata"]["name"], node["metadata"].get("labels") or {}
         seen = self._seen_by(name)
         known = self._views.get(name)
@@ -83,7 +82,6 @@ class Snapshot:
         return known
 
     def changed_since(self, older: "Snapshot") -> Iterator[devices.PoolKey]:
-        """Yield the pools that are not the same here and in an older snapshot."""
         yield from self.by_key.changed_since(older.by_key)
         yield from older.by_key.changed_since(self.by_key)
 

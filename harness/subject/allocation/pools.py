@@ -83,7 +83,6 @@ class Pool:
         return bool(self._fault) or not is_whole or len(names) > len(set(names))
 
     def consumers(self) -> Iterator[devices.Device]:
-        """Yield the devices that consume counters, on all nodes."""
         for spec, listed in zip(self._specs, self._devices, strict=True):
             if _generation(spec) == self._newest:
                 yield from (device for device in listed if device.consumes)

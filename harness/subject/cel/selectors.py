@@ -74,7 +74,6 @@ class Selector:
             raise SelectorError(f"CEL selector {self.text!r}: {error}") from None
 
     def evaluate(self, device: Mapping[str, Any]) -> bool:
-        """Return whether a device, as `fields` returns it, satisfies the selector."""
         known = dict(device)
         if self._domains is not None:
             for name in _NAMED:

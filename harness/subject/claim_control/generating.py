@@ -32,7 +32,6 @@ def key_of(pod: Object, claim_name: str) -> str:
 
 
 def extended_claim_keys(pod: Object) -> list[str]:
-    """Return `namespace/name` of the claim for extended resources, in a list of at most one."""
     status = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
     name = status.get("resourceClaimName")
     return [key_of(pod, name)] if name else []

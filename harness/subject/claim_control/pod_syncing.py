@@ -215,7 +215,6 @@ class PodSyncer:
         )
 
     def _reserve_claims(self, pod: Object, group: Object | None) -> None:
-        """Reserve the claims of a bound pod, for it or for its group, as far as they can be."""
         for entry in claims.entries_of(pod):
             claim = self._claim_of(pod, entry)
             user = group if group and pod_groups.has_entry(group, entry) else pod

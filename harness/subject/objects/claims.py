@@ -31,7 +31,6 @@ def is_deleting(obj: Object) -> bool:
 
 
 def allocation_of(claim: Object) -> Object | None:
-    """Return `status.allocation`, or None if the claim is not allocated."""
     allocation: Object | None = claim.get("status", {}).get("allocation")
     return allocation
 
@@ -47,12 +46,10 @@ def reservations_of(claim: Object) -> list[Object]:
 
 
 def is_reserved_for(claim: Object, user: Object) -> bool:
-    """Return whether the claim is reserved for the pod or PodGroup."""
     return any(entry["uid"] == uid_of(user) for entry in reservations_of(claim))
 
 
 def can_be_reserved(claim: Object) -> bool:
-    """Return whether there is a place for one more reservation."""
     return len(reservations_of(claim)) < RESERVATIONS_MAX
 
 

@@ -28,7 +28,6 @@ ENDED = "binding-conditions.ended"
 
 
 def has_conditions(claim: Object) -> bool:
-    """Return whether an allocated device has binding conditions."""
     return any(True for _ in _awaited(claim))
 
 

@@ -251,7 +251,6 @@ class DynamicResources:
         return self._extended.demand(pod)
 
     def _add_extended_claim(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Add the claim for extended resources, in memory, or note one that has to go first."""
         claim = self._extended.claim_for(attempt.pod, attempt.demand)
         if claim is None:
             return

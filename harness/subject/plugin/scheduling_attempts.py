@@ -125,7 +125,6 @@ class Attempt:
         return results.preference(wanted, allocations[: len(wanted)])
 
     def rejectors(self) -> set[str]:
-        """Return the plugins that ruled out nodes."""
         return {nodes.PLUGINS.get(reason, DYNAMIC_RESOURCES) for reason in self.refusals}
 
     def explanation(self, freed: str = "") -> str:

@@ -161,7 +161,6 @@ def run_scheduler(options: SubjectOptions) -> int:
 
 
 def run_claim_controller(options: SubjectOptions) -> int:
-    """Run the claim controller until SIGTERM or Ctrl-C."""
     settings = read_settings(options.settings)
     parts = assembling.claim_controller_parts(options.defects, options.remedies, options.release)
     chosen = claim_controllers.ControllerOptions(

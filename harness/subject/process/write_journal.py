@@ -141,7 +141,6 @@ class JournaledTransport:
         return self._inner.watch(request)
 
     def close(self) -> None:
-        """Close the inner transport, but not the journal."""
         self._inner.close()
 
 

@@ -35,7 +35,6 @@ class ClusterEvent:
 
     @property
     def label(self) -> str:
-        """The name of the event."""
         return f"{self.resource}{self.action}"
 
     @property

@@ -65,7 +65,6 @@ class SchedulingQueue:
             self._move(event, [queued])
 
     def remove(self, pod: Object) -> None:
-        """Remove a pod that was deleted or needs no more scheduling."""
         uid = claims.uid_of(pod)
         with self._parts.with_pod(uid):
             known = self._pods.pop(uid, None)

@@ -177,7 +177,6 @@ class FilterRun:
 def without_refused(
     known: Iterable[Object], refused: Mapping[str, Object] | None
 ) -> Iterable[Object]:
-    """Return the nodes that are not known to refuse the claims."""
     if not refused:
         return known
     return (node for node in known if refused.get(node["metadata"]["name"]) is not node)

@@ -66,7 +66,6 @@ class KlogLines:
         """`namespace/name` by UID."""
 
     def __call__(self, name: str, fields: concurrency.StepFields) -> None:
-        """Write the line of a step, if it has one at this verbosity."""
         line = _LINES.get(name)
         if line is None or not klog.enabled(line.verbosity):
             return

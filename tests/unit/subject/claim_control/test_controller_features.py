@@ -1,4 +1,4 @@
-"""What the recorded cases of a real claim controller do not show, and each known bad sequence."""
+"""Features that the recorded cases of a real controller do not show, and known bad sequences."""
 
 from collections.abc import Iterator
 
