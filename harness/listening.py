@@ -1,4 +1,4 @@
-"""What the processes that serve HTTP have in common: sockets, TLS, signals, the ready file."""
+"""Common parts of the processes that serve HTTP: sockets, TLS, signals, the ready file."""
 
 import asyncio
 import gc

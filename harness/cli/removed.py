@@ -18,7 +18,7 @@ COMMANDS = {
         name: f"use `flake-hunt part {name}`"
         for name in ("apiserver", "scheduler", "claim-controller", "kubelet", "driver")
     },
-    "trace": "read the run by `harness.api` and send what you need to your collector",
+    "trace": "use `harness.api`: read the run, and send what you need to your collector",
 }
 """Former subcommand -> what does its work now."""
 _SETTINGS = {

@@ -46,7 +46,7 @@ class Command(NamedTuple):
     argv: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
     info: str
-    """What the plugin is told, as JSON, with the cluster if it asks for it."""
+    """The input of the plugin, as JSON, with the cluster if it asks for it."""
     install_hint: str
 
     def __repr__(self) -> str:

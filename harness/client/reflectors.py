@@ -1,7 +1,7 @@
 """Follows one collection: a list, then a watch that is resumed, and another list after a gap.
 
 When the API server was away, the watch is resumed at the version of the last event, so that nothing
-is missed. What becomes of lists and events is up to the subclass: `informers`, `recorders`.
+is missed. The subclass decides what to do with lists and events: `informers`, `recorders`.
 """
 
 from harness import concurrency

@@ -14,6 +14,8 @@ from harness.client import apis
 Object = dict[str, Any]
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 GENERATED = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5}$")
+REASONS = re.compile(r'(Invalid value: \\?"[^"\\]*\\?"): [^"]*?(?=, metadata\.|\]?(\\?"|$))')
+"""Why the API server refuses a value, also in JSON: it says so in its own words."""
 RANDOM_NAME = re.compile(r'("[a-z0-9.-]+?)[bcdfghjklmnpqrstvwxz2456789]{5}"')
 COMBINED = "(combined from similar events): "
 
@@ -113,7 +115,11 @@ def _name_all(pods: list[Object], claims: list[Object], names: Names) -> None:
 
 def _without_random(event: Object) -> Object:
     message = event.get("message", "").removeprefix(COMBINED)
-    return {**event, "message": RANDOM_NAME.sub(r'\1<random>"', message)}
+    return {**event, "message": without_reasons(RANDOM_NAME.sub(r'\1<random>"', message))}
+
+
+def without_reasons(text: str) -> str:
+    return REASONS.sub(r"\1", text)
 
 
 def _statuses(pod: Object) -> list[Object]:

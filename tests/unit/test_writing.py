@@ -60,7 +60,7 @@ def test_what_fails_leaves_the_old_one_and_nothing_else(
 ) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(b"old")
-    monkeypatch.setattr(pathlib.Path, "replace", _interrupt)
+    monkeypatch.setattr(os, "replace", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         writing.replace(path, b"new")
     assert path.read_bytes() == b"old"

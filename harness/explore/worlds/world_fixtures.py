@@ -28,7 +28,7 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 TEMPLATE = "template"
 READY, BROKEN = "gpu.example/ready", "gpu.example/broken"
 CONDITIONS = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
-"""What devices have whose driver reports whether they are ready."""
+"""The conditions of devices whose driver reports whether they are ready."""
 _POLICY = {"default": "500m", "validRange": {"min": "500m", "max": "2", "step": "250m"}}
 _RESOURCES = {
     "Namespace": resources.NAMESPACES,
