@@ -20,7 +20,6 @@ CONTRIBUTING = "\n".join(
     for name in (
         "CONTRIBUTING.md",
         "docs/how-to/extend.md",
-        "docs/reference/where-is.md",
         "tests/README.md",
     )
 )
