@@ -16,10 +16,10 @@ import numpy as np
 from bench import cpu_time
 from harness.checks import check_registry, device_exclusivity, judging, protocol
 from harness.checks.holds import hold_history
-from harness.checks.observed import claim_results, folders, observations
+from harness.checks.observed import folders, observations
 from harness.history import histories
 from harness.report import publishing
-from tests.histories import large
+from tests.histories import hold_lists, large
 
 DEVICES = 10_000
 HOLDS = (10_000, 100_000)
@@ -105,7 +105,7 @@ def _of_report(examination: judging.Examination, count: int) -> Iterator[tuple[s
 
 
 def _decoded(history: histories.History) -> histories.EvidenceReader:
-    reader = history.observations(observations.decode_line)
+    reader = history.observations(observations.decode_lines)
     assert reader is not None
     return reader
 
@@ -119,23 +119,31 @@ def _history(count: int) -> hold_history.HoldHistory:
     random = np.random.default_rng(1)
     devices = random.integers(0, DEVICES, count).tolist()
     lasting = np.where(random.random(count) < 0.001, DEVICES * 20, 0).tolist()
-    history = hold_history.HoldHistory()
-    for number, (device, more) in enumerate(zip(devices, lasting, strict=True)):
-        claim = hold_history.Life(f"c{number}", 0, number=number)
-        history.claims[f"uid-{number}"] = claim
-        row = history.holds.open(
-            f"d/p/{device}", claim_results.EXCLUSIVE, claim.number, number * 10, number, ()
-        )
-        history.holds.close(row, number * 10 + 10 + more, number)
-    history.last_rv = count * 10
-    return history
+    return _of_holds(
+        _hold(number, f"d/p/{device}", number * 10, number * 10 + 10 + more)
+        for number, (device, more) in enumerate(zip(devices, lasting, strict=True))
+    )
 
 
 def _one_device(claims: int) -> hold_history.HoldHistory:
+    return _of_holds(_hold(number, "d/p/d", number, None) for number in range(claims))
+
+
+def _hold(number: int, device: str, begin: int, end: int | None) -> hold_history.Hold:
+    return hold_history.Hold(
+        device=device,
+        exclusive=True,
+        uid=f"uid-{number}",
+        namespace="",
+        name=f"c{number}",
+        from_rv=begin,
+        from_ts_ns=number,
+        until_rv=end,
+    )
+
+
+def _of_holds(holds: Iterator[hold_history.Hold]) -> hold_history.HoldHistory:
     history = hold_history.HoldHistory()
-    for number in range(claims):
-        claim = hold_history.Life(f"c{number}", 0, number=number)
-        history.claims[f"uid-{number}"] = claim
-        history.holds.open("d/p/d", claim_results.EXCLUSIVE, claim.number, number, number, ())
-    history.last_rv = claims
+    history.holds = hold_lists.columns(holds)
+    history.last_rv = int(history.holds.column("from_rv")[-1]) + 10
     return history

@@ -55,6 +55,9 @@ def _read(path: pathlib.Path) -> None:
         pass
 
 
-def _without_objects(line: bytes) -> object:
+def _without_objects(lines: Sequence[bytes]) -> list[object]:
     """Decode header and trailer only, because reading is measured and not decoding."""
-    return None if line.startswith(b'{"record":"o') else journal_reader.decode_record(line)
+    return [
+        None if line.startswith(b'{"record":"o') else journal_reader.decode_record(line)
+        for line in lines
+    ]

@@ -262,7 +262,7 @@ class Reviewer:
         Empty if there is an audit log.
         """
         found = collections.defaultdict[tuple[str, str, str], set[str]](set)
-        body = None if self._told else self._history.observations(observations.decode_line)
+        body = None if self._told else self._history.observations(observations.decode_lines)
         for seen in body or ():
             if isinstance(seen, observations.Seen) and seen.resource in _RESOURCES.values():
                 meta = seen.object.metadata

@@ -37,6 +37,7 @@ from harness.checks import (
 from harness.checks.devices import device_consumption
 from harness.checks.evidence import used_features, wholeness
 from harness.checks.holds import hold_history
+from harness.checks.observed import folders
 from harness.checks.progress import claim_progress
 from harness.checks.witness import audit_comparison, audit_history
 from harness.history import directories, histories, plans
@@ -62,6 +63,7 @@ def judge(directory: directories.RunDirectory) -> verdict_files.Judgement:
     return examine(directory).judgement
 
 
+@folders.without_collections()
 def examine(
     directory: directories.RunDirectory, *, witness: Sequence[pathlib.Path] = ()
 ) -> Examination:

@@ -143,7 +143,7 @@ def read(
     """
     asked = list(kinds)
     evidence = Evidence(history.plan, values, history=history)
-    recorder = history.observations(observations.decode_line)
+    recorder = history.observations(observations.decode_lines)
     if recorder is None:
         return evidence
     try:
@@ -163,7 +163,7 @@ def _one_by_one(
 
     In a batch, a folder may see such an object after others have seen later ones.
     """
-    recorder = history.observations(observations.decode_line)
+    recorder = history.observations(observations.decode_lines)
     if recorder is None:
         return None
     try:

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import os
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from harness import errors
@@ -31,7 +31,7 @@ class EvidenceReader(journal_reader.Reader):
         *,
         may_be_cut_off: bool = False,
         change: str = "",
-        decode: journal_reader.Decode | None = None,
+        decode: journal_reader.DecodeLines | None = None,
     ) -> None:
         """`may_be_cut_off`: the writer could not close the file (see `History.cut_off`).
 
@@ -43,11 +43,11 @@ class EvidenceReader(journal_reader.Reader):
         self.damage = f"{path.name} {change}" if change else ""
         """The damage that ended the iteration, with file and line; empty if there was none."""
 
-    def __iter__(self) -> Iterator[Any]:
+    def blocks(self) -> Iterator[Sequence[Any]]:
         if self.damage:
             return
         try:
-            yield from super().__iter__()
+            yield from super().blocks()
         except errors.HistoryError as error:
             self.damage = str(error)
         except OSError as error:
@@ -100,7 +100,6 @@ class History:
 
     @functools.cached_property
     def processes(self) -> journal_reader.Reader | None:
-        """Starts and ends of processes, and phases; None if the file is missing."""
         reader = self._reader(self.directory.processes)
         return None if reader is None else reader.gathered()
 
@@ -135,7 +134,9 @@ class History:
     expected_pool_changes = functools.partialmethod(_expected, "expected_pool_changes")
     # The names of the processes that must leave such a file.
 
-    def observations(self, decode: journal_reader.Decode | None = None) -> EvidenceReader | None:
+    def observations(
+        self, decode: journal_reader.DecodeLines | None = None
+    ) -> EvidenceReader | None:
         """Return a reader of the observations, to iterate once; None if there is no file.
 
         `decode`: see `journal_reader.Reader`; None: as records.
@@ -203,7 +204,7 @@ class History:
         self,
         path: pathlib.Path,
         process: str = "",
-        decode: journal_reader.Decode | None = None,
+        decode: journal_reader.DecodeLines | None = None,
     ) -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
@@ -216,7 +217,7 @@ class History:
         path: pathlib.Path,
         *,
         may_be_cut_off: bool = False,
-        decode: journal_reader.Decode | None = None,
+        decode: journal_reader.DecodeLines | None = None,
     ) -> EvidenceReader:
         return EvidenceReader(
             path,

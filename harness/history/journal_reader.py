@@ -4,10 +4,11 @@ A torn last line is tolerated and noted; so is a last zstd frame without an end.
 raises an error that names file and line.
 """
 
+import functools
 import io
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -25,8 +26,10 @@ TRAILER_MAX = 4096
 """Longest trailer, in bytes."""
 
 Decode: TypeAlias = Callable[[bytes], Any]
+DecodeLines: TypeAlias = Callable[[Sequence[bytes]], Iterable[Any]]
 NO_RECORD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
+_ENDS = frozenset({records.Header, records.Trailer})
 decode_record = _decoder.decode
 """Return the record of a line, with or without its end.
 
@@ -41,9 +44,10 @@ class Reader:
     file and line, for any damage except a torn last line.
     """
 
-    def __init__(self, path: pathlib.Path, *, decode: Decode | None = None) -> None:
-        """`decode` makes a record of a line without its end; None: `decode_record`."""
-        self.path, self._decode_line = path, decode or decode_record
+    def __init__(self, path: pathlib.Path, *, decode: DecodeLines | None = None) -> None:
+        """`decode` makes records of lines without their ends; None: with `decode_record`."""
+        self.path = path
+        self._decode = decode or functools.partial(map, decode_record)
         self.header: records.Header | None = None
         """None if not even the first line is complete."""
         self.trailer: records.Trailer | None = None
@@ -54,36 +58,53 @@ class Reader:
         """All records, once `gathered` has read them."""
         self.line = 0
         """Number of the line that was read last."""
+        self._count, self._is_body = 0, False
+        """Number of records so far; header and no trailer have been read."""
 
     def gathered(self) -> "Reader":
-        """Read everything, and return the reader."""
         self.records = list(self)
         return self
 
     def __iter__(self) -> Iterator[Any]:
-        record: Any
-        count, decode, is_body = 0, self._decode_line, False
-        header, trailer = records.Header, records.Trailer
+        for block in self.blocks():
+            begin = self.line - len(block)
+            for self.line, record in enumerate(block, begin + 1):
+                yield record
+
+    def blocks(self) -> Iterator[Sequence[Any]]:
+        """Yield the records as they are read, many at once; `line` is that of the last one."""
+        self._count, self._is_body = 0, False
         with opened(self.path) as file:
             for lines in self._lines(file):
-                for number, line in enumerate(lines, self.line + 1):
-                    self.line = number
-                    try:
-                        record = decode(line)
-                    except NO_RECORD as error:
-                        raise self._no_record(line, error) from error
-                    kind = type(record)
-                    if kind is header:
-                        self._accept_header(record, self.line)
-                        is_body = True
-                    elif kind is trailer:
-                        self._accept_trailer(record, self.line, count)
-                        is_body = False
-                    else:
-                        if not is_body:
-                            self._require_order(self.line)
-                        count += 1
-                        yield record
+                try:
+                    found = list(self._decode(lines))
+                except Exception:  # noqa: BLE001 - those before the bad line come first
+                    found = []
+                if found and self._is_body and _ENDS.isdisjoint(map(type, found)):
+                    self.line += len(found)
+                    self._count += len(found)
+                    yield found
+                else:
+                    yield from self._one_by_one(lines)
+
+    def _one_by_one(self, lines: Iterable[bytes]) -> Iterator[Sequence[Any]]:
+        for line in lines:
+            self.line += 1
+            try:
+                [record] = self._decode([line])
+            except NO_RECORD as error:
+                raise self._no_record(line, error) from error
+            if type(record) is records.Header:
+                self._accept_header(record, self.line)
+                self._is_body = True
+            elif type(record) is records.Trailer:
+                self._accept_trailer(record, self.line, self._count)
+                self._is_body = False
+            else:
+                if not self._is_body:
+                    self._require_order(self.line)
+                self._count += 1
+                yield [record]
 
     def _lines(self, file: io.BufferedReader) -> Iterator[list[bytes]]:
         """Yield the complete lines of each block without their ends; note if the last is torn."""

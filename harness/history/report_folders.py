@@ -32,7 +32,6 @@ class ReportFolder:
         return max(len(self._campaigns) - CAMPAIGNS_MAX, 0)
 
     def runs(self) -> Iterator[run_folders.RunFolder]:
-        """Yield the runs, newest first; one that is removed meanwhile is left out."""
         for path in itertools.islice(self._runs, RUNS_MAX):
             if (path / "plan.json").is_file():
                 yield run_folders.read(path)

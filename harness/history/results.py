@@ -209,7 +209,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missing(self) -> int:
-        """The number of planned runs without a result."""
         return sum(run.missing for run in self.runs)
 
     @property

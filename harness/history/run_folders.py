@@ -63,7 +63,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def purpose(self) -> str:
-        """Its purpose in a campaign: `subject`, `control`, `hazard` or `remedy`."""
         if self.defects:
             return "control"
         settings = self._settings()

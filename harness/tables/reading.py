@@ -69,7 +69,7 @@ def _in_parts(name: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str,
 def _observed(run: directories.RunDirectory) -> Iterator[tuple[str, Rows]]:
     fold = observed_rows.ObservedRows()
     for path in run.all_observations():
-        folders.fold(journal_reader.Reader(path, decode=observations.decode_line), fold)
+        folders.fold(journal_reader.Reader(path, decode=observations.decode_lines), fold)
     for name, rows in fold.tables():
         yield from _in_parts(name, rows)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from harness.checks import protocol
 from harness.checks.devices import allocation_judging, device_catalogue, device_timelines
+from harness.checks.holds import hold_history
 from harness.checks.observed import claim_versions, folders, observations, pod_lives
 from harness.history import plans
 from tests.histories import building
@@ -177,11 +178,15 @@ def pod(
 class Seen:
     """A history, folded."""
 
-    made: allocation_judging.Allocations
+    history: hold_history.HoldHistory
     catalogue: device_catalogue.DeviceCatalogue
     timelines: device_timelines.PoolTimelines
     claims: claim_versions.ClaimVersions
     pods: pod_lives.PodLives
+
+    @property
+    def made(self) -> allocation_judging.Allocations:
+        return allocation_judging.Allocations(self.history)
 
     @property
     def questions(self) -> allocation_judging.Questions:
@@ -204,13 +209,13 @@ class Seen:
 
     @property
     def folders(self) -> tuple[folders.Folder, ...]:
-        return self.made, self.catalogue, self.timelines, self.claims, self.pods
+        return self.catalogue, self.timelines, self.claims, self.pods
 
 
 def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
     """Fold the events, each a second after the one before; None: something else is committed."""
     seen = Seen(
-        allocation_judging.Allocations(),
+        hold_history.HoldHistory(),
         device_catalogue.DeviceCatalogue(),
         device_timelines.PoolTimelines(),
         claim_versions.ClaimVersions(),
@@ -227,6 +232,7 @@ def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> S
         if event is None:
             continue
         observation = observed(event, version, second_ns=second_ns)
+        seen.history.see_batch(folders.Batch([observation]))
         for folder in seen.folders:
             getattr(folder, methods[event.obj["kind"]])(observation)
     return seen

@@ -15,7 +15,7 @@ runs with faults the controller may be late by any time, and nothing is examined
 
 import collections
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.checks import findings, plan_facts, protocol, verdicts
@@ -103,7 +103,7 @@ TAINTED_DEVICES = protocol.Check(
 
 
 def _seen_views(
-    holds: Sequence[hold_history.Hold], timelines: device_timelines.TaintTimelines
+    holds: Iterable[hold_history.Hold], timelines: device_timelines.TaintTimelines
 ) -> dict[str, device_timelines.View]:
     """Return what any scheduler must have seen; of a claim with several allocations, the oldest."""
     views: dict[str, device_timelines.View] = {}

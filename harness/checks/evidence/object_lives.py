@@ -8,7 +8,9 @@ Of each living object its identity and newest line are kept, of each that has go
 """
 
 import array
-from typing import TypeAlias
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from harness.checks.evidence import contradictions, observed_versions
 from harness.checks.observed import folders, observations
@@ -30,8 +32,10 @@ _KINDS = {
 """Resource -> kind of its objects."""
 _Identity: TypeAlias = tuple[str, str, str | None]
 """Name, namespace and creation time."""
-_Version: TypeAlias = tuple[int, _Identity, bytes | int]
-"""A version of an object: resourceVersion, identity, and its line, or a digest of a long one."""
+_Version: TypeAlias = tuple[int, _Identity, bytes | int, Any]
+"""A version of an object: resourceVersion, identity, its line or a digest of a long one, and what
+is allocated to a claim."""
+_CHANGES = {"MODIFIED"}
 _LINE_MAX = 1536
 """Bytes of the lines that are kept; a digest takes longer to make, and less memory."""
 
@@ -70,32 +74,50 @@ class ObjectLives:
     def finals(self) -> int:
         return len(self._finals)
 
-    def observe_all(self, batch: folders.Batch) -> list[observations.SeenAny]:
-        """Follow observations of this resource.
+    def observe_all(
+        self, batch: folders.Batch, allocations: Sequence[Any]
+    ) -> Sequence[observations.SeenAny]:
+        """Follow observations of this resource, with the allocations of claims, or None of each.
 
         Return those that are no mere changes of an object that was alive, as most are.
         """
-        alive, others = self._alive, []
-        for seen, uid, version in zip(batch.seen, batch.uids, batch.versions, strict=True):
-            obj = seen.object
-            meta = obj.metadata
-            if meta.resource_version != str(version) or obj.kind != self._kind:
-                self._require_agreement(seen)
-            known = alive.get(uid)
-            identity = meta.name, meta.namespace, meta.creation_timestamp
-            line = seen.line
-            now = version, identity, line if len(line) < _LINE_MAX else _digest(line)
-            if (
-                known is not None
-                and seen.type == "MODIFIED"
-                and known[0] < version
-                and known[1] == identity
-            ):
-                alive[uid] = now
-            else:
-                others.append(seen)
-                self._followers[seen.type](seen, known, now)
-        return others
+        seen, alive = batch.seen, self._alive
+        identities = [(meta.name, meta.namespace, meta.creation_timestamp) for meta in batch.metas]
+        lines = [item.line if len(item.line) < _LINE_MAX else _digest(item.line) for item in seen]
+        if not self._agree(batch):
+            for item in seen:
+                self._require_agreement(item)
+        known = list(filter(None, map(alive.get, batch.uids)))
+        if batch.is_regular and batch.types == _CHANGES and len(known) == len(seen):
+            # The identities from before are kept: memory of the batch is free to be used again.
+            before = [version for version, _, _, _ in known]
+            kept = [identity for _, identity, _, _ in known]
+            if kept == identities and all(map(operator.lt, before, batch.versions)):
+                now = zip(batch.versions, kept, lines, allocations, strict=True)
+                alive.update(zip(batch.uids, now, strict=True))
+                return ()
+        now = zip(batch.versions, identities, lines, allocations, strict=True)
+        return [
+            item
+            for item, uid, version in zip(seen, batch.uids, now, strict=True)
+            if not self._follow(item, alive.get(uid), version)
+        ]
+
+    def _follow(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> bool:
+        """Follow an observation; return whether it is a mere change."""
+        is_next = known is not None and known[0] < now[0] and known[1] == now[1]
+        if is_next and seen.type == "MODIFIED":
+            self._alive[seen.object.metadata.uid] = now
+            return True
+        self._followers[seen.type](seen, known, now)
+        return False
+
+    def _agree(self, batch: folders.Batch) -> bool:
+        """Return whether the objects say what their records and the objects before them say."""
+        stated = [meta.resource_version for meta in batch.metas]
+        kinds = [seen.object.kind for seen in batch.seen]
+        are_known = kinds.count(self._kind) == len(kinds)
+        return are_known and stated == list(map(str, batch.versions))
 
     def begin_list(self, purpose: str, *, certain_rv: int = 0, is_after_gap: bool = False) -> None:
         """Note that a list follows. The first and the final one are no news about lives.
@@ -171,6 +193,9 @@ class ObjectLives:
             self._dispute(LAWFUL, seen, text)
         if seen.type == "MODIFIED" or is_next:
             self._keep(seen, known, now)
+        if seen.type == "DELETED" and known is not None and known[3] != now[3]:
+            text = "was deleted with another allocation than it had before"
+            self._dispute(LAWFUL, seen, text)
         if seen.type == "DELETED" and is_next:
             del self._alive[seen.object.metadata.uid]
 
@@ -183,7 +208,6 @@ class ObjectLives:
         return f"was {seen.type.lower()} {why}"
 
     def _keep(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> None:
-        """Remember the newest version; the identity has to stay the same."""
         if known is not None and known[1] != now[1]:
             self._dispute(LAWFUL, seen, "has another name or creation time than before")
         if known is None or known[0] < now[0]:

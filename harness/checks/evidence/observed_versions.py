@@ -31,11 +31,13 @@ class Versions(msgspec.Struct):
         if devices is not None:
             self.held.append(version ^ devices)
 
-    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> Sequence[int]:
-        """Add versions of objects, and return their digests."""
-        versions = list(map(operator.xor, map(hash, uids), rvs))
-        self.digests.extend(versions)
-        return versions
+    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> None:
+        self.digests.extend(map(operator.xor, map(hash, uids), rvs))
+
+    def extend(self, uids: Integers, rvs: Integers, devices: Integers) -> None:
+        """Add versions of claims, by the digests of their uids and devices."""
+        self.digests.frombytes((uids ^ rvs).tobytes())
+        self.held.frombytes((uids ^ rvs ^ devices).tobytes())
 
     def __len__(self) -> int:
         return len(self.digests)
@@ -50,12 +52,15 @@ class NumberedVersions(Versions):
         Versions.add(self, uid, rv, devices)
         self.rvs.append(rv)
 
-    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> Sequence[int]:
+    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> None:
         self.rvs.extend(rvs)
-        return Versions.add_all(self, uids, rvs)
+        Versions.add_all(self, uids, rvs)
+
+    def extend(self, uids: Integers, rvs: Integers, devices: Integers) -> None:
+        self.rvs.frombytes(rvs.tobytes())
+        Versions.extend(self, uids, rvs, devices)
 
     def numbers(self) -> Integers:
-        """Return the resourceVersions, in the order in which they were added."""
         return as_integers(self.rvs)
 
 

@@ -46,7 +46,6 @@ class NamedObjects:
             self._waiting.setdefault(name, (contradictions.title(by), named))
 
     def missing(self) -> Mapping[int, tuple[str, str]]:
-        """Return what was named and never observed."""
         gone = observed_versions.as_integers(self._gone)
         names = np.fromiter(self._waiting, dtype=np.int64, count=len(self._waiting))
         lost = names[~np.isin(names, gone)]
@@ -74,14 +73,12 @@ class References:
             self._pods.see(hash(meta.uid), deleted=seen.is_gone)
 
     def require_pods(self, batch: folders.Batch) -> None:
-        """Note the pods that claims name as their owners."""
         for seen in batch.seen:
             for owner in seen.object.metadata.owner_references or ():
                 if owner.kind == "Pod":
                     self._pods.require(hash(owner.uid), seen, f"the pod with uid {owner.uid}")
 
     def require_claims(self, batch: folders.Batch) -> None:
-        """Note the claims that pods name."""
         for seen in batch.seen:
             for claim in _claims_of(seen.object):
                 name = hash((seen.object.metadata.namespace, claim))

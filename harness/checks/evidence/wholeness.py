@@ -14,9 +14,8 @@ as the version of exactly one object. In other clusters (etcd's revisions count 
 shows) nothing can be said.
 """
 
-import operator
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -30,18 +29,17 @@ from harness.checks.evidence import (
     recorded_lists,
     references,
 )
-from harness.checks.observed import folders, interning, observations, observed_claims
+from harness.checks.holds import hold_history
+from harness.checks.observed import folders, observations, observed_claims
 from harness.history import histories, records
 
 DENSE = "revisions"
 """The item of the certificate that this module answers."""
 
 
-_NO_DEVICES = observed_versions.digest_of_devices(())
-
-
-def _devices(allocation: observed_claims.Allocation) -> int:
-    return observed_versions.digest_of_devices(result.id for result in allocation.devices.results)
+def _devices(allocation: observed_claims.Allocation | None) -> int:
+    results = () if allocation is None else allocation.devices.results
+    return observed_versions.digest_of_devices(result.id for result in results)
 
 
 class _Resource(msgspec.Struct):
@@ -54,6 +52,8 @@ class _Resource(msgspec.Struct):
 class Wholeness(folders.Folder):
     """The contradictions in the observations of a run."""
 
+    NEEDS: ClassVar[tuple[type, ...]] = (hold_history.HoldHistory,)
+
     def __init__(self, *, is_dense: bool = False) -> None:
         """`is_dense`: each commit took the next revision, and all resources are observed."""
         self.found = contradictions.Contradictions()
@@ -61,9 +61,6 @@ class Wholeness(folders.Folder):
         self.observed = kind()
         """All versions of all objects."""
         self.references = references.References(self.found)
-        self._devices = interning.DerivedValues(_devices)
-        self._allocations: dict[str, observed_claims.Allocation | None] = {}
-        """uid of a living claim -> its newest allocation."""
         self._resources: dict[str, _Resource] = {}
 
     def see_batch(self, batch: folders.Batch) -> None:
@@ -73,10 +70,12 @@ class Wholeness(folders.Folder):
             self.references.require_claims(batch)
         elif batch.resource == observations.CLAIMS:
             self.references.require_pods(batch)
-            self._follow_allocations(batch)
 
     def see_final(self, seen: observations.SeenAny) -> None:
         self._observe(folders.Batch([seen]))
+        if seen.resource == observations.CLAIMS:
+            devices = _devices(seen.object.status.allocation)
+            self.observed.add(seen.object.metadata.uid, seen.version, devices)
 
     def see_list(self, listed: records.Listed) -> None:
         resource = self._of(listed.resource)
@@ -93,7 +92,7 @@ class Wholeness(folders.Folder):
         return cls(is_dense=evidence.plan.dense_revisions)
 
     def conclude(self, others: Mapping[type, Any]) -> None:
-        del others
+        self._add_claims(others[hold_history.HoldHistory])
         for resource in self._resources.values():
             resource.lists.require_whole()
             resource.lives.end(has_final_list=resource.lists.final_rv is not None)
@@ -104,7 +103,6 @@ class Wholeness(folders.Folder):
     def require_writes(
         self, *journals: observed_versions.NumberedVersions, history: histories.History
     ) -> None:
-        """Look for the acknowledged writes of some journals."""
         first = [item.lists.first_rv or 0 for item in self._resources.values()]
         since = max(first, default=0)
         is_in_gap = self._of(observations.CLAIMS).lists.is_in_gap
@@ -114,7 +112,6 @@ class Wholeness(folders.Folder):
 
     @property
     def births(self) -> int:
-        """The number of lives that began, of objects of all resources."""
         return sum(resource.lives.births for resource in self._resources.values())
 
     @property
@@ -123,7 +120,6 @@ class Wholeness(folders.Folder):
 
     @property
     def lists(self) -> int:
-        """The number of recorded lists."""
         return sum(resource.lists.count for resource in self._resources.values())
 
     @property
@@ -149,32 +145,23 @@ class Wholeness(folders.Folder):
             doubts_holds = not (is_in_gap(after) and is_in_gap(until))
             self.found.add(DENSE, f"{named} not observed", doubts_holds=doubts_holds)
 
-    def _follow_allocations(self, batch: folders.Batch) -> None:
-        known = self._allocations
-        allocations = [seen.object.status.allocation for seen in batch.seen]
-        if not batch.has_deleted:
-            known.update(zip(batch.uids, allocations, strict=True))
-            return
-        for seen, uid, allocation in zip(batch.seen, batch.uids, allocations, strict=True):
-            if seen.type != "DELETED":
-                known[uid] = allocation
-            elif known.pop(uid, allocation) != allocation:
-                text = "was deleted with another allocation than it had before"
-                self.found.add(object_lives.LAWFUL, f"{contradictions.titled(seen)}: {text}")
-
-    def _observe(self, batch: folders.Batch) -> list[observations.SeenAny]:
+    def _observe(self, batch: folders.Batch) -> Sequence[observations.SeenAny]:
         """Return all but mere changes of objects that were alive before."""
         resource = self._of(batch.resource)
         resource.lists.observe_all(batch)
-        versions = self.observed.add_all(batch.uids, batch.versions)
         if batch.resource == observations.CLAIMS:
             allocations = [seen.object.status.allocation for seen in batch.seen]
-            held = [
-                _NO_DEVICES if allocation is None else self._devices.of(allocation)
-                for allocation in allocations
-            ]
-            self.observed.held.extend(map(operator.xor, versions, held))
-        return resource.lives.observe_all(batch)
+            return resource.lives.observe_all(batch, allocations)
+        self.observed.add_all(batch.uids, batch.versions)
+        return resource.lives.observe_all(batch, [None] * len(batch.seen))
+
+    def _add_claims(self, history: hold_history.HoldHistory) -> None:
+        """Add the versions of claims, all at once."""
+        claims, versions, grants = history.events.observed()
+        uids = np.fromiter(map(hash, history.claims), np.int64, len(history.claims))
+        devices = [_devices(grant.allocation) for grant in history.events.grants]
+        held = np.array([*devices, _devices(None)], np.int64)  # the last one is of no grant
+        self.observed.extend(uids[claims], versions, held[grants])
 
     def _of(self, resource: str) -> _Resource:
         known = self._resources.get(resource)

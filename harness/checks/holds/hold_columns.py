@@ -1,33 +1,25 @@
-"""The holds of a run as typed columns, so that a million of them are no million objects.
+"""The holds of a run as columns: which claim held which device from which version to which.
 
 Checks read the columns as a table of pandas; what they show, they read as a `Hold`.
 """
 
-import struct
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from harness.checks.holds import claim_events
 from harness.checks.observed import claim_results
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Pods: TypeAlias = tuple[str, ...]
-"""The names of pods, sorted."""
-NOTHING: Mapping[str, claim_results.Held] = {}
-"""The devices of a claim that holds none."""
+Integers = claim_events.Integers
 OPEN = -(2**63)
 """The end of a hold that has none, in its columns."""
-_ROW = struct.Struct("=qqqqiii")
-_pack, _ROW_SIZE = _ROW.pack, _ROW.size
-_BEGIN, _END = struct.Struct("=q"), struct.Struct("=qq")
-_END_AT = 16
-"""A hold as it is written, and its begin and end in it."""
-_COLUMNS = np.dtype(
+COLUMNS = np.dtype(
     [
         ("from_rv", np.int64),
         ("from_ts_ns", np.int64),
@@ -36,9 +28,11 @@ _COLUMNS = np.dtype(
         ("device", np.int32),
         ("claim", np.int32),
         ("how", np.int32),
+        ("begin", np.int32),
+        ("end", np.int32),
     ]
 )
-"""The same as numpy reads it."""
+"""A hold; its users are those between `begin` and `end` in `Users.codes`."""
 
 
 class Hold(msgspec.Struct, kw_only=True):
@@ -69,106 +63,48 @@ class Hold(msgspec.Struct, kw_only=True):
         return claim_results.Held(self.exclusive, self.shared, self.shares)
 
 
-class Life(msgspec.Struct):
-    """Milestones of one object in the recorder's time; for figures, never for verdicts."""
+class Users(msgspec.Struct):
+    """The pods that claims were reserved for."""
 
-    name: str
-    seen_ns: int
-    ready_ns: int | None = None
-    """First allocation of a claim, first `Running` of a pod; None: never."""
-    bound_ns: int | None = None
-    """First version of a pod with a node; None: never, or it is a claim."""
-    gone_ns: int | None = None
-    namespace: str = ""
-    number: int = 0
-    """Number of objects of its resource that were seen before it."""
-    users: Pods = ()
-    """Pods of an allocated claim at that version."""
-    held: Mapping[str, claim_results.Held] = msgspec.field(default_factory=lambda: NOTHING)
-    """Claim -> device -> how it holds it now; claims with equal allocations share the inner
-    mapping."""
-    rows: dict[str, int] | None = None
-    """Claim that has held devices -> device -> row of the open hold; None when it is gone."""
+    names: Sequence[claim_events.Pods]
+    """The different ones."""
+    codes: npt.NDArray[np.int32]
+    """Indexes within `names`, one for each version of each hold."""
 
-    @property
-    def waited_ns(self) -> int | None:
-        """Nanoseconds until ready; None if never ready or if the clock went back."""
-        return self._until(self.ready_ns)
-
-    @property
-    def until_bound_ns(self) -> int | None:
-        """Nanoseconds until bound; None if never bound or if the clock went back."""
-        return self._until(self.bound_ns)
-
-    def _until(self, ts_ns: int | None) -> int | None:
-        return None if ts_ns is None or ts_ns < self.seen_ns else ts_ns - self.seen_ns
+    def between(self, begin: int, end: int) -> set[str]:
+        return {pod for code in set(self.codes[begin:end].tolist()) for pod in self.names[code]}
 
 
-class HoldColumns(Sequence[Hold]):
+class HoldColumns:
     """All holds, in the order in which they began; each `Hold` is made when it is asked for."""
 
-    def __init__(self, claims: dict[str, Life]) -> None:
-        """`claims` of the holds by uid, each with its number; it grows with the holds."""
-        self._claims = claims
-        self._uids: list[str] = []
-        self._rows = bytearray()
-        self._pods: list[Pods] = []
-        self._devices: dict[str, int] = {}
-        self._device_names: list[str] = []
-        self._hows: dict[claim_results.Held, int] = {claim_results.EXCLUSIVE: 0}
-        self._how: list[claim_results.Held] = [claim_results.EXCLUSIVE]
-
-    # ------------------------------------------------------------------------ folding
-
-    def open(
-        self, device: str, how: claim_results.Held, claim: int, rv: int, ts_ns: int, pods: Pods
-    ) -> int:
-        """Add a hold that begins, by the number of its claim, and return its row."""
-        code = self._devices.get(device)
-        if code is None:
-            code = self._devices[device] = len(self._device_names)
-            self._device_names.append(device)
-        how_code = 0 if how is claim_results.EXCLUSIVE else self._code_of(how)
-        row = len(self._pods)
-        self._rows += _pack(rv, ts_ns, OPEN, OPEN, code, claim, how_code)
-        self._pods.append(pods)
-        return row
-
-    def close(self, row: int, rv: int, ts_ns: int) -> None:
-        """End a hold; not before it began."""
-        at = row * _ROW_SIZE
-        [begin] = _BEGIN.unpack_from(self._rows, at)
-        _END.pack_into(self._rows, at + _END_AT, rv if rv > begin else begin, ts_ns)
-
-    def add_pods(self, row: int, pods: Pods) -> None:
-        known = self._pods[row]
-        if known != pods:
-            self._pods[row] = tuple(sorted({*known, *pods}))
-
-    def _code_of(self, how: claim_results.Held) -> int:
-        code = self._hows.setdefault(how, len(self._how))
-        if code == len(self._how):
-            self._how.append(how)
-        return code
-
-    # ------------------------------------------------------------------------ reading
+    def __init__(
+        self,
+        rows: npt.NDArray[Any],
+        claims: Sequence[claim_events.Life],
+        devices: Mapping[str, int],
+        hows: Iterable[claim_results.Held],
+        users: Users,
+    ) -> None:
+        """`rows` as in COLUMNS, with indexes within `claims`, `devices` and `hows`."""
+        self._rows, self._claims, self._users = rows, claims, users
+        self._devices, self._how = devices, list(hows)
+        self.device_names = list(devices)
+        """`driver/pool/device` of each code in the column `device`."""
 
     @property
     def open_count(self) -> int:
-        """The number of holds that have not ended."""
         return int(np.count_nonzero(self.column("until_rv") == OPEN))
 
-    def frame(self, *, end_rv: int, is_growing: bool = False) -> "pd.DataFrame":
+    def frame(self, *, end_rv: int) -> "pd.DataFrame":
         """Return all holds as a table; those that never end have `end_rv` as their end.
 
         Columns: `device` (a category, `driver/pool/device`), `claim` (its number), `from_rv`,
-        `until_rv` (exclusive), `exclusive`, `shared`. No hold can be added while it is in use, but
-        with `is_growing`, which copies all.
+        `until_rv` (exclusive), `exclusive`, `shared`.
         """
         import pandas as pd  # 0.25 s, which commands that judge nothing do not need
 
-        rows = np.frombuffer(bytes(self._rows) if is_growing else self._rows, dtype=_COLUMNS)
-        names = pd.Index(self._device_names, dtype=object)
+        rows, names = self._rows, pd.Index(self.device_names, dtype=object)
         until, how = rows["until_rv"], rows["how"]
         return pd.DataFrame(
             {
@@ -190,37 +126,25 @@ class HoldColumns(Sequence[Hold]):
         return np.flatnonzero(np.array([item.exclusive for item in self._how])[how])
 
     @property
-    def device_names(self) -> Sequence[str]:
-        """`driver/pool/device` of each code in the column `device`."""
-        return self._device_names
-
-    @property
     def device_count(self) -> int:
-        """The number of devices that are held."""
-        return len(self._device_names)
+        return len(self.device_names)
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Return one of the columns that were folded, of all holds.
-
-        Names are those in _COLUMNS. No hold can be added while the column is in use.
-        """
-        return np.frombuffer(self._rows, dtype=_COLUMNS)[name]
+        """Return one of the columns, of all holds; names are those in COLUMNS."""
+        return self._rows[name]
 
     def of_device(self, device: str) -> list[Hold]:
         code = self._devices.get(device, -1)
         return self.at(np.flatnonzero(self.column("device") == code))
 
     def of_claims(self, namespace: str, name: str) -> list[Hold]:
-        numbers = [
-            life.number
-            for life in self._claims.values()
-            if life.name == name and life.namespace == namespace
-        ]
+        key = namespace, name
+        numbers = [life.number for life in self._claims if (life.namespace, life.name) == key]
         return self.at(np.flatnonzero(np.isin(self.column("claim"), numbers)))
 
     def where(self, *, devices: Container[str], shared_only: bool = False) -> list[Hold]:
         """Return the holds of some devices that are exclusive or shared; or only those shared."""
-        asked = np.array([name in devices for name in self._device_names], dtype=bool)
+        asked = np.array([name in devices for name in self.device_names], dtype=bool)
         fits = np.array(
             [how.shared or (how.exclusive and not shared_only) for how in self._how], dtype=bool
         )
@@ -230,48 +154,30 @@ class HoldColumns(Sequence[Hold]):
         return [self._made(int(row)) for row in rows]
 
     def __len__(self) -> int:
-        return len(self._pods)
-
-    @overload
-    def __getitem__(self, row: int) -> Hold: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[Hold]: ...
-
-    def __getitem__(self, row: int | slice) -> Hold | list[Hold]:
-        if isinstance(row, slice):
-            return [self._made(one) for one in range(*row.indices(len(self)))]
-        return self._made(range(len(self))[row])
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[Hold]:
-        """Yield the holds in order."""
         return map(self._made, range(len(self)))
 
     def _made(self, row: int) -> Hold:
-        from_rv, from_ts_ns, until_rv, until_ts_ns, device, claim, how_code = _ROW.unpack_from(
-            self._rows, row * _ROW_SIZE
+        from_rv, from_ts_ns, until_rv, until_ts_ns, device, claim, how_code, begin, end = (
+            self._rows[row].item()
         )
-        how, uid = self._how[how_code], self._uid(claim)
-        life = self._claims[uid]
+        how, life = self._how[how_code], self._claims[claim]
         return Hold(
-            device=self._device_names[device],
+            device=self.device_names[device],
             exclusive=how.exclusive,
             shared=how.shared,
             shares=how.shares,
-            uid=uid,
+            uid=life.uid,
             namespace=life.namespace,
             name=life.name,
             from_rv=from_rv,
             from_ts_ns=from_ts_ns,
             until_rv=None if until_rv == OPEN else until_rv,
             until_ts_ns=None if until_ts_ns == OPEN else until_ts_ns,
-            pods=set(self._pods[row]),
+            pods=self._users.between(begin, end),
         )
-
-    def _uid(self, number: int) -> str:
-        if len(self._uids) != len(self._claims):
-            self._uids = list(self._claims)
-        return self._uids[number]
 
 
 def disputed(
@@ -287,23 +193,85 @@ def disputed(
     return np.isin(devices, devices[order[1:]][overlaps])
 
 
-def of(holds: Iterable[Hold]) -> HoldColumns:
-    """Return the columns of holds."""
-    claims: dict[str, Life] = {}
-    columns = HoldColumns(claims)
-    for hold in holds:
-        life = claims.setdefault(
-            hold.uid,
-            Life(hold.name, hold.from_ts_ns, namespace=hold.namespace, number=len(claims)),
-        )
-        row = columns.open(
-            hold.device,
-            hold.how,
-            life.number,
-            hold.from_rv,
-            hold.from_ts_ns,
-            tuple(sorted(hold.pods)),
-        )
-        if hold.until_rv is not None:
-            columns.close(row, hold.until_rv, hold.until_ts_ns or 0)
-    return columns
+class _Devices:
+    """The devices of each grant, one after the other, and how they are held."""
+
+    def __init__(self, grants: Iterable[claim_events.Grant], used: Iterable[bool]) -> None:
+        self.names: dict[str, int] = {}
+        self.hows: dict[claim_results.Held, int] = {claim_results.EXCLUSIVE: 0}
+        counts, devices, hows = [], [], []
+        for grant, is_used in zip(grants, used, strict=True):
+            held = claim_results.held(grant.allocation if is_used else None, grant.spec)
+            counts.append(len(held))
+            devices += [self.names.setdefault(name, len(self.names)) for name in held]
+            hows += [
+                0 if how is claim_results.EXCLUSIVE else self.hows.setdefault(how, len(self.hows))
+                for how in held.values()
+            ]
+        self.counts = np.array([*counts, 0], np.int64)  # the last one is of no grant
+        self.begins = np.cumsum(self.counts) - self.counts
+        self.devices, self.how = np.array(devices, np.int32), np.array(hows, np.int32)
+
+
+def of_events(events: claim_events.ClaimEvents, claims: Iterable[claim_events.Life]) -> HoldColumns:
+    """Return the holds of all claims.
+
+    A hold lasts as long as versions of its claim that follow each other name its device, and hold
+    it in the same way.
+    """
+    columns = events.columns()
+    used = np.bincount(columns.grant + 1, minlength=len(events.grants) + 1)[1:] > 0
+    table = _Devices(events.grants, used.tolist())
+    at, cell = _parts(columns, table)
+    claim, device, how = columns.claim[at], table.devices[cell], table.how[cell]
+    begin, end = _runs(at, claim, device, how)
+    order = np.lexsort((cell[begin], columns.event[at[begin]]))
+    begin, end = begin[order], end[order]
+    rows = np.empty(len(begin), COLUMNS)
+    rows["begin"], rows["end"] = begin, end
+    rows["claim"], rows["device"], rows["how"] = claim[begin], device[begin], how[begin]
+    rows["from_rv"], rows["from_ts_ns"] = events.begins(columns.event[at[begin]])
+    _close(rows, events, columns, after=at[end - 1] + 1)
+    users = Users(events.user_names, events.users_at(columns.event[at]))
+    return HoldColumns(rows, list(claims), table.names, table.hows, users)
+
+
+def _parts(columns: claim_events.Columns, table: _Devices) -> tuple[Integers, Integers]:
+    """Return version and device of each device of each version, by their places in the columns.
+
+    Those of one device and claim follow each other.
+    """
+    counts = table.counts[columns.grant]
+    at = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    cell = table.begins[columns.grant[at]] + within
+    if counts.max(initial=0) <= 1:
+        return at, cell
+    order = np.lexsort((at, table.devices[cell], columns.claim[at]))
+    return at[order], cell[order]
+
+
+def _runs(at: Integers, *same: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return where holds begin and end: the version after theirs is missing, or not the same."""
+    begins = np.ones(len(at), bool)
+    begins[1:] = at[1:] != at[:-1] + 1
+    for column in same:
+        begins[1:] |= column[1:] != column[:-1]
+    edges = np.append(np.flatnonzero(begins), len(at))
+    return edges[:-1], edges[1:]
+
+
+def _close(
+    rows: npt.NDArray[Any],
+    events: claim_events.ClaimEvents,
+    columns: claim_events.Columns,
+    *,
+    after: Integers,
+) -> None:
+    """End each hold with the version after it, if that is one of its claim."""
+    rows["until_rv"], rows["until_ts_ns"] = OPEN, OPEN
+    ended = np.flatnonzero(after < len(columns.claim))
+    ended = ended[columns.claim[after[ended]] == rows["claim"][ended]]
+    until_rv, until_ts_ns = events.ends(columns.event[after[ended]])
+    rows["until_rv"][ended] = np.maximum(until_rv, rows["from_rv"][ended])
+    rows["until_ts_ns"][ended] = until_ts_ns

@@ -4,28 +4,22 @@ Order comes from resourceVersions only. If a gap in the watch hides when a hold 
 hold is assumed to be as short as the observations allow, so that doubt never becomes a violation.
 """
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
 
-from harness.checks.holds import hold_columns
-from harness.checks.observed import (
-    claim_results,
-    folders,
-    interning,
-    observations,
-    observed_claims,
-)
+from harness.checks.holds import claim_events, hold_columns
+from harness.checks.observed import folders, observations
 from harness.history import records
 
 CLAIMS, PODS = observations.CLAIMS, observations.PODS
-_NOTHING = hold_columns.NOTHING
 
 
 Hold: TypeAlias = hold_columns.Hold
-Life: TypeAlias = hold_columns.Life
+Life: TypeAlias = claim_events.Life
 
 
 class ObservedStream(msgspec.Struct):
@@ -48,7 +42,7 @@ class ObservedStream(msgspec.Struct):
         """Note events that come in the order of their versions."""
         self.observed += len(batch.seen)
         self.last_rv = batch.versions[-1]
-        if not batch.has_deleted:
+        if "DELETED" not in batch.types:
             self.live.update(zip(batch.uids, batch.versions, strict=True))
             return
         for seen, uid in zip(batch.seen, batch.uids, strict=True):
@@ -58,7 +52,6 @@ class ObservedStream(msgspec.Struct):
                 self.live[uid] = seen.version
 
     def note(self, uid: str, version: int, kind: str) -> None:
-        """Note an observation of this type, other than FINAL."""
         self.observed += 1
         if kind != "LISTED":
             if version <= self.last_rv:
@@ -80,7 +73,7 @@ class Relist(msgspec.Struct):
     seen: set[str] = set()
 
 
-_Fold: TypeAlias = Callable[[observations.SeenAny, str, Relist | None], None]
+_Fold: TypeAlias = Callable[[folders.Batch], None]
 
 
 class HoldHistory(folders.Folder):
@@ -90,17 +83,20 @@ class HoldHistory(folders.Folder):
         self.streams: dict[str, ObservedStream] = {}
         self.claims: dict[str, Life] = {}
         self.pods: dict[str, Life] = {}
-        self.holds = hold_columns.HoldColumns(self.claims)
+        self.events = claim_events.ClaimEvents()
+        """The versions of the claims."""
         self.last_rv = 0
         self._relists: dict[str, Relist] = {}
-        self._without_shares = interning.DerivedValues(claim_results.without_shares)
 
     def stream(self, resource: str) -> ObservedStream:
-        """Return the stream of a resource; an empty one if nothing was observed."""
         stream = self.streams.get(resource)
         if stream is None:
             stream = self.streams[resource] = ObservedStream()
         return stream
+
+    @functools.cached_property
+    def holds(self) -> hold_columns.HoldColumns:
+        return hold_columns.of_events(self.events, self.claims.values())
 
     @property
     def pods_running(self) -> int:
@@ -118,11 +114,9 @@ class HoldHistory(folders.Folder):
             self._end_relist(resource, ts_ns)
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note a gap, in which objects may have changed."""
         self.stream(gap.resource).gaps.append(gap)
 
     def see_list(self, listed: records.Listed) -> None:
-        """Note that a list begins."""
         stream = self.stream(listed.resource)
         self.last_rv = max(self.last_rv, listed.resource_version)
         match listed.purpose:
@@ -138,28 +132,28 @@ class HoldHistory(folders.Folder):
             stream.last_rv = max(stream.last_rv, listed.resource_version)
 
     def see_final(self, seen: observations.SeenAny) -> None:
-        """Note an object that existed at the end."""
         self.stream(seen.resource).final[seen.object.metadata.uid] = seen.version
 
     def see_batch(self, batch: folders.Batch) -> None:
-        """Fold the next versions of objects."""
         resource, stream = batch.resource, self.stream(batch.resource)
-        folds: Mapping[str, _Fold] = {CLAIMS: self._fold_claim, PODS: self._fold_pod}
+        folds: Mapping[str, _Fold] = {CLAIMS: self._fold_claims, PODS: self._fold_pods}
         fold = folds.get(resource)
         if batch.is_regular and batch.versions[0] > stream.last_rv:
             stream.note_events(batch)
             self.last_rv = max(self.last_rv, batch.versions[-1])
             if fold is not None:
-                for seen, uid in zip(batch.seen, batch.uids, strict=True):
-                    fold(seen, uid, None)
+                fold(batch)
             return
         for seen, uid in zip(batch.seen, batch.uids, strict=True):
             stream.note(uid, seen.version, seen.type)
             self.last_rv = max(self.last_rv, seen.version)
             relist = self._relists.get(resource) if seen.type == "LISTED" else None
             if fold is not None:
-                fold(seen, uid, relist)
+                fold(folders.Batch([seen]))
             if relist is not None:
+                if resource == CLAIMS:
+                    # A release within a gap may have happened right after what was seen before it.
+                    self.events.end_at(relist.certain_rv + 1)
                 relist.left -= 1
                 relist.seen.add(uid)
                 self._end_relist_if_read(resource, seen.ts_ns)
@@ -175,96 +169,47 @@ class HoldHistory(folders.Folder):
         for uid in [uid for uid in live if uid not in relist.seen]:
             del live[uid]
             if resource == CLAIMS:
-                self._release(self.claims[uid], _NOTHING, relist.certain_rv + 1, ts_ns)
+                self._forget_holds()
+                self.events.vanish(self.claims[uid].number, relist.certain_rv + 1, ts_ns)
 
     # ------------------------------------------------------------------------ claims
 
-    def _fold_claim(self, seen: observations.SeenClaim, uid: str, relist: Relist | None) -> None:
-        allocation, is_gone = seen.object.status.allocation, seen.type == "DELETED"
-        life = self.claims.get(uid) or _begun(self.claims, seen)
-        held = _NOTHING
-        if is_gone:
-            life.gone_ns = seen.ts_ns
-        elif allocation is not None:
-            known = self._without_shares.of(allocation)
-            # Only shares also depend on what it asked for.
-            held = (
-                claim_results.held(allocation, seen.object.spec.devices) if known is None else known
-            )
-        if life.held and life.held is not held and life.held != held:
-            # A release within a gap may have happened right after the last observation before it.
-            until = seen.version if relist is None or is_gone else relist.certain_rv + 1
-            self._release(life, held, until, seen.ts_ns)
-        if held:
-            self._take(seen, life, held)
-        elif is_gone:
-            life.rows = None
-
-    def _release(
-        self, life: Life, kept: Mapping[str, claim_results.Held], rv: int, ts_ns: int
-    ) -> None:
-        """End the claim's holds, except those in `kept` that have not changed.
-
-        `_take` is to follow if anything is kept.
-        """
-        rows = life.rows or {}
-        for device, how in life.held.items():
-            if not kept or kept.get(device) != how:
-                self.holds.close(rows.pop(device), rv, ts_ns)
-        life.held = _NOTHING
-
-    def _take(
-        self, seen: observations.SeenClaim, life: Life, held: Mapping[str, claim_results.Held]
-    ) -> None:
-        """Begin the holds that the claim has not had, and note the pods of all."""
-        pods, rows = _pods_of(seen.object), life.rows
-        if life.users != pods:
-            life.users = pods
-        elif life.held is held:
-            return
-        if rows is None:
-            rows = life.rows = {}
-            if life.ready_ns is None:
+    def _fold_claims(self, batch: folders.Batch) -> None:
+        self._forget_holds()
+        lives = _lives(self.claims, batch)
+        self.events.add([life.number for life in lives], batch.seen, batch.versions)
+        for life, seen in zip(lives, batch.seen, strict=True):
+            if seen.type == "DELETED":
+                life.gone_ns = seen.ts_ns
+            elif life.ready_ns is None and seen.object.results:
                 life.ready_ns = seen.ts_ns
-        life.held = held
-        for device, how in held.items():
-            if device in rows:
-                self.holds.add_pods(rows[device], life.users)
-            else:
-                rows[device] = self.holds.open(
-                    device, how, life.number, seen.version, seen.ts_ns, life.users
-                )
+
+    def _forget_holds(self) -> None:
+        self.__dict__.pop("holds", None)
 
     # -------------------------------------------------------------------------- pods
 
-    def _fold_pod(self, seen: observations.SeenPod, uid: str, relist: Relist | None) -> None:
-        del relist
-        phase = seen.object.status.phase
-        life = self.pods.get(uid) or _begun(self.pods, seen)
-        if life.bound_ns is None and seen.object.spec.node_name:
-            life.bound_ns = seen.ts_ns
-        if seen.is_gone:
-            life.gone_ns = seen.ts_ns
-        elif phase == "Running" and life.ready_ns is None:
-            life.ready_ns = seen.ts_ns
+    def _fold_pods(self, batch: folders.Batch) -> None:
+        for life, seen in zip(_lives(self.pods, batch), batch.seen, strict=True):
+            if life.bound_ns is None and seen.object.spec.node_name:
+                life.bound_ns = seen.ts_ns
+            if seen.type == "DELETED":
+                life.gone_ns = seen.ts_ns
+            elif life.ready_ns is None and seen.object.status.phase == "Running":
+                life.ready_ns = seen.ts_ns
 
 
-def _begun(lives: dict[str, Life], seen: observations.SeenAny) -> Life:
-    """Add an object that was not seen before."""
-    meta = seen.object.metadata
-    namespace = sys.intern(meta.namespace)
-    life = Life(meta.name, seen.ts_ns, namespace=namespace, number=len(lives))
-    lives[meta.uid] = life
-    return life
-
-
-def _pods_of(claim: observed_claims.Claim) -> hold_columns.Pods:
-    reserved = claim.status.reserved_for
-    if not reserved:
-        return ()
-    if len(reserved) == 1 and reserved[0].resource == PODS:
-        return (reserved[0].name,)
-    return tuple(sorted({item.name for item in reserved if item.resource == PODS}))
+def _lives(known: dict[str, Life], batch: folders.Batch) -> list[Life]:
+    """Return the life of each object, begun with those that were not seen before."""
+    found = list(map(known.get, batch.uids))
+    if None in found:
+        for seen, meta in zip(batch.seen, batch.metas, strict=True):
+            if meta.uid not in known:
+                namespace = sys.intern(meta.namespace)
+                life = Life(meta.uid, namespace, meta.name, len(known), seen.ts_ns)
+                known[meta.uid] = life
+        found = list(map(known.get, batch.uids))
+    return list(filter(None, found))
 
 
 def fold(body: Iterable[records.Body], *beside: folders.Folder) -> HoldHistory:

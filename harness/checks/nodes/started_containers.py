@@ -15,10 +15,12 @@ writing their CDI files lets pods wait for ever (kubernetes#141433).
 import collections
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, ClassVar
 
 import msgspec
 
 from harness.checks import findings, plan_facts, protocol, verdicts
+from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.observed import folders, observations, observed_claims, observed_pods
 from harness.history import plans, records
@@ -47,7 +49,11 @@ def _of_class(plan: plans.Plan) -> dict[str, str]:
 class Expectations(folders.Folder):
     """The expected environments of the containers of all observed pods."""
 
+    NEEDS: ClassVar[tuple[type, ...]] = (hold_history.HoldHistory,)
+
     def __init__(self) -> None:
+        self._history = hold_history.HoldHistory()
+        self._asked: dict[_Key, observed_claims.DeviceClaim] = {}
         self._claims: dict[_Key, _Claim] = {}
         self._containers: dict[str, dict[str, list[_Use]]] = {}
         """uid of a pod -> container -> what it uses."""
@@ -57,6 +63,8 @@ class Expectations(folders.Folder):
     def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
         """Return the variables of a container's claims; None if its pod was not observed."""
         uses = self._uses_of(started)
+        if not self._claims:
+            self._claims = dict(self._all())
         if not uses or any(key not in self._claims for key, _ in uses):
             return None
         found: dict[str, str] = {}
@@ -64,22 +72,30 @@ class Expectations(folders.Folder):
             found |= self._claims[key].variables(request)
         return found
 
+    def _all(self) -> Iterator[tuple[_Key, "_Claim"]]:
+        """Yield all claims with what they had last."""
+        for (space, name), asked in self._asked.items():
+            yield (space, name), _Claim(name, asked, None)
+        last = self._history.events.last_grants()
+        for life in self._history.claims.values():
+            key, grant = (life.namespace, life.name), last.get(life.number)
+            if grant is not None:
+                yield key, _Claim(life.name, grant.spec, grant.allocation)
+            elif key in self._asked:
+                yield key, _Claim(life.name, self._asked[key], None)
+
     def claims_of(self, started: records.ContainerStarted) -> list[_Key]:
         return list(dict.fromkeys(key for key, _ in self._uses_of(started)))
 
     def _uses_of(self, started: records.ContainerStarted) -> list[_Use]:
         return self._containers.get(started.pod_uid, {}).get(started.container, [])
 
-    def see_claim(self, seen: observations.SeenClaim) -> None:
-        meta, allocation = seen.object.metadata, seen.object.status.allocation
-        key = meta.namespace, meta.name
-        known = self._claims.get(key)
-        if allocation is None and known is not None and known.uid == meta.uid:
-            allocation = known.allocation
-        asked = seen.object.spec.devices
-        is_same = known is not None and known.uid == meta.uid and known.asked is asked
-        if known is None or not is_same or known.allocation is not allocation:
-            self._claims[key] = _Claim(meta.name, meta.uid, asked, allocation)
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
+        meta = seen.object.metadata
+        self._asked[meta.namespace, meta.name] = seen.object.spec.devices
+
+    def conclude(self, others: Mapping[type, Any]) -> None:
+        self._history = others[hold_history.HoldHistory]
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         pod = seen.object
@@ -111,7 +127,7 @@ class Expectations(folders.Folder):
 
     def see_final(self, seen: observations.SeenAny) -> None:
         if seen.resource == observations.CLAIMS:
-            self.see_claim(seen)
+            self.see_new_claim(seen)
         elif seen.resource == observations.PODS:
             self.see_pod(seen)
 
@@ -120,7 +136,6 @@ class _Claim(msgspec.Struct, frozen=True, gc=False):
     """A claim, as its last version with an allocation was."""
 
     name: str
-    uid: str
     asked: observed_claims.DeviceClaim
     allocation: observed_claims.Allocation | None
 

@@ -56,12 +56,6 @@ def held(
     return found
 
 
-def without_shares(allocation: observed_claims.Allocation) -> dict[str, Held] | None:
-    """Return the same for an allocation without shares, whatever was asked; None: it has some."""
-    found = held(allocation, observed_claims.DeviceClaim())
-    return None if any(how.shared for how in found.values()) else found
-
-
 def is_exclusive(*, admin: bool | None, share: str | None) -> bool:
     """Return True if an allocation result gives its device to one claim alone.
 

@@ -69,7 +69,6 @@ class Version(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def users(self) -> dict[str, observed_claims.Consumer]:
-        """Those for which the claim is reserved, by their uids."""
         return {item.uid: item for item in self.consumers}
 
     def follows(self, before: "Version | None") -> bool:
@@ -120,11 +119,9 @@ class ClaimVersions(folders.Folder):
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every claim that existed was observed."""
         return self._has_list and not self.gaps
 
     def see_list(self, listed: records.Listed) -> None:
-        """Note the first list of the claims."""
         self._has_list |= (listed.resource, listed.purpose) == (observations.CLAIMS, "first")
 
     def see_gap(self, gap: records.Gap) -> None:

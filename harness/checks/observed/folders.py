@@ -6,12 +6,13 @@ then the next folder sees the same ones: its code and data stay in the cache of 
 
 import contextlib
 import gc
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from harness.checks.observed import observations
-from harness.history import records
+from harness.history import journal_reader, records
 
 BATCH = 64
 """Observations that each folder sees in succession; with 256, judging takes longer again."""
@@ -20,21 +21,21 @@ BATCH = 64
 class Batch:
     """Observations of one resource that follow each other; none, or all, are of a final list."""
 
-    __slots__ = ("has_deleted", "has_new", "is_regular", "resource", "seen", "uids", "versions")
+    __slots__ = ("is_regular", "metas", "resource", "seen", "types", "uids", "versions")
 
     def __init__(self, seen: Sequence[observations.SeenAny]) -> None:
         self.seen = seen
         self.resource = seen[0].resource
-        self.uids = [item.object.metadata.uid for item in seen]
+        self.metas = [item.object.metadata for item in seen]
+        self.uids = [meta.uid for meta in self.metas]
         self.versions = versions = [item.version for item in seen]
-        types = {item.type for item in seen}
-        self.has_deleted, self.has_new = "DELETED" in types, not types.isdisjoint(_NEW)
+        self.types = {item.type for item in seen}
         is_ascending = all(map(operator.lt, versions, versions[1:]))
-        self.is_regular = is_ascending and not ("LISTED" in types or "FINAL" in types)
+        self.is_regular = is_ascending and self.types.isdisjoint(_LISTED)
         """They are events, in the order of their versions; as most are."""
 
 
-_NEW = frozenset({"ADDED", "LISTED"})
+_NEW, _LISTED = frozenset({"ADDED", "LISTED"}), frozenset({"LISTED", "FINAL"})
 Seer: TypeAlias = Callable[[Batch], None]
 
 
@@ -107,7 +108,7 @@ _METHODS = {
 
 
 @contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Iterator[None]:
     """Do not search for cycles of objects: decoded objects have none, and the search takes long."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -118,7 +119,7 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-@_without_collections()
+@without_collections()
 def fold(
     body: Iterable[records.Body | observations.SeenAny], *folders: Folder, batch: int = BATCH
 ) -> None:
@@ -131,6 +132,8 @@ def fold(
     seers: Sequence[Seer] = ()
     seen: observations.SeenAny | None = None
     resource, is_final = "", False
+    if batch > 1 and isinstance(body, journal_reader.Reader):
+        body = itertools.chain.from_iterable(body.blocks())
     for record in body:
         if type(record) is observations.Seen:
             seen = record
@@ -199,7 +202,7 @@ def _overridden(folders: Iterable[Folder], *methods: str) -> list[Seer]:
 
 def _only_new(method: Callable[[observations.SeenClaim], None]) -> Seer:
     def see(batch: Batch) -> None:
-        for seen in batch.seen if batch.has_new else ():
+        for seen in () if _NEW.isdisjoint(batch.types) else batch.seen:
             if seen.type in _NEW:
                 method(seen)
 

@@ -43,7 +43,6 @@ class DerivedValues(Generic[Part, Value]):
         """Identity of a part -> the part, so that it stays the only one with this identity."""
 
     def of(self, part: Part) -> Value:
-        """Return the value of a part, made once for the same part."""
         known = self._known.get(id(part))
         if known is not None:
             return known[1]

@@ -1,6 +1,9 @@
 """An observation with its object, decoded once as the type of its resource."""
 
-from collections.abc import Callable, Mapping, Sequence
+import collections
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -19,7 +22,6 @@ _specs = interning.DecodedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).
 _allocations = interning.DecodedParts(
     msgspec.json.Decoder(observed_claims.Allocation | None).decode
 )
-_NO_SPEC: Any = observed_claims.ClaimSpec()
 _set_attribute = msgspec.structs.force_setattr
 
 
@@ -32,7 +34,7 @@ class RawStatus(observed_claims.ClaimStatus, frozen=True):
 class RawClaim(observed_claims.Claim, frozen=True, kw_only=True):
     """A claim whose spec and allocation are not decoded yet."""
 
-    spec: msgspec.Raw = _NO_SPEC  # type: ignore[assignment]
+    spec: msgspec.Raw = msgspec.Raw(b"{}")  # type: ignore[assignment]
     status: RawStatus = RawStatus()
 
 
@@ -79,7 +81,6 @@ class Seen(
 
     @property
     def is_gone(self) -> bool:
-        """True if the object was deleted; it is in its last state."""
         return self.type == "DELETED"
 
     @property
@@ -132,6 +133,9 @@ _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
 """Where the resource is in such a line: as much of it as distinguishes those in TYPES."""
 
 
+_PLURAL_OF, _CLAIMS = operator.itemgetter(_PLURAL), CLAIMS.encode()
+
+
 def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
     return msgspec.json.Decoder(Seen[kind]).decode
 
@@ -161,26 +165,61 @@ def decode_line(line: bytes) -> Any:
     return decode(record) if isinstance(record, records.Observation) else record
 
 
+def decode_lines(lines: Sequence[bytes]) -> list[Any]:
+    """Return the records of lines as `decode_line` does, those of claims all at once."""
+    found: list[Any] = []
+    for plural, group in itertools.groupby(lines, _PLURAL_OF):
+        run = list(group)
+        try:
+            found += _claims(run) if plural == _CLAIMS else map(decode_line, run)
+        except observed_metadata.NO_OBJECTS:
+            found += map(decode_line, run)
+    return found
+
+
 def _seen(line: bytes, plural: str | None) -> SeenAny:
     """Return the observation of a line; an object of the recorder ends where its line does.
 
     `plural` is its resource, None: one that is not in TYPES. Raises one of NO_OBJECTS for any
     other line.
     """
+    if plural == CLAIMS:
+        [seen] = _claims([line])
+        return seen
     seen = _decoders[plural](line)
     if seen.resource != plural and (plural or seen.resource in TYPES):
         raise msgspec.DecodeError("expected another resource")
-    if line.find(_OBJECT, _HEAD_MIN, _HEAD_MAX) < 0 and _OBJECT not in line:
-        raise msgspec.DecodeError("expected an object where the recorder writes it")
-    if plural == CLAIMS:
-        claim = seen.object
-        spec, allocation = claim.spec, claim.status.allocation
-        if spec is not _NO_SPEC:
-            _set_attribute(claim, "spec", _specs[bytes(spec)])
-        if allocation is not None:
-            _set_attribute(claim.status, "allocation", _allocations[bytes(allocation)])
+    _require_object(line)
     _set_attribute(seen, "line", line)
     return seen
+
+
+def _claims(lines: Sequence[bytes]) -> list[SeenClaim]:
+    """Return the observations of claims, step by step for all: a million take seconds less."""
+    found = list(map(_decoders[CLAIMS], lines))
+    if [seen.resource for seen in found].count(CLAIMS) != len(found):
+        raise msgspec.DecodeError("expected another resource")
+    starts = map(bytes.find, lines, *map(itertools.repeat, (_OBJECT, _HEAD_MIN, _HEAD_MAX)))
+    if min(starts) < 0:
+        for line in lines:
+            _require_object(line)
+    claims = [seen.object for seen in found]
+    specs = map(_specs.__getitem__, map(bytes, [claim.spec for claim in claims]))
+    _set_all(claims, "spec", specs)
+    allocated = [claim.status for claim in claims if claim.status.allocation is not None]
+    raw = map(bytes, [status.allocation for status in allocated])
+    _set_all(allocated, "allocation", map(_allocations.__getitem__, raw))
+    _set_all(found, "line", lines)
+    return found
+
+
+def _require_object(line: bytes) -> None:
+    if line.find(_OBJECT, _HEAD_MIN, _HEAD_MAX) < 0 and _OBJECT not in line:
+        raise msgspec.DecodeError("expected an object where the recorder writes it")
+
+
+def _set_all(objects: Iterable[Any], name: str, values: Iterable[Any]) -> None:
+    collections.deque(map(_set_attribute, objects, itertools.repeat(name), values), maxlen=0)
 
 
 def decode(record: records.Observation) -> SeenAny:

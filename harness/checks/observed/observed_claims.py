@@ -32,17 +32,14 @@ class ExactRequest(observed_metadata.Part, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """The number of devices that are asked for; None: all that match."""
         return None if self.allocation_mode == "All" else self.count
 
     @property
     def expressions(self) -> list[str]:
-        """The CEL expressions of its selectors, without those of the class."""
         return expressions(self.selectors)
 
     @property
     def quantities(self) -> dict[str, str]:
-        """The quantities that are asked for, by the name of the capacity."""
         return (self.capacity.requests if self.capacity else None) or {}
 
     @property
@@ -111,7 +108,6 @@ class DeviceClaim(observed_metadata.Part, frozen=True):
 
     @property
     def options(self) -> dict[str, ExactRequest]:
-        """The options of all requests, by the names that results use."""
         return {
             name: option
             for request in self.requests or ()
@@ -226,7 +222,6 @@ class Claim(observed_metadata.ApiObject, frozen=True, kw_only=True):
 
     @property
     def results(self) -> list[AllocationResult]:
-        """The allocated devices; empty without an allocation."""
         return self.status.allocation.devices.results if self.status.allocation else []
 
     @property

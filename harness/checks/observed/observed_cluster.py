@@ -14,7 +14,6 @@ class TaintSelector(observed_metadata.Part, frozen=True):
     device: str | None = None
 
     def selects(self, device: devices.DeviceID) -> bool:
-        """Return whether the rule is about a device."""
         wanted = (self.driver, self.pool, self.device)
         return all(name in (None, own) for name, own in zip(wanted, device, strict=True))
 

@@ -69,7 +69,6 @@ class ApiObject(Part, frozen=True, kw_only=True):
 
     @property
     def involved(self) -> verdicts.InvolvedObject:
-        """The object as it is named in a violation."""
         meta = self.metadata
         return verdicts.InvolvedObject(
             kind=self.KIND, namespace=meta.namespace, name=meta.name, uid=meta.uid

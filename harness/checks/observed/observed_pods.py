@@ -151,7 +151,6 @@ class Pod(observed_metadata.ApiObject, frozen=True, kw_only=True):
 
     @property
     def has_ended(self) -> bool:
-        """True for a pod that will not run any more."""
         return self.status.phase in ("Succeeded", "Failed")
 
     @property

@@ -21,7 +21,6 @@ class Taint(observed_metadata.Part, frozen=True):
 
     @property
     def is_blocking(self) -> bool:
-        """True if it keeps the device from being allocated."""
         return self.effect in BLOCKING
 
 

@@ -55,12 +55,10 @@ class UserLife(msgspec.Struct, kw_only=True):
 
     @property
     def named(self) -> list[str]:
-        """Names of the claims that its spec names."""
         return [item.resource_claim_name for item in self.entries if item.resource_claim_name]
 
     @property
     def templates(self) -> dict[str, str]:
-        """The entries that get a claim from a template -> the template's name."""
         return {
             item.name: item.resource_claim_template_name
             for item in self.entries
@@ -108,7 +106,6 @@ class PodLife(UserLife, kw_only=True):
 
     @property
     def claims_at_binding(self) -> list[str]:
-        """Names of its claims, as far as they were known when it was bound."""
         made = self.recorded
         names = (item.resource_claim_name or made.get(item.name) for item in self.entries)
         return [name for name in names if name]
@@ -136,12 +133,10 @@ class PodLives(folders.Folder):
 
     @property
     def is_complete(self) -> bool:
-        """Return whether every pod that existed was observed."""
         return self._has_list and observations.PODS not in self._gaps
 
     @property
     def has_all_groups(self) -> bool:
-        """Return whether every PodGroup that existed was observed."""
         return bool(self.groups) and observations.POD_GROUPS not in self._gaps
 
     def groups_of(self, pod: PodLife) -> Iterator[UserLife]:
@@ -153,11 +148,9 @@ class PodLives(folders.Folder):
     # ------------------------------------------------------------------- observations
 
     def see_list(self, listed: records.Listed) -> None:
-        """Note the first list of the pods."""
         self._has_list |= (listed.resource, listed.purpose) == (observations.PODS, "first")
 
     def see_gap(self, gap: records.Gap) -> None:
-        """Note that objects may change unseen."""
         self._gaps.add(gap.resource)
         if gap.resource == observations.PODS:
             for pod in self.pods.values():

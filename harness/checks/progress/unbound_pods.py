@@ -89,7 +89,7 @@ def reasons(history: histories.History) -> list[str]:
     Empty if that is not known, or if the observations are damaged.
     """
     again = histories.History(history.directory, history.plan)
-    recorder = again.observations(observations.decode_line)
+    recorder = again.observations(observations.decode_lines)
     seen, catalogue = UnboundPods(), device_catalogue.DeviceCatalogue()
     if recorder is None:
         return []

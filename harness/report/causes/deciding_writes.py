@@ -211,7 +211,7 @@ def _is_bound(version: Version) -> bool:
 _decode_place = msgspec.json.Decoder(_Place).decode
 
 
-def _decoder(keys: Iterable[_Key]) -> journal_reader.Decode:
+def _decoder(keys: Iterable[_Key]) -> journal_reader.DecodeLines:
     """Return a decoder that skips lines without any of the names; of claims, their objects."""
     names = sorted({name for _, _, name in keys})
     quoted = "|".join(re.escape(msgspec.json.encode(name).decode()) for name in names)
@@ -222,4 +222,4 @@ def _decoder(keys: Iterable[_Key]) -> journal_reader.Decode:
             return journal_reader.decode_record(line)
         return _decode_place(line) if line.startswith(_OF_CLAIM) else None
 
-    return decode
+    return lambda lines: map(decode, lines)

@@ -249,7 +249,7 @@ class LiveRun:
         if len(holds) != self._doubles[0]:
             from harness.checks.holds import double_allocations  # imports pandas
 
-            table = holds.frame(end_rv=self._folded.last_rv + 1, is_growing=True)
+            table = holds.frame(end_rv=self._folded.last_rv + 1)
             found = double_allocations.find(double_allocations.examined(table, lambda _: True))
             self._doubles = len(holds), found.total
         return self._doubles[1]

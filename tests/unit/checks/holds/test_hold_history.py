@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checks.holds import double_allocations, hold_columns, hold_history
+from harness.checks.holds import double_allocations, hold_history
 from harness.history import records
-from tests.histories import language
+from tests.histories import hold_lists, language
 
 Occupancy = dict[tuple[str, int], set[str]]
 """(device, resourceVersion) -> uids of the claims that held it exclusively right after that commit
@@ -80,7 +80,7 @@ def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
 
 def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     holds = [hold for hold in folded.holds if hold.exclusive]
-    frame = hold_columns.of(holds).frame(end_rv=folded.last_rv + 1).assign(share=False)
+    frame = hold_lists.columns(holds).frame(end_rv=folded.last_rv + 1).assign(share=False)
     pairs = pd.concat(double_allocations.conflicts(frame))
     return {
         (holds[first].device, frozenset((holds[first].uid, holds[second].uid)))

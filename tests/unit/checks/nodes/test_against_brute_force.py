@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from harness.checks import protocol, verdicts
-from harness.checks.holds import hold_columns, hold_history
+from harness.checks.holds import hold_history
 from harness.checks.nodes import device_statuses, extended_claims, preparations, started_containers
 from harness.history import records
-from tests.histories import building, claim_judging, language
+from tests.histories import building, claim_judging, hold_lists, language
 from tests.support import brute_force
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -128,7 +128,7 @@ def test_prepared_devices() -> None:
         stream.shuffle(prepared)
         reading, folded = preparations.Reading(), hold_history.HoldHistory()
         reading.prepared = prepared
-        folded.holds = hold_columns.of(_hold(*pair) for pair in held)
+        folded.holds = hold_lists.columns(_hold(*pair) for pair in held)
         given = {preparations.Reading: reading, hold_history.HoldHistory: folded}
         result = _judged(preparations.PREPARED_DEVICES, protocol.Evidence(PLAN, given))
         pairs = [pair for part, device in devices for pair in _conflicts(part, device)]

@@ -1,0 +1,37 @@
+"""Holds that are given one by one, as the columns that checks read."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from harness.checks.holds import claim_events, hold_columns
+from harness.checks.observed import claim_results
+
+
+def columns(holds: Iterable[hold_columns.Hold]) -> hold_columns.HoldColumns:
+    """Return the columns of holds."""
+    claims: dict[str, claim_events.Life] = {}
+    devices: dict[str, int] = {}
+    hows: dict[claim_results.Held, int] = {}
+    rows, users = [], []
+    for number, hold in enumerate(holds):
+        life = claim_events.Life(hold.uid, hold.namespace, hold.name, len(claims), hold.from_ts_ns)
+        until = hold_columns.OPEN if hold.until_rv is None else max(hold.until_rv, hold.from_rv)
+        rows.append(
+            (
+                *(hold.from_rv, hold.from_ts_ns, until),
+                hold_columns.OPEN if hold.until_rv is None else hold.until_ts_ns or 0,
+                devices.setdefault(hold.device, len(devices)),
+                claims.setdefault(hold.uid, life).number,
+                hows.setdefault(hold.how, len(hows)),
+                *(number, number + 1),
+            )
+        )
+        users.append(tuple(sorted(hold.pods)))
+    return hold_columns.HoldColumns(
+        np.array(rows, hold_columns.COLUMNS),
+        list(claims.values()),
+        devices,
+        hows,
+        hold_columns.Users(users, np.arange(len(users), dtype=np.int32)),
+    )
