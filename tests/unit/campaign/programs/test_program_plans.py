@@ -2,6 +2,7 @@
 
 import functools
 import pathlib
+import re
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from harness.campaign.sharding import sharded_plans
 from harness.history.purposes import Purpose
 from harness.run import run_plan
 from harness.scenario import loading, profiles
+from tests.support import cases
 
 OURS = tested_programs.TestedProgram(kind="python", name="ours", subject="python")
 MINE = tested_programs.TestedProgram(
@@ -42,19 +44,31 @@ def titles(plan: campaign_plan.CampaignPlan, purpose: Purpose) -> list[str]:
     return [run.title for run in plan.runs if run.purpose is purpose]
 
 
-def test_ours_must_show_its_hazards_and_survive_with_the_remedies() -> None:
-    plan = planned(OURS)
-    assert titles(plan, Purpose.HAZARD) == titles(plan, Purpose.REMEDY)
-    assert titles(plan, Purpose.HAZARD) == ["answer-lost", "failover"]
-    assert titles(plan, Purpose.ASKED) == []
+@pytest.mark.parametrize("case", cases.read(__file__, "plans"))
+def test_what_a_test_has(case: dict[str, Any]) -> None:
+    def plan() -> campaign_plan.CampaignPlan:
+        return planned(
+            {"ours": OURS, "mine": MINE}[case["of"]],
+            *case.get("scenarios", ()),
+            must_survive=program_plans.require_hazards(case.get("survives", [])),
+            only_lists=case.get("only_lists", []),
+        )
 
-
-def test_a_stranger_is_asked_for_hazards_and_has_no_remedies() -> None:
-    plan = planned(MINE)
-    assert titles(plan, Purpose.ASKED) == ["answer-lost", "failover"]
-    assert (titles(plan, Purpose.HAZARD), titles(plan, Purpose.REMEDY)) == ([], [])
-    assert titles(plan, Purpose.SUBJECT) == ["pod-churn", "watch-lag"]
-    assert {run.tested.split()[0] for run in plan.runs if not run.defects} == {"true"}
+    if "refused" in case:
+        with pytest.raises(errors.UsageError, match=re.escape(case["refused"])):
+            plan()
+        return
+    made = plan()
+    assert made.program is not None
+    for purpose in {"subject", "hazard", "remedy", "asked"} & case.keys():
+        assert titles(made, Purpose(purpose)) == case[purpose]
+    assert len(titles(made, Purpose.CONTROL)) == case.get("controls", 1)
+    assert [item.scenario for item in made.program.left_out] == case.get("left_out", [])
+    assert made.program.counted == case.get("counted", [])
+    assert "says" not in case or made.program.sentences[-1].startswith(case["says"])
+    assert {run.tested.split()[:1] == ["true"] for run in made.runs if not run.defects} == {
+        case["of"] == "mine"
+    }
 
 
 def test_the_control_of_a_quick_test_is_found_soonest_with_our_scheduler() -> None:
@@ -62,37 +76,6 @@ def test_the_control_of_a_quick_test_is_found_soonest_with_our_scheduler() -> No
     every = [run for run in planned(MINE, "pod-churn").runs if run.purpose is Purpose.CONTROL]
     assert control.estimate_s == min(run.estimate_s for run in every)
     assert control.subjects == ["python"]
-
-
-def test_a_named_scenario_has_all_its_controls() -> None:
-    plan = planned(MINE, "pod-churn")
-    assert len(titles(plan, Purpose.CONTROL)) == 7
-    assert plan.program is not None
-    assert plan.program.choice == "chosen"
-
-
-@pytest.mark.parametrize(("name", "rest"), [("H1", ["failover"]), ("all", [])])
-def test_a_hazard_that_must_be_survived(name: str, rest: list[str]) -> None:
-    plan = planned(MINE, must_survive=program_plans.require_hazards([name.lower()]))
-    assert titles(plan, Purpose.ASKED) == rest
-    assert "answer-lost" in titles(plan, Purpose.SUBJECT)
-
-
-def test_a_hazard_that_is_none_or_that_is_not_asked_for() -> None:
-    with pytest.raises(errors.UsageError, match="expected a known hazard or `all`, got 'H99'"):
-        program_plans.require_hazards(["H99"])
-    with pytest.raises(errors.UsageError, match=r"asks for \(H1, H3\), got H7: name its scenario"):
-        planned(MINE, must_survive=["H7"])
-    with pytest.raises(errors.UsageError, match="got H10: no scenario asks for it"):
-        planned(MINE, must_survive=["H10"])
-
-
-def test_a_program_that_only_lists_is_not_asked_what_late_watches_do() -> None:
-    program = planned(MINE, only_lists=["resourceclaims", "pods"]).program
-    assert program is not None
-    assert [item.scenario for item in program.left_out] == ["watch-lag", "answer-lost"]
-    assert program.counted == ["2 scenarios left out"]
-    assert program.sentences[-1].startswith("left out: answer-lost: its faults hit watches")
 
 
 def test_what_the_release_cannot_read_is_left_out_with_the_reason(
