@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from harness import errors, regular_files, writing
+from harness.cluster.driver import prepared_claims
 from harness.cluster.kubelet_api import preparations
-from harness.model import devices
 from harness.model.objects import Object
 
 
@@ -82,8 +82,8 @@ def of(claim: Object) -> ClaimInfo:
         namespace=meta["namespace"],
         name=meta["name"],
         uid=meta["uid"],
-        devices=[_device(result) for result in results],
-        shared=[_device(result) for result in results if _is_shared(result)],
+        devices=[prepared_claims.named(result) for result in results],
+        shared=[prepared_claims.named(item) for item in results if prepared_claims.is_shared(item)],
     )
 
 
@@ -148,11 +148,3 @@ class Checkpoint:
     def _keep(self, write: Callable[[pathlib.Path, bytes], None], lines: list[bytes]) -> None:
         if self._path is not None:
             write(self._path, b"".join(lines))
-
-
-def _device(result: Object) -> str:
-    return str(devices.DeviceID(result["driver"], result["pool"], result["device"]))
-
-
-def _is_shared(result: Object) -> bool:
-    return bool(result.get("adminAccess") or result.get("shareID"))

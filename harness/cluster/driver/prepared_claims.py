@@ -58,7 +58,7 @@ def of(claim: Object, *, driver: str, node: str) -> PreparedClaim:
         name=meta["name"],
         uid=meta["uid"],
         devices=tuple(_device(meta["uid"], result) for result in own),
-        exclusive=frozenset(_named(result) for result in own if not _is_shared(result)),
+        exclusive=frozenset(named(result) for result in own if not is_shared(result)),
         environments={
             request: found for (name, request), found in environments.items() if name == driver
         },
@@ -166,9 +166,11 @@ def _device(uid: str, result: Object) -> preparations.PreparedDevice:
     )
 
 
-def _named(result: Object) -> str:
+def named(result: Object) -> str:
+    """Return the device of a result as `driver/pool/device`."""
     return str(devices.DeviceID(result["driver"], result["pool"], result["device"]))
 
 
-def _is_shared(result: Object) -> bool:
+def is_shared(result: Object) -> bool:
+    """Return whether other claims may use the device, too: by admin access, or as a share."""
     return bool(result.get("adminAccess") or result.get("shareID"))
