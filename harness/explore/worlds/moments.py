@@ -7,6 +7,8 @@ from harness import concurrency
 from harness.apiserver.storage import watch_cache
 from harness.explore.worlds import parts
 
+_OTHERS = {parts.START, parts.BEGIN, parts.ANY_TIME, parts.AT_REST}
+
 
 class Moments:
     """Watches the commits of a run; each moment happens once.
@@ -19,6 +21,8 @@ class Moments:
 
     def __init__(self, setting: parts.Setting, perform: Callable[[parts.Part], None]) -> None:
         self._awaited = {moment for part in setting.parts for moment in part.when.split(", ")}
+        self.are_awaited = bool(self._awaited - _OTHERS) or setting.has((parts.DEVICE_DRIVER,))
+        """True if a commit can bring one of them."""
         self._perform = perform
         self._events: dict[str, concurrency.Event] = {}
         self._at_once: dict[str, list[parts.Part]] = collections.defaultdict(list)

@@ -82,12 +82,19 @@ class World:
         self._was_controlled = False
         self.controller: claim_controllers.ClaimController | None = None
         self._past = world_fixtures.past([*self.objects()])
-        self.store = self.new_store(self._past)
+        self.store = stores.Store(
+            now=lambda: world_fixtures.NOW,
+            stream=random.Random(2),
+            past=self._past,
+            track_managers=False,  # no one reads managedFields here
+        )
         self._oracles = [make() for make in self.oracles()]
         self.prepared = self.oracle(preparations.Preparations)
         self.granted = self.oracle(granted_devices.GrantedDevices)
         self.listen(self._judge)
-        self.server = self.new_server([part.name for part in self.setting.of_kind("fault")])
+        self._faults = [part.name for part in self.setting.of_kind("fault")]
+        is_first = bool(self.sizes.get("answers_first"))
+        self.server = self._new_server(self._faults, answers_first=is_first)
         self.api = apis.Api(self.server)
         """The API as users see it who suffer from its faults."""
         self.parts = chosen_parts.of(defects, [*dict.fromkeys([*remedies, *spec.remedies])])
@@ -105,23 +112,16 @@ class World:
             if part.when == parts.START:
                 yield from part.documents
 
-    def new_store(self, past: watch_cache.Past) -> stores.Store:
-        """Return the store of the API server."""
-        return stores.Store(
-            now=lambda: world_fixtures.NOW,
-            stream=random.Random(2),
-            past=past,
-            track_managers=False,  # no one reads managedFields here
-        )
-
-    def new_server(self, faults: Sequence[str]) -> api_server.LocalServer:
+    def _new_server(
+        self, faults: Sequence[str], *, answers_first: bool = False
+    ) -> api_server.LocalServer:
         is_prompt = self.setting.does("fail_over") and api_server.OF_BINDINGS not in faults
         return api_server.LocalServer(
             self.store,
             self.runtime,
             faults=faults,
             faults_max=self.sizes.get("faults_max", 0),
-            answers_first=bool(self.sizes.get("answers_first")),
+            answers_first=answers_first,
             has_prompt_bindings=is_prompt,
             related=self.spec.related(self.setting),
         )
@@ -129,8 +129,8 @@ class World:
     @functools.cached_property
     def clients(self) -> apis.Api:
         """The API as other clients see it: their deletions only have faults."""
-        faults = [part.name for part in self.setting.of_kind("fault")]
-        return apis.Api(self.new_server([name for name in faults if name == api_server.OVERLOOKED]))
+        faults = [name for name in self._faults if name == api_server.OVERLOOKED]
+        return apis.Api(self._new_server(faults))
 
     def scheduler_names(self) -> Sequence[str]:
         is_second = self.setting.has((parts.SECOND_SCHEDULER,))
@@ -163,7 +163,8 @@ class World:
 
     def begin(self) -> None:
         """Create what comes at the beginning, and start a task for all that comes later."""
-        self.store.listen(self.moments.on_commit)
+        if self.moments.are_awaited:
+            self.store.listen(self.moments.on_commit)
         self.granted.rested()
         for part in self.setting.parts:
             if part.when == parts.BEGIN:
@@ -297,10 +298,10 @@ class World:
         if self._time_is_over():
             return None
         self.granted.rested()
-        state = self._state()
         judges = self.spec.at_rest
         if judges is None:
             judges = () if self._is_known_to_fail else GENERAL
+        state = self._state()
         return self._named(next(filter(None, (judge(state) for judge in judges)), None))
 
     def _named(self, finding: str | None) -> str | None:
