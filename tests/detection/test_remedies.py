@@ -74,7 +74,7 @@ SEEDS = {
 """Seeds with which the searches that would take longest find something soon."""
 FOUND = {
     "H8": "entry-1 of one pod has the claims",
-    "H9": "leaked: reserved for ['pod-1']",
+    "H9": "leaked: claim-1 is reserved for pod-1",
     "H13": "is reserved for pod-1, which has ended",
     **dict.fromkeys(("H11", "H18"), "bound: pod-1 is bound, but claim-1 is not reserved for it"),
     **dict.fromkeys(("H12", "H14", "H15"), "stuck: pod-1 not bound"),
@@ -197,7 +197,7 @@ def test_a_released_claim_must_be_assumed_first(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("whole", "half", "left_out", "seed"),
     [
-        (fence_predecessor.FencingLeadership, "_unbound_pods", lambda *_: set(), 2),
+        (fence_predecessor.FencingLeadership, "_unbound_pods", lambda *_: set(), 1),
         (fence_predecessor, "_takes_back", lambda _: False, 37),
     ],
     ids=["the successor fences no reservations", "the predecessor's patch has no version"],

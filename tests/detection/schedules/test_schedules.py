@@ -16,7 +16,13 @@ from harness.client import apis
 from harness.run.defects import known_defects
 from harness.subject import assembling, defects
 from harness.subject.objects import claims
-from tests.detection import claim_plays, counter_plays, placement_plays, stages
+from tests.detection import (
+    claim_plays,
+    counter_plays,
+    placement_plays,
+    stages,
+    test_allocator_defects,
+)
 from tests.detection.schedules import condition_plays, extended_plays, slice_plays
 from tests.support import api_objects, local_servers, plugin_world
 
@@ -178,7 +184,7 @@ def test_the_correct_code_gives_it_once(stage: stages.Stage, schedule: Schedule)
 
 
 def test_every_defect_has_a_schedule() -> None:
-    """In `test_worlds`, a world shows it; its schedule is what exploring has found."""
+    """Or a world shows it, or a row of the allocator's."""
     elsewhere = (
         frozenset(name for name, facts in known_defects.facts().items() if facts.worlds)
         | slice_plays.EXPOSED
@@ -188,5 +194,6 @@ def test_every_defect_has_a_schedule() -> None:
         | placement_plays.EXPOSED
         | claim_plays.EXPOSED
     )
-    exposed = elsewhere.union(*(item.exposes for item in SCHEDULES))
+    rows = (row.defects for row in test_allocator_defects.ROWS.values())
+    exposed = elsewhere.union(*(item.exposes for item in SCHEDULES), *rows)
     assert exposed >= set(defects.CATALOGUE.names("scheduler"))

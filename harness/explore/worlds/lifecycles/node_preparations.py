@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from harness import concurrency
+from harness import concurrency, writing
 from harness.apiserver.scheme import resources
 from harness.client import apis
 from harness.cluster.dra import (
@@ -54,11 +54,9 @@ def _checkpoint(kind: type[claim_infos.Checkpoint], files: _KeptFiles) -> claim_
         def _content(self) -> bytes | None:
             return files.checkpoint
 
-        def _replace(self, content: bytes) -> None:
-            files.checkpoint = content
-
-        def _append(self, content: bytes) -> None:
-            files.checkpoint = (files.checkpoint or b"") + content
+        def _keep(self, write: object, lines: list[bytes]) -> None:
+            before = files.checkpoint if write is writing.append else None
+            files.checkpoint = (before or b"") + b"".join(lines)
 
     return KeptCheckpoint(None)
 

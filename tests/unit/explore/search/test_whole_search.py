@@ -29,7 +29,7 @@ INSTRUCTIVE = (
     # A timer that expires when all wait might have expired before another task's last turn.
     (11, 208, 9, "118d2fb90163"),
     # Two tasks wait for each other's lock, while what a third could do is known.
-    (151, 3534, 18, "df720423e5f"),
+    (151, 3534, 18, "8df720423e5f"),
     # A task that only finds that it has to wait is not one that goes on.
     (214, 708, 12, "b9f6cbede4a8"),
     # A timer that may expire early before a rest, and again after it.
