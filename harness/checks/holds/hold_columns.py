@@ -112,8 +112,8 @@ class HoldColumns:
                 "claim": rows["claim"],
                 "from_rv": rows["from_rv"],
                 "until_rv": np.where(until == OPEN, end_rv, until),
-                "exclusive": np.array([item.exclusive for item in self._how])[how],
-                "shared": np.array([item.shared for item in self._how])[how],
+                "exclusive": np.array([item.exclusive for item in self._how], bool)[how],
+                "shared": np.array([item.shared for item in self._how], bool)[how],
             },
             copy=False,
         )
@@ -123,7 +123,7 @@ class HoldColumns:
         how = self.column("how")
         if any(item.shared and not item.exclusive for item in self._how):
             return None
-        return np.flatnonzero(np.array([item.exclusive for item in self._how])[how])
+        return np.flatnonzero(np.array([item.exclusive for item in self._how], bool)[how])
 
     @property
     def device_count(self) -> int:

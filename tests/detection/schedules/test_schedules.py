@@ -17,11 +17,11 @@ from harness.run.defects import known_defects
 from harness.subject import assembling, defects
 from harness.subject.objects import claims
 from tests.detection import (
+    allocator_plays,
     claim_plays,
     counter_plays,
     placement_plays,
     stages,
-    test_allocator_defects,
 )
 from tests.detection.schedules import condition_plays, extended_plays, slice_plays
 from tests.support import api_objects, local_servers, plugin_world
@@ -194,6 +194,6 @@ def test_every_defect_has_a_schedule() -> None:
         | placement_plays.EXPOSED
         | claim_plays.EXPOSED
     )
-    rows = (row.defects for row in test_allocator_defects.ROWS.values())
+    rows = (row.defects for row in allocator_plays.ROWS.values())
     exposed = elsewhere.union(*(item.exposes for item in SCHEDULES), *rows)
     assert exposed >= set(defects.CATALOGUE.names("scheduler"))

@@ -337,9 +337,8 @@ def _environment(claims: Sequence[str], values: dict[str, str]) -> dict[str, str
 def _with_parameters(name: str, value: str) -> records.Observation:
     config = [{"opaque": {"driver": "d", "parameters": {name: value}}}]
     spec = {"devices": {"requests": [{"name": "r"}], "config": config}}
-    return observed(
-        "resourceclaims", 1, {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": spec}
-    )
+    claim = {"metadata": {"name": name, "uid": f"uid-{name}"}, "spec": spec}
+    return observed("resourceclaims", 1, claim, "ADDED")
 
 
 def _with_containers(pod: str, claims: Sequence[str]) -> records.Observation:
