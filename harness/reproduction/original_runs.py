@@ -9,7 +9,7 @@ from harness import errors, seeds
 from harness.checks import judging, verdict_files, verdicts
 from harness.cluster import providers
 from harness.history import campaign_folders, directories, plans
-from harness.reproduction.search import load_axes
+from harness.reproduction.search import smaller_scenarios
 from harness.run import fault_planning, subjects
 from harness.scenario import (
     imported_pools,
@@ -135,7 +135,7 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
                 f"expected a run with a load that can be made smaller, got one of the script "
                 f"{plan.scenario}: play it again with `flake-hunt run {plan.scenario}`"
             )
-        return load_axes.changed(
+        return smaller_scenarios.changed(
             scenario,
             pools=_shared(scenario.pools, plan.run_id),
             subject=_unresolved(scenario.subject),

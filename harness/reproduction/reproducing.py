@@ -9,7 +9,8 @@ from harness import clocks, errors, rates, writing
 from harness.history import directories
 from harness.reproduction import attempts, original_runs
 from harness.reproduction.issue import (
-    issue_pages,
+    issue_texts,
+    pictures,
     run_instructions,
     scenario_files,
     specimens,
@@ -80,15 +81,15 @@ def reproduce(
         if session.best.directory is None:
             _require_uninterrupted(is_interrupted=is_interrupted)
             return Outcome(runs=running.count)
-        findings = issue_pages.Findings(
+        findings = issue_texts.Findings(
             original=original.scenario,
             scenario=session.best.scenario,
             scenario_text=scenario_files.text(session.best.scenario),
             rate=session.best.rate,
-            specimen=specimens.read(session.best.directory, original.check.check),
             is_interrupted=is_interrupted,
         )
-        write(folder, findings)
+        specimen = specimens.read(session.best.directory, original.check.check)
+        write(folder, specimen, findings)
         if original.pool_objects is not None:
             imported_pools.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
     return Outcome(
@@ -172,16 +173,18 @@ class Session:
         return fresh
 
 
-def write(folder: pathlib.Path, findings: issue_pages.Findings) -> None:
+def write(
+    folder: pathlib.Path, specimen: specimens.Specimen, findings: issue_texts.Findings
+) -> None:
     """Write the folder. Raises StorageError or UnwritableError if that is not possible."""
     with writing.explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     scenario = findings.scenario_text.encode()
     writing.replace(folder / run_instructions.FILE, scenario)
-    if findings.specimen.strip is not None:
-        picture = issue_pages.standalone(findings.specimen.strip.picture)
-        writing.replace(folder / issue_pages.PICTURE, picture.encode())
-    writing.replace(folder / "README.md", issue_pages.page(findings).encode())
+    if specimen.strip is not None:
+        picture = pictures.standalone(specimen.strip.picture)
+        writing.replace(folder / pictures.FILE, picture.encode())
+    writing.replace(folder / "README.md", issue_texts.of(specimen, findings).encode())
 
 
 def _new_folder(original: original_runs.OriginalRun, options: Options) -> pathlib.Path:

@@ -135,9 +135,9 @@ def _report(path: pathlib.Path, *, is_issue: bool) -> None:
     existing = directories.existing(path)
     examination = judging.examine(existing)
     if is_issue:
-        from harness.reproduction.issue import run_issues
+        from harness.reproduction.issue import issue_texts
 
-        print(run_issues.text(examination), end="")
+        print(issue_texts.text(examination), end="")
         return
     if os.path.lexists(existing.verdict):
         verdict_files.require_own(existing, examination.judgement)

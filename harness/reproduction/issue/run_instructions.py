@@ -1,9 +1,9 @@
 """The commands that run a reproduction's scenario on each kind of cluster that can show it."""
 
-import dataclasses
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from harness import errors
 from harness.cluster import interfaces, providers
@@ -18,52 +18,42 @@ _FOLDER = '"$KUBEBUILDER_ASSETS"'
 _MINOR = re.compile(r"v?(1\.\d+)\.\d+")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Instruction:
+class Instruction(NamedTuple):
     """How to run the scenario on one kind of cluster."""
 
     title: str
     needs: str
     """Requirements of the machine, in a sentence."""
-    commands: Sequence[str]
+    command: str
 
 
 def instructions(
     scenario: specs.Scenario, plan: plans.Plan, versions: Mapping[str, str]
-) -> list[Instruction]:
-    """Return an instruction for each kind of cluster on which the scenario can run.
+) -> Iterator[Instruction]:
+    """Yield an instruction for each kind of cluster on which the scenario can run.
 
     `plan` and `versions` are those of a run of it.
     """
     base = shlex.join(["flake-hunt", "run", FILE, *_options(plan)])
-    return list(_instructions(scenario, base, _kind_profile(versions)))
-
-
-def _instructions(scenario: specs.Scenario, base: str, kind: str) -> Iterator[Instruction]:
     programs = _programs(scenario.subject)
     scheduler = f"{' and '.join(programs)} in {_FOLDER}, " if programs else ""
-    if is_possible(scenario, profiles.load("embedded")):
-        needs = f"Needs {scheduler}no cluster: the API server is Flake Hunt's own."
-        yield Instruction(title="Embedded API server", needs=needs, commands=[base])
-    if is_possible(scenario, profiles.load("local")):
+    clusters = {
+        "embedded": ("Embedded API server", "no cluster: the API server is Flake Hunt's own"),
+        "local": (
+            "etcd and kube-apiserver of envtest",
+            f"etcd and kube-apiserver: {binaries.REMEDY}",
+        ),
+        _kind_profile(versions): ("kind", "Docker and kind; `flake-hunt doctor kind` checks them"),
+    }
+    for name, (title, needs) in clusters.items():
+        if _is_possible(scenario, profiles.load(name)):
+            option = "" if name == "embedded" else f" --cluster {name}"
+            yield Instruction(title, f"Needs {scheduler}{needs}.", base + option)
+    if any(item.kind == "external" for item in scenario.subject.schedulers):
         yield Instruction(
-            title="etcd and kube-apiserver of envtest",
-            needs=f"Needs {scheduler}etcd and kube-apiserver: {binaries.REMEDY}.",
-            commands=[f"{base} --cluster local"],
-        )
-    if is_possible(scenario, profiles.load(kind)):
-        yield Instruction(
-            title="kind",
-            needs=f"Needs {scheduler}Docker and kind; `flake-hunt doctor kind` checks them.",
-            commands=[f"{base} --cluster {kind}"],
-        )
-    if any(
-        isinstance(item, subject_specs.ExternalScheduler) for item in scenario.subject.schedulers
-    ):
-        yield Instruction(
-            title="Your own cluster",
-            needs="Needs a cluster for tests that runs the scheduler.",
-            commands=[f"{base} --cluster kubeconfig --cluster context=CONTEXT"],
+            "Your own cluster",
+            "Needs a cluster for tests that runs the scheduler.",
+            f"{base} --cluster kubeconfig --cluster context=CONTEXT",
         )
 
 
@@ -73,7 +63,7 @@ def _programs(subject: subject_specs.SubjectSpec) -> list[str]:
     return list(dict.fromkeys(item.kind for item in parts if isinstance(item, kinds)))
 
 
-def is_possible(scenario: specs.Scenario, profile: profiles.Profile) -> bool:
+def _is_possible(scenario: specs.Scenario, profile: profiles.Profile) -> bool:
     """Return whether clusters of this profile have what the subject and the faults need."""
     on = providers.capabilities(profile)
     kinds = {item.kind for item in scenario.subject.schedulers}

@@ -51,7 +51,7 @@ class LogExcerpt(NamedTuple):
 class Specimen:
     """The violation of one run with everything that is known of it."""
 
-    plan: plans.Plan
+    source: evidence.Evidence
     check: verdicts.CheckResult
     violation: verdicts.Violation
     strip: strips.Strip | None
@@ -66,8 +66,15 @@ class Specimen:
     """The versions of the violation's claims and pods."""
     writes: Sequence[ClaimWrite]
     logs: Sequence[LogExcerpt]
-    cluster_versions: Mapping[str, str]
-    """Component -> version, as detected on the running cluster."""
+
+    @property
+    def plan(self) -> plans.Plan:
+        return self.source.history.plan
+
+    @property
+    def cluster_versions(self) -> Mapping[str, str]:
+        """Component -> version, as detected on the running cluster."""
+        return run_folders.cluster_versions(self.source.history.directory.path)
 
 
 def read(path: pathlib.Path, check: str) -> Specimen:
@@ -96,7 +103,7 @@ def of(source: evidence.Evidence, check: str) -> Specimen:
     elif writes:
         zero_ns = writes[0].version.ts_ns
     return Specimen(
-        plan=source.history.plan,
+        source=source,
         check=broken,
         violation=violation,
         strip=strip,
@@ -106,7 +113,6 @@ def of(source: evidence.Evidence, check: str) -> Specimen:
         stored=stored,
         writes=writes[:WRITES_MAX],
         logs=excerpts(directory, violation),
-        cluster_versions=run_folders.cluster_versions(directory.path),
     )
 
 

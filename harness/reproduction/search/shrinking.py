@@ -20,7 +20,7 @@ from typing import Protocol
 import pydantic
 
 from harness import errors, rates
-from harness.reproduction.search import fault_axes, load_axes, pool_axes, sequential_tests
+from harness.reproduction.search import sequential_tests, smaller_scenarios
 from harness.scenario import specs, subject_specs, traffic_specs
 
 INTERVAL_S = 0.2
@@ -52,7 +52,7 @@ def _small(scenario: specs.Scenario, claims: int) -> specs.Scenario:
         "pauses": plain.pauses,
     }
     pools = {"nodes": 1, "devices_per_node": scenario.claim.devices}
-    return load_axes.changed(
+    return smaller_scenarios.changed(
         scenario,
         pools=scenario.pools.model_copy(update=pools),
         subject=scenario.subject.model_copy(update=calm),
@@ -160,12 +160,10 @@ class Search:
                 return
 
     def _pass(self) -> None:
-        self._shrink(load_axes.axes)
-        self._simplify(pool_axes.without)
-        self._shrink(pool_axes.axes)
-        self._simplify(fault_axes.without)
-        self._shrink(fault_axes.axes)
-        self._simplify(fault_axes.plainer)
+        self._shrink(smaller_scenarios.axes)
+        self._simplify(smaller_scenarios.without)
+        self._shrink(smaller_scenarios.part_axes)
+        self._simplify(smaller_scenarios.plainer)
 
     # ------------------------------------------------------------------ one change after another
 
@@ -173,30 +171,23 @@ class Search:
         self, changes: Callable[[specs.Scenario], Iterable[tuple[str, specs.Scenario | None]]]
     ) -> None:
         tried: set[str] = set()
-        while change := self._next(changes, tried):
+        while change := next(
+            (one for one in changes(self.best.scenario) if one[0] not in tried), None
+        ):
             name, candidate = change
             tried.add(name)
             self._try(f"without {name}", candidate)
 
-    def _next(
-        self,
-        changes: Callable[[specs.Scenario], Iterable[tuple[str, specs.Scenario | None]]],
-        tried: set[str],
-    ) -> tuple[str, specs.Scenario] | None:
-        for name, candidate in changes(self.best.scenario):
-            if name not in tried and candidate is not None:
-                return name, candidate
-        return None
-
-    def _shrink(self, axes: Callable[[specs.Scenario], Iterable[load_axes.Axis]]) -> None:
+    def _shrink(self, axes: Callable[[specs.Scenario], Iterable[smaller_scenarios.Axis]]) -> None:
         tried: set[str] = set()
         while axis := next(
-            (item for item in axes(self.best.scenario) if item.name not in tried), None
+            (one for one in axes(self.best.scenario) if one.name not in tried), None
         ):
             tried.add(axis.name)
-            self._shrink_axis(axis)
+            if axis.value > axis.least:
+                self._shrink_axis(axis)
 
-    def _shrink_axis(self, axis: load_axes.Axis) -> None:
+    def _shrink_axis(self, axis: smaller_scenarios.Axis) -> None:
         """Make one size smaller; of seconds, keep the first that fails.
 
         The shortest time that fails is one of this machine, and would not fail on another one.
@@ -229,10 +220,6 @@ class Search:
         self._note(f"{change}: {word} ({tally.failed} of {tally.runs} runs failed)")
         return is_kept
 
-    def _show_miss(self, attempt: Attempt) -> None:
-        if not attempt.failed:
-            self._note(f"  did not fail; {attempt.reason}")
-
     def _decide(self, tally: Tally) -> bool:
         """Run a scenario until it is accepted or rejected; one that cannot be run is rejected."""
         runs_max = self._limits.runs_max
@@ -243,13 +230,14 @@ class Search:
             try:
                 attempt = self._make(tally.scenario)
                 tally.count(attempt)
-                self._show_miss(attempt)
+                if not attempt.failed:
+                    self._note(f"  did not fail; {attempt.reason}")
             except errors.UsageError as error:
                 self._note(f"cannot be run: {error}")
                 return False
 
 
-def _resized(axis: load_axes.Axis, size: float) -> specs.Scenario | None:
+def _resized(axis: smaller_scenarios.Axis, size: float) -> specs.Scenario | None:
     """Return the scenario with another size; None if it would be invalid."""
     try:
         return axis.resized(size)
@@ -260,7 +248,7 @@ def _resized(axis: load_axes.Axis, size: float) -> specs.Scenario | None:
 def _between(low: float, high: float, *, is_whole: bool) -> float:
     """Return the geometric mean of two sizes, a whole number or one of two significant digits."""
     middle = math.sqrt(low * high)
-    return float(math.floor(middle)) if is_whole else float(f"{middle:.2g}")
+    return math.floor(middle) if is_whole else float(f"{middle:.2g}")
 
 
 def _key(scenario: specs.Scenario) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from harness import rates
 from harness.history import directories
-from harness.reproduction.issue import issue_pages, scenario_files, specimens
+from harness.reproduction.issue import issue_texts, pictures, scenario_files, specimens
 from tests.histories import hostile_names
 from tests.unit.reproduction import scenarios
 
@@ -18,15 +18,15 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
     return hostile_names.build(tmp_path / "run")
 
 
-def _findings(directory: directories.RunDirectory) -> issue_pages.Findings:
+def _page(directory: directories.RunDirectory) -> str:
     scenario = scenarios.scenario()
-    return issue_pages.Findings(
+    found = issue_texts.Findings(
         original=scenario,
         scenario=scenario,
         scenario_text=scenario_files.text(scenario),
         rate=rates.Rate(14, 20),
-        specimen=specimens.read(directory.path, "device_exclusivity"),
     )
+    return issue_texts.of(specimens.read(directory.path, "device_exclusivity"), found)
 
 
 def _outside_code(markdown: str) -> str:
@@ -36,7 +36,7 @@ def _outside_code(markdown: str) -> str:
 
 
 def test_the_page_of_an_issue(directory: directories.RunDirectory) -> None:
-    page = issue_pages.page(_findings(directory))
+    page = _page(directory)
     assert hostile_names.OBEYED.findall(page) == []
     prose = _outside_code(page)
     assert re.findall(r"(?<!\\)<(?!/?(?:details|summary)>)", prose) == []
@@ -47,7 +47,7 @@ def test_the_page_of_an_issue(directory: directories.RunDirectory) -> None:
 def test_the_picture_of_an_issue(directory: directories.RunDirectory) -> None:
     specimen = specimens.read(directory.path, "device_exclusivity")
     assert specimen.strip is not None
-    drawn = issue_pages.standalone(specimen.strip.picture)
+    drawn = pictures.standalone(specimen.strip.picture)
     assert hostile_names.OBEYED.findall(drawn) == []
     assert "img" not in {element.tag for element in ET.fromstring(drawn).iter()}
     assert hostile_names.MARKUP in "".join(ET.fromstring(drawn).itertext())

@@ -7,7 +7,7 @@ import pytest
 
 from harness import errors, rates
 from harness.reproduction import reproducing
-from harness.reproduction.search import load_axes, shrinking
+from harness.reproduction.search import shrinking, smaller_scenarios
 from harness.scenario import specs, traffic_specs
 from tests.unit.reproduction import scenarios
 
@@ -122,7 +122,7 @@ def test_the_rate_is_measured_in_runs_of_its_own() -> None:
     assert running.run() is False
     assert running.best.runs == 20
     assert running.best.failed >= 14
-    assert getattr(running.best.scenario.traffic, "pods", None) == load_axes.PODS_LEAST
+    assert getattr(running.best.scenario.traffic, "pods", None) == smaller_scenarios.PODS_LEAST
 
 
 def test_a_scenario_that_fails_too_rarely_in_the_end_gives_way_to_the_one_before() -> None:

@@ -1,15 +1,24 @@
-"""One text about one run to paste into an issue: `flake-hunt report --issue`."""
+"""The text to paste into a Kubernetes issue, about one failed run, and perhaps its reproduction."""
 
+import dataclasses
 import shlex
 from collections.abc import Iterator, Sequence
 
-from harness import errors
+from harness import errors, rates
 from harness.checks import judging, run_figures, verdicts
 from harness.history import plans, run_folders, subject_names
 from harness.report import evidence, run_facts
 from harness.report.redaction import texts
-from harness.reproduction.issue import markdown, specimen_sections, specimens, stored_objects
-from harness.scenario import hazards
+from harness.reproduction.issue import (
+    markdown,
+    pictures,
+    run_instructions,
+    scenario_sizes,
+    specimen_sections,
+    specimens,
+    stored_objects,
+)
+from harness.scenario import hazards, specs
 
 SIZE_MAX = 60_000
 """Characters of the text; GitHub accepts 65,536."""
@@ -17,6 +26,20 @@ _STORY_MAX = 60
 """Sentences of the story."""
 _KEPT = ("--subject", "--claim-controller", "--cluster")
 """Options of a run that `confirm` needs, too."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """The result of a reproduction."""
+
+    original: specs.Scenario
+    scenario: specs.Scenario
+    """The smallest scenario that still fails."""
+    scenario_text: str
+    """The content of its file."""
+    rate: rates.Rate
+    is_interrupted: bool = False
+    """True if the search was interrupted: a smaller scenario may exist."""
 
 
 def text(examination: judging.Examination) -> str:
@@ -29,14 +52,18 @@ def text(examination: judging.Examination) -> str:
     broken = [item for item in judgement.checks if item.violations]
     source = evidence.Evidence(examination)
     if broken:
-        specimen = specimens.of(source, broken[0].check)
-        return _joined(list(_parts(source, specimen, broken)))
+        return of(specimens.of(source, broken[0].check))
     if not judgement.missed_thresholds:
         raise errors.UsageError(
             f"expected an INVALID run for --issue, got one that is {judgement.verdict}: "
             "there is no violation to report"
         )
     return _joined(list(_of_thresholds(source)))
+
+
+def of(specimen: specimens.Specimen, found: Findings | None = None) -> str:
+    """Return the text about a violation; `found` is its reproduction."""
+    return _joined(list(_parts(specimen, found)))
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -52,18 +79,15 @@ def _joined(parts: Sequence[str]) -> str:
     return "\n\n".join(kept) + "\n"
 
 
-def _parts(
-    source: evidence.Evidence,
-    specimen: specimens.Specimen,
-    broken: Sequence[verdicts.CheckResult],
-) -> Iterator[str]:
+def _parts(specimen: specimens.Specimen, found: Findings | None) -> Iterator[str]:
     yield specimen_sections.title(specimen)
-    yield from specimen_sections.moment(specimen)
+    yield from specimen_sections.moment(specimen, picture=pictures.FILE if found else "")
     yield from _objects(specimen)
-    yield from _expected(broken)
-    yield from specimen_sections.versions(source.history.plan, specimen.cluster_versions)
-    yield from _repeating(source.history.plan)
-    yield from _figures(source)
+    yield from _expected(specimen.source.judgement.checks)
+    yield from _how_often(found) if found else ()
+    yield from specimen_sections.versions(specimen.plan, specimen.cluster_versions)
+    yield from _how_to_run(specimen, found) if found else _repeating(specimen.plan)
+    yield from _figures(specimen.source)
     yield from specimen_sections.steps_section(specimen)
     yield from _story(specimen)
     yield from _deciding_writes(specimen)
@@ -94,12 +118,47 @@ def _objects(specimen: specimens.Specimen) -> Iterator[str]:
     yield markdown.block("\n---\n".join("\n".join(lines) for lines in found).splitlines(), "yaml")
 
 
-def _expected(broken: Sequence[verdicts.CheckResult]) -> Iterator[str]:
+def _expected(checks: Sequence[verdicts.CheckResult]) -> Iterator[str]:
     yield "Expected, and violated:"
     yield "\n".join(
         f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
-        for check in broken
+        for check in checks
+        if check.violations
     )
+
+
+def _how_often(found: Findings) -> Iterator[str]:
+    yield "## How often"
+    yield (
+        f"It failed in **{found.rate.failed} of {found.rate.runs} runs** of the scenario below, each with "
+        f"another seed. The exact (Clopper-Pearson) {rates.CONFIDENCE:.0%} confidence interval of the "
+        f"rate is {rates.span(*found.rate.interval, '% to ')}%."
+    )
+    if found.is_interrupted:
+        yield "The search for a smaller scenario was interrupted; there may be one."
+    yield markdown.table(
+        ("", "original scenario", "this scenario"),
+        [
+            [name, before, now]
+            for name, before, now in scenario_sizes.compared(found.original, found.scenario)
+        ],
+    )
+
+
+def _how_to_run(specimen: specimens.Specimen, found: Findings) -> Iterator[str]:
+    yield "## How to run it"
+    yield (
+        f"Install Flake Hunt and save this as `{run_instructions.FILE}`. "
+        "Exit code 10 means that the violation was found."
+    )
+    yield markdown.folded(
+        run_instructions.FILE, markdown.block(found.scenario_text.splitlines(), "toml")
+    )
+    versions = {**specimen.plan.versions, **specimen.cluster_versions}
+    kubernetes = {name: text for name, text in versions.items() if "kube" in f"{name} {text}"}
+    for item in run_instructions.instructions(found.scenario, specimen.plan, kubernetes):
+        yield f"**{item.title}.** {item.needs}"
+        yield markdown.block([item.command], "sh")
 
 
 def _figures(source: evidence.Evidence) -> Iterator[str]:

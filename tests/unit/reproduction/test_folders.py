@@ -1,4 +1,4 @@
-"""The page, the picture and the text of a double allocation, from a run written by hand."""
+"""The folder of a reproduction: its text, its picture and its commands."""
 
 import json
 import pathlib
@@ -12,7 +12,8 @@ from harness import rates
 from harness.history import directories, records
 from harness.reproduction import reproducing
 from harness.reproduction.issue import (
-    issue_pages,
+    issue_texts,
+    pictures,
     run_instructions,
     scenario_files,
     specimens,
@@ -43,24 +44,32 @@ def run(
     return directory
 
 
-def findings(directory: directories.RunDirectory) -> issue_pages.Findings:
+def findings(**keys: Any) -> issue_texts.Findings:
     small = scenarios.scenario(pools={"nodes": 1, "devices_per_node": 20})
-    return issue_pages.Findings(
+    return issue_texts.Findings(
         original=scenarios.scenario(),
         scenario=small,
         scenario_text=scenario_files.text(small),
         rate=rates.Rate(14, 20),
-        specimen=specimens.read(directory.path, "device_exclusivity"),
+        **keys,
     )
+
+
+def page_of(directory: directories.RunDirectory, **keys: Any) -> str:
+    return issue_texts.of(read(directory), findings(**keys))
+
+
+def read(directory: directories.RunDirectory) -> specimens.Specimen:
+    return specimens.read(directory.path, "device_exclusivity")
 
 
 def test_the_form_of_the_observations_does_not_matter(tmp_path: pathlib.Path) -> None:
     one, other = run(tmp_path / "one"), run(tmp_path / "other", compression="zstd")
-    assert issue_pages.page(findings(one)) == issue_pages.page(findings(other))
+    assert page_of(one) == page_of(other)
 
 
 def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
-    page = issue_pages.page(findings(run(tmp_path)))
+    page = page_of(run(tmp_path))
     assert page.startswith(
         "# Flake Hunt's Python port of kube-scheduler allocates one device to two"
     )
@@ -83,7 +92,7 @@ def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
 def test_the_writes_of_both_claims_are_in_the_order_of_their_commits(
     tmp_path: pathlib.Path,
 ) -> None:
-    writes = specimens.read(run(tmp_path).path, "device_exclusivity").writes
+    writes = read(run(tmp_path)).writes
     versions = [write.version.resource_version for write in writes]
     assert versions == sorted(versions)
     assert {write.letter for write in writes} == {"A", "B"}
@@ -94,7 +103,7 @@ def test_the_writes_of_both_claims_are_in_the_order_of_their_commits(
 
 
 def test_the_text_has_a_bar_for_each_claim_and_fault(tmp_path: pathlib.Path) -> None:
-    page = issue_pages.page(findings(run(tmp_path)))
+    page = page_of(run(tmp_path))
     bars = re.findall(r"^(\S.*?) +\|( *)([=#]+) *\|$", page, re.MULTILINE)
     assert [name for name, _, _ in bars] == [
         "A a has it",
@@ -107,14 +116,14 @@ def test_the_text_has_a_bar_for_each_claim_and_fault(tmp_path: pathlib.Path) -> 
 
 def test_steps_long_before_the_moment_are_told(tmp_path: pathlib.Path) -> None:
     early = building.step(0, "old", "in-flight.added", 1, claim="uid-a", device=DEVICE)
-    page = issue_pages.page(findings(run(tmp_path, steps=[early, *STEPS])))
+    page = page_of(run(tmp_path, steps=[early, *STEPS]))
     assert re.search(
         r"^1 -\d+\.\d\d ms +old +in-flight.added +claim A, device D1$", page, re.MULTILINE
     )
 
 
 def test_the_picture_is_a_file_of_its_own(tmp_path: pathlib.Path) -> None:
-    reproducing.write(tmp_path / "out", findings(run(tmp_path)))
+    reproducing.write(tmp_path / "out", read(run(tmp_path)), findings())
     root = ET.fromstring((tmp_path / "out" / "strip.svg").read_bytes())
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert ".hold0" in "".join(root.itertext())
@@ -127,7 +136,7 @@ def test_the_picture_is_a_file_of_its_own(tmp_path: pathlib.Path) -> None:
 
 def test_only_pictures_of_the_report_are_pictures() -> None:
     with pytest.raises(ValueError, match=r"picture of harness\.report"):
-        issue_pages.standalone("<p>")
+        pictures.standalone("<p>")
 
 
 def test_a_run_without_steps_has_its_logs_instead(tmp_path: pathlib.Path) -> None:
@@ -138,7 +147,7 @@ def test_a_run_without_steps_has_its_logs_instead(tmp_path: pathlib.Path) -> Non
         'I1 schedule_one.go:1 "bound" pod="tests/pp" ```',
     ]
     directory.log("scheduler").write_text("\n".join(lines))
-    page = issue_pages.page(findings(directory))
+    page = page_of(directory)
     assert 'pod="tests/p" config="…/kubeconfig"' in page
     assert "update failed" in page
     assert "tests/pp" not in page, "another pod"
@@ -148,7 +157,7 @@ def test_no_secret_and_no_path_is_in_any_file(tmp_path: pathlib.Path) -> None:
     directory = run(tmp_path)
     log = f"pod=p {TOKEN} {pathlib.Path.home()}/.kube/config {directory.path}/logs\n"
     directory.log("scheduler").write_text(log)
-    reproducing.write(tmp_path / "out", findings(directory))
+    reproducing.write(tmp_path / "out", read(directory), findings())
     for path in (tmp_path / "out").iterdir():
         text = path.read_text()
         for secret in (TOKEN, str(pathlib.Path.home()) + "/", str(tmp_path), "kubeconfig-"):
@@ -158,24 +167,17 @@ def test_no_secret_and_no_path_is_in_any_file(tmp_path: pathlib.Path) -> None:
 def test_logs_are_bounded(tmp_path: pathlib.Path) -> None:
     directory = run(tmp_path)
     directory.log("scheduler").write_text("pod=p " * 200 + "\n" + "pod=p\n" * 1000)
-    [excerpt] = specimens.read(directory.path, "device_exclusivity").logs
+    [excerpt] = read(directory).logs
     assert len(excerpt.lines) == specimens.LINES_MAX + 1
     assert max(map(len, excerpt.lines)) == specimens.LINE_MAX
     assert excerpt.left_out == 1001 - specimens.LINES_MAX
 
 
 def test_an_interrupted_search_says_so(tmp_path: pathlib.Path) -> None:
-    found = findings(run(tmp_path))
-    assert "interrupted" not in issue_pages.page(found)
-    cut = issue_pages.Findings(
-        original=found.original,
-        scenario=found.scenario,
-        scenario_text=found.scenario_text,
-        rate=found.rate,
-        specimen=found.specimen,
-        is_interrupted=True,
-    )
-    assert "The search for a smaller scenario was interrupted" in issue_pages.page(cut)
+    directory = run(tmp_path)
+    assert "interrupted" not in page_of(directory)
+    text = page_of(directory, is_interrupted=True)
+    assert "The search for a smaller scenario was interrupted" in text
 
 
 # ------------------------------------------------------------------ commands
@@ -207,11 +209,12 @@ def test_only_clusters_that_can_show_it_are_named() -> None:
     ],
 )
 def test_a_program_of_kubernetes_needs_its_binary(subject: dict[str, Any]) -> None:
-    found = run_instructions.instructions(
-        scenarios.scenario(subject=subject),
-        building.plan(),
-        {"scheduler": "kube-scheduler v1.35.1"},
-    )
+    versions = {"scheduler": "kube-scheduler v1.35.1"}
+    found = [
+        *run_instructions.instructions(
+            scenarios.scenario(subject=subject), building.plan(), versions
+        )
+    ]
     assert all('"$KUBEBUILDER_ASSETS"' in item.needs for item in found)
-    assert "--cluster kind-1.35" in found[2].commands[0]
+    assert "--cluster kind-1.35" in found[2].command
     assert "/home/me" not in str(found)

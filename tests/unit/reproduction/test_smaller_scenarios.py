@@ -2,13 +2,20 @@
 
 import pytest
 
-from harness.reproduction.search import fault_axes, load_axes
+from harness.reproduction.search import smaller_scenarios
 from harness.scenario import loading, possibility, specs, traffic_specs
 from tests.unit.reproduction import scenarios
 
+Axis = smaller_scenarios.Axis
 
-def load_axis(scenario: specs.Scenario, name: str) -> load_axes.Axis:
-    return next(axis for axis in load_axes.axes(scenario) if axis.name == name)
+
+def every_axis(scenario: specs.Scenario) -> list[Axis]:
+    found = [*smaller_scenarios.axes(scenario), *smaller_scenarios.part_axes(scenario)]
+    return [axis for axis in found if axis.value > axis.least]
+
+
+def load_axis(scenario: specs.Scenario, name: str) -> Axis:
+    return next(axis for axis in smaller_scenarios.axes(scenario) if axis.name == name)
 
 
 @pytest.mark.parametrize("traffic", [None, scenarios.CHURN])
@@ -18,12 +25,12 @@ def test_the_least_of_every_axis_is_a_scenario_that_can_be_run(
     keys = {"traffic": traffic} if traffic else {}
     smaller = scenarios.scenario(**keys)
     for _ in range(20):
-        axis = next(load_axes.axes(smaller), None)
+        axis = next(iter(every_axis(smaller)), None)
         if axis is None:
             break
         smaller = axis.resized(axis.least)
         assert list(possibility.objections(smaller)) == []
-    assert list(load_axes.axes(smaller)) == []
+    assert every_axis(smaller) == []
     assert smaller.pools.nodes == smaller.pools.devices_per_node == 1
 
 
@@ -57,8 +64,8 @@ def test_the_load_lasts_shorter() -> None:
 
 def test_each_fault_can_go_and_the_others_keep_their_names() -> None:
     twice = [*scenarios.FAULTS, scenarios.FAULTS[1]]
-    found = dict(fault_axes.without(scenarios.scenario(faults=twice)))
-    assert list(found) == ["lost", "delay-events", "delay-events-2"]
+    found = dict(smaller_scenarios.without(scenarios.scenario(faults=twice)))
+    assert set(found) == {"lost", "delay-events", "delay-events-2"}
     first_gone = found["delay-events"]
     assert first_gone is not None
     assert [fault.name for fault in first_gone.faults] == ["lost", "delay-events-2"]
@@ -66,21 +73,21 @@ def test_each_fault_can_go_and_the_others_keep_their_names() -> None:
 
 def test_a_fault_after_which_another_one_begins_stays() -> None:
     after = {**scenarios.FAULTS[1], "start_after": {"fault": "lost"}}
-    found = dict(fault_axes.without(scenarios.scenario(faults=[scenarios.FAULTS[0], after])))
+    scenario = scenarios.scenario(faults=[scenarios.FAULTS[0], after])
+    found = dict(smaller_scenarios.without(scenario))
     assert found["lost"] is None
     assert found["delay-events"] is not None
 
 
 def test_times_and_seconds_of_faults() -> None:
-    found = {axis.name: axis for axis in fault_axes.axes(scenarios.scenario())}
-    assert list(found) == ["times of lost", "seconds of delay-events"]
-    once = found["times of lost"].resized(1)
-    assert getattr(once.faults[0], "times", None) == 1
+    found = {axis.name: axis for axis in smaller_scenarios.part_axes(scenarios.scenario())}
+    assert set(found) == {"times of lost", "seconds of delay-events"}
+    assert getattr(found["times of lost"].resized(1).faults[0], "times", None) == 1
 
 
 def test_conditions_of_faults_can_go() -> None:
     picky = {**scenarios.FAULTS[0], "skip": 3, "probability": 0.5}
-    found = dict(fault_axes.plainer(scenarios.scenario(faults=[picky])))
+    found = dict(smaller_scenarios.plainer(scenarios.scenario(faults=[picky])))
     assert list(found) == ["skip of lost", "probability of lost"]
 
 
@@ -89,5 +96,44 @@ def test_conditions_of_faults_can_go() -> None:
 )
 def test_every_axis_of_a_shipped_scenario_leads_to_one_that_can_be_run(name: str) -> None:
     scenario = loading.load(name).scenario
-    for axis in load_axes.axes(scenario):
-        assert list(possibility.objections(axis.resized(axis.least))) == [], axis.name
+    for axis in smaller_scenarios.axes(scenario):
+        if axis.value > axis.least:
+            assert list(possibility.objections(axis.resized(axis.least))) == [], axis.name
+
+
+@pytest.mark.parametrize("name", ["pools-change", "taints-come-and-go", "capacities"])
+def test_sizes_of_pools_and_changes_can_be_smaller(name: str) -> None:
+    found = [
+        axis
+        for axis in smaller_scenarios.part_axes(loading.load(name).scenario)
+        if axis.value > axis.least
+    ]
+    assert found
+    for axis in found:
+        again = {
+            one.name: one.value for one in smaller_scenarios.part_axes(axis.resized(axis.least))
+        }
+        assert again[axis.name] == axis.least
+
+
+def _count(scenario: specs.Scenario) -> int:
+    pools = scenario.pools
+    return len(pools.more) + len(pools.changes) + len(scenario.claims) + len(scenario.faults)
+
+
+@pytest.mark.parametrize("name", ["driver-network", "pools-change"])
+def test_one_part_at_a_time_can_be_left_out(name: str) -> None:
+    scenario = loading.load(name).scenario
+    candidates = [one for _, one in smaller_scenarios.without(scenario) if one is not None]
+    assert candidates
+    assert {_count(one) for one in candidates} == {_count(scenario) - 1}
+
+
+def test_pools_that_claims_request_stay() -> None:
+    scenario = loading.load("partitions").scenario
+    requested = {
+        request.pool for claim in scenario.claim_kinds for request in claim.requests if request.pool
+    }
+    found = dict(smaller_scenarios.without(scenario))
+    assert requested
+    assert all(found[f"pools {name}"] is None for name in requested)
