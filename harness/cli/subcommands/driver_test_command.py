@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from harness.conformance import rules
-    from harness.conformance.drivers import suite
+    from harness.conformance.drivers import benches
 
 EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
@@ -193,9 +193,9 @@ def _options(
     claim: pathlib.Path | None,
     log: pathlib.Path | None,
     settings: Settings,
-) -> "suite.Options":
+) -> "benches.Options":
     from harness.cluster.local import binaries
-    from harness.conformance.drivers import driver_commands, suite
+    from harness.conformance.drivers import benches, driver_commands, driver_instances
 
     attached = _attached(registry, settings.socket, kubeconfig)
     if (driver is None) == (attached is None):
@@ -206,15 +206,14 @@ def _options(
     command = driver_commands.parse(driver) if driver is not None else None
     if command is not None:
         binaries.program(command.words[0])
-    return suite.Options(
+    return benches.Options(
         command=command,
         attached=attached,
         driver_name=settings.driver_name,
         node=settings.node,
         cdi_folder=settings.cdi_dir,
         claim=_claim(claim),
-        call_s=settings.deadline_s,
-        start_s=settings.start_s,
+        limits=driver_instances.Limits(call_s=settings.deadline_s, start_s=settings.start_s),
         kubelet_defects=settings.defect,
         log=log,
     )
@@ -222,8 +221,8 @@ def _options(
 
 def _attached(
     registry: pathlib.Path | None, socket: pathlib.Path | None, kubeconfig: pathlib.Path | None
-) -> "suite.Attached | None":
-    from harness.conformance.drivers import suite
+) -> "benches.Attached | None":
+    from harness.conformance.drivers import benches
 
     if registry is None:
         if socket or kubeconfig:
@@ -238,7 +237,7 @@ def _attached(
     for path in filter(None, (registry, socket)):
         if not path.exists():
             raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
-    return suite.Attached(registry=registry, socket=socket, kubeconfig=kubeconfig)
+    return benches.Attached(registry=registry, socket=socket, kubeconfig=kubeconfig)
 
 
 def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
@@ -256,7 +255,7 @@ def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
 
 
 def _run(
-    options: "suite.Options",
+    options: "benches.Options",
     rounds: "Sequence[Sequence[rules.Rule]]",
     *,
     left_out: "Mapping[str, str]",

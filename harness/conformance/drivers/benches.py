@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import clocks, errors
+from harness.client import apis
 from harness.cluster.kubelet_api import boot_ids, calls, preparations
 from harness.conformance import results
 from harness.conformance.drivers import (
@@ -44,22 +45,39 @@ LATE_MAX = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """A driver that runs already."""
+
+    registry: pathlib.Path
+    """Folder of its registration socket, or the socket."""
+    socket: pathlib.Path | None = None
+    """Its other socket, if GetInfo does not name it as this machine sees it."""
+    kubeconfig: pathlib.Path
+    """The API server whose claims it reads."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The driver that is tested, and how."""
 
-    command: driver_commands.Command | None
-    """None: the driver runs already."""
-    node: str
+    command: driver_commands.Command | None = None
+    attached: Attached | None = None
+    """None: `command` is started."""
+    node: str = "node-1"
     driver_name: str = ""
     """The driver to test if several register; it fills {driver}, too. Empty: the first one."""
+    cdi_folder: pathlib.Path | None = None
+    """The CDI folder of a driver that takes none."""
     claim: Mapping[str, Any] | None = None
     """A ResourceClaim whose requests and parameters the claims of the test have."""
-    kubeconfig: pathlib.Path
-    """For the driver, with TLS."""
-    plain_kubeconfig: pathlib.Path
+    kubeconfig: pathlib.Path = pathlib.Path()
+    """For the driver, with TLS; known when the API server runs."""
+    plain_kubeconfig: pathlib.Path = pathlib.Path()
     """For processes of the harness."""
     kubelet_defects: Sequence[str] = ()
     """Known defects of the kubelet, for positive controls."""
+    log: pathlib.Path | None = None
+    """File for what the driver prints; None: it is removed with the folders."""
     limits: driver_instances.Limits
 
 
@@ -101,7 +119,7 @@ class Bench:
         boot_ids.renew(folders.boot_id)
         self._make_folder()
         self.namespace = namespace
-        self.held_reads = cluster_objects.HeldReads(objects)
+        self.held_reads = cluster_objects.HeldReads(objects.api.transport)
         self.instance = self._instance(_INSTANCE)
         self._claims: list[Claim] = []
         self._count, self._mark = 0, uuid.uuid4().hex[:6]
@@ -228,16 +246,16 @@ class Bench:
     def start_kubelet(self) -> kubelet_processes.Kubelet:
         """Start the kubelet, or start it again on its checkpoint. Raises Skipped."""
         self.require_restarts()
-        settings = kubelet_processes.Settings(
+        if self._kubelet is not None:
+            self._kubelet.kill()
+        self._kubelet = kubelet_processes.Kubelet(
+            self.folders,
             kubeconfig=self.options.plain_kubeconfig,
             node=self.options.node,
             namespace=self.namespace,
             driver=self.name,
             defects=self.options.kubelet_defects,
         )
-        if self._kubelet is not None:
-            self._kubelet.kill()
-        self._kubelet = kubelet_processes.Kubelet(settings, self.folders)
         self._kubelet.start()
         return self._kubelet
 
@@ -369,7 +387,7 @@ class Bench:
                 driver=self.name,
                 default_class=self.objects.class_of(self.name),
                 classes=self.objects.classes(),
-                node=self.objects.node(self.options.node),
+                node=self.objects.api.get(apis.NODES, self.options.node),
             )
         return self._given
 
@@ -416,6 +434,11 @@ class Bench:
         found = tuple(devices or self.devices())
         return found[:1] if found[0].allocation else found
 
+    def never_made(self) -> Claim:
+        """Return a claim that the API server does not know."""
+        reference = driver_calls.Claim(self.namespace, "never-was", str(uuid.uuid4()))
+        return Claim(reference=reference, devices=())
+
     def remove(self, claim: Claim) -> None:
         """Delete a claim from the API server by force."""
         self.objects.remove_claim(claim.reference.namespace, claim.reference.name)
@@ -452,6 +475,12 @@ class Bench:
         what = f"NodePrepareResources of an allocated claim{when and ' ' + when}"
         entry = self._entry(claim, what, self.prepare)
         return entry if isinstance(entry, tuple) else ()
+
+    def prepared_claim(self, *devices: published_devices.Device) -> Claim:
+        """Make a claim and prepare it. Raises Failed if that fails."""
+        claim = self.claim(*devices)
+        self.prepared(claim)
+        return claim
 
     def unprepared(self, claim: Claim, when: str = "") -> None:
         """Unprepare a claim. Raises Failed if that fails."""

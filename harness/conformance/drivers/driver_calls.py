@@ -84,9 +84,9 @@ class Connection:
         self,
         method: services.Method,
         request: message.Message,
+        understand: Callable[[Any], Any] = lambda answer: answer,
         *,
         deadline_s: float | None = None,
-        understand: Callable[[Any], Any] = lambda answer: answer,
     ) -> Pending:
         """Start a call; `understand` turns its answer into what `Pending.answer` returns."""
         stub = self._channel.unary_unary(method.path)
@@ -103,30 +103,19 @@ class Driver:
 
     def start_prepare(self, claims: Sequence[Claim], *, deadline_s: float | None = None) -> Pending:
         method = self._service.prepare
-        return self._connection.start(
-            method,
-            messages.request(method, claims),
-            deadline_s=deadline_s,
-            understand=messages.prepared,
-        )
+        request = messages.request(method, claims)
+        return self._connection.start(method, request, messages.prepared, deadline_s=deadline_s)
 
-    def start_unprepare(
-        self, claims: Sequence[Claim], *, deadline_s: float | None = None
-    ) -> Pending:
+    def start_unprepare(self, claims: Sequence[Claim]) -> Pending:
         method = self._service.unprepare
-        return self._connection.start(
-            method,
-            messages.request(method, claims),
-            deadline_s=deadline_s,
-            understand=messages.unprepared,
-        )
+        return self._connection.start(method, messages.request(method, claims), messages.unprepared)
 
     def prepare(self, claims: Sequence[Claim], *, deadline_s: float | None = None) -> Answer:
         """Call NodePrepareResources. Raises CallError."""
         found: Answer = self.start_prepare(claims, deadline_s=deadline_s).answer()
         return found
 
-    def unprepare(self, claims: Sequence[Claim], *, deadline_s: float | None = None) -> Answer:
+    def unprepare(self, claims: Sequence[Claim]) -> Answer:
         """Call NodeUnprepareResources. Raises CallError."""
-        found: Answer = self.start_unprepare(claims, deadline_s=deadline_s).answer()
+        found: Answer = self.start_unprepare(claims).answer()
         return found

@@ -1,54 +1,58 @@
 """The project's kubelet as a process of the test, and pods for it."""
 
-import dataclasses
 import pathlib
 import shutil
 from collections.abc import Sequence
 from typing import Any
 
 from harness import clocks, errors, processes
+from harness.client import apis
 from harness.cluster.dra import claim_infos, node_claims
 from harness.conformance import results
 from harness.conformance.drivers import cluster_objects, driver_calls, driver_folders
 
 _READY_S = 30.0
-_PODS = "/api/v1/namespaces/{}/pods"
-_NOT_FOUND = 404
 _CLAIM_OF_POD, _IMAGE = "claim", "registry.example/none"
 Requests = Sequence[tuple[int, str]]
 """Index of a claim and name of its request, for each container of a pod."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Settings of a kubelet process."""
-
-    kubeconfig: pathlib.Path
-    node: str
-    namespace: str
-    driver: str
-    """It is ready when this driver is registered."""
-    defects: Sequence[str] = ()
-
-
 class Kubelet:
     """One kubelet process, which keeps its checkpoint over a restart."""
 
-    def __init__(self, settings: Settings, folders: driver_folders.Folders) -> None:
-        self._settings, self._folders = settings, folders
+    def __init__(
+        self,
+        folders: driver_folders.Folders,
+        *,
+        kubeconfig: pathlib.Path,
+        node: str,
+        namespace: str,
+        driver: str,
+        defects: Sequence[str],
+    ) -> None:
+        """It is ready when `driver` is registered."""
+        self._folders, self._state = folders, folders.root / "kubelet"
         self._process: processes.Process | None = None
-        self._state = folders.root / "kubelet"
+        self._checkpoint = self._state / node_claims.CHECKPOINTS / f"{node}.json"
+        paths = ("--kubeconfig", kubeconfig, "--node", node, "--state", self._state)
+        self._options = [str(word) for word in (*paths, "--plugins-registry", folders.registry)]
+        self._options += processes.changed(
+            namespace=namespace, cdi_dir=folders.cdi, wait_for_driver=driver
+        )
+        self._options += [word for name in defects for word in ("--defect", name)]
 
     def start(self) -> None:
         """Start it, and wait until the driver is registered.
 
         Raises ProcessError and WaitTimeoutError.
         """
+        ready = self._folders.root / "kubelet.ready"
+        ready.unlink(missing_ok=True)
         self._process = processes.start_ready(
             "kubelet",
-            processes.command("part", "kubelet", *self._options()),
+            processes.command("part", "kubelet", *self._options),
             log=self._folders.root / "kubelet.log",
-            ready=self._ready(),
+            ready=ready,
             timeout_s=_READY_S,
         )
 
@@ -60,32 +64,12 @@ class Kubelet:
 
     def claims(self) -> list[claim_infos.ClaimInfo]:
         """Return the claims of its checkpoint, with what the drivers answered for them."""
-        path = self._state / node_claims.CHECKPOINTS / f"{self._settings.node}.json"
-        return claim_infos.Checkpoint(path).load()
+        return claim_infos.Checkpoint(self._checkpoint).load()
 
     def forget(self) -> None:
         """Kill it, and remove its checkpoint."""
         self.kill()
         shutil.rmtree(self._state, ignore_errors=True)
-
-    def _ready(self) -> pathlib.Path:
-        ready = self._folders.root / "kubelet.ready"
-        ready.unlink(missing_ok=True)
-        return ready
-
-    def _options(self) -> list[str]:
-        settings = self._settings
-        options: dict[str, Any] = {
-            "--kubeconfig": settings.kubeconfig,
-            "--node": settings.node,
-            "--state": self._state,
-            "--plugins-registry": self._folders.registry,
-        }
-        words = [str(word) for pair in options.items() for word in pair]
-        words += processes.changed(
-            namespace=settings.namespace, cdi_dir=self._folders.cdi, wait_for_driver=settings.driver
-        )
-        return words + [word for name in settings.defects for word in ("--defect", name)]
 
 
 class Pods:
@@ -100,7 +84,7 @@ class Pods:
         timeout_s: float,
     ) -> None:
         self._objects, self._node, self._timeout_s = objects, node, timeout_s
-        self._path, self._namespace = _PODS.format(namespace), namespace
+        self._api, self._namespace = objects.api, namespace
         self._names: list[str] = []
 
     def make(
@@ -111,7 +95,8 @@ class Pods:
         It has a container for each of `requests`, or one for all claims.
         """
         self._names.append(name)
-        pod = self._objects.send("POST", self._path, self._document(name, claims, requests))
+        document = self._document(name, claims, requests)
+        pod = self._api.create(apis.PODS, document, namespace=self._namespace)
         for claim in claims:
             self._reserve(claim, name, pod["metadata"]["uid"])
 
@@ -121,12 +106,13 @@ class Pods:
 
     def end(self, name: str) -> None:
         """Delete a pod, and wait until it is gone. Raises Failed if it stays."""
-        self._objects.send("DELETE", f"{self._path}/{name}", allow=[_NOT_FOUND])
+        with apis.if_there():
+            self._api.delete(apis.PODS, name, namespace=self._namespace)
         self._require(lambda: self._phase(name) == "", name, "stays Terminating")
 
     def remove_by_force(self, name: str) -> None:
         """Delete a pod from the API server at once, while its containers may still run."""
-        self._objects.delete_now(f"{self._path}/{name}")
+        self._objects.delete_now(apis.PODS, self._namespace, name)
 
     def remove_all(self) -> None:
         """Delete what is left of the pods."""
@@ -143,20 +129,19 @@ class Pods:
             ) from None
 
     def _phase(self, name: str) -> str:
-        pod = self._objects.send("GET", f"{self._path}/{name}", allow=[_NOT_FOUND])
-        return str(pod.get("status", {}).get("phase", "")) if pod.get("kind") == "Pod" else ""
+        pod = self._objects.found(apis.PODS, self._namespace, name)
+        return str(pod.get("status", {}).get("phase", ""))
 
     def _told(self, name: str) -> str:
         """Return the last event about a pod, as part of a sentence."""
-        path = f"/api/v1/namespaces/{self._namespace}/events"
-        items = self._objects.send("GET", path).get("items") or []
+        items = self._api.list(apis.EVENTS, namespace=self._namespace).items
         texts = [
             item.get("message") or "" for item in items if item["involvedObject"]["name"] == name
         ]
         return f": {texts[-1]}" if texts else ""
 
     def _reserve(self, claim: driver_calls.Claim, pod: str, uid: str) -> None:
-        found = self._objects.claim(claim.namespace, claim.name) or {}
+        found = self._objects.claim(claim.namespace, claim.name)
         before = found.get("status", {}).get("reservedFor") or []
         kept = [item for item in before if item["name"] in self._names]
         entry = {"resource": "pods", "name": pod, "uid": uid}

@@ -13,61 +13,27 @@ import importlib
 import pathlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from harness import clocks, errors
-from harness.client import transports
+from harness.client import apis, transports
 from harness.cluster import embedded_cluster
 from harness.cluster.kubelet_api import calls
 from harness.conformance import results, rules
 from harness.conformance.drivers import (
     benches,
     cluster_objects,
-    driver_commands,
     driver_folders,
-    driver_instances,
 )
 
 _GROUPS = "harness.conformance.drivers.groups"
 _NAMESPACE = "driver-test"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
-    """A driver that runs already."""
-
-    registry: pathlib.Path
-    """Folder of its registration socket, or the socket."""
-    socket: pathlib.Path | None = None
-    """Its other socket, if GetInfo does not name it as this machine sees it."""
-    kubeconfig: pathlib.Path
-    """The API server whose claims it reads."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The driver that is tested, and how."""
-
-    command: driver_commands.Command | None = None
-    attached: Attached | None = None
-    """None: `command` is started."""
-    node: str = "node-1"
-    driver_name: str = ""
-    cdi_folder: pathlib.Path | None = None
-    """The CDI folder of a driver that takes none."""
-    claim: Mapping[str, Any] | None = None
-    kubelet_defects: Sequence[str] = ()
-    log: pathlib.Path | None = None
-    """File for what the driver prints; None: it is removed with the folders."""
-    call_s: float = 10.0
-    start_s: float = 20.0
-
-
 Progress = Callable[[str], None]
 
 
 def run(
-    options: Options,
+    options: benches.Options,
     chosen: Sequence[rules.Rule],
     *,
     left_out: Mapping[str, str],
@@ -104,19 +70,16 @@ def checked(
 
 
 @contextlib.contextmanager
-def bench_of(options: Options) -> Iterator[benches.Bench]:
+def bench_of(options: benches.Options) -> Iterator[benches.Bench]:
     """Provide a bench whose driver is not started yet, and leave nothing behind."""
     folders = driver_folders.make(options.cdi_folder)
     try:
         with _api_server(options, folders) as (plain, tls):
             transport = transports.connect(plain)
-            objects = cluster_objects.ClusterObjects(transport, timeout_s=options.call_s)
-            bench = benches.Bench(
-                _bench_options(options, plain, tls),
-                _seen(options, folders),
-                objects,
-                namespace=_NAMESPACE,
-            )
+            objects = cluster_objects.ClusterObjects(transport)
+            known = dataclasses.replace(options, kubeconfig=tls, plain_kubeconfig=plain)
+            seen = _seen(options, folders)
+            bench = benches.Bench(known, seen, objects, namespace=_NAMESPACE)
             try:
                 _make_objects(options, objects)
                 yield bench
@@ -180,22 +143,7 @@ def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, s
     return results.Outcome.HELD, ""
 
 
-def _bench_options(
-    options: Options, plain: pathlib.Path, kubeconfig: pathlib.Path
-) -> benches.Options:
-    return benches.Options(
-        command=options.command,
-        node=options.node,
-        driver_name=options.driver_name,
-        claim=options.claim,
-        kubeconfig=kubeconfig,
-        plain_kubeconfig=plain,
-        kubelet_defects=options.kubelet_defects,
-        limits=driver_instances.Limits(call_s=options.call_s, start_s=options.start_s),
-    )
-
-
-def _seen(options: Options, folders: driver_folders.Folders) -> driver_folders.Folders:
+def _seen(options: benches.Options, folders: driver_folders.Folders) -> driver_folders.Folders:
     if options.attached is None:
         return folders
     registry = options.attached.registry
@@ -204,7 +152,7 @@ def _seen(options: Options, folders: driver_folders.Folders) -> driver_folders.F
 
 @contextlib.contextmanager
 def _api_server(
-    options: Options, folders: driver_folders.Folders
+    options: benches.Options, folders: driver_folders.Folders
 ) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
     """Provide an API server: its kubeconfigs for this process and for the driver."""
     if options.attached is not None:
@@ -219,14 +167,14 @@ def _api_server(
         cluster.down()
 
 
-def _make_objects(options: Options, objects: cluster_objects.ClusterObjects) -> None:
+def _make_objects(options: benches.Options, objects: cluster_objects.ClusterObjects) -> None:
     objects.make_namespace(_NAMESPACE)
     if options.attached is None:
         objects.make_node(options.node, boot_id=str(uuid.uuid4()))
 
 
-def _remove_objects(options: Options, objects: cluster_objects.ClusterObjects) -> None:
+def _remove_objects(options: benches.Options, objects: cluster_objects.ClusterObjects) -> None:
     """Remove the namespace from an API server that stays."""
     if options.attached is not None:
         with contextlib.suppress(errors.HarnessError):
-            objects.remove_namespace(_NAMESPACE)
+            objects.api.delete(apis.NAMESPACES, _NAMESPACE)

@@ -57,8 +57,7 @@ def not_reused(bench: benches.Bench) -> None:
 def gone(bench: benches.Bench) -> None:
     """Files that were there before the claim may stay."""
     before = set(bench.cdi())
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.unprepared(claim)
     if left := set(bench.cdi()) - before:
         raise results.Failed(f"{min(left).name} is still there after Unprepare")

@@ -54,8 +54,7 @@ def while_reading(bench: benches.Bench) -> None:
 def damaged_state(bench: benches.Bench) -> None:
     """A write that a power failure has cut off. Errors are allowed, an end is not."""
     bench.require_restarts()
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.instance.kill()
     files = [path for path in bench.folders.state.rglob("*") if path.is_file()]
     files += [path for path in bench.folders.plugins.rglob("*.json") if path.is_file()]

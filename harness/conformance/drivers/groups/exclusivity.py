@@ -6,16 +6,14 @@ from harness.conformance.drivers import benches
 
 def device_held(bench: benches.Bench) -> None:
     """As after a pod was deleted by force, while its containers still run."""
-    claim = bench.claim(bench.exclusive_device())
-    bench.prepared(claim)
+    claim = bench.prepared_claim(bench.exclusive_device())
     if not bench.refusal(bench.claim(*claim.devices)):
         raise results.Failed("a device that one claim holds is prepared for another")
 
 
 def held_after_restart(bench: benches.Bench) -> None:
     """A driver that knows it in memory only forgets it."""
-    claim = bench.claim(bench.exclusive_device())
-    bench.prepared(claim)
+    claim = bench.prepared_claim(bench.exclusive_device())
     if not bench.refusal(bench.claim(*claim.devices)):
         raise results.Skipped("the driver does not refuse it before a restart, either")
     bench.restart()

@@ -30,8 +30,7 @@ def other_one_prepares_again(bench: benches.Bench) -> None:
 
 def other_one_unprepares(bench: benches.Bench) -> None:
     """The memory of the first one is out of date then."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     with bench.second_instance() as other:
         try:
             entry = other.driver.unprepare([claim.reference]).get(claim.uid)
@@ -46,8 +45,7 @@ def other_one_unprepares(bench: benches.Bench) -> None:
 
 
 def device_held(bench: benches.Bench) -> None:
-    claim = bench.claim(bench.exclusive_device())
-    bench.prepared(claim)
+    claim = bench.prepared_claim(bench.exclusive_device())
     second = bench.claim(*claim.devices)
     if not bench.refusal(second):
         raise results.Skipped("the driver does not refuse a device that another claim holds")

@@ -24,8 +24,7 @@ def files_made_again(bench: benches.Bench) -> None:
 
 def same_devices(bench: benches.Bench) -> None:
     """The allocation is still the same."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.reboot()
     found = {(device.pool, device.device) for device in bench.prepared(claim, "after a reboot")}
     wanted = {(device.pool, device.name) for device in claim.devices}
@@ -35,8 +34,7 @@ def same_devices(bench: benches.Bench) -> None:
 
 def unprepare(bench: benches.Bench) -> None:
     """The pod was deleted while the node was down."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.reboot()
     bench.unprepared(claim, "after a reboot")
     unprepare_rules.require_free(bench, claim, "after a reboot and Unprepare")

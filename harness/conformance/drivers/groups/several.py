@@ -1,7 +1,6 @@
 """Rules about calls with several claims: a pod may have many."""
 
 import contextlib
-import uuid
 from collections.abc import Callable, Sequence
 
 from harness.cluster.kubelet_api import calls, preparations
@@ -75,9 +74,7 @@ def unprepare_one_unknown(bench: benches.Bench) -> None:
     """The kubelet calls for claims that it never got to prepare."""
     claims = _claims(bench)
     bench.prepare(*claims)
-    unknown = benches.Claim(
-        reference=driver_calls.Claim(bench.namespace, "never-was", str(uuid.uuid4())), devices=()
-    )
+    unknown = bench.never_made()
     answer = _called(lambda: bench.unprepare(unknown, *claims))
     for uid, entry in answer.items():
         if entry is not None:

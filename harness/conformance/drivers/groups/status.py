@@ -26,6 +26,6 @@ def _claim_with_entry(bench: benches.Bench) -> benches.Claim:
 
 
 def _entries(bench: benches.Bench, claim: benches.Claim) -> list[dict[str, Any]]:
-    found = bench.objects.claim(claim.reference.namespace, claim.reference.name) or {}
+    found = bench.objects.claim(claim.reference.namespace, claim.reference.name)
     entries: list[dict[str, Any]] = found.get("status", {}).get("devices") or []
     return entries

@@ -10,14 +10,12 @@ from harness.conformance.drivers import benches, driver_calls
 def never_prepared(bench: benches.Bench) -> None:
     """A claim of the API server, and one that never was."""
     bench.unprepared(bench.claim(), "of a claim that was never prepared")
-    unknown = driver_calls.Claim(bench.namespace, "never-was", str(uuid.uuid4()))
-    bench.unprepared(benches.Claim(reference=unknown, devices=()), "of a claim that never was")
+    bench.unprepared(bench.never_made(), "of a claim that never was")
 
 
 def twice(bench: benches.Bench) -> None:
     """Again at once, and again when the claim is gone."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.unprepared(claim)
     bench.unprepared(claim, "a second time")
     bench.remove(claim)
@@ -37,8 +35,7 @@ def after_failed_prepare(bench: benches.Bench) -> None:
 
 def deleted_claim(bench: benches.Bench) -> None:
     """The API server has nothing to read any more."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.remove(claim)
     bench.unprepared(claim, "of a prepared claim that was deleted")
     require_free(bench, claim, "after it was unprepared, deleted")
@@ -46,8 +43,7 @@ def deleted_claim(bench: benches.Bench) -> None:
 
 def frees_device(bench: benches.Bench) -> None:
     """The next claim gets it."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.unprepared(claim)
     require_free(bench, claim, "after it was unprepared")
 
@@ -55,8 +51,7 @@ def frees_device(bench: benches.Bench) -> None:
 def after_restart(bench: benches.Bench) -> None:
     """By kill -9, as a crash."""
     files = set(bench.cdi())
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.restart()
     bench.unprepared(claim, "after a restart of the driver")
     require_nothing(bench, claim, files, "after a restart of the driver and Unprepare")
@@ -65,8 +60,7 @@ def after_restart(bench: benches.Bench) -> None:
 def deleted_while_down(bench: benches.Bench) -> None:
     """The kubelet calls as soon as the driver is there again."""
     files = set(bench.cdi())
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.require_restarts()
     bench.instance.kill()
     bench.remove(claim)
@@ -78,8 +72,7 @@ def deleted_while_down(bench: benches.Bench) -> None:
 
 def reconciled(bench: benches.Bench) -> None:
     """No call ever comes for the claim."""
-    claim = bench.claim()
-    bench.prepared(claim)
+    claim = bench.prepared_claim()
     bench.require_restarts()
     bench.instance.kill()
     bench.remove(claim)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.conformance import results
-from harness.conformance.drivers import benches, driver_commands, suite
+from harness.conformance.drivers import benches, driver_commands, driver_instances, suite
 
 COMMAND = (
     f"{sys.executable} -m tests.stand_ins.dra_driver {{kubeconfig}} {{node}} {{driver}} "
@@ -19,15 +19,18 @@ ROOT = pathlib.Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="session")
-def options() -> suite.Options:
+def options() -> benches.Options:
     command = driver_commands.parse(f"env PYTHONPATH={ROOT} {COMMAND}")
-    return suite.Options(command=command, call_s=20.0, start_s=30.0)
+    return benches.Options(
+        command=command, limits=driver_instances.Limits(call_s=20.0, start_s=30.0)
+    )
 
 
 @pytest.fixture(scope="session")
-def bench(options: suite.Options) -> Iterator[benches.Bench]:
+def bench(options: benches.Options) -> Iterator[benches.Bench]:
     """Spoilt drivers let it wait: its limits are shorter."""
-    with suite.bench_of(dataclasses.replace(options, call_s=5.0, start_s=8.0)) as made:
+    limits = driver_instances.Limits(call_s=5.0, start_s=8.0)
+    with suite.bench_of(dataclasses.replace(options, limits=limits)) as made:
         made.start()
         yield made
 

@@ -38,7 +38,7 @@ TRIES = 4
 SPOILT = [rule for rule in RULES if rule.group != "kubelet" and rule.id not in ELSEWHERE]
 
 
-def test_a_correct_driver_keeps_all_rules(options: suite.Options) -> None:
+def test_a_correct_driver_keeps_all_rules(options: benches.Options) -> None:
     found = list(suite.run(options, RULES, left_out={}, progress=lambda text: None))
     others = {r.rule.id: r.text for r in found if r.outcome is not results.Outcome.HELD}
     assert others == {"slices/taints": "no device has a taint"}
