@@ -3,7 +3,6 @@
 import contextlib
 import pathlib
 import shutil
-import time
 from collections.abc import Callable
 
 from harness import errors
@@ -122,9 +121,3 @@ class Attempts:
             holding = held_clusters.held(self._profile, request)
             self._cluster = self._holding.enter_context(holding)
         return self._cluster
-
-
-def deadline(minutes: float) -> Callable[[], bool]:
-    """Return a function that says whether these minutes from now are over."""
-    ends = time.monotonic() + minutes * 60
-    return lambda: time.monotonic() >= ends

@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import tempfile
+import time
 from collections.abc import Callable
 
 from harness import clocks, errors, rates, writing
@@ -136,14 +137,19 @@ class Session:
 
     def _search(self) -> list[shrinking.Tally]:
         """Shrink; return the accepted scenarios, the smallest one last."""
-        is_over = attempts.deadline(self._options.minutes)
-        limits = shrinking.Limits(is_over=is_over, runs_max=self._options.runs_max)
-        search = shrinking.Search(self.best, self._make, limits, self._note)
+        ends = time.monotonic() + self._options.minutes * 60
+        search = shrinking.Search(
+            self.best,
+            self._make,
+            is_over=lambda: time.monotonic() >= ends,
+            runs_max=self._options.runs_max,
+            note=self._note,
+        )
         try:
             search.run()
         finally:
             self.best = search.best
-        if is_over():
+        if time.monotonic() >= ends:
             self._note("the time for the search is used up (--minutes)")
         return search.trail
 

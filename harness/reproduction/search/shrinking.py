@@ -15,7 +15,6 @@ import dataclasses
 import math
 import pathlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 import pydantic
 
@@ -87,14 +86,11 @@ class Attempt:
     """The run directory of a failed run."""
 
 
-class Make(Protocol):
-    """Executes one run.
+Make = Callable[[specs.Scenario], Attempt]
+"""Runs a scenario once.
 
-    Raises UsageError for a scenario that cannot be run, and HarnessError if no run is possible.
-    """
-
-    def __call__(self, scenario: specs.Scenario) -> Attempt:
-        """Run the scenario once."""
+Raises UsageError if that scenario cannot be run, and HarnessError if no run is possible.
+"""
 
 
 @dataclasses.dataclass(slots=True)
@@ -118,16 +114,6 @@ class Tally:
             self.directory = attempt.directory
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of a search."""
-
-    is_over: Callable[[], bool]
-    """Return True when the time is used up; no further candidate is begun then."""
-    runs_max: int = sequential_tests.RUNS_MAX
-    """Most runs of one candidate."""
-
-
 def silent(text: str) -> None:
     del text
 
@@ -136,12 +122,22 @@ class Search:
     """A search for the smallest scenario that still fails."""
 
     def __init__(
-        self, original: Tally, make: Make, limits: Limits, note: Callable[[str], None] = silent
+        self,
+        original: Tally,
+        make: Make,
+        *,
+        is_over: Callable[[], bool],
+        runs_max: int = sequential_tests.RUNS_MAX,
+        note: Callable[[str], None] = silent,
     ) -> None:
-        """`original` has failed at least once; `note` shows a line of progress."""
+        """`original` has failed at least once; `note` shows a line of progress.
+
+        No candidate is begun when `is_over()`, and none has more than `runs_max` runs.
+        """
         self.trail = [original]
         """The original and every accepted scenario, each smaller than the one before."""
-        self._make, self._limits, self._note = make, limits, note
+        self._make, self._note = make, note
+        self._is_over, self._runs_max = is_over, runs_max
         self._decided = {_key(original.scenario)}
 
     @property
@@ -156,7 +152,7 @@ class Search:
         for _ in range(PASSES_MAX):
             before = len(self.trail)
             self._pass()
-            if len(self.trail) == before or self._limits.is_over():
+            if len(self.trail) == before or self._is_over():
                 return
 
     def _pass(self) -> None:
@@ -209,7 +205,7 @@ class Search:
 
     def _try(self, change: str, candidate: specs.Scenario | None) -> bool:
         """Run a candidate until it is decided; return whether it became the best scenario."""
-        if candidate is None or self._limits.is_over() or _key(candidate) in self._decided:
+        if candidate is None or self._is_over() or _key(candidate) in self._decided:
             return False
         tally = Tally(candidate)
         is_kept = self._decide(tally)
@@ -222,9 +218,8 @@ class Search:
 
     def _decide(self, tally: Tally) -> bool:
         """Run a scenario until it is accepted or rejected; one that cannot be run is rejected."""
-        runs_max = self._limits.runs_max
         while True:
-            decision = sequential_tests.decide(tally.failed, tally.runs, runs_max=runs_max)
+            decision = sequential_tests.decide(tally.failed, tally.runs, runs_max=self._runs_max)
             if decision is not None:
                 return decision
             try:

@@ -31,7 +31,7 @@ def search(
     make: shrinking.Make, *, is_over: Callable[[], bool] = lambda: False
 ) -> shrinking.Search:
     original = shrinking.Tally(scenarios.scenario(), failed=1, runs=1)
-    found = shrinking.Search(original, make, shrinking.Limits(is_over=is_over))
+    found = shrinking.Search(original, make, is_over=is_over)
     found.run()
     return found
 
