@@ -72,20 +72,28 @@ def checked(
 @contextlib.contextmanager
 def bench_of(options: benches.Options) -> Iterator[benches.Bench]:
     """Provide a bench whose driver is not started yet, and leave nothing behind."""
-    folders = driver_folders.make(options.cdi_folder)
+    folders, attached = driver_folders.make(options.cdi_folder), options.attached
+    seen = folders
+    if attached is not None:
+        seen = dataclasses.replace(
+            folders, registry_of_node=attached.registry, socket=attached.socket
+        )
     try:
         with _api_server(options, folders) as (plain, tls):
             transport = transports.connect(plain)
             objects = cluster_objects.ClusterObjects(transport)
             known = dataclasses.replace(options, kubeconfig=tls, plain_kubeconfig=plain)
-            seen = _seen(options, folders)
             bench = benches.Bench(known, seen, objects, namespace=_NAMESPACE)
             try:
-                _make_objects(options, objects)
+                objects.make_namespace(_NAMESPACE)
+                if attached is None:
+                    objects.make_node(options.node, boot_id=str(uuid.uuid4()))
                 yield bench
             finally:
                 bench.close()
-                _remove_objects(options, objects)
+                if attached is not None:  # its API server stays
+                    with contextlib.suppress(errors.HarnessError):
+                        objects.api.delete(apis.NAMESPACES, _NAMESPACE)
                 transport.close()
     finally:
         if options.log is not None:
@@ -143,13 +151,6 @@ def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, s
     return results.Outcome.HELD, ""
 
 
-def _seen(options: benches.Options, folders: driver_folders.Folders) -> driver_folders.Folders:
-    if options.attached is None:
-        return folders
-    registry = options.attached.registry
-    return dataclasses.replace(folders, registry_of_node=registry, socket=options.attached.socket)
-
-
 @contextlib.contextmanager
 def _api_server(
     options: benches.Options, folders: driver_folders.Folders
@@ -165,16 +166,3 @@ def _api_server(
         yield cluster.kubeconfig, cluster.user_kubeconfig
     finally:
         cluster.down()
-
-
-def _make_objects(options: benches.Options, objects: cluster_objects.ClusterObjects) -> None:
-    objects.make_namespace(_NAMESPACE)
-    if options.attached is None:
-        objects.make_node(options.node, boot_id=str(uuid.uuid4()))
-
-
-def _remove_objects(options: benches.Options, objects: cluster_objects.ClusterObjects) -> None:
-    """Remove the namespace from an API server that stays."""
-    if options.attached is not None:
-        with contextlib.suppress(errors.HarnessError):
-            objects.api.delete(apis.NAMESPACES, _NAMESPACE)
