@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import errors
+from harness import errors, writing
 from harness.checks import judging, verdict_files
 from harness.history import directories
 from harness.report import publishing
@@ -106,19 +106,18 @@ def _failing(patch: pytest.MonkeyPatch, *, at: int, error: BaseException) -> lis
     """Let the change with this number fail; returns the list of those that were tried."""
     seen: list[str] = []
 
-    def counting(name: str) -> Callable[..., object]:
-        real = getattr(pathlib.Path, name)
-
-        def change(self: pathlib.Path, *arguments: object, **options: object) -> object:
-            seen.append(f"{name} {self.name}")
+    def counting(real: Callable[..., object]) -> Callable[..., object]:
+        def change(path: str, *arguments: object) -> object:
+            seen.append(f"{real.__name__} {path}")
             if len(seen) - 1 == at:
                 raise error
-            return real(self, *arguments, **options)
+            return real(path, *arguments)
 
         return change
 
-    for name in ("unlink", "replace", "write_bytes"):
-        patch.setattr(pathlib.Path, name, counting(name))
+    patch.setattr(os, "unlink", counting(os.unlink))
+    patch.setattr(os, "replace", counting(os.replace))
+    patch.setattr(writing, "open", counting(open), raising=False)
     return seen
 
 
