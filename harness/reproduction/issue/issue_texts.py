@@ -12,7 +12,6 @@ from harness.report.redaction import texts
 from harness.reproduction.issue import (
     markdown,
     pictures,
-    run_instructions,
     scenario_sizes,
     specimen_sections,
     specimens,
@@ -146,6 +145,9 @@ def _how_often(found: Findings) -> Iterator[str]:
 
 
 def _how_to_run(specimen: specimens.Specimen, found: Findings) -> Iterator[str]:
+    # Needs what starts clusters, which machines that only judge do not have.
+    from harness.reproduction.issue import run_instructions
+
     yield "## How to run it"
     yield (
         f"Install Flake Hunt and save this as `{run_instructions.FILE}`. "
