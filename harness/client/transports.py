@@ -11,11 +11,15 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-import httptools
 import msgspec
 
 from harness import errors
 from harness.client import exec_credentials, kubeconfigs
+
+try:
+    import httptools
+except ImportError as error:  # on machines that only judge
+    raise errors.MissingExtraError("httptools", "traffic") from error
 
 USER_AGENT = "flake-hunt"
 CONNECT_TIMEOUT_S = 10.0
