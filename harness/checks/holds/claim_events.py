@@ -152,13 +152,17 @@ class ClaimEvents:
     # ------------------------------------------------------------------------ reading
 
     def columns(self) -> Columns:
-        claims, _, _, entries, _ = map(np.asarray, self._columns)
+        claims = np.asarray(self._columns[0])
         order = np.argsort(claims, kind="stable")
-        entries = entries.copy()
-        entries[np.asarray(self._deleted)] = _NOTHING
-        entries = entries[order]
+        entries = self._left_entries()[order]
         grants, contents = map(np.asarray, (self._grants_of_entries, self._contents))
         return Columns(order, claims[order], grants[entries], contents[entries])
+
+    def _left_entries(self) -> npt.NDArray[np.int32]:
+        """Return what each event leaves its claim with: nothing, if it was deleted."""
+        entries = np.array(self._columns[3], np.int32)
+        entries[np.asarray(self._deleted)] = _NOTHING
+        return entries
 
     def observed(self) -> tuple[npt.NDArray[np.int32], Integers, npt.NDArray[np.int32]]:
         """Return claim, version and grant of all versions that were observed; see `Columns`."""
@@ -169,9 +173,10 @@ class ClaimEvents:
 
     def last_grants(self) -> dict[int, Grant]:
         """Return the newest grant of each claim that has had one, by its number."""
-        columns = self.columns()
-        has = columns.grant >= 0
-        last = dict(zip(columns.claim[has].tolist(), columns.grant[has].tolist(), strict=True))
+        grants = np.asarray(self._grants_of_entries)[self._left_entries()]
+        has = grants >= 0
+        claims = np.asarray(self._columns[0])[has]
+        last = dict(zip(claims.tolist(), grants[has].tolist(), strict=True))
         return {claim: self.grants[number] for claim, number in last.items()}
 
     def begins(self, events: Integers) -> tuple[Integers, Integers]:
