@@ -104,7 +104,8 @@ class World:
 
     def objects(self) -> Iterable[Object]:
         """Return the nodes, and everything that is there from the start."""
-        yield world_fixtures.admin_namespace()
+        # Only drawn worlds ask for admin access; in all others the API server must refuse it.
+        yield world_fixtures.namespace(is_admin=bool(self.setting.features))
         yield world_fixtures.device_class()
         for node in self.setting.nodes:
             yield world_fixtures.node(node)

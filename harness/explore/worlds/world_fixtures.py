@@ -118,8 +118,9 @@ def node(name: str = NODE) -> Object:
     }
 
 
-def admin_namespace() -> Object:
-    labels = {"resource.kubernetes.io/admin-access": "true"}
+def namespace(*, is_admin: bool) -> Object:
+    """Return the namespace of all claims; only with `is_admin` may results have admin access."""
+    labels = {"resource.kubernetes.io/admin-access": "true"} if is_admin else {}
     return {
         "apiVersion": "v1",
         "kind": "Namespace",

@@ -45,7 +45,7 @@ def test_what_was_asked_for_is_right() -> None:
         ((POOL, allocated(world_fixtures.claim("a", count=2), "device-0", "device-0")), "twice:"),
         (
             (
-                world_fixtures.admin_namespace(),
+                world_fixtures.namespace(is_admin=True),
                 POOL,
                 allocated(world_fixtures.claim("a"), "device-0", adminAccess=True),
             ),
