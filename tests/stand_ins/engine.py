@@ -406,7 +406,9 @@ def put_archive(state: State, *, target: str, query: dict[str, str], body: Any, 
     if not path.is_dir():
         raise RefusalError(404, f"Could not find the file {query['path']} in container {target}")
     with tarfile.open(fileobj=io.BytesIO(body)) as archive:
-        archive.extractall(path, filter="data")
+        # Python before 3.11.4 has no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(path)
     return 200, None
 
 

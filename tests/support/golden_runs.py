@@ -9,6 +9,8 @@ import tarfile
 import tempfile
 import zlib
 
+from tests.support import archives
+
 ROOT = pathlib.Path(__file__).parents[2]
 ARCHIVE = ROOT / "tests" / "golden.tar.xz"
 BUILD = ROOT / "build"
@@ -20,9 +22,9 @@ def unpacked() -> pathlib.Path:
     if folder.is_dir():
         return folder
     BUILD.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BUILD) as scratch, tarfile.open(ARCHIVE) as archive:
+    with tempfile.TemporaryDirectory(dir=BUILD) as scratch:
         made = pathlib.Path(scratch) / "golden"
-        archive.extractall(made, filter="data")
+        archives.unpack(ARCHIVE, made)
         try:
             made.rename(folder)
         except OSError:

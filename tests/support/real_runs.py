@@ -1,9 +1,9 @@
 """Runs with real Kubernetes programs, recorded; `tests/histories/real_runs` has them."""
 
 import pathlib
-import tarfile
 
 from harness.history import directories
+from tests.support import archives
 
 FOLDER = pathlib.Path(__file__).parents[1] / "histories" / "real_runs"
 
@@ -14,6 +14,5 @@ def names() -> list[str]:
 
 def unpack(name: str, folder: pathlib.Path) -> directories.RunDirectory:
     """Unpack one run below `folder`."""
-    with tarfile.open(FOLDER / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    archives.unpack(FOLDER / f"{name}.tar.xz", folder)
     return directories.RunDirectory(folder / name)

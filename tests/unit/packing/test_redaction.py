@@ -5,7 +5,6 @@ import io
 import itertools
 import pathlib
 import re
-import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -20,7 +19,7 @@ from harness.packing import making, packs
 from harness.report import publishing
 from harness.report.redaction import names, texts
 from tests.histories import building, recording
-from tests.support import real_runs
+from tests.support import archives, real_runs
 from tests.unit.packing import packed
 
 RECORDED = pathlib.Path(__file__).parents[2] / "histories" / "recorded"
@@ -67,8 +66,7 @@ def occurrences(content: bytes, wanted: Iterable[str]) -> set[tuple[str, str]]:
 
 def recorded(folder: pathlib.Path, name: str) -> directories.RunDirectory:
     """A recorded run of ours, judged."""
-    with tarfile.open(RECORDED / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    archives.unpack(RECORDED / f"{name}.tar.xz", folder)
     (plan,) = folder.glob("**/plan.json")
     made = directories.RunDirectory(plan.parent)
     manifests.write(made, run_id=plans.read(made.plan).run_id)

@@ -8,12 +8,12 @@ import io
 import os
 import pathlib
 import re
-import tarfile
 
 import pandas as pd
 import pytest
 
 from tests.histories import specimens
+from tests.support import archives
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs/how-to/analyse-with-pandas.md"
 RECORDED = specimens.RECORDED / "INVALID-pod-churn.tar.xz"
@@ -35,8 +35,7 @@ def executed(block: str, names: dict[str, object]) -> str:
 def test_the_page_shows_what_its_code_prints(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with tarfile.open(RECORDED) as archive:
-        archive.extractall(tmp_path / "reports" / "latest", filter="data")
+    archives.unpack(RECORDED, tmp_path / "reports" / "latest")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     page = PAGE.read_text()
