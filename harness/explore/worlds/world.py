@@ -104,8 +104,9 @@ class World:
 
     def objects(self) -> Iterable[Object]:
         """Return the nodes, and everything that is there from the start."""
-        # Only drawn worlds ask for admin access; in all others the API server must refuse it.
-        yield world_fixtures.namespace(is_admin=bool(self.setting.features))
+        # Where no claim asks for admin access, the API server must refuse it.
+        is_admin = any("adminAccess" in str(part.documents) for part in self.setting.parts)
+        yield world_fixtures.namespace(is_admin=is_admin)
         yield world_fixtures.device_class()
         for node in self.setting.nodes:
             yield world_fixtures.node(node)
