@@ -119,16 +119,12 @@ class Authors:
         """Return who else had changed what an object says, up to a revision: more than labels."""
         if self._acts is None:
             self._acts = collections.defaultdict(list)
-            for state, author in self._changes():
-                self._acts[state[0], state[1].namespace, state[1].name].append(
-                    (state[1].version, author)
-                )
+            for kind, state, author in self._changes():
+                self._acts[kind, state.namespace, state.name].append((state.version, author))
         acts = self._acts.get((resource, namespace, name), ())
         return next((author for made, author in acts if made <= version), None)
 
-    def _changes(
-        self,
-    ) -> Iterator[tuple[tuple[str, witnessed_writes.State], audit_history.Author]]:
+    def _changes(self) -> Iterator[tuple[str, witnessed_writes.State, audit_history.Author]]:
         for resource, writes in self._told.writes.items():
             ordered = sorted(
                 (item.state for item in writes.values()), key=operator.attrgetter("uid", "version")
@@ -136,7 +132,7 @@ class Authors:
             for before, after in itertools.pairwise(ordered):
                 author = self.of(after.version)
                 if author is not None and before.uid == after.uid and after.says_more(before):
-                    yield (resource, after), author
+                    yield resource, after, author
 
     def _unless_known(self, author: audit_history.Author | None) -> audit_history.Author | None:
         return None if author is None or self.role(author) is Role.KNOWN else author
@@ -211,10 +207,7 @@ class Reviewer:
         return {write.rv for write in writes if write.call.verb == "patch"}
 
     def _is_sure(
-        self,
-        check: protocol.Check,
-        violation: verdicts.Violation,
-        author: audit_history.Author,
+        self, check: protocol.Check, violation: verdicts.Violation, author: audit_history.Author
     ) -> bool:
         """Return whether a violation is surely another's: of two holds, the later one counts.
 

@@ -14,10 +14,9 @@ from harness.checks import fault_records, plan_facts, protocol, run_course, verd
 from harness.checks.claims import reservations
 from harness.checks.evidence import (
     acknowledged_writes,
-    api_call_totals,
     contention,
+    journal_totals,
     object_lives,
-    pool_changes,
     recorded_lists,
     references,
     wholeness,
@@ -129,12 +128,12 @@ def _revisions(whole: wholeness.Wholeness) -> str:
 
 
 def _acknowledged(evidence: protocol.Evidence) -> Result:
-    operations, folded = evidence[api_call_totals.Operations], evidence[hold_history.HoldHistory]
+    operations, folded = evidence[journal_totals.Operations], evidence[hold_history.HoldHistory]
     created = operations.created
     missing = created - folded.claims.keys() - folded.pods.keys()
     if missing:
         return False, f"{len(missing)} of {len(created)} never observed, e.g. {min(missing)}"
-    writes = len(operations.written) + len(evidence[acknowledged_writes.SubjectWrites].versions)
+    writes = len(operations.written) + len(evidence[journal_totals.SubjectWrites].versions)
     good = f"{len(created)} pods and claims created; {writes} writes"
     return _found(acknowledged_writes.OBSERVED, lambda _: good)(evidence)
 
@@ -143,13 +142,13 @@ def _acknowledged(evidence: protocol.Evidence) -> Result:
 
 
 def _operations(evidence: protocol.Evidence) -> Result:
-    found = evidence[api_call_totals.Operations]
+    found = evidence[journal_totals.Operations]
     good = f"{found.calls} calls, {found.unknown} with unknown outcome"
     return not found.problems, "; ".join(found.problems) or good
 
 
 def _writes(evidence: protocol.Evidence) -> Result:
-    found = evidence[acknowledged_writes.SubjectWrites]
+    found = evidence[journal_totals.SubjectWrites]
     good = f"{len(found.versions)} acknowledged writes"
     return not found.problems, "; ".join(found.problems) or good
 
@@ -196,7 +195,7 @@ def _load(evidence: protocol.Evidence) -> Result:
         if got < least
     ]
     told = bad or [f"{got} {what} (at least {least})" for what, (got, least) in figures.items()]
-    if beside := evidence[api_call_totals.Operations].begun_beside:
+    if beside := evidence[journal_totals.Operations].begun_beside:
         told.append(f"{beside:,} claims or pods begun beside others that users waited for")
     return not bad, "; ".join(told)
 
@@ -290,8 +289,8 @@ QUESTIONS = (
     Question(
         "pool-changes",
         "Did every change of the pools that the scenario demands happen?",
-        lambda evidence: pool_changes.answer(
-            evidence[pool_changes.Reading], evidence.plan.pool_changes
+        lambda evidence: journal_totals.pools_answer(
+            evidence[journal_totals.PoolReading], evidence.plan.pool_changes
         ),
         lambda evidence: bool(evidence.plan.pool_changes),
     ),
@@ -343,8 +342,8 @@ class Certificate(msgspec.Struct, frozen=True):
             if audited.compared.is_disputed:
                 whole.found.add(audit_comparison.NAME, "it has other states")
         whole.require_writes(
-            evidence[api_call_totals.Operations].written,
-            evidence[acknowledged_writes.SubjectWrites].versions,
+            evidence[journal_totals.Operations].written,
+            evidence[journal_totals.SubjectWrites].versions,
             history=evidence.history,
         )
         return cls(_certify(evidence))
@@ -382,7 +381,7 @@ def _name_cause(answers: dict[str, Result], evidence: protocol.Evidence) -> str:
         ok, reason = answers[name]
         cause = (
             evidence[preparations.Reading].why_not_prepared
-            or evidence[api_call_totals.Operations].most_frequent_error
+            or evidence[journal_totals.Operations].most_frequent_error
         )
         if not ok and cause:
             answers[name] = ok, f"{reason}; {cause}"

@@ -38,9 +38,7 @@ _FOUND = "found"
 
 
 def judgement(
-    evidence: protocol.Evidence,
-    answers: Iterable[verdicts.Answer],
-    measured: run_figures.Figures,
+    evidence: protocol.Evidence, answers: Iterable[verdicts.Answer], measured: run_figures.Figures
 ) -> verdict_files.Judgement:
     history, plan = evidence.history, evidence.plan
     answers = _without_vacuous(answers, plan) if plan_facts.is_scripted(plan) else answers

@@ -9,22 +9,22 @@ claim that holds the device for itself. Shares of any other device are holds lik
 Results with admin access may overlap with everything and are ignored.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 import numpy as np
 
 from harness.checks import findings, protocol, verdicts
-from harness.checks.devices import capacities
+from harness.checks.devices import device_catalogue
 from harness.checks.holds import hold_columns, hold_history
 
 CHECK = protocol.Check(
     name="device_exclusivity",
     guarantee="X",
     promise="no device is held by two claims at once",
-    needs=(hold_history.HoldHistory, capacities.DeclaredDevices),
+    needs=(hold_history.HoldHistory, device_catalogue.DeviceCatalogue),
     judge=lambda evidence: check(
-        evidence[hold_history.HoldHistory], evidence[capacities.DeclaredDevices].is_shareable
+        evidence[hold_history.HoldHistory], evidence[device_catalogue.DeviceCatalogue].is_shareable
     ),
     by_holds=True,
 )
@@ -40,7 +40,9 @@ def check(
     """
     apart = _apart(history)
     if apart is not None:
-        return _result(*apart)
+        return findings.result(
+            CHECK, [], examined=apart[0], reason=_reason(*apart), is_kept=apart[0] > 0
+        )
     from harness.checks.holds import double_allocations  # imports pandas
 
     holds = double_allocations.examined(
@@ -50,24 +52,21 @@ def check(
     first, second = (
         history.holds.at(holds.row[found.listed[name]]) for name in ("first", "second")
     )
-    shown = list(zip(first, second, strict=True))
-    in_full = findings.in_full(len(shown), double_allocations.longest(found.listed))
-    violations = [_describe(*shown[index]) for index in in_full]
-    summaries = {violation.summary for violation in violations}
+    shown, shares = list(zip(first, second, strict=True)), (holds.shared & ~holds.exclusive).sum()
     doubles = verdicts.counted(found.total, "double allocation")
     doubles += verdicts.meant_pairs(found.total, len(holds))
-    result = _result(
-        len(holds),
-        holds.device.nunique(),
-        shared=int((holds.shared & ~holds.exclusive).sum()),
-        doubles=f"{doubles} of {verdicts.counted(found.devices, 'device')}" if found.total else "",
+    doubles += f" of {verdicts.counted(found.devices, 'device')}"
+    result = findings.of_many(
+        CHECK,
+        len(shown),
+        lambda index: _describe(*shown[index]),
+        summary=lambda index: _summary(*shown[index]),
+        examined=len(holds),
+        reason=_reason(len(holds), holds.device.nunique(), int(shares), doubles * bool(shown)),
+        is_kept=len(holds) > 0,
+        worst=double_allocations.longest(found.listed),
     )
-    return msgspec.structs.replace(
-        result,
-        violation_count=found.total,
-        violations=violations,
-        others=_others(shown[: double_allocations.LISTED_MAX], summaries),
-    )
+    return msgspec.structs.replace(result, violation_count=found.total)
 
 
 def _apart(history: hold_history.HoldHistory) -> tuple[int, int] | None:
@@ -84,24 +83,16 @@ def _apart(history: hold_history.HoldHistory) -> tuple[int, int] | None:
     return len(rows), int(np.count_nonzero(np.bincount(device)))
 
 
-def _result(
-    examined: int, devices: int, *, shared: int = 0, doubles: str = ""
-) -> verdicts.CheckResult:
-    among = verdicts.counted(examined, "allocation")
-    among += f" ({verdicts.counted(shared, 'share')})" if shared else ""
-    among += f" of {verdicts.counted(devices, 'device')}"
-    reason = f"{among}; no device was held by two claims at once"
+def _reason(examined: int, devices: int, shares: int = 0, doubles: str = "") -> str:
     if not examined:
-        reason = "no exclusive allocation of any device was observed, so nothing was examined"
-    return verdicts.CheckResult(
-        check=CHECK.name,
-        promise=CHECK.promise,
-        verdict=findings.verdict(int(bool(doubles)), is_kept=bool(examined)),
-        examined_count=examined,
-        violation_count=0,
-        violations=[],
-        others=[],
-        reason=f"{doubles} among {among}" if doubles else reason,
+        return "no exclusive allocation of any device was observed, so nothing was examined"
+    among = verdicts.counted(examined, "allocation")
+    among += f" ({verdicts.counted(shares, 'share')})" * bool(shares)
+    among += f" of {verdicts.counted(devices, 'device')}"
+    return (
+        f"{doubles} among {among}"
+        if doubles
+        else f"{among}; no device was held by two claims at once"
     )
 
 
@@ -116,7 +107,8 @@ def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.D
         text=_text(first, second, until),
         resource_versions=sorted(versions),
         objects=[
-            *(verdicts.involved_claim(hold) for hold in (first, second)),
+            first.involved,
+            second.involved,
             *(
                 verdicts.InvolvedObject(kind="Pod", namespace=namespace, name=name, uid="")
                 for namespace, name in sorted(pods)
@@ -125,20 +117,19 @@ def _describe(first: hold_history.Hold, second: hold_history.Hold) -> verdicts.D
         device=first.device,
         overlap_from_rv=second.from_rv,
         overlap_until_rv=until,
-        holders=[_holder(first), _holder(second)],
-    )
-
-
-def _holder(hold: hold_history.Hold) -> verdicts.Holder:
-    return verdicts.Holder(
-        uid=hold.uid,
-        namespace=hold.namespace,
-        name=hold.name,
-        held_from_rv=hold.from_rv,
-        held_until_rv=hold.until_rv,
-        pods=sorted(hold.pods),
-        allocated_ts_ns=hold.from_ts_ns,
-        released_ts_ns=hold.until_ts_ns,
+        holders=[
+            verdicts.Holder(
+                uid=hold.uid,
+                namespace=hold.namespace,
+                name=hold.name,
+                held_from_rv=hold.from_rv,
+                held_until_rv=hold.until_rv,
+                pods=sorted(hold.pods),
+                allocated_ts_ns=hold.from_ts_ns,
+                released_ts_ns=hold.until_ts_ns,
+            )
+            for hold in (first, second)
+        ],
     )
 
 
@@ -151,23 +142,12 @@ def _text(first: hold_history.Hold, second: hold_history.Hold, until: int | None
     again = "a share of it" if second.shared and not second.exclusive else "again"
     what = "A share of device" if first.shared and not first.exclusive else "Device"
     return (
-        f"{what} {first.device} was allocated to claim {_named(first)} at resourceVersion "
-        f"{first.from_rv}, and {again} to claim {_named(second)} at resourceVersion "
+        f"{what} {first.device} was allocated to claim {first} at resourceVersion "
+        f"{first.from_rv}, and {again} to claim {second} at resourceVersion "
         f"{second.from_rv}, while the first still held it; both held it {end}. "
         f"Pods: {_pods(first)} and {_pods(second)}."
     )
 
 
-def _named(hold: hold_history.Hold) -> str:
-    return f"{hold.namespace}/{hold.name} (uid {hold.uid})"
-
-
 def _pods(hold: hold_history.Hold) -> str:
     return ", ".join(sorted(hold.pods)) or "none yet"
-
-
-def _others(
-    shown: Sequence[tuple[hold_history.Hold, hold_history.Hold]], in_full: set[str]
-) -> list[str]:
-    lines = (_summary(*pair) for pair in shown)
-    return [line for line in lines if line not in in_full][: findings.OTHERS_MAX]

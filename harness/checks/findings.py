@@ -58,12 +58,7 @@ def answer(
 
 
 def judged(
-    check: protocol.Check,
-    found: Sequence[Finding],
-    *,
-    examined: int,
-    good: str,
-    unless: str = "",
+    check: protocol.Check, found: Sequence[Finding], *, examined: int, good: str, unless: str = ""
 ) -> verdicts.CheckResult:
     """Return INVALID with the findings, whose reason is the first one; without any, VALID.
 

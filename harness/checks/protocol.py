@@ -132,9 +132,7 @@ def closure(kinds: Iterable[Kind]) -> list[Kind]:
 
 
 def read(
-    history: histories.History,
-    kinds: Iterable[Kind],
-    values: Mapping[Kind, object] | None = None,
+    history: histories.History, kinds: Iterable[Kind], values: Mapping[Kind, object] | None = None
 ) -> Evidence:
     """Return the evidence of a run, with its observations folded for these types.
 

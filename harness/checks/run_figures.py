@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.checks import device_exclusivity, protocol, verdicts
-from harness.checks.evidence import api_call_totals, contention, pool_changes
+from harness.checks.evidence import contention, journal_totals
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, resource_leaks
@@ -140,14 +140,14 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Memory of the processes of the run; empty if it was not recorded."""
     prepared_claims: preparations.Preparations | None = None
     """Claims prepared on nodes; None if the plan expects no record of them."""
-    changed_pools: pool_changes.PoolChanges | None = None
+    changed_pools: journal_totals.PoolChanges | None = None
     """Changes of device pools; None if the plan has none."""
 
 
 def measure(evidence: protocol.Evidence, answers: Sequence[verdicts.Answer]) -> Figures:
     history, folded = evidence.history, evidence[hold_history.HoldHistory]
-    operations = evidence[api_call_totals.Operations]
-    prepared, changed = evidence[preparations.Reading], evidence[pool_changes.Reading]
+    operations = evidence[journal_totals.Operations]
+    prepared, changed = evidence[preparations.Reading], evidence[journal_totals.PoolReading]
     counts = {
         answer.check: answer.violation_count
         for answer in answers

@@ -101,9 +101,7 @@ class SchedulersOfHolds:
     NEEDS = (AllocationWriters,)
 
     def __init__(
-        self,
-        schedulers: Sequence[SchedulerIdentity] = (),
-        writers: AllocationWriters | None = None,
+        self, schedulers: Sequence[SchedulerIdentity] = (), writers: AllocationWriters | None = None
     ) -> None:
         """`schedulers` of the plan; `writers` None: nothing is known about allocations."""
         self._planned = schedulers
@@ -273,10 +271,9 @@ def _finding(
         summary=f"{first.device}: {scheduler} gave it to {first.name} and {second.name} "
         f"from version {second.from_rv}",
         text=f"Scheduler {scheduler} allocated device {first.device} to claim "
-        f"{first.namespace}/{first.name} (uid {first.uid}) at resourceVersion {first.from_rv}, "
-        f"and to claim {second.namespace}/{second.name} (uid {second.uid}) at resourceVersion "
+        f"{first} at resourceVersion {first.from_rv}, and to claim {second} at resourceVersion "
         f"{second.from_rv}, while the first still held it; no other scheduler had it since it was "
         "last free",
         versions=(first.from_rv, second.from_rv),
-        objects=[verdicts.involved_claim(first), verdicts.involved_claim(second)],
+        objects=[first.involved, second.involved],
     )

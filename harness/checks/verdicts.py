@@ -1,7 +1,7 @@
 """Verdicts, check results, and the violations they carry."""
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -26,23 +26,23 @@ class InvolvedObject(msgspec.Struct, frozen=True, kw_only=True):
     """Empty if the check does not know it."""
 
 
-class NamedObject(Protocol):
-    """A namespaced object that a check names, such as the claim of a hold."""
+class Named:
+    """An object that a check names: a claim, or an object of another `kind`."""
+
+    __slots__ = ()
+    kind = "ResourceClaim"
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name} (uid {self.uid})"
 
     @property
-    def namespace(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def uid(self) -> str: ...
-
-
-def involved_claim(item: NamedObject) -> InvolvedObject:
-    return InvolvedObject(
-        kind="ResourceClaim", namespace=item.namespace, name=item.name, uid=item.uid
-    )
+    def involved(self) -> InvolvedObject:
+        return InvolvedObject(
+            kind=self.kind, namespace=self.namespace, name=self.name, uid=self.uid
+        )
 
 
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,8 +57,7 @@ class Convergence:
     def note(self, obj: world_states.Object, *, gone: bool) -> None:
         with self._guard:
             self._changes += 1
-            change = self._state.forget if gone else self._state.note
-            change(obj, clocks.monotonic_ns())
+            self._state.note(obj, clocks.monotonic_ns(), is_gone=gone)
 
 
 class _Events(informers.StateHandler):

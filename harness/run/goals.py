@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from harness import concurrency
-from harness.checks.evidence import pool_changes
+from harness.checks.evidence import journal_totals
 from harness.client import informers
 from harness.history import directories, histories, plans
 from harness.scenario import specs, traffic_specs
@@ -65,7 +65,7 @@ class PoolChangeGoal:
     def is_reached(self) -> bool:
         if not self._is_reached:
             history = histories.History(self._directory, self._plan)
-            made = pool_changes.read(history).totals.made
+            made = journal_totals.read_pools(history).totals.made
             wanted = self._plan.pool_changes.items()
             self._is_reached = all(made.get(name, 0) >= least for name, least in wanted)
         return self._is_reached

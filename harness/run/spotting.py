@@ -86,7 +86,7 @@ def of_run(plan: plans.Plan, directory: directories.RunDirectory) -> list[Spotte
         return []
     if known_defects.show_otherwise(plan.defects):
         return [RecordSpotter(directory)]
-    has_amounts = device_consumption.applies(plan)
+    has_amounts = device_consumption.CHECK.applies(plan)
     return [DoubleAllocationSpotter(), *([RecordSpotter(directory)] if has_amounts else [])]
 
 

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from harness.checks.holds import hold_columns, hold_history
-from harness.checks.observed import claim_results, folders, observations, observed_claims
+from harness.checks.holds import claim_events, hold_columns, hold_history
+from harness.checks.observed import folders, observations, observed_claims
 from harness.history import records
 
 CLAIMS, PODS = observations.CLAIMS, observations.PODS
@@ -141,5 +141,5 @@ def _until(
     return (*row, since[0], rv, since[1], ts_ns)
 
 
-def _kind(how: claim_results.Held) -> str:
+def _kind(how: claim_events.Held) -> str:
     return "exclusive" if how.exclusive else "share" if how.shared else "admin"

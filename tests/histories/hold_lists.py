@@ -5,14 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from harness.checks.holds import claim_events, hold_columns
-from harness.checks.observed import claim_results
 
 
 def columns(holds: Iterable[hold_columns.Hold]) -> hold_columns.HoldColumns:
     """Return the columns of holds."""
     claims: dict[str, claim_events.Life] = {}
     devices: dict[str, int] = {}
-    hows: dict[claim_results.Held, int] = {}
+    hows: dict[claim_events.Held, int] = {}
     rows, users = [], []
     for number, hold in enumerate(holds):
         life = claim_events.Life(hold.uid, hold.namespace, hold.name, len(claims), hold.from_ts_ns)

@@ -43,7 +43,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -365,6 +365,29 @@ def observation(
     )
 
 
+def listed(
+    resource: str, purpose: Any, rv: int, count: int = 0, ts_ns: int | None = None
+) -> records.Listed:
+    """The record of a list: `first`, `relist` or `final`."""
+    return records.Listed(
+        resource=resource,
+        purpose=purpose,
+        resource_version=rv,
+        count=count,
+        ts_ns=at(rv) if ts_ns is None else ts_ns,
+    )
+
+
+def gap(resource: str, after_rv: int, ts_ns: int | None = None) -> records.Gap:
+    """The record of a gap in a watch."""
+    return records.Gap(
+        resource=resource,
+        after_resource_version=after_rv,
+        reason="410 Expired: too old",
+        ts_ns=at(after_rv) if ts_ns is None else ts_ns,
+    )
+
+
 def edited(item: records.Body, change: Callable[[Any], object]) -> records.Observation:
     """The record of an object that was changed."""
     assert isinstance(item, records.Observation)
@@ -431,29 +454,16 @@ class _Recorder:
 
     def _gap(self) -> Iterator[records.Body]:
         self._blind = True
-        yield records.Gap(
-            resource=CLAIMS,
-            after_resource_version=self._rv,
-            reason="410 Expired: too old",
-            ts_ns=at(self._rv),
-        )
+        yield gap(CLAIMS, self._rv)
 
     def _relist(self) -> Iterator[records.Body]:
         self._blind = False
         yield from self._list(CLAIMS, "relist")
 
-    def _list(
-        self, resource: str, purpose: Literal["first", "relist", "final"]
-    ) -> Iterator[records.Body]:
-        listed = list(self._world.objects[resource].values())
-        yield records.Listed(
-            resource=resource,
-            purpose=purpose,
-            resource_version=self._rv,
-            count=len(listed),
-            ts_ns=at(self._rv),
-        )
-        for item in listed:
+    def _list(self, resource: str, purpose: str) -> Iterator[records.Body]:
+        objects = list(self._world.objects[resource].values())
+        yield listed(resource, purpose, self._rv, len(objects))
+        for item in objects:
             yield msgspec.structs.replace(
                 item, type="FINAL" if purpose == "final" else "LISTED", ts_ns=at(self._rv)
             )

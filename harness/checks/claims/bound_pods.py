@@ -24,7 +24,7 @@ import msgspec
 
 from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.devices import device_catalogue
-from harness.checks.observed import claim_versions, interning, observations, pod_lives
+from harness.checks.observed import claim_versions, observations, pod_lives
 from harness.history import plans
 from harness.model.fault_effects import Effect
 
@@ -78,11 +78,7 @@ CHECK = protocol.Check(
         "a pod is bound when its claims are allocated and reserved for it, to a node that suits them"
     ),
     applies=applies,
-    needs=(
-        pod_lives.PodLives,
-        claim_versions.ClaimVersions,
-        device_catalogue.DeviceCatalogue,
-    ),
+    needs=(pod_lives.PodLives, claim_versions.ClaimVersions, device_catalogue.DeviceCatalogue),
     judge=judge,
 )
 
@@ -127,7 +123,8 @@ class _Judge:
             tuple[str, str, str], list[claim_versions.Span[_User]]
         ](list)
         """Keyed by namespace and name of the claim and its user."""
-        self._encoded = interning.DerivedValues[Any, bytes](msgspec.json.encode)
+        self._encoded: dict[int, bytes] = {}
+        """Identity of an allocation -> its selector as JSON."""
         for span in claims.spans(self._users, across_gaps=True):
             self._reserved[span.claim.namespace, span.claim.name, span.key[0]].append(span)
         self._suitable: dict[tuple[bytes, str, int], bool] = {}
@@ -138,7 +135,10 @@ class _Judge:
         if version.allocation is None:
             return {}
         selector = version.allocation.node_selector
-        content = b"" if selector is None else self._encoded.of(selector)
+        known = id(version.allocation)
+        if known not in self._encoded:
+            self._encoded[known] = b"" if selector is None else msgspec.json.encode(selector)
+        content = self._encoded[known]
         return {
             (item.uid if item.resource == observations.PODS else f"group {item.name}", content): (
                 selector

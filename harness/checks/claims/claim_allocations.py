@@ -30,7 +30,11 @@ from harness.checks.observed import claim_versions, observed_claims
 
 
 def _judge_stability(evidence: protocol.Evidence) -> verdicts.Answer:
-    pairs = list(_changes(evidence[claim_versions.ClaimVersions]))
+    pairs = [
+        (before, now)
+        for before, now in evidence[claim_versions.ClaimVersions].pairs()
+        if not now.is_gone and now.allocation != (before.allocation if before else None)
+    ]
     found = [
         _replacement(now, before.allocation, now.allocation)
         for before, now in pairs
@@ -49,14 +53,6 @@ ALLOCATION_STABILITY = protocol.Check(
     needs=(claim_versions.ClaimVersions,),
     judge=_judge_stability,
 )
-
-
-def _changes(
-    claims: claim_versions.ClaimVersions,
-) -> Iterator[tuple[claim_versions.Version | None, claim_versions.Version]]:
-    for before, now in claims.pairs():
-        if not now.is_gone and now.allocation != (before.allocation if before else None):
-            yield before, now
 
 
 def _replacement(

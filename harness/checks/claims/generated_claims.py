@@ -210,32 +210,20 @@ def _second(
             beside = [item for item in claims[:index] if _is_live(item, claim.from_rv)]
             known = [item for item in beside if not excuses.hides(item.claim.uid)]
             if known and claim.is_new:
-                yield _second_finding(pods.pods.get(uid), uid, entry, known[0], claim)
+                pod, first = pods.pods.get(uid), known[0]
+                yield findings.Finding(
+                    summary=f"pod {pod.name if pod else uid} has a second claim for {entry}",
+                    text=f"Pod {pod or uid} got claim {claim.claim} for entry {entry} at "
+                    f"resourceVersion {claim.from_rv}, while it had claim {first.claim} from "
+                    f"{first.from_rv}",
+                    versions=(first.from_rv, claim.from_rv),
+                    objects=[item.involved for item in (pod, first.claim, claim.claim) if item],
+                )
 
 
 def _is_live(item: claim_versions.Generated, rv: int) -> bool:
     ends = (item.deleting_rv, item.gone_rv)
     return item.from_rv < rv and all(end is None or end > rv for end in ends)
-
-
-def _second_finding(
-    pod: pod_lives.PodLife | None,
-    uid: str,
-    entry: str,
-    first: claim_versions.Generated,
-    second: claim_versions.Generated,
-) -> findings.Finding:
-    return findings.Finding(
-        summary=f"pod {pod.name if pod else uid} has a second claim for {entry}",
-        text=f"Pod {pod or uid} got claim {second.claim} for entry {entry} at resourceVersion "
-        f"{second.from_rv}, while it had claim {first.claim} from {first.from_rv}",
-        versions=(first.from_rv, second.from_rv),
-        objects=[
-            *([pod.involved] if pod else ()),
-            first.claim.involved,
-            second.claim.involved,
-        ],
-    )
 
 
 def _unnamed(pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
@@ -315,16 +303,19 @@ def _unlike(evidence: protocol.Evidence) -> Iterator[findings.Finding]:
         user = pods.pods.get(owner) or pods.groups.get(owner)
         if user is None:
             continue
-        template = user.templates.get(entry)
-        if template is None:
-            yield _unlike_finding(
-                user, claim, item.rv, f"is for entry {entry}, which the pod lacks"
+        problem, template = f"is for entry {entry}, which the pod lacks", user.templates.get(entry)
+        if template is not None:
+            versions = copies.until(user.namespace, template, item.rv)
+            told = [_difference(item.content, one, evidence.plan) for one in versions]
+            problem = f"{told[-1]} template {template}" if told and all(told) else ""
+        if problem:
+            yield findings.Finding(
+                summary=f"claim {claim.name} of pod {user.name} {problem}",
+                text=f"Claim {claim} was created at resourceVersion {item.rv} for pod {user}; it "
+                f"{problem}",
+                versions=(item.rv,),
+                objects=(user.involved, claim.involved),
             )
-            continue
-        versions = copies.until(user.namespace, template, item.rv)
-        told = [_difference(item.content, one, evidence.plan) for one in versions]
-        if told and all(told):
-            yield _unlike_finding(user, claim, item.rv, f"{told[-1]} template {template}")
 
 
 def _difference(made: Content, template: Content, plan: plans.Plan) -> str:
@@ -337,14 +328,3 @@ def _difference(made: Content, template: Content, plan: plans.Plan) -> str:
         if not got.items() >= expected.items() or (got != expected and not may_have_more):
             return f"has other {name} than"
     return ""
-
-
-def _unlike_finding(
-    user: pod_lives.UserLife, claim: claim_versions.ClaimName, rv: int, problem: str
-) -> findings.Finding:
-    return findings.Finding(
-        summary=f"claim {claim.name} of pod {user.name} {problem}",
-        text=f"Claim {claim} was created at resourceVersion {rv} for pod {user}; it {problem}",
-        versions=(rv,),
-        objects=(user.involved, claim.involved),
-    )

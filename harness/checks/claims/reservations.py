@@ -262,7 +262,7 @@ class _Hazards:
                 self._effects[key].add(plan_facts.effect(item))
 
     def named(self, claim: claim_versions.ClaimName, pod: pod_lives.PodLife) -> str:
-        about: dict[str, verdicts.NamedObject] = {"pods": pod, "resourceclaims": claim}
+        about: dict[str, verdicts.Named] = {"pods": pod, "resourceclaims": claim}
         for plural, effect, hazard in _HAZARDS:
             key = plural, about[plural].namespace, about[plural].name
             if effect in self._effects.get(key, ()):
@@ -271,10 +271,7 @@ class _Hazards:
 
 
 def _finding(
-    item: Reservation,
-    end: claim_versions.Version,
-    pod: pod_lives.PodLife,
-    hazard: str,
+    item: Reservation, end: claim_versions.Version, pod: pod_lives.PodLife, hazard: str
 ) -> findings.Finding:
     what = _end(end)
     group = f"PodGroup {item.value.name} of " if is_group(item.value) else ""

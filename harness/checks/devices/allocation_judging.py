@@ -153,10 +153,7 @@ def chosen(grant: Grant) -> dict[str, observed_claims.ExactRequest]:
 class Questions:
     """The allocations of a run, with what was known when each was made."""
 
-    NEEDS: ClassVar[tuple[type, ...]] = (
-        Allocations,
-        device_catalogue.DeviceCatalogue,
-    )
+    NEEDS: ClassVar[tuple[type, ...]] = (Allocations, device_catalogue.DeviceCatalogue)
 
     made: Allocations
     catalogue: device_catalogue.DeviceCatalogue

@@ -1,27 +1,21 @@
-"""The capacities and counters that slices declare, and the amounts that requests take of them.
+"""The amounts that requests take of the capacities that slices declare.
 
 The API says (resource.k8s.io/v1): "If this field is unset and the device supports multiple
 allocations, the default value will be applied to each capacity according to requestPolicy. For the
 capacity that has no requestPolicy, default is the full capacity value"
 (ExactDeviceRequest.capacity), and that a requested amount is "adjusted upward to the nearest valid
 value based on the policy" (CapacityRequirements.requests).
-
-A scheduler may decide on an older version of a slice than the newest, so that every version up to a
-time counts: the largest capacity, and the smallest consumption. Doubt never becomes a violation.
 """
 
-import collections
-import contextlib
-import dataclasses
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from harness.checks.observed import claim_results, folders, observations, observed_slices
-from harness.model import devices, quantities
+from harness.checks.observed import observed_cluster
+from harness.model import quantities
 
 Value = TypeVar("Value")
 
@@ -40,7 +34,7 @@ class AmbiguousNamesError(ValueError):
 
 
 def of_device(
-    device: observed_slices.Device, driver: str, asked: Mapping[str, str]
+    device: observed_cluster.Device, driver: str, asked: Mapping[str, str]
 ) -> dict[str, Taken]:
     """Return what a request takes of each capacity of a device.
 
@@ -56,7 +50,7 @@ def of_device(
     }
 
 
-def is_enough(device: observed_slices.Device, driver: str, asked: Mapping[str, str]) -> bool:
+def is_enough(device: observed_cluster.Device, driver: str, asked: Mapping[str, str]) -> bool:
     """Return whether a device that is not in use has what a request takes.
 
     Raises as `of_device` does.
@@ -79,9 +73,9 @@ def plain_name(name: str, driver: str) -> str:
     return name.removeprefix(f"{driver}/")
 
 
-def _taken(capacity: observed_slices.Amount, asked: str | None) -> Taken:
+def _taken(capacity: observed_cluster.Amount, asked: str | None) -> Taken:
     wanted = None if asked is None else quantities.amount(asked)
-    policy = capacity.request_policy or observed_slices.RequestPolicy()
+    policy = capacity.request_policy or observed_cluster.RequestPolicy()
     problems = {
         amount: _problem(amount, capacity, policy) for amount in _amounts(capacity, policy, wanted)
     }
@@ -92,8 +86,8 @@ def _taken(capacity: observed_slices.Amount, asked: str | None) -> Taken:
 
 
 def _amounts(
-    capacity: observed_slices.Amount,
-    policy: observed_slices.RequestPolicy,
+    capacity: observed_cluster.Amount,
+    policy: observed_cluster.RequestPolicy,
     wanted: Fraction | None,
 ) -> Iterator[Fraction]:
     """Yield the amounts that the request may take; one that the policy refuses as it is."""
@@ -106,7 +100,7 @@ def _amounts(
         yield min(enough, default=wanted)
 
 
-def _in_range(valid: observed_slices.ValidRange, wanted: Fraction) -> Iterator[Fraction]:
+def _in_range(valid: observed_cluster.ValidRange, wanted: Fraction) -> Iterator[Fraction]:
     """Yield the next amount of a range: its minimum, or a number of steps above it.
 
     It is exact. Releases that do not know fractions in ranges count with integers, and take too
@@ -123,7 +117,7 @@ def _in_range(valid: observed_slices.ValidRange, wanted: Fraction) -> Iterator[F
 
 
 def _problem(
-    amount: Fraction, capacity: observed_slices.Amount, policy: observed_slices.RequestPolicy
+    amount: Fraction, capacity: observed_cluster.Amount, policy: observed_cluster.RequestPolicy
 ) -> str:
     if amount < 0:
         return f"takes {quantities.text(amount)}, which is less than nothing"
@@ -138,124 +132,7 @@ def _problem(
     return ""
 
 
-def _values(policy: observed_slices.RequestPolicy) -> Iterable[Fraction]:
+def _values(policy: observed_cluster.RequestPolicy) -> Iterable[Fraction]:
     """Return the valid values; a range comes before them."""
     texts = () if policy.valid_range else policy.valid_values or ()
     return map(quantities.amount, texts)
-
-
-# ------------------------------------------------------------------- what slices declare
-PoolKey: TypeAlias = tuple[str, str]
-"""Driver and name of a pool."""
-Counter: TypeAlias = tuple[str, str]
-"""Counter set and name of a counter in it."""
-Key = TypeVar("Key")
-Following: TypeAlias = Mapping[str, Collection[Fraction]]
-"""Name of a capacity -> the amounts that follow for it."""
-
-
-@dataclasses.dataclass(slots=True)
-class Amounts:
-    """An amount in the versions of a slice."""
-
-    versions: list[tuple[int, Fraction]] = dataclasses.field(default_factory=list)
-    """resourceVersion and amount."""
-
-    def most(self, rv: int) -> Fraction | None:
-        """Return the largest amount up to a version; None: there was none by then."""
-        return max(self._until(rv), default=None)
-
-    def least(self, rv: int) -> Fraction | None:
-        """Return the smallest amount up to a version; None: there was none by then."""
-        return min(self._until(rv), default=None)
-
-    def _until(self, rv: int) -> Iterator[Fraction]:
-        return (amount for version, amount in self.versions if version <= rv)
-
-
-@dataclasses.dataclass(slots=True)
-class DeclaredDevice:
-    """A device in all versions of its slice."""
-
-    pool: PoolKey
-    slice_name: str
-    slice_uid: str
-    is_shareable: bool = False
-    """A version allowed multiple allocations."""
-    capacity: dict[str, Amounts] = dataclasses.field(default_factory=dict)
-    """Keyed by name without the domain of the driver."""
-    consumes: dict[Counter, Amounts] = dataclasses.field(default_factory=dict)
-    versions: list[tuple[int, observed_slices.Device]] = dataclasses.field(default_factory=list)
-    """resourceVersion, and what the slice said then of a device that can be shared, without taints
-    and attributes."""
-
-    _following: dict[tuple[claim_results.Quantities, int], Following] = dataclasses.field(
-        default_factory=dict
-    )
-    """Quantities asked for and a number of versions -> the answer of `following`."""
-
-    def following(self, asked: claim_results.Quantities, rv: int) -> Following:
-        """Return the amounts that a request may take of each capacity, by the versions up to one.
-
-        Empty if the request is ambiguous. Raises QuantityError for a malformed quantity.
-        """
-        known = [device for version, device in self.versions if version <= rv]
-        key = asked, len(known)
-        if key not in self._following:
-            self._following[key] = _following(known, self.pool[0], asked)
-        return self._following[key]
-
-
-def _following(
-    known: Iterable[observed_slices.Device], driver: str, asked: claim_results.Quantities
-) -> Following:
-    found: dict[str, set[Fraction]] = collections.defaultdict(set)
-    with contextlib.suppress(AmbiguousNamesError):
-        for device in known:
-            for name, taken in of_device(device, driver, dict(asked)).items():
-                found[name] |= taken.amounts
-    return found
-
-
-class DeclaredDevices(folders.Folder):
-    """All devices and counters that slices have declared so far."""
-
-    def __init__(self) -> None:
-        self.devices: dict[str, DeclaredDevice] = {}
-        """Keyed by `driver/pool/device`."""
-        self.counters: dict[PoolKey, dict[Counter, Amounts]] = collections.defaultdict(dict)
-
-    def see_slice(self, seen: observations.SeenSlice) -> None:
-        if seen.is_gone:
-            return
-        meta, spec, rv = seen.object.metadata, seen.object.spec, seen.version
-        pool = spec.driver, spec.pool.name
-        for declared in spec.shared_counters or ():
-            for name, counter in declared.counters.items():
-                _add(self.counters[pool], (declared.name, name), rv, counter)
-        for item in spec.devices or ():
-            device = str(devices.DeviceID(*pool, item.name))
-            known = self.devices.setdefault(device, DeclaredDevice(pool, meta.name, meta.uid))
-            _note_device(known, item, rv)
-
-    def is_shareable(self, device: str) -> bool | None:
-        """Return whether a slice ever allowed shares of a device; None: no slice has it."""
-        known = self.devices.get(device)
-        return None if known is None else known.is_shareable
-
-
-def _note_device(known: DeclaredDevice, item: observed_slices.Device, rv: int) -> None:
-    known.is_shareable |= bool(item.allow_multiple_allocations)
-    if item.allow_multiple_allocations:
-        bare = msgspec.structs.replace(item, taints=None, attributes=None)
-        if not known.versions or known.versions[-1][1] != bare:
-            known.versions.append((rv, bare))
-    for name, value in by_plain_name(item.capacity or {}, known.pool[0]).items():
-        _add(known.capacity, name, rv, value)
-    for consumed in item.consumes_counters or ():
-        for name, counter in consumed.counters.items():
-            _add(known.consumes, (consumed.counter_set, name), rv, counter)
-
-
-def _add(known: dict[Key, Amounts], key: Key, rv: int, value: observed_slices.Amount) -> None:
-    known.setdefault(key, Amounts()).versions.append((rv, quantities.amount(value.value)))

@@ -18,7 +18,7 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 
-from harness.checks.observed import observed_slices
+from harness.checks.observed import observed_cluster
 from harness.model import quantities
 
 VERSION = "version"
@@ -212,7 +212,7 @@ _SCALARS: Mapping[str, Callable[[Any], Value]] = {
 
 
 def _value_of(
-    driver: str, device: observed_slices.Device, domains: frozenset[str]
+    driver: str, device: observed_cluster.Device, domains: frozenset[str]
 ) -> dict[str, Value]:
     """Return the fields of `device`, with empty maps for those domains that it does not have.
 
@@ -251,11 +251,7 @@ def _attribute(attribute: Mapping[str, Any]) -> Value:
     raise UnknownValueError(f"expected an attribute of a known kind, got {sorted(attribute)}")
 
 
-_UNREADABLE = (
-    UnknownValueError,
-    VersionError,
-    quantities.QuantityError,
-)
+_UNREADABLE = (UnknownValueError, VersionError, quantities.QuantityError)
 _LITERAL = re.compile(r"""["']([\w.-]+)["']""")
 _SELECTED = re.compile(r"\bdevice\s*\.\s*(?:attributes|capacity)\s*\.\s*(\w+)")
 _ASKS_FOR_DOMAIN = re.compile(r"\bin\s+device\s*\.\s*(attributes|capacity)\b")
@@ -277,7 +273,7 @@ class Selector:
         except RuntimeError:  # the API server accepted it: it has a function that is not known here
             return
 
-    def matches(self, driver: str, device: observed_slices.Device) -> bool | None:
+    def matches(self, driver: str, device: observed_cluster.Device) -> bool | None:
         """Return whether a device matches; None: that cannot be judged.
 
         As the scheduler does not allocate a device without an attribute that the expression needs,
@@ -291,7 +287,7 @@ class Selector:
         is_missing = result.type() == cel.Type.ERROR and _MISSING_KEY in str(result.value())
         return False if is_missing else None
 
-    def failure(self, driver: str, device: observed_slices.Device) -> str:
+    def failure(self, driver: str, device: observed_cluster.Device) -> str:
         """Return the error with which the expression fails on a device, in Kubernetes' words.
 
         Empty if it does not fail, or if that cannot be judged.
@@ -303,7 +299,7 @@ class Selector:
         missing = _NO_KEY.search(error)
         return f"no such key: {missing[1]}" if missing else error.partition(": ")[2] or error
 
-    def _evaluated(self, driver: str, device: observed_slices.Device) -> Any:
+    def _evaluated(self, driver: str, device: observed_cluster.Device) -> Any:
         if self._program is None:
             return None
         try:

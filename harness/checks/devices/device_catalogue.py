@@ -1,27 +1,35 @@
 """All devices, DeviceClasses and nodes as they were published, in each of their versions.
 
 Taints do not belong here, nor when a device was withdrawn (see `device_timelines`): a scheduler may
-decide on an older version than the newest, so every version up to an allocation counts.
+decide on an older version than the newest, so every version up to an allocation counts. Of amounts,
+that is the largest capacity, and the smallest consumption. Doubt never becomes a violation.
 
 Not the scheduler's reading of v1.NodeSelector: its terms are ORed, and the requirements of a term
 are ANDed; a term without requirements admits no node.
 """
 
 import bisect
+import collections
 import dataclasses
+import functools
 import itertools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from harness.checks.observed import folders, observations, observed_claims, observed_slices
+from harness.checks import verdicts
+from harness.checks.devices import capacities
+from harness.checks.observed import folders, observations, observed_claims, observed_cluster
 from harness.history import records
-from harness.model import devices, node_requirements
+from harness.model import devices, node_requirements, quantities
 
 NAME_FIELD = "metadata.name"
 Labels = Mapping[str, str]
+CounterKey: TypeAlias = tuple[str, str]
+"""Name of a counter set, and of a counter in it."""
 
 
 class UnknownSelectorError(ValueError):
@@ -120,18 +128,46 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self.all_nodes
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class KnownDevice:
     """A device in one version, without its taints."""
 
     driver: str
-    device: observed_slices.Device
+    device: observed_cluster.Device
     place: Place
+    slice: verdicts.InvolvedObject | None = None
+    """The slice that lists it; None: not known."""
     matches: dict[str, bool | None] = dataclasses.field(default_factory=dict)
     """CEL expression -> whether it selects the device, as far as that was asked."""
 
+    @property
+    def is_shareable(self) -> bool:
+        return bool(self.device.allow_multiple_allocations)
 
-def placed(spec: observed_slices.SliceSpec) -> Iterator[tuple[observed_slices.Device, Place]]:
+    @functools.cached_property
+    def capacity(self) -> dict[str, Fraction]:
+        """What there is of each capacity, by its name without the domain of the driver."""
+        named = capacities.by_plain_name(self.device.capacity or {}, self.driver)
+        return {name: quantities.amount(item.value) for name, item in named.items()}
+
+    @functools.cached_property
+    def counters(self) -> dict[CounterKey, Fraction]:
+        """What it consumes of the counters of its pool."""
+        return amounts_of((item.counter_set, item) for item in self.device.consumes_counters or ())
+
+
+def amounts_of(
+    groups: Iterable[tuple[str, observed_cluster.Counters]],
+) -> dict[CounterKey, Fraction]:
+    """Return the amounts of all counters in sets with these names."""
+    found = collections.defaultdict[CounterKey, Fraction](Fraction)
+    for name, group in groups:
+        for counter, amount in group.counters.items():
+            found[name, counter] += quantities.amount(amount.value)
+    return dict(found)
+
+
+def placed(spec: observed_cluster.SliceSpec) -> Iterator[tuple[observed_cluster.Device, Place]]:
     for device in spec.devices or ():
         where = device if spec.per_device_node_selection else spec
         yield (
@@ -152,18 +188,27 @@ class Versions(Generic[Value]):
         self._news = news
         self._known: dict[str, dict[bytes, tuple[int, Value]]] = {}
 
-    def add(self, key: str, value: Value, version: int, *, content: object) -> None:
+    def add(self, key: str, value: Value, version: int, *, content: object) -> bool:
+        """Note a value; return whether it is a new one."""
         values, encoded = self._known.setdefault(key, {}), msgspec.json.encode(content)
-        if encoded not in values:
-            values[encoded] = version, value
-            bisect.insort(self._news, version)
+        if encoded in values:
+            return False
+        values[encoded] = version, value
+        bisect.insort(self._news, version)
+        return True
 
     def __call__(self, key: str, version: int) -> list[Value]:
         """Return the values that a key had in the versions before this one; empty: it was not."""
-        return [value for since, value in self._known.get(key, {}).values() if since < version]
+        return [value for since, value in self.of(key) if since < version]
+
+    def of(self, key: str) -> list[tuple[int, Value]]:
+        return list(self._known.get(key, {}).values())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._known
 
 
 class DeviceCatalogue(folders.Folder):
@@ -182,16 +227,26 @@ class DeviceCatalogue(folders.Folder):
         """The configurations of the classes."""
         self.nodes: Versions[Mapping[str, str]] = Versions(self.news)
         """The labels of the nodes."""
+        self.counters = collections.defaultdict[
+            tuple[str, str], list[tuple[int, dict[CounterKey, Fraction]]]
+        ](list)
+        """Driver and name of a pool -> the counters that versions of its slices declare."""
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
+        """Note a slice. Raises QuantityError for a malformed quantity."""
         spec = seen.object.spec
         if seen.is_gone:
             return
+        if spec.shared_counters:
+            declared = amounts_of((item.name, item) for item in spec.shared_counters)
+            self.counters[spec.driver, spec.pool.name].append((seen.version, declared))
+        involved = seen.object.involved
         for device, place in placed(spec):
             name = str(devices.DeviceID(spec.driver, spec.pool.name, device.name))
             bare = msgspec.structs.replace(device, taints=None)
-            known = KnownDevice(spec.driver, bare, place)
-            self.devices.add(name, known, seen.version, content=(bare, place))
+            known = KnownDevice(spec.driver, bare, place, involved)
+            if self.devices.add(name, known, seen.version, content=(bare, place)):
+                _ = known.capacity, known.counters
 
     def see_class(self, seen: observations.SeenClass) -> None:
         if not seen.is_gone:
@@ -208,6 +263,11 @@ class DeviceCatalogue(folders.Folder):
 
     def see_gap(self, gap: records.Gap) -> None:
         self.gaps.add(gap.resource)
+
+    def is_shareable(self, device: str) -> bool | None:
+        """Return whether a slice ever allowed shares of a device; None: no slice has it."""
+        known = self.devices.of(device)
+        return any(item.is_shareable for _, item in known) if known else None
 
     def epoch(self, version: int) -> int:
         """Return how many news there were before a version: equal for equal knowledge."""

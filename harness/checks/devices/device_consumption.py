@@ -11,18 +11,20 @@ such an amount is a violation, too.
 """
 
 import collections
+import contextlib
 import dataclasses
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from harness.checks import findings, plan_facts, protocol, verdicts
-from harness.checks.devices import capacities
-from harness.checks.holds import hold_history
+from harness.checks.devices import capacities, device_catalogue
+from harness.checks.holds import claim_events, hold_history
 from harness.checks.observed import observations
 from harness.history import plans
-from harness.model import quantities
+from harness.model import devices, quantities
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +63,14 @@ def excesses(uses: Iterable[Use], limit: Callable[[int], Fraction | None]) -> It
     """
     current: dict[int, Use] = {}
     excess: Excess | None = None
-    events = sorted(_events(uses), key=lambda event: event[:2])
+    lasting = [use for use in uses if use.until_rv is None or use.until_rv > use.from_rv]
+    events = [
+        (rv, number, use)
+        for number, use in enumerate(lasting)
+        for rv in (use.from_rv, use.until_rv)
+        if rv is not None
+    ]
+    events.sort(key=lambda event: event[:2])
     for rv, at_once in itertools.groupby(events, key=lambda event: event[0]):
         for _, number, use in at_once:
             if use.from_rv == rv:
@@ -86,14 +95,6 @@ def _at(uses: Iterable[Use], rv: int) -> list[hold_history.Hold]:
     return sorted(lasting, key=lambda hold: (hold.from_rv, hold.device))
 
 
-def _events(uses: Iterable[Use]) -> Iterator[tuple[int, int, Use]]:
-    for number, use in enumerate(uses):
-        if use.until_rv is None or use.until_rv > use.from_rv:
-            yield use.from_rv, number, use
-            if use.until_rv is not None:
-                yield use.until_rv, number, use
-
-
 def joined_uses(holds: Sequence[hold_history.Hold], amount: Fraction) -> Iterator[Use]:
     """Yield the times in which at least one of the holds of a device lasts, each as one use."""
     group: list[hold_history.Hold] = []
@@ -109,14 +110,50 @@ def joined_uses(holds: Sequence[hold_history.Hold], amount: Fraction) -> Iterato
         yield Use(tuple(group), amount, group[0].from_rv, until)
 
 
-Weighed: TypeAlias = tuple[Fraction, findings.Finding]
+_Amounts: TypeAlias = Sequence[tuple[int, Mapping[Any, Fraction]]]
+"""The versions of a slice: resourceVersion, and name -> amount."""
+_Weighed: TypeAlias = tuple[Fraction, findings.Finding]
 """How bad a finding is, and the finding."""
 _CONSUMING = ("shared", "partitions", "limit")
 """Keys of kinds of pools whose devices have capacities or counters to consume."""
+_ZERO = Fraction(0)
 
 
-def applies(plan: plans.Plan) -> bool:
-    return observations.SLICES in plan.resources or is_owed(plan)
+class _Device:
+    """A device in all versions of its slice."""
+
+    def __init__(self, name: str, catalogue: device_catalogue.DeviceCatalogue) -> None:
+        known = catalogue.devices.of(name)
+        self.pool, self.slice = devices.parse(name)[:2], known[0][1].slice
+        self.capacity = [(since, item.capacity) for since, item in known]
+        self.counters = [(since, item.counters) for since, item in known]
+        self._offered = [(since, item.device) for since, item in known if item.is_shareable]
+        self._known = functools.cache(self._follows)
+
+    def consumed(self, hold: hold_history.Hold, capacity: str) -> Iterator[Fraction]:
+        """Yield the amounts of the shares of a hold. Raises QuantityError for a malformed one."""
+        for share in hold.shares:
+            names = capacities.by_plain_name(dict(share.written), self.pool[0])
+            written = quantities.amount(names.get(capacity, "0"))
+            count = sum(since <= hold.from_rv for since, _ in self._offered)
+            known = {} if share.asked is None else self._known(share.asked, count)
+            follows = known.get(capacity, ())
+            yield written if written in follows or not follows else min(follows)
+
+    def _follows(
+        self, asked: claim_events.Quantities, count: int
+    ) -> Mapping[str, Collection[Fraction]]:
+        """Return what a request may take of each capacity, by the first versions.
+
+        Empty if the request is ambiguous.
+        """
+        found = collections.defaultdict[str, set[Fraction]](set)
+        with contextlib.suppress(capacities.AmbiguousNamesError):
+            for _, device in self._offered[:count]:
+                taken = capacities.of_device(device, self.pool[0], dict(asked))
+                for name, item in taken.items():
+                    found[name] |= item.amounts
+        return found
 
 
 def is_owed(plan: plans.Plan) -> bool:
@@ -126,9 +163,14 @@ def is_owed(plan: plans.Plan) -> bool:
 
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     holds = evidence[hold_history.HoldHistory].holds
-    declared = evidence[capacities.DeclaredDevices]
-    shares = holds.where(devices=declared.devices, shared_only=True)
-    consuming = {name for name, device in declared.devices.items() if device.consumes}
+    catalogue = evidence[device_catalogue.DeviceCatalogue]
+    device_of = functools.cache(lambda name: _Device(name, catalogue))
+    consuming = {
+        name
+        for name in catalogue.devices
+        if any(item.counters for _, item in catalogue.devices.of(name))
+    }
+    shares = holds.where(devices=catalogue.devices, shared_only=True)
     consumers = holds.where(devices=consuming)
     if not (shares or consumers):
         none = CHECK.not_examined(
@@ -137,9 +179,9 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
         )
         return none.as_unknown() if is_owed(evidence.plan) else none
     weighed = [
-        *_of_capacities(shares, declared),
-        *_of_counters(consumers, declared),
-        *_below_zero(shares, consumers, declared),
+        *_of_capacities(_by_device(shares), device_of),
+        *_of_counters(_by_device(consumers), device_of, catalogue),
+        *_below_zero(shares, consumers, device_of),
     ]
     weighed.sort(key=lambda item: sorted(set(item[1].versions)))
     found = [finding for _, finding in weighed]
@@ -160,118 +202,87 @@ CHECK = protocol.Check(
     name="device_consumption",
     guarantee="C",
     promise="no capacity of a device and no counter of a pool is consumed beyond what there is",
-    applies=applies,
-    needs=(hold_history.HoldHistory, capacities.DeclaredDevices),
+    applies=lambda plan: observations.SLICES in plan.resources or is_owed(plan),
+    needs=(hold_history.HoldHistory, device_catalogue.DeviceCatalogue),
     judge=judge,
 )
+_Devices: TypeAlias = Callable[[str], _Device]
+_Held: TypeAlias = Mapping[str, Sequence[hold_history.Hold]]
 
 
-def _by_device(holds: Iterable[hold_history.Hold]) -> dict[str, list[hold_history.Hold]]:
-    found: dict[str, list[hold_history.Hold]] = collections.defaultdict(list)
+def _by_device(holds: Iterable[hold_history.Hold]) -> _Held:
+    found = collections.defaultdict[str, list[hold_history.Hold]](list)
     for hold in holds:
         found[hold.device].append(hold)
     return found
 
 
-# ------------------------------------------------------------------------- capacities
+def _names(versions: _Amounts) -> Iterable[Any]:
+    return dict.fromkeys(name for _, amounts in versions for name in amounts)
 
 
-def _of_capacities(
-    shares: Iterable[hold_history.Hold], declared: capacities.DeclaredDevices
-) -> Iterator[Weighed]:
-    for name, holds in _by_device(shares).items():
-        device = declared.devices[name]
-        for capacity, amounts in device.capacity.items():
+def _until(versions: _Amounts, name: Any, rv: int) -> list[Fraction]:
+    return [amounts[name] for since, amounts in versions if since <= rv and name in amounts]
+
+
+def _limit(versions: _Amounts, name: Any) -> Callable[[int], Fraction | None]:
+    """Return how much there is at a version, at least zero; None: that is not known."""
+    return lambda rv: max([_ZERO, *found]) if (found := _until(versions, name, rv)) else None
+
+
+def _of_capacities(held: _Held, device_of: _Devices) -> Iterator[_Weighed]:
+    for name, holds in held.items():
+        device = device_of(name)
+        for capacity in _names(device.capacity):
             uses = [
                 Use(
                     (hold,),
-                    sum(map(_counted, _consumed(hold, capacity, device)), Fraction(0)),
+                    sum((max(it, _ZERO) for it in device.consumed(hold, capacity)), _ZERO),
                     hold.from_rv,
                     hold.until_rv,
                 )
                 for hold in holds
             ]
-            for excess in excesses(uses, _limit(amounts)):
-                what = f"{capacity} of device {name}"
-                yield _weight(excess), _finding(what, excess, [device])
-
-
-def _consumed(
-    hold: hold_history.Hold, capacity: str, device: capacities.DeclaredDevice
-) -> Iterator[Fraction]:
-    for share in hold.shares:
-        names = capacities.by_plain_name(dict(share.written), device.pool[0])
-        written = quantities.amount(names.get(capacity, "0"))
-        asked = share.asked
-        follows = () if asked is None else device.following(asked, hold.from_rv).get(capacity, ())
-        yield written if written in follows or not follows else min(follows)
-
-
-def _counted(amount: Fraction) -> Fraction:
-    """Return an amount; zero for one below it."""
-    return max(amount, Fraction(0))
-
-
-def _limit(amounts: capacities.Amounts) -> Callable[[int], Fraction | None]:
-    def limit(rv: int) -> Fraction | None:
-        most = amounts.most(rv)
-        return None if most is None else _counted(most)
-
-    return limit
-
-
-# --------------------------------------------------------------------------- counters
+            for excess in excesses(uses, _limit(device.capacity, capacity)):
+                yield _weight(excess), _finding(f"{capacity} of device {name}", excess, [device])
 
 
 def _of_counters(
-    consumers: Iterable[hold_history.Hold], declared: capacities.DeclaredDevices
-) -> Iterator[Weighed]:
-    uses: dict[tuple[capacities.PoolKey, capacities.Counter], list[Use]]
-    uses = collections.defaultdict(list)
-    for name, holds in _by_device(consumers).items():
-        device = declared.devices[name]
-        first = min(hold.from_rv for hold in holds)
-        for counter, amounts in device.consumes.items():
-            amount = amounts.least(first)
-            if amount is not None:
-                uses[device.pool, counter] += joined_uses(holds, _counted(amount))
+    held: _Held, device_of: _Devices, catalogue: device_catalogue.DeviceCatalogue
+) -> Iterator[_Weighed]:
+    uses = collections.defaultdict[tuple[tuple[str, str], tuple[str, str]], list[Use]](list)
+    for name, holds in held.items():
+        device, first = device_of(name), min(hold.from_rv for hold in holds)
+        for counter in _names(device.counters):
+            if amounts := _until(device.counters, counter, first):
+                uses[device.pool, counter] += joined_uses(holds, max(min(amounts), _ZERO))
     for (pool, counter), used in uses.items():
-        limit = declared.counters[pool].get(counter, capacities.Amounts())
         what = f"counter {counter[1]} of counter set {counter[0]} in pool {'/'.join(pool)}"
-        for excess in excesses(used, _limit(limit)):
-            involved = {hold.device for hold in excess.holds}
-            devices = [declared.devices[name] for name in sorted(involved)]
-            yield _weight(excess), _finding(what, excess, devices)
-
-
-# ------------------------------------------------------------------------- below zero
+        for excess in excesses(used, _limit(catalogue.counters.get(pool, ()), counter)):
+            involved = sorted({hold.device for hold in excess.holds})
+            yield _weight(excess), _finding(what, excess, map(device_of, involved))
 
 
 def _below_zero(
-    shares: Iterable[hold_history.Hold],
-    consumers: Iterable[hold_history.Hold],
-    declared: capacities.DeclaredDevices,
-) -> Iterator[Weighed]:
+    shares: Iterable[hold_history.Hold], consumers: Iterable[hold_history.Hold], device_of: _Devices
+) -> Iterator[_Weighed]:
     for hold in shares:
-        device = declared.devices[hold.device]
-        for capacity in device.capacity:
-            least = min(_consumed(hold, capacity, device), default=Fraction(0))
+        device = device_of(hold.device)
+        for capacity in _names(device.capacity):
+            least = min(device.consumed(hold, capacity), default=_ZERO)
             if least < 0:
-                yield Fraction(0), _negative(capacity, least, hold, device)
+                yield _ZERO, _negative(capacity, least, hold, device)
     for hold in consumers:
-        device = declared.devices[hold.device]
-        for (counters, counter), amounts in device.consumes.items():
-            most = amounts.most(hold.from_rv)
-            if most is not None and most < 0:
-                what = f"counter {counter} of counter set {counters}"
-                yield Fraction(0), _negative(what, most, hold, device)
+        device = device_of(hold.device)
+        for counter in _names(device.counters):
+            most = max(_until(device.counters, counter, hold.from_rv), default=_ZERO)
+            if most < 0:
+                what = f"counter {counter[1]} of counter set {counter[0]}"
+                yield _ZERO, _negative(what, most, hold, device)
 
 
 def _negative(
-    what: str,
-    amount: Fraction,
-    hold: hold_history.Hold,
-    device: capacities.DeclaredDevice,
+    what: str, amount: Fraction, hold: hold_history.Hold, device: _Device
 ) -> findings.Finding:
     number = _number(amount)
     return findings.Finding(
@@ -279,7 +290,7 @@ def _negative(
         text=f"{_told(hold).capitalize()} consumes {number} of its {what}, which is less than "
         "nothing; it is counted as nothing",
         versions=[hold.from_rv],
-        objects=[verdicts.involved_claim(hold), *_slices([device])],
+        objects=[hold.involved, *_slices([device])],
     )
 
 
@@ -291,9 +302,7 @@ def _weight(excess: Excess) -> Fraction:
     return excess.most / excess.limit if excess.limit else excess.most
 
 
-def _finding(
-    what: str, excess: Excess, devices: Sequence[capacities.DeclaredDevice]
-) -> findings.Finding:
+def _finding(what: str, excess: Excess, involved: Iterable[_Device]) -> findings.Finding:
     holds, since, until = excess.holds, excess.from_rv, excess.until_rv
     most, limit = _number(excess.most), _number(excess.limit)
     end = "to the end of the history" if until is None else f"until {until}"
@@ -303,22 +312,17 @@ def _finding(
         text=f"{most} of {what} were consumed, but there are only {limit}, from resourceVersion "
         f"{since} {end}, by {'; '.join(map(_told, holds))}",
         versions=[since, *(hold.from_rv for hold in holds), *([] if until is None else [until])],
-        objects=[*map(verdicts.involved_claim, claims), *_slices(devices)],
+        objects=[*(claim.involved for claim in claims), *_slices(involved)],
     )
 
 
-def _slices(
-    devices: Iterable[capacities.DeclaredDevice],
-) -> Iterator[verdicts.InvolvedObject]:
-    for name, uid in sorted({(device.slice_name, device.slice_uid) for device in devices}):
-        yield verdicts.InvolvedObject(kind="ResourceSlice", namespace="", name=name, uid=uid)
+def _slices(involved: Iterable[_Device]) -> Iterable[verdicts.InvolvedObject]:
+    named = {(item.slice.name, item.slice.uid): item.slice for item in involved if item.slice}
+    return (named[key] for key in sorted(named))
 
 
 def _told(hold: hold_history.Hold) -> str:
-    return (
-        f"claim {hold.namespace}/{hold.name} (uid {hold.uid}) with {hold.device} from "
-        f"resourceVersion {hold.from_rv}"
-    )
+    return f"claim {hold} with {hold.device} from resourceVersion {hold.from_rv}"
 
 
 def _number(value: Fraction) -> str:

@@ -24,7 +24,7 @@ import msgspec
 
 from harness.checks import plan_facts, protocol
 from harness.checks.devices import device_catalogue
-from harness.checks.observed import folders, observations, observed_cluster, observed_slices
+from harness.checks.observed import folders, observations, observed_cluster
 from harness.history import histories, plans, records
 from harness.model import devices
 
@@ -164,10 +164,10 @@ class TaintTimelines(folders.Folder):
         """The devices that slices list without a blocking taint."""
         self._blocked: set[str] = set()
         """The devices that a slice has listed with a blocking taint."""
-        self._tainted = Listings[tuple[str, observed_slices.Taint]]()
+        self._tainted = Listings[tuple[str, observed_cluster.Taint]]()
         """The devices with NoExecute taints of slices of the newest generation."""
         self._rules = Listings[observed_cluster.TaintRuleSpec]()
-        self._evicting = collections.defaultdict[str, dict[observed_slices.Taint, None]](dict)
+        self._evicting = collections.defaultdict[str, dict[observed_cluster.Taint, None]](dict)
         """Device -> all NoExecute taints that slices have listed for it."""
         self._generations = collections.defaultdict[tuple[str, str], dict[str, int]](dict)
         """Driver and name of a pool -> the generation of each of its slices, by uid."""
@@ -198,7 +198,7 @@ class TaintTimelines(folders.Folder):
             reached = max(reached, min(span.until, until))
         return reached < until
 
-    def taints_of(self, device: str) -> Iterator[tuple[observed_slices.Taint, Span]]:
+    def taints_of(self, device: str) -> Iterator[tuple[observed_cluster.Taint, Span]]:
         """Yield the NoExecute taints of a device."""
         for taint in self._evicting.get(device, ()):
             yield from ((taint, span) for span in self._tainted.of((device, taint)))
@@ -270,23 +270,8 @@ def _newest(changes: _Changes, ts_ns: int) -> int:
 
 
 # --------------------------------------------------------------------------------- pools
-Slices = Mapping[str, observed_slices.SliceSpec]
+Slices = Mapping[str, observed_cluster.SliceSpec]
 """The slices of a pool by uid, as they are at one version."""
-
-
-@dataclasses.dataclass(slots=True)
-class _PoolChanges:
-    """The versions of the slices of a pool, in the order in which they were observed."""
-
-    listed: list[int] = dataclasses.field(default_factory=list)
-    """Those in the first list."""
-    watched: list[int] = dataclasses.field(default_factory=list)
-    """That came, changed or went after it."""
-
-    def is_steady(self, since: int, until: int) -> bool:
-        """Return whether the pool did not change between two versions; 0: since the first list."""
-        versions = [*self.watched, *(self.listed if since else ())]
-        return not any(since < version < until for version in versions)
 
 
 class PoolTimelines(folders.Folder):
@@ -301,9 +286,9 @@ class PoolTimelines(folders.Folder):
         """`driver/pool/device` -> the first version of a slice that taints it."""
         self._versions: list[int] = []
         """All versions of all slices, in order."""
-        self._changes: dict[str, _PoolChanges] = collections.defaultdict(_PoolChanges)
-        """Keyed by `driver/pool`."""
-        self._slices: dict[str, dict[str, observed_slices.SliceSpec]] = collections.defaultdict(
+        self._changes = collections.defaultdict[str, list[tuple[int, bool]]](list)
+        """`driver/pool` -> the versions of its slices; True: of the first list."""
+        self._slices: dict[str, dict[str, observed_cluster.SliceSpec]] = collections.defaultdict(
             dict
         )
         """`driver/pool` -> uid of a slice -> its newest version."""
@@ -322,8 +307,7 @@ class PoolTimelines(folders.Folder):
                 self.listed_since.setdefault(name, seen.version)
                 if device.taints:
                     self.tainted_since.setdefault(name, seen.version)
-        changes = self._changes[pool]
-        (changes.listed if seen.type == "LISTED" else changes.watched).append(seen.version)
+        self._changes[pool].append((seen.version, seen.type == "LISTED"))
         bisect.insort(self._versions, seen.version)
         self._listings.see(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
 
@@ -341,9 +325,13 @@ class PoolTimelines(folders.Folder):
         """Yield the devices that could be allocated before the version `until`, of the pools that
         did not change after the version `since`; 0: since the first list.
         """
-        steady = {pool for pool, item in self._changes.items() if item.is_steady(since, until)}
+        changed = {
+            pool
+            for pool, changes in self._changes.items()
+            if any(since < rv < until and (since or not listed) for rv, listed in changes)
+        }
         for device, spans in self._listings:
-            if device.rpartition("/")[0] in steady and any(
+            if device.rpartition("/")[0] not in changed and any(
                 span.since < until <= span.until for span in spans
             ):
                 yield device
@@ -364,16 +352,16 @@ def allocatable(slices: Slices) -> Iterator[str]:
                 yield from names
 
 
-def _is_seen(spec: observed_slices.SliceSpec, place: device_catalogue.Place) -> bool:
+def _is_seen(spec: observed_cluster.SliceSpec, place: device_catalogue.Place) -> bool:
     if spec.shared_counters:
         return True
     return any(other == place or other.all_nodes for _, other in device_catalogue.placed(spec))
 
 
 def _is_usable(
-    spec: observed_slices.SliceSpec,
-    seen: Iterable[observed_slices.SliceSpec],
-    known: Iterable[observed_slices.SliceSpec],
+    spec: observed_cluster.SliceSpec,
+    seen: Iterable[observed_cluster.SliceSpec],
+    known: Iterable[observed_cluster.SliceSpec],
 ) -> bool:
     """Return whether a slice is of the newest generation seen, which is complete and valid."""
     seen = list(seen)
@@ -386,7 +374,7 @@ def _is_usable(
     return is_valid([other for other in seen if other.pool.generation == generation])
 
 
-def is_valid(slices: Iterable[observed_slices.SliceSpec]) -> bool:
+def is_valid(slices: Iterable[observed_cluster.SliceSpec]) -> bool:
     """Return whether names of devices and of counter sets are unique, and all counters declared."""
     slices = list(slices)
     devices = [device for spec in slices for device in spec.devices or ()]

@@ -142,9 +142,7 @@ def _ask(case: allocation_judging.Case) -> allocation_judging.Wrong | None:
         raise allocation_judging.Unjudged(str(error)) from error
 
 
-def _admitted(
-    case: allocation_judging.Case,
-) -> Iterator[tuple[str, list[device_catalogue.Labels]]]:
+def _admitted(case: allocation_judging.Case) -> Iterator[tuple[str, list[device_catalogue.Labels]]]:
     selector, nodes = case.grant.allocation.node_selector, case.catalogue.nodes
     names = device_catalogue.only_names(selector)
     for name in nodes if names is None else sorted(names):

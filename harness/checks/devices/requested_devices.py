@@ -151,8 +151,11 @@ def is_kept(
 ) -> bool:
     """Return whether a constraint holds; one of another kind than these two always does."""
     for name, agree in (
-        (constraint.match_attribute, _have_one_in_common),
-        (constraint.distinct_attribute, _are_disjoint),
+        (constraint.match_attribute, lambda found: not found or frozenset.intersection(*found)),
+        (
+            constraint.distinct_attribute,
+            lambda found: sum(map(len, found)) == len(frozenset().union(*found)),
+        ),
     ):
         found = [_values(device, name) for device in chosen] if name else []
         known = [values for values in found if values is not None]
@@ -174,14 +177,6 @@ def _values(known: device_catalogue.KnownDevice, name: str) -> Values | None:
     if isinstance(content, list):
         return frozenset((kind.removesuffix("s"), item) for item in content)
     return frozenset(((kind, content),))
-
-
-def _have_one_in_common(found: Sequence[Values]) -> bool:
-    return not found or bool(frozenset.intersection(*found))
-
-
-def _are_disjoint(found: Sequence[Values]) -> bool:
-    return sum(map(len, found)) == len(frozenset().union(*found))
 
 
 CLAIM_CONSTRAINTS = allocation_judging.of_each(

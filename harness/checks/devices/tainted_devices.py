@@ -25,7 +25,7 @@ from harness.checks.observed import (
     claim_versions,
     observations,
     observed_claims,
-    observed_slices,
+    observed_cluster,
     pod_lives,
 )
 from harness.history import plans
@@ -119,12 +119,12 @@ def _tainted(hold: hold_history.Hold, view: device_timelines.View) -> findings.F
     rules = f", those of the rules from {view.rules} on" if view.rules else ""
     return findings.Finding(
         summary=f"claim {hold.name} was allocated {hold.device}, which was tainted",
-        text=f"Claim {hold.namespace}/{hold.name} (uid {hold.uid}) was allocated {hold.device} at "
-        f"resourceVersion {hold.from_rv}. When the scheduler began the attempt, it had seen "
+        text=f"Claim {hold} was allocated {hold.device} at resourceVersion {hold.from_rv}. When "
+        "the scheduler began the attempt, it had seen "
         f"the slices up to resourceVersion {view.slices}. In all versions of the slices from then "
         f"on{rules}, up to the allocation, the device was tainted or not there",
         versions=(view.slices, hold.from_rv),
-        objects=[verdicts.involved_claim(hold)],
+        objects=[hold.involved],
     )
 
 
@@ -139,7 +139,7 @@ _NS = 1_000_000_000
 _STREAMS = (*("pods", "resourceclaims"), *("resourceslices", "devicetaintrules"))
 Use = claim_versions.Span[tuple[str, str, str]]
 """A device that a claim holds for a pod, by the pod's UID, the device and the request."""
-_Stay = tuple[Use, observed_slices.Taint, float]
+_Stay = tuple[Use, observed_cluster.Taint, float]
 """A use of a tainted device, and for how many seconds it went on after its time."""
 
 
@@ -233,7 +233,7 @@ def _long_uses(
 
 
 def tolerated_for_s(
-    tolerations: Sequence[Any], taint: observed_slices.Taint, *, theirs: bool = False
+    tolerations: Sequence[Any], taint: observed_cluster.Taint, *, theirs: bool = False
 ) -> float:
     """Return for how many seconds a NoExecute taint is tolerated; infinite: for ever.
 
@@ -241,7 +241,7 @@ def tolerated_for_s(
     shortest toleration counts. Seconds are those of tolerations with the effect NoExecute.
     """
     counted = [item for item in tolerations if item.get("effect") or not theirs]
-    limits = [_seconds(item) for item in counted if observed_slices.tolerates(item, taint)]
+    limits = [_seconds(item) for item in counted if observed_cluster.tolerates(item, taint)]
     return max(min(limits, default=0.0), 0.0)
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from harness.checks import protocol
 from harness.checks.evidence import contradictions, observed_versions
 from harness.checks.observed import observations
 from harness.history import histories, plans, records
@@ -49,32 +48,6 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
             f"{self.call.verb} {self.call.resource} {space}{self.call.name} "
             f"at resourceVersion {self.rv}"
         )
-
-
-class SubjectWrites(msgspec.Struct):
-    """The journals of the scheduler and the claim controller, read."""
-
-    versions: observed_versions.NumberedVersions = msgspec.field(
-        default_factory=observed_versions.NumberedVersions
-    )
-    problems: list[str] = []
-    """One line for each journal that is missing or incomplete."""
-
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "SubjectWrites":
-        """Read the journals of the subject's writes that the plan expects."""
-        found, history = cls(), evidence.history
-        for process in history.expected_writes():
-            reader = history.operations(process)
-            if reader is None:
-                found.problems.append(f"{process} left no journal of its writes")
-                continue
-            for write in of_journal(history.plan, reader):
-                found.versions.add(write.uid, write.rv, write.held)
-            ok, reason = reader.ended_in_order(f"writes of {process}")
-            if not ok:
-                found.problems.append(reason)
-        return found
 
 
 def of_call(plan: plans.Plan, call: records.Invocation, end: records.Completion) -> Write | None:

@@ -10,8 +10,8 @@ from harness.checks.observed import (
     folders,
     observations,
     observed_claims,
+    observed_cluster,
     observed_pods,
-    observed_slices,
 )
 
 CHECKS = {
@@ -76,7 +76,7 @@ def _of_claim(spec: observed_claims.DeviceClaim) -> Iterator[str]:
             yield "admin access"
 
 
-def _of_device(device: observed_slices.Device) -> Iterator[str]:
+def _of_device(device: observed_cluster.Device) -> Iterator[str]:
     if device.allow_multiple_allocations:
         yield "shares"
     if device.consumes_counters:

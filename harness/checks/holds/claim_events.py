@@ -15,16 +15,80 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.checks import verdicts
-from harness.checks.observed import interning, observations, observed_claims
+from harness.checks.observed import observations, observed_claims
 
 Integers = npt.NDArray[np.int64]
 Pods: TypeAlias = tuple[str, ...]
 """The names of pods, sorted."""
 _PODS = observations.PODS
+PARTS_MAX = 2**14
+"""Grants that are kept by the identity of their parts; when there are more, all are forgotten."""
 VANISHED = -1
 """Content of a claim that was not observed, but missing in a list after a gap."""
 _NOTHING, _VANISHED = 0, 1
 """Entries of claims that have nothing allocated."""
+
+
+Quantities = tuple[tuple[str, str], ...]
+"""Name and quantity of capacities."""
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A share of a device."""
+
+    written: Quantities = ()
+    """Its consumption, as the scheduler wrote it."""
+    asked: Quantities | None = None
+    """The quantities that its request asks for; None: the claim has no such request."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """How a claim holds a device. With admin access alone, neither exclusively nor by a share."""
+
+    exclusive: bool = False
+    """The claim has the device for itself."""
+    shared: bool = False
+    """The claim has a share of the device; other claims may have others."""
+    shares: tuple[Share, ...] = ()
+
+    def joined(self, other: "Held") -> "Held":
+        """Return how the device is held by two results together."""
+        return Held(
+            self.exclusive or other.exclusive,
+            self.shared or other.shared,
+            self.shares + other.shares,
+        )
+
+
+_NOT = Held()
+EXCLUSIVE = Held(exclusive=True)
+
+
+def held(
+    allocation: observed_claims.Allocation | None, asked: observed_claims.DeviceClaim
+) -> dict[str, Held]:
+    """Return `driver/pool/device` -> how it is held, for an allocation; None holds nothing.
+
+    A device with several results is exclusive if one of them is.
+    """
+    found: dict[str, Held] = {}
+    if allocation is not None and len(allocation.devices.results) == 1:
+        [item] = allocation.devices.results
+        return {item.id: _held_by(item, asked)}
+    for item in allocation.devices.results if allocation else []:
+        how = _held_by(item, asked)
+        found[item.id] = found[item.id].joined(how) if item.id in found else how
+    return found
+
+
+def _held_by(item: observed_claims.AllocationResult, asked: observed_claims.DeviceClaim) -> Held:
+    if item.is_exclusive:
+        return EXCLUSIVE
+    if item.admin_access:
+        return _NOT
+    request = asked.option(item.request)
+    wanted = None if request is None else tuple(request.quantities.items())
+    return Held(shared=True, shares=(Share(tuple((item.consumed_capacity or {}).items()), wanted),))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +103,7 @@ class Grant:
         return self.allocation.devices.results
 
 
-class Life(msgspec.Struct):
+class Life(verdicts.Named, msgspec.Struct):
     """Milestones of one object in the recorder's time; for figures, never for verdicts."""
 
     uid: str
@@ -53,13 +117,6 @@ class Life(msgspec.Struct):
     bound_ns: int | None = None
     """First version of a pod with a node; None: never, or it is a claim."""
     gone_ns: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name} (uid {self.uid})"
-
-    @property
-    def involved(self) -> verdicts.InvolvedObject:
-        return verdicts.involved_claim(self)
 
     @property
     def waited_ns(self) -> int | None:
@@ -198,7 +255,7 @@ class ClaimEvents:
     # ------------------------------------------------------------------------ entries
 
     def _entry(self, grant: Grant) -> int:
-        if len(self._kept) >= interning.PARTS_MAX:
+        if len(self._kept) >= PARTS_MAX:
             self._known.clear()
             self._kept.clear()
         self._kept.append(grant)

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from harness.checks import verdicts
 from harness.checks.holds import claim_events
-from harness.checks.observed import claim_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ COLUMNS = np.dtype(
 """A hold; its users are those between `begin` and `end` in `Users.codes`."""
 
 
-class Hold(msgspec.Struct, kw_only=True):
+class Hold(verdicts.Named, msgspec.Struct, kw_only=True):
     """The interval of resourceVersions in which a claim's allocation named a device."""
 
     device: str
@@ -44,7 +44,7 @@ class Hold(msgspec.Struct, kw_only=True):
     """False for admin access and for a share of the device."""
     shared: bool = False
     """True for a share of the device, which other claims may share too."""
-    shares: tuple[claim_results.Share, ...] = ()
+    shares: tuple[claim_events.Share, ...] = ()
     """Its shares of the device."""
     uid: str
     namespace: str
@@ -59,8 +59,8 @@ class Hold(msgspec.Struct, kw_only=True):
     """Names of all pods in `status.reservedFor` during the hold."""
 
     @property
-    def how(self) -> claim_results.Held:
-        return claim_results.Held(self.exclusive, self.shared, self.shares)
+    def how(self) -> claim_events.Held:
+        return claim_events.Held(self.exclusive, self.shared, self.shares)
 
 
 class Users(msgspec.Struct):
@@ -83,7 +83,7 @@ class HoldColumns:
         rows: npt.NDArray[Any],
         claims: Sequence[claim_events.Life],
         devices: Mapping[str, int],
-        hows: Iterable[claim_results.Held],
+        hows: Iterable[claim_events.Held],
         users: Users,
     ) -> None:
         """`rows` as in COLUMNS, with indexes within `claims`, `devices` and `hows`."""
@@ -198,14 +198,14 @@ class _Devices:
 
     def __init__(self, grants: Iterable[claim_events.Grant], used: Iterable[bool]) -> None:
         self.names: dict[str, int] = {}
-        self.hows: dict[claim_results.Held, int] = {claim_results.EXCLUSIVE: 0}
+        self.hows: dict[claim_events.Held, int] = {claim_events.EXCLUSIVE: 0}
         counts, devices, hows = [], [], []
         for grant, is_used in zip(grants, used, strict=True):
-            held = claim_results.held(grant.allocation if is_used else None, grant.spec)
+            held = claim_events.held(grant.allocation if is_used else None, grant.spec)
             counts.append(len(held))
             devices += [self.names.setdefault(name, len(self.names)) for name in held]
             hows += [
-                0 if how is claim_results.EXCLUSIVE else self.hows.setdefault(how, len(self.hows))
+                0 if how is claim_events.EXCLUSIVE else self.hows.setdefault(how, len(self.hows))
                 for how in held.values()
             ]
         self.counts = np.array([*counts, 0], np.int64)  # the last one is of no grant

@@ -7,8 +7,6 @@ which reads the run directory.
 from collections.abc import Mapping
 from typing import Any
 
-from harness.checks.observed import claim_results
-
 
 class Spotter:
     """Tracks the exclusive holder of each device."""
@@ -40,5 +38,5 @@ def exclusive_devices(claim: Mapping[str, Any]) -> set[str]:
     return {
         f"{item['driver']}/{item['pool']}/{item['device']}"
         for item in results
-        if claim_results.is_exclusive(admin=item.get("adminAccess"), share=item.get("shareID"))
+        if not (item.get("adminAccess") or item.get("shareID"))
     }

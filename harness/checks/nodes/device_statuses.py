@@ -65,7 +65,9 @@ class DeviceStatuses(folders.Folder):
         if entries:
             self._last[claim.metadata.uid] = now
         self.examined += 1
-        self.found += _unallocated(now)
+        for key in sorted(entries.keys() - set(map(_key, claim.results))):
+            told = f"has an entry of {_told(key)} in status.devices, which is not allocated to it"
+            self.found.append(_finding(told, [now]))
         if before is not None and before.claim.results == claim.results:
             self.found += _foreign(before, now)
 
@@ -76,12 +78,6 @@ class DeviceStatuses(folders.Folder):
 
 def _key(item: observed_claims.DeviceStatus | observed_claims.AllocationResult) -> _DeviceKey:
     return item.driver, item.pool, item.device, item.share or ""
-
-
-def _unallocated(now: _Version) -> Iterator[findings.Finding]:
-    for key in sorted(now.entries.keys() - set(map(_key, now.claim.results))):
-        told = f"has an entry of {_told(key)} in status.devices, which is not allocated to it"
-        yield _finding(told, [now])
 
 
 def _foreign(before: _Version, now: _Version) -> Iterator[findings.Finding]:
@@ -126,8 +122,7 @@ def _finding(told: str, versions: Iterable[_Version]) -> findings.Finding:
     claim = seen[-1].claim
     return findings.Finding(
         summary=f"claim {claim.metadata.name} {told}",
-        text=f"Claim {claim.metadata.key} (uid {claim.metadata.uid}) {told}, at resourceVersion "
-        f"{seen[-1].version}",
+        text=f"Claim {claim.metadata} {told}, at resourceVersion {seen[-1].version}",
         versions=[item.version for item in seen],
         objects=[claim.involved],
     )
@@ -213,7 +208,15 @@ def _judge_readiness(evidence: protocol.Evidence) -> verdicts.Answer:
             since, missing = seen.before((pod.namespace, name), rv or 0)
             count += missing is not None
             if missing:
-                early.append(_bound_early(pod, name, since, missing))
+                found = findings.Finding(
+                    summary=f"pod {pod.name} was bound before its devices were ready",
+                    text=f"Pod {pod.namespace}/{pod.name} was bound to {pod.node} at "
+                    f"resourceVersion {rv}. Claim {pod.namespace}/{name} was as of resourceVersion "
+                    f"{since}: {', '.join(missing)}",
+                    versions=(since, rv or 0),
+                    objects=[pod.involved],
+                )
+                early.append(found)
     if not count:
         none = DEVICE_READINESS.not_examined(
             "no pod with a device that has to be made ready was bound, so nothing was examined"
@@ -237,16 +240,3 @@ DEVICE_READINESS = protocol.Check(
     needs=(DeviceReadiness, pod_lives.PodLives),
     judge=_judge_readiness,
 )
-
-
-def _bound_early(
-    pod: pod_lives.PodLife, claim: str, claim_rv: int, missing: tuple[str, ...]
-) -> findings.Finding:
-    return findings.Finding(
-        summary=f"pod {pod.name} was bound before its devices were ready",
-        text=f"Pod {pod.namespace}/{pod.name} was bound to {pod.node} at resourceVersion "
-        f"{pod.bound_rv}. Claim {pod.namespace}/{claim} was as of resourceVersion {claim_rv}: "
-        + ", ".join(missing),
-        versions=(claim_rv, pod.bound_rv or 0),
-        objects=[pod.involved],
-    )

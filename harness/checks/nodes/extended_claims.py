@@ -233,7 +233,7 @@ def _finding(pod: observed_pods.Pod, told: str) -> findings.Finding:
     meta = pod.metadata
     return findings.Finding(
         summary=f"pod {meta.name} {told}",
-        text=f"Pod {meta.key} (uid {meta.uid}) {told}",
+        text=f"Pod {meta} {told}",
         versions=(int(meta.resource_version),),
         objects=[pod.involved],
     )

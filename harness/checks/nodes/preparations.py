@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from harness.checks import findings, plan_facts, protocol, verdicts
+from harness.checks.evidence import journal_totals
 from harness.checks.holds import hold_history
 from harness.history import plans, records
 
@@ -41,7 +42,7 @@ class Preparations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
-class Preparation:
+class Preparation(verdicts.Named):
     """The time in which a claim was prepared on a node."""
 
     node: str
@@ -91,16 +92,12 @@ class Reading:
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
         history, found = evidence.history, cls()
-        for process in history.expected_preparations():
-            reader = history.preparations(process)
-            if reader is None:
-                found.problems.append(f"{process} left no journal of preparations")
-                continue
+        processes, what = history.expected_preparations(), "preparations"
+        for _, reader in journal_totals.each(
+            found.problems, processes, history.preparations, what, named=f"journal of {what}"
+        ):
             for record in reader:
                 found.add(record)
-            ok, reason = reader.ended_in_order(f"preparations of {process}")
-            if not ok:
-                found.problems.append(reason)
         return found
 
     @property
@@ -242,9 +239,7 @@ PREPARED_DEVICES = protocol.Check(
 )
 
 
-def _by_device(
-    prepared: Iterable[Preparation],
-) -> dict[str, list[Preparation]]:
+def _by_device(prepared: Iterable[Preparation]) -> dict[str, list[Preparation]]:
     found = collections.defaultdict[str, list[Preparation]](list)
     for item in sorted(prepared, key=lambda item: item.from_ns):
         for device in sorted(item.exclusive):
@@ -285,5 +280,5 @@ def _finding(pair: _Pair, held: dict[tuple[str, str], hold_history.Hold]) -> fin
         f"{before_s:.3f} s later on {second.node} for claim {second.name} ({second.uid}); the "
         f"first one was {end}",
         versions=[held[device, item.uid].from_rv for item in (first, second)],
-        objects=[verdicts.involved_claim(item) for item in (first, second)],
+        objects=[first.involved, second.involved],
     )

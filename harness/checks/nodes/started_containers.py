@@ -142,19 +142,15 @@ class _Claim(msgspec.Struct, frozen=True, gc=False):
     def variables(self, request: str) -> dict[str, str]:
         """Return the variables of a container that uses a request; empty: all requests."""
         found: dict[str, str] = {}
-        for driver, name in self._granted():
+        granted = [("", item.name) for item in self.asked.requests or ()]
+        if self.allocation is not None:
+            granted = [(item.driver, item.request) for item in self.allocation.devices.results]
+        for driver, name in granted:
             first = name.partition("/")[0]
             if request in ("", first):
                 found |= self._parameters(driver, {name, first})
                 found[_NO_NAME.sub("_", f"claim_{self.name}_{first}")] = "true"
         return found
-
-    def _granted(self) -> Iterator[tuple[str, str]]:
-        """Yield driver and request of each device; of what is asked for if none was seen."""
-        if self.allocation is None:
-            yield from (("", item.name) for item in self.asked.requests or ())
-        else:
-            yield from ((item.driver, item.request) for item in self.allocation.devices.results)
 
     def _parameters(self, driver: str, names: Set[str]) -> dict[str, str]:
         of_class = self.allocation.devices.config or () if self.allocation else ()
@@ -279,7 +275,5 @@ def _finding(
     item: records.ContainerStarted | records.ContainersFailed, told: str
 ) -> findings.Finding:
     return findings.Finding(
-        summary=told,
-        text=f"{told[0].upper()}{told[1:]}",
-        objects=[preparations.involved_pod(item)],
+        summary=told, text=f"{told[0].upper()}{told[1:]}", objects=[preparations.involved_pod(item)]
     )

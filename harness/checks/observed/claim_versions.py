@@ -21,7 +21,7 @@ EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 Key = TypeVar("Key", bound=Hashable)
 
 
-class ClaimName(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimName(verdicts.Named, msgspec.Struct, frozen=True, kw_only=True):
     """A claim, and the pod that it was generated for."""
 
     uid: str
@@ -34,13 +34,6 @@ class ClaimName(msgspec.Struct, frozen=True, kw_only=True):
     is_extended: bool
     managed_fields: bytes
     """The field managers of a generated claim when it was first seen, as JSON."""
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name} (uid {self.uid})"
-
-    @property
-    def involved(self) -> verdicts.InvolvedObject:
-        return verdicts.involved_claim(self)
 
 
 class Version(msgspec.Struct, frozen=True, gc=False):

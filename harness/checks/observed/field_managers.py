@@ -44,8 +44,8 @@ def creator(content: bytes | msgspec.Raw) -> str:
 
 def owner(content: bytes | msgspec.Raw, *path: str) -> str:
     """Return the last manager of a field, such as `status`, `allocation`; empty: not known."""
-    owning = (item.manager for item in reversed(read(content)) if _owns(item.fields, path))
-    return next(owning, "")
+    entries = reversed(read(content))
+    return next((it.manager for it in entries if _within(it.fields, path) is not None), "")
 
 
 def of_condition(content: bytes | msgspec.Raw, kind: str) -> str:
@@ -73,10 +73,6 @@ def says_more(entry: Entry) -> bool:
     meta = fields.get("f:metadata")
     has_finalizers = isinstance(meta, dict) and "f:finalizers" in meta
     return "f:status" in fields or has_finalizers or entry.subresource == "status"
-
-
-def _owns(fields: Any, path: Sequence[str]) -> bool:
-    return _within(fields, path) is not None
 
 
 def _within(fields: Any, path: Sequence[str]) -> Any:

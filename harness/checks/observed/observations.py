@@ -1,4 +1,9 @@
-"""An observation with its object, decoded once as the type of its resource."""
+"""An observation with its object, decoded once as the type of its resource.
+
+Most claims come from templates and their devices are allocated again and again, so that thousands
+of objects have the same spec or allocation, byte for byte. They share one decoded part, which is
+never changed; values that depend on the part alone are then kept by its identity.
+"""
 
 import collections
 import itertools
@@ -9,19 +14,38 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 from harness.checks.observed import (
-    interning,
     observed_claims,
     observed_cluster,
     observed_metadata,
     observed_pods,
-    observed_slices,
 )
 from harness.history import journal_reader, records
 
-_specs = interning.DecodedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode)
-_allocations = interning.DecodedParts(
-    msgspec.json.Decoder(observed_claims.Allocation | None).decode
-)
+BYTES_MAX = 2**23
+"""JSON of the parts that are kept; when there is more, all are forgotten."""
+Part = TypeVar("Part")
+
+
+class DecodedParts(dict[bytes, Part]):
+    """Parts of one type by their JSON; raises what `decode` raises."""
+
+    def __init__(self, decode: Callable[[bytes], Part]) -> None:
+        super().__init__()
+        self._decode = decode
+        self._size = 0
+
+    def __missing__(self, content: bytes) -> Part:
+        part = self._decode(content)
+        self._size += len(content)
+        if self._size > BYTES_MAX:
+            self.clear()
+            self._size = len(content)
+        self[content] = part
+        return part
+
+
+_specs = DecodedParts(msgspec.json.Decoder(observed_claims.ClaimSpec).decode)
+_allocations = DecodedParts(msgspec.json.Decoder(observed_claims.Allocation | None).decode)
 _set_attribute = msgspec.structs.force_setattr
 
 
@@ -44,7 +68,7 @@ TEMPLATES, POD_GROUPS = "resourceclaimtemplates", "podgroups"
 TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
     CLAIMS: observed_claims.Claim,
     PODS: observed_pods.Pod,
-    SLICES: observed_slices.Slice,
+    SLICES: observed_cluster.Slice,
     NODES: observed_cluster.Node,
     CLASSES: observed_cluster.DeviceClass,
     TAINT_RULES: observed_cluster.TaintRule,
@@ -103,22 +127,13 @@ class Seen(
 
 SeenClaim: TypeAlias = Seen[observed_claims.Claim]
 SeenPod: TypeAlias = Seen[observed_pods.Pod]
-SeenSlice: TypeAlias = Seen[observed_slices.Slice]
+SeenSlice: TypeAlias = Seen[observed_cluster.Slice]
 SeenNode: TypeAlias = Seen[observed_cluster.Node]
 SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
 SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
 SeenTemplate: TypeAlias = Seen[observed_cluster.Template]
 SeenPodGroup: TypeAlias = Seen[observed_pods.PodGroup]
 SeenAny: TypeAlias = Seen[Any]
-
-
-def robbed(seen: SeenClaim) -> set[str]:
-    """Return the UIDs of the pods of an allocated claim that was removed in spite of finalizers.
-
-    Empty for any other version of a claim.
-    """
-    is_lost = seen.ignored_finalizers and seen.object.status.allocation is not None
-    return seen.object.pods if is_lost else set()
 
 
 def content_of(line: bytes) -> bytes:

@@ -152,6 +152,11 @@ class AllocationResult(observed_metadata.Part, frozen=True):
         """`driver/pool/device`."""
         return f"{self.driver}/{self.pool}/{self.device}"
 
+    @property
+    def is_exclusive(self) -> bool:
+        """True if it gives its device to one claim alone; an empty `shareID` counts as unset."""
+        return not (self.admin_access or self.share)
+
 
 class AllocatedDevices(observed_metadata.Part, frozen=True):
     """The devices of an allocation."""

@@ -41,6 +41,9 @@ class Meta(Part, frozen=True):
     owner_references: list[Owner] | None = None
     annotations: dict[str, str] | None = None
 
+    def __str__(self) -> str:
+        return f"{self.key} (uid {self.uid})"
+
     @property
     def key(self) -> str:
         """`namespace/name`."""

@@ -35,7 +35,7 @@ class Eviction(NamedTuple):
     """The field manager that has said so; empty: not known."""
 
 
-class UserLife(msgspec.Struct, kw_only=True):
+class UserLife(verdicts.Named, msgspec.Struct, kw_only=True):
     """A pod or PodGroup, and the entries of its spec."""
 
     kind: str
@@ -43,15 +43,6 @@ class UserLife(msgspec.Struct, kw_only=True):
     namespace: str
     name: str
     entries: Sequence[observed_pods.ClaimEntry]
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name} (uid {self.uid})"
-
-    @property
-    def involved(self) -> verdicts.InvolvedObject:
-        return verdicts.InvolvedObject(
-            kind=self.kind, namespace=self.namespace, name=self.name, uid=self.uid
-        )
 
     @property
     def named(self) -> list[str]:
@@ -159,18 +150,25 @@ class PodLives(folders.Folder):
     def see_pod_group(self, seen: observations.SeenPodGroup) -> None:
         meta, entries = seen.object.metadata, seen.object.spec.resource_claims or ()
         life = UserLife(
-            kind="PodGroup",
-            uid=meta.uid,
-            namespace=meta.namespace,
-            name=meta.name,
-            entries=entries,
+            kind="PodGroup", uid=meta.uid, namespace=meta.namespace, name=meta.name, entries=entries
         )
         self.groups.setdefault(meta.uid, life)
 
     def see_pod(self, seen: observations.SeenPod) -> None:
         life = self.pods.get(seen.object.metadata.uid)
         if life is None:
-            life = self.pods[seen.object.metadata.uid] = self._begun(seen.object)
+            pod, meta = seen.object, seen.object.metadata
+            life = self.pods[meta.uid] = PodLife(
+                kind="Pod",
+                uid=meta.uid,
+                namespace=meta.namespace,
+                name=meta.name,
+                entries=pod.spec.resource_claims or (),
+                group=pod.group,
+                scheduler_name=pod.spec.scheduler_name,
+                bound_by_user=bool(pod.spec.node_name),
+                is_certain=observations.PODS not in self._gaps,
+            )
         elif seen.version <= life.last_rv or life.gone_rv is not None:
             life.is_certain = False
         life.last_rv = seen.version
@@ -180,19 +178,6 @@ class PodLives(folders.Folder):
             _note_records(life, seen)
             _note_milestones(life, seen)
         _note_times(life, seen)
-
-    def _begun(self, pod: observed_pods.Pod) -> PodLife:
-        return PodLife(
-            kind="Pod",
-            uid=pod.metadata.uid,
-            namespace=pod.metadata.namespace,
-            name=pod.metadata.name,
-            entries=pod.spec.resource_claims or (),
-            group=pod.group,
-            scheduler_name=pod.spec.scheduler_name,
-            bound_by_user=bool(pod.spec.node_name),
-            is_certain=observations.PODS not in self._gaps,
-        )
 
 
 def _note_records(life: PodLife, seen: observations.SeenPod) -> None:

@@ -113,7 +113,10 @@ def still_s(evidence: protocol.Evidence) -> float:
 
     Raises Unjudgeable if the evidence does not show it.
     """
-    _require_known_state(evidence[hold_history.HoldHistory])
+    for resource in world_states.TYPES:
+        stream = evidence[hold_history.HoldHistory].stream(resource)
+        if not stream.has_final_list or stream.live != stream.final:
+            raise Unjudgeable(f"the final state of the {resource} is not known")
     begun_ns = _begun_ns(evidence)
     ended_ns = next((it.ts_ns for it in evidence.phases if it.name == STOPPING), None)
     if ended_ns is None:
@@ -122,13 +125,6 @@ def still_s(evidence: protocol.Evidence) -> float:
         if phase.name in UNFINISHED:
             raise Unjudgeable(f"the run had no time for progress ({phase.name}: {phase.detail})")
     return max(0, ended_ns - max(begun_ns, evidence[world_states.WorldState].moved_ns)) / 1e9
-
-
-def _require_known_state(folded: hold_history.HoldHistory) -> None:
-    for resource in world_states.TYPES:
-        stream = folded.stream(resource)
-        if not stream.has_final_list or stream.live != stream.final:
-            raise Unjudgeable(f"the final state of the {resource} is not known")
 
 
 def _begun_ns(evidence: protocol.Evidence) -> int:

@@ -23,7 +23,7 @@ import msgspec
 
 from harness.checks import plan_facts
 from harness.checks.devices import capacities, cel_selectors, requested_devices
-from harness.checks.observed import observed_claims, observed_slices
+from harness.checks.observed import observed_claims, observed_cluster
 from harness.checks.progress import device_supply, world_states
 from harness.model import quantities
 
@@ -80,7 +80,7 @@ class RequestFits:
             return amounts
         tolerations = wanted.tolerations or ()
         if not all(
-            any(observed_slices.tolerates(one, taint) for one in tolerations)
+            any(observed_cluster.tolerates(one, taint) for one in tolerations)
             for taint in item.taints
         ):
             return Fit(is_good=False, is_tainted=True)
@@ -119,7 +119,7 @@ class RequestFits:
 
 @functools.lru_cache(65536)
 def _fails(expression: str, driver: str, content: bytes) -> bool:
-    device = msgspec.json.decode(content, type=tuple[str, observed_slices.Device, Any])[1]
+    device = msgspec.json.decode(content, type=tuple[str, observed_cluster.Device, Any])[1]
     return bool(cel_selectors.selector(expression).failure(driver, device))
 
 
@@ -359,7 +359,7 @@ class _Filling:
         """Return the same for devices that are alike; one that is in use is like no other."""
         if self._left.is_charged(item):
             return (item.id,)
-        return item.content, item.pool if item.counters else None
+        return item.content, item.pool if item.known.counters else None
 
     def _give_back(self) -> None:
         place = self._chosen.pop()

@@ -19,17 +19,16 @@ from typing import TypeAlias
 import msgspec
 
 from harness.checks.devices import capacities, device_catalogue, device_timelines
-from harness.checks.observed import claim_results, observed_claims, observed_slices
+from harness.checks.observed import observed_claims, observed_cluster
 from harness.checks.progress import world_states
 from harness.model import devices, quantities
 
-CounterKey: TypeAlias = tuple[str, str]
-"""Name of a counter set, and of a counter in it."""
+CounterKey = device_catalogue.CounterKey
 PoolKey: TypeAlias = tuple[str, str]
 """Driver and name of a pool."""
 Amounts: TypeAlias = dict[str, Fraction]
 """Capacity, without the domain of its driver -> an amount of it."""
-_Pools: TypeAlias = Mapping[PoolKey, Sequence[observed_slices.SliceSpec]]
+_Pools: TypeAlias = Mapping[PoolKey, Sequence[observed_cluster.SliceSpec]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -39,16 +38,14 @@ class Offered:
     id: str
     pool: PoolKey
     known: device_catalogue.KnownDevice
-    taints: tuple[observed_slices.Taint, ...]
+    taints: tuple[observed_cluster.Taint, ...]
     """Those that keep it from being allocated, of its slice and of rules."""
-    counters: Mapping[CounterKey, Fraction]
-    """Its consumption of the counters of its pool."""
     content: bytes
     """The same for devices that are alike, whatever their names."""
 
     @property
     def is_shared(self) -> bool:
-        return bool(self.known.device.allow_multiple_allocations)
+        return self.known.is_shareable
 
     @property
     def is_certain(self) -> bool:
@@ -85,17 +82,16 @@ class Left:
 
     def has_room(self, item: Offered, amounts: Amounts) -> bool:
         """Return whether counters and capacities suffice; no device consumes less than nothing."""
-        if item.counters and item.id not in self._charged:
+        wanted = item.known.counters
+        if wanted and item.id not in self._charged:
             left = self._counters_of(item.pool)
-            if any(not 0 <= amount <= left.get(key, -1) for key, amount in item.counters.items()):
+            if any(not 0 <= amount <= left.get(key, -1) for key, amount in wanted.items()):
                 return False
         if not item.is_shared:
             return True
-        used, capacity = self._used_of(item), item.known.device.capacity or {}
-        there = capacities.by_plain_name(capacity, item.pool[0])
+        used, there = self._used_of(item), item.known.capacity
         return all(
-            sum((taken.get(name, Fraction(0)) for taken in used), amount)
-            <= quantities.amount(there[name].value)
+            sum((taken.get(name, Fraction(0)) for taken in used), amount) <= there[name]
             for name, amount in amounts.items()
         )
 
@@ -124,7 +120,7 @@ class Left:
         return item.id in self._charged
 
     def _charge(self, item: Offered, sign: int) -> None:
-        for key, amount in item.counters.items():
+        for key, amount in item.known.counters.items():
             self._counters_of(item.pool)[key] += sign * amount
 
     def _counters_of(self, pool: PoolKey) -> dict[CounterKey, Fraction]:
@@ -140,26 +136,19 @@ class Left:
 
 
 def exclusive(claim: observed_claims.Claim) -> list[str]:
-    return [
-        item.id
-        for item in claim.results
-        if claim_results.is_exclusive(admin=item.admin_access, share=item.share)
-    ]
+    return [item.id for item in claim.results if item.is_exclusive]
 
 
 def _counters_left(
-    pool: PoolKey, specs: Sequence[observed_slices.SliceSpec], held: Iterable[str]
+    pool: PoolKey, specs: Sequence[observed_cluster.SliceSpec], held: Iterable[str]
 ) -> dict[CounterKey, Fraction]:
     """Return what devices in use leave of the counters of a pool.
 
     Nothing, if one of them has left the slices: its consumption is not known.
     """
-    left = {
-        (group.name, name): quantities.amount(amount.value)
-        for spec in specs
-        for group in spec.shared_counters or ()
-        for name, amount in group.counters.items()
-    }
+    left = device_catalogue.amounts_of(
+        (group.name, group) for spec in specs for group in spec.shared_counters or ()
+    )
     listed = {
         str(devices.DeviceID(*pool, device.name)): device
         for spec in specs
@@ -170,18 +159,11 @@ def _counters_left(
             continue
         if name not in listed:
             return dict.fromkeys(left, Fraction(0))
-        for key, amount in _counters_of(listed[name]).items():
+        groups = listed[name].consumes_counters or ()
+        consumed = device_catalogue.amounts_of((group.counter_set, group) for group in groups)
+        for key, amount in consumed.items():
             left[key] -= max(amount, Fraction(0))
     return left
-
-
-def _counters_of(device: observed_slices.Device) -> dict[CounterKey, Fraction]:
-    """Return what a device consumes of the counters of its pool."""
-    wanted = collections.defaultdict[CounterKey, Fraction](Fraction)
-    for group in device.consumes_counters or ():
-        for name, amount in group.counters.items():
-            wanted[group.counter_set, name] += quantities.amount(amount.value)
-    return dict(wanted)
 
 
 def _consumed(
@@ -206,7 +188,7 @@ class DeviceSupply:
 
     def __init__(self, state: world_states.WorldState) -> None:
         self._state = state
-        every = collections.defaultdict[PoolKey, list[observed_slices.SliceSpec]](list)
+        every = collections.defaultdict[PoolKey, list[observed_cluster.SliceSpec]](list)
         for piece in sorted(state.slices.values(), key=lambda piece: piece.metadata.name):
             every[piece.spec.driver, piece.spec.pool.name].append(piece.spec)
         newest = {key: _newest(specs) for key, specs in every.items()}
@@ -285,7 +267,7 @@ class DeviceSupply:
         return dict(nodes)
 
     def _item(
-        self, pool: PoolKey, device: observed_slices.Device, place: device_catalogue.Place
+        self, pool: PoolKey, device: observed_cluster.Device, place: device_catalogue.Place
     ) -> Offered:
         name = devices.DeviceID(*pool, device.name)
         rules = [
@@ -301,12 +283,11 @@ class DeviceSupply:
             pool=pool,
             known=device_catalogue.KnownDevice(pool[0], bare, place),
             taints=taints,
-            counters=_counters_of(device),
             content=msgspec.json.encode((pool[0], plain, taints)),
         )
 
 
-def _newest(specs: Sequence[observed_slices.SliceSpec]) -> list[observed_slices.SliceSpec]:
+def _newest(specs: Sequence[observed_cluster.SliceSpec]) -> list[observed_cluster.SliceSpec]:
     """Return the slices of the newest generation; empty unless they are complete and valid."""
     generation = max(spec.pool.generation for spec in specs)
     newest = [spec for spec in specs if spec.pool.generation == generation]

@@ -56,7 +56,15 @@ def _judge_preparations(evidence: protocol.Evidence) -> verdicts.CheckResult:
     left = [] if early else [item for item in prepared if not _may_be_prepared(item, final)]
     return findings.judged(
         LEFTOVER_PREPARATIONS,
-        [_leftover(item) for item in left],
+        [
+            findings.Finding(
+                summary=f"claim {item.name} is still prepared on {item.node}",
+                text=f"Claim {item} is still prepared on node {item.node}, although no pod that "
+                "runs uses it",
+                objects=[item.involved],
+            )
+            for item in left
+        ],
         examined=len(prepared),
         good=f"preparations: {len(prepared)}; none is left without its pod",
         unless=unless,
@@ -81,16 +89,6 @@ def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldSt
     users = claim.status.reserved_for or () if claim else ()
     pods = (final.pods.get(user.uid) for user in users)
     return any(pod is not None and not pod.has_ended for pod in pods)
-
-
-def _leftover(item: preparations.Preparation) -> findings.Finding:
-    claim = f"{item.namespace}/{item.name} (uid {item.uid})"
-    return findings.Finding(
-        summary=f"claim {item.name} is still prepared on {item.node}",
-        text=f"Claim {claim} is still prepared on node {item.node}, although no pod that runs uses "
-        "it",
-        objects=[verdicts.involved_claim(item)],
-    )
 
 
 # -------------------------------------------------------------------------------- claims

@@ -50,13 +50,8 @@ class PodNodes:
             return None
         if self._nodes is None:
             raise UnclearError("expected nodes with labels")
-        wanted = (spec.node_selector or {}).items()
         try:
-            return {
-                name
-                for name, labels in self._nodes.items()
-                if wanted <= labels.items() and device_catalogue.admits(required, name, labels)
-            }
+            return self._admitted(required, spec.node_selector)
         except device_catalogue.UnknownSelectorError as error:
             raise UnclearError(str(error)) from error
 
@@ -76,13 +71,17 @@ class PodNodes:
         if names is not None or self._nodes is None:
             return None if names is None else set(names)
         try:
-            return {
-                name
-                for name, labels in self._nodes.items()
-                if device_catalogue.admits(allocation.node_selector, name, labels)
-            }
+            return self._admitted(allocation.node_selector)
         except device_catalogue.UnknownSelectorError:
             return None
+
+    def _admitted(self, selector: Any, labels: Mapping[str, str] | None = None) -> set[str]:
+        return {
+            name
+            for name, known in (self._nodes or {}).items()
+            if (labels or {}).items() <= known.items()
+            and device_catalogue.admits(selector, name, known)
+        }
 
     def has_room(self, pod: observed_pods.Pod, node: str) -> bool:
         """Return whether a node surely has room for a pod beside those that run or may run there.
@@ -143,16 +142,12 @@ class Stuck:
 
 
 def described(
-    about: world_states.Object,
-    summary: str,
-    told: str,
-    *others: world_states.Object,
-    **facts: bool,
+    about: world_states.Object, summary: str, told: str, *others: world_states.Object, **facts: bool
 ) -> Stuck:
     kind, meta = about.KIND.removeprefix("Resource").lower(), about.metadata
     return Stuck(
         summary=f"{kind} {meta.name} {summary}",
-        text=f"{kind} {meta.key} (uid {meta.uid}) {told}",
+        text=f"{kind} {meta} {told}",
         involved=(about, *others),
         **facts,
     )
@@ -382,9 +377,7 @@ class _Search:
 # ------------------------------------------------------------------------- pods and claims
 
 
-def claim_names(
-    pod: observed_pods.Pod,
-) -> Iterator[tuple[observed_pods.ClaimEntry, str | None]]:
+def claim_names(pod: observed_pods.Pod) -> Iterator[tuple[observed_pods.ClaimEntry, str | None]]:
     """Yield the entries of a pod that need a claim, with its name; None: it is not generated."""
     generated = {item.name: item for item in pod.status.resource_claim_statuses or ()}
     for entry in pod.spec.resource_claims or ():

@@ -4,7 +4,7 @@ Folded from the observations of a run, or kept up to date while a run goes on. A
 the time of the last change that the scheduler had to react to, or by which it made progress.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from harness.checks.holds import hold_history
@@ -14,16 +14,15 @@ from harness.checks.observed import (
     observed_claims,
     observed_cluster,
     observed_pods,
-    observed_slices,
 )
 from harness.history import records
 
-Object: TypeAlias = observed_pods.Pod | observed_claims.Claim | observed_slices.Slice
+Object: TypeAlias = observed_pods.Pod | observed_claims.Claim | observed_cluster.Slice
 PODS, CLAIMS, SLICES = observations.PODS, observations.CLAIMS, observations.SLICES
 TYPES: dict[str, type[Object]] = {
     PODS: observed_pods.Pod,
     CLAIMS: observed_claims.Claim,
-    SLICES: observed_slices.Slice,
+    SLICES: observed_cluster.Slice,
 }
 """The types of the objects that a state holds, by resource."""
 
@@ -31,7 +30,7 @@ TYPES: dict[str, type[Object]] = {
 class WorldState(folders.Folder):
     """The objects that exist, by uid.
 
-    Final lists change nothing. Objects that vanished unseen remain; see `keep`.
+    Final lists change nothing.
     """
 
     NEEDS = (hold_history.HoldHistory,)
@@ -39,7 +38,7 @@ class WorldState(folders.Folder):
     def __init__(self) -> None:
         self.pods: dict[str, observed_pods.Pod] = {}
         self.claims: dict[str, observed_claims.Claim] = {}
-        self.slices: dict[str, observed_slices.Slice] = {}
+        self.slices: dict[str, observed_cluster.Slice] = {}
         self.nodes: dict[str, Mapping[str, str]] | None = None
         """Labels of the nodes by name; None: nodes are not observed."""
         self.allocatable: dict[str, Mapping[str, Any]] = {}
@@ -60,15 +59,22 @@ class WorldState(folders.Folder):
         self.claims_changed_ns = 0
         """Time of the last change of any claim."""
 
+        self._tables: dict[str, dict[str, Any]] = {
+            observed_pods.Pod.KIND: self.pods,
+            observed_claims.Claim.KIND: self.claims,
+            observed_cluster.Slice.KIND: self.slices,
+        }
+
     def see_pod(self, seen: observations.SeenPod) -> None:
-        self._see(seen)
+        self.note(seen.object, seen.ts_ns, is_gone=seen.is_gone)
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
-        self.robbed |= observations.robbed(seen)
-        self._see(seen)
+        if seen.ignored_finalizers and seen.object.status.allocation is not None:
+            self.robbed |= seen.object.pods
+        self.note(seen.object, seen.ts_ns, is_gone=seen.is_gone)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
-        self._see(seen)
+        self.note(seen.object, seen.ts_ns, is_gone=seen.is_gone)
 
     def see_node(self, seen: observations.SeenNode) -> None:
         self.nodes, meta = self.nodes or {}, seen.object.metadata
@@ -80,26 +86,13 @@ class WorldState(folders.Folder):
             self.allocatable[meta.name] = seen.object.status.allocatable or {}
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        if seen.is_gone:
-            self.taint_rules.pop(seen.object.metadata.uid, None)
-        else:
-            self.taint_rules[seen.object.metadata.uid] = seen.object.spec
-        self._moved(seen.ts_ns)
+        self._see(self.taint_rules, seen.object.metadata.uid, seen.object.spec, seen)
 
     def see_class(self, seen: observations.SeenClass) -> None:
-        name = seen.object.metadata.name
-        if seen.is_gone:
-            self.classes.pop(name, None)
-        else:
-            self.classes[name] = seen.object.spec
-        self._moved(seen.ts_ns)
+        self._see(self.classes, seen.object.metadata.name, seen.object.spec, seen)
 
     def see_pod_group(self, seen: observations.SeenPodGroup) -> None:
-        if seen.is_gone:
-            self.groups.pop(seen.object.metadata.uid, None)
-        else:
-            self.groups[seen.object.metadata.uid] = seen.object
-        self._moved(seen.ts_ns)
+        self._see(self.groups, seen.object.metadata.uid, seen.object, seen)
 
     def see_gap(self, gap: records.Gap) -> None:
         self._moved(gap.ts_ns)
@@ -111,35 +104,28 @@ class WorldState(folders.Folder):
             self._claim_changed(listed.ts_ns)
 
     def conclude(self, others: Mapping[type, Any]) -> None:
+        """Remove what vanished unseen."""
         folded: hold_history.HoldHistory = others[hold_history.HoldHistory]
-        for resource in TYPES:
-            self.keep(resource, folded.stream(resource).live)
+        for resource, kind in TYPES.items():
+            table, kept = self._tables[kind.KIND], folded.stream(resource).live
+            for uid in [uid for uid in table if uid not in kept]:
+                del table[uid]
 
-    def keep(self, resource: str, uids: Iterable[str]) -> None:
-        """Remove all objects of a resource but these."""
-        table, kept = self._table(TYPES[resource]), set(uids)
-        for uid in [uid for uid in table if uid not in kept]:
-            del table[uid]
-
-    def note(self, obj: Object, ts_ns: int) -> None:
-        table = self._table(type(obj))
-        if _milestones(table.get(obj.metadata.uid)) != _milestones(obj):
-            self._moved(ts_ns)
-        table[obj.metadata.uid] = obj
-        if isinstance(obj, observed_claims.Claim):
-            self._claim_changed(ts_ns)
-            self._note_grants(obj)
-
-    def forget(self, obj: Object, ts_ns: int) -> None:
-        self._table(type(obj)).pop(obj.metadata.uid, None)
-        if _milestones(obj):
+    def note(self, obj: Object, ts_ns: int, *, is_gone: bool) -> None:
+        """Note a pod, claim or slice as it is now, or that it is gone."""
+        table, uid = self._tables[obj.KIND], obj.metadata.uid
+        before = table.get(uid)
+        _put(table, uid, None if is_gone else obj)
+        if _milestones(obj) if is_gone else _milestones(before) != _milestones(obj):
             self._moved(ts_ns)
         if isinstance(obj, observed_claims.Claim):
             self._claim_changed(ts_ns)
+            if not is_gone:
+                self._note_grants(obj)
 
-    def _see(self, seen: observations.SeenAny) -> None:
-        change = self.forget if seen.is_gone else self.note
-        change(seen.object, seen.ts_ns)
+    def _see(self, table: dict[str, Any], key: str, value: Any, seen: observations.SeenAny) -> None:
+        _put(table, key, None if seen.is_gone else value)
+        self._moved(seen.ts_ns)
 
     def _moved(self, ts_ns: int) -> None:
         self.moved_ns = max(self.moved_ns, ts_ns)
@@ -154,10 +140,13 @@ class WorldState(folders.Folder):
             if request is not None and request.selectors:
                 self.granted.add((request.kind, result.id))
 
-    def _table(self, kind: type[Object]) -> dict[str, Any]:
-        if issubclass(kind, observed_pods.Pod):
-            return self.pods
-        return self.claims if issubclass(kind, observed_claims.Claim) else self.slices
+
+def _put(table: dict[str, Any], key: str, value: Any) -> None:
+    """Put a value into a table; None: remove it."""
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
 
 
 def _milestones(obj: Object | None) -> Sequence[object]:
@@ -172,7 +161,7 @@ def _milestones(obj: Object | None) -> Sequence[object]:
             return runs, obj.has_ended, obj.metadata.deletion_timestamp
         case observed_claims.Claim() if obj.metadata.owner is None:
             return (obj.metadata.deletion_timestamp,)
-        case observed_slices.Slice():
+        case observed_cluster.Slice():
             return (obj.spec,)
         case _:
             return ()

@@ -245,7 +245,9 @@ class AuditHistory:
         restored = (event.annotations or {}).get(audit_events.RESTORED, "")
         if restored.isdecimal():
             self.is_restored = True
-            self._forget_after(int(restored[:20]))
+            for writes in self.writes.values():
+                for later in [known for known in writes if known > int(restored[:20])]:
+                    del writes[later]
         self.reads.add(event)
         for fact in audit_events.facts(event):
             self._add(fact)
@@ -286,11 +288,6 @@ class AuditHistory:
     def adopt(self, resource: str, state: witnessed_writes.State, *, is_deletion: bool) -> None:
         write = witnessed_writes.Write(resource, state, is_deletion)
         self.writes[resource].setdefault(state.version, write)
-
-    def _forget_after(self, version: int) -> None:
-        for writes in self.writes.values():
-            for later in [known for known in writes if known > version]:
-                del writes[later]
 
     # --------------------------------------------------------------------------- holds
 

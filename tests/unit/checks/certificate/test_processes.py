@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.evidence import api_call_totals
+from harness.checks.evidence import journal_totals
 from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, judged_runs, language
 
@@ -82,10 +82,10 @@ def _failed(op: int, verb: Any, resource: str, status: int, reason: str) -> list
     return [msgspec.structs.replace(call, verb=verb), end]
 
 
-def _errors(folder: pathlib.Path, *calls: records.Body) -> api_call_totals.Operations:
+def _errors(folder: pathlib.Path, *calls: records.Body) -> journal_totals.Operations:
     directory = building.build(folder / "run", "a+D1 p*")
     damages.appended(damages.operations, *calls)(directory)
-    return api_call_totals.read(histories.load(directory.path))
+    return journal_totals.read(histories.load(directory.path))
 
 
 def test_calls_are_tallied(tmp_path: pathlib.Path) -> None:
@@ -230,7 +230,7 @@ def test_journals_of_processes_that_faults_killed_may_be_cut_off(
 def test_calls_under_way_at_a_kill_have_an_unknown_outcome(tmp_path: pathlib.Path) -> None:
     call = damages.appended(kubelet_operations, building.invocation(7, "pods/status", "p"))
     assert judged_runs.judge(tmp_path, TEXT, killed(building.KUBELET), call).verdict is VALID
-    totals = api_call_totals.read(histories.load(tmp_path / "run"))
+    totals = journal_totals.read(histories.load(tmp_path / "run"))
     assert (totals.problems, totals.unknown) == ([], 1)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from harness.checks import findings, verdicts
 from harness.checks.claims import bound_pods
-from harness.history import plans, records
-from tests.histories import building, placements
+from harness.history import plans
+from tests.histories import building, language, placements
 from tests.histories.placements import claim, gone, labelled, listed, node, on, pod, result
 from tests.histories.words import placement_words
 from tests.support import brute_force, text_tables
@@ -100,7 +100,7 @@ def test_what_no_scheduler_has_bound_is_not_examined(history: str) -> None:
 @pytest.mark.parametrize("resource", ["pods", "resourceclaims", "nodes"])
 def test_a_gap_may_hide_a_reservation(resource: str) -> None:
     seen = placements.fold([*NODES, NEW, BOUND])
-    gap = records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
+    gap = language.gap(resource, 1, 1)
     seen.catalogue.see_gap(gap)
     answer = bound_pods.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from harness.checks.devices import cel_selectors
-from harness.checks.observed import observed_slices
+from harness.checks.observed import observed_cluster
 from tests.support import text_tables
 
 DRIVER = "d.example"
@@ -24,7 +24,7 @@ DEVICE = msgspec.convert(
         "capacity": {"memory": {"value": "4Gi"}, "cores": {"value": "500m"}},
         "allowMultipleAllocations": True,
     },
-    observed_slices.Device,
+    observed_cluster.Device,
 )
 OWN, OTHER = f"device.attributes['{DRIVER}']", "device.attributes['other.example']"
 MEMORY = f"device.capacity['{DRIVER}'].memory"
@@ -66,7 +66,7 @@ def test_what_is_not_known_has_no_answer(expression: str) -> None:
     ],
 )
 def test_a_device_that_cannot_be_read_has_no_answer(fields: object) -> None:
-    device = msgspec.convert({"name": "x", **fields}, observed_slices.Device)  # type: ignore[dict-item]
+    device = msgspec.convert({"name": "x", **fields}, observed_cluster.Device)  # type: ignore[dict-item]
     assert cel_selectors.selector("true").matches(DRIVER, device) is None
 
 

@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 
 from harness.checks import device_exclusivity, verdicts
-from harness.checks.devices import capacities, device_consumption
+from harness.checks.devices import device_catalogue, device_consumption
 from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import (
-    building,
-    claim_judging,
-    damages,
-    judged_runs,
-    language,
-    shared_devices,
-)
+from tests.histories import building, claim_judging, damages, judged_runs, language, shared_devices
 from tests.histories.shared_devices import claim, device_id, gone, slices
 from tests.support import brute_force, text_tables
 
@@ -40,7 +33,7 @@ def consumption(*body: records.Body) -> verdicts.CheckResult:
 
 
 def exclusivity(*body: records.Body) -> verdicts.CheckResult:
-    declared = capacities.DeclaredDevices()
+    declared = device_catalogue.DeviceCatalogue()
     folded = hold_history.fold([*slices(), *body], declared)
     return device_exclusivity.check(folded, declared.is_shareable)
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness.checks.devices import capacities
-from harness.checks.observed import observed_slices
+from harness.checks.observed import observed_cluster
 from harness.model import quantities
 from tests.support import text_tables
 
@@ -31,7 +31,7 @@ MEMORY: dict[str, Any] = {"memory": {"value": "10"}}
 
 
 def taken(capacity: Mapping[str, Any], asked: Mapping[str, str]) -> dict[str, capacities.Taken]:
-    device = msgspec.convert({"name": "d", "capacity": capacity}, observed_slices.Device)
+    device = msgspec.convert({"name": "d", "capacity": capacity}, observed_cluster.Device)
     return capacities.of_device(device, DRIVER, asked)
 
 

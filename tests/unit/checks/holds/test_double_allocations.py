@@ -13,19 +13,18 @@ import msgspec
 import pandas as pd
 import pytest
 
-from harness.checks.holds import double_allocations, hold_history
-from harness.checks.observed import claim_results
+from harness.checks.holds import claim_events, double_allocations, hold_history
 from tests.histories import hold_lists
 from tests.support import brute_force, second_judge
 
 END = 20
 """One more than the last revision."""
 HOWS = (
-    claim_results.EXCLUSIVE,
-    claim_results.EXCLUSIVE,
-    claim_results.Held(shared=True),
-    claim_results.Held(exclusive=True, shared=True),
-    claim_results.Held(),
+    claim_events.EXCLUSIVE,
+    claim_events.EXCLUSIVE,
+    claim_events.Held(shared=True),
+    claim_events.Held(exclusive=True, shared=True),
+    claim_events.Held(),
 )
 
 OFFERED = {"d": True, "e": False, "f": None}
@@ -122,9 +121,7 @@ def test_three_judges_agree_about_random_histories() -> None:
         assert counted.get(run, (0, 0)) == (len(rows), len(pairs)), holds
 
 
-def by_pandas_at_once(
-    histories: list[list[hold_history.Hold]],
-) -> dict[int, list[tuple[int, int]]]:
+def by_pandas_at_once(histories: list[list[hold_history.Hold]]) -> dict[int, list[tuple[int, int]]]:
     """Number of a history -> its pairs, in order; the devices of each are its own."""
     holds = [
         msgspec.structs.replace(hold, device=f"{run}{hold.device}")

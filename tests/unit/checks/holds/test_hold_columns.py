@@ -4,15 +4,14 @@ import random
 
 import pytest
 
-from harness.checks.holds import hold_history
-from harness.checks.observed import claim_results
+from harness.checks.holds import claim_events, hold_history
 from tests.histories import hold_lists
 
 _HOWS = (
-    claim_results.EXCLUSIVE,
-    claim_results.Held(shared=True, shares=(claim_results.Share((("memory", "1Gi"),)),)),
-    claim_results.Held(exclusive=True, shared=True),
-    claim_results.Held(),
+    claim_events.EXCLUSIVE,
+    claim_events.Held(shared=True, shares=(claim_events.Share((("memory", "1Gi"),)),)),
+    claim_events.Held(exclusive=True, shared=True),
+    claim_events.Held(),
 )
 
 

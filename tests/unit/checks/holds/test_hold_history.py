@@ -4,7 +4,6 @@ who has what.
 
 import collections
 import itertools
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.checks.holds import double_allocations, hold_history
-from harness.history import records
 from tests.histories import hold_lists, language
 
 Occupancy = dict[tuple[str, int], set[str]]
@@ -221,12 +219,6 @@ def test_streams_know_what_was_listed_and_what_is_left() -> None:
 # ------------------------------------------------------------------------------------- order
 
 
-def _listed(purpose: Any, version: int, *, resource: str = language.CLAIMS) -> records.Listed:
-    return records.Listed(
-        resource=resource, purpose=purpose, resource_version=version, count=0, ts_ns=0
-    )
-
-
 def test_without_final_lists_holds_last_to_the_newest_event() -> None:
     """The recorder was killed: only the events tell how far the history goes."""
     events = [
@@ -240,8 +232,8 @@ def test_without_final_lists_holds_last_to_the_newest_event() -> None:
 
 
 def test_the_history_goes_on_to_the_revision_of_the_newest_list() -> None:
-    assert hold_history.fold([_listed("final", 7)]).last_rv == 7
-    older = [*language.observe("a+D1 . . b+D1"), _listed("final", 2, resource="nodes")]
+    assert hold_history.fold([language.listed(language.CLAIMS, "final", 7)]).last_rv == 7
+    older = [*language.observe("a+D1 . . b+D1"), language.listed("nodes", "final", 2)]
     assert hold_history.fold(older).last_rv == 4
 
 
@@ -251,7 +243,7 @@ def test_a_version_before_that_of_a_list_comes_too_late_after_it() -> None:
         for item in language.observe("a+D1 b+D2 . c+D3")
         if getattr(item, "type", "") == "ADDED"
     )
-    folded = hold_history.fold([_listed("first", 2), first, second, third])
+    folded = hold_history.fold([language.listed(language.CLAIMS, "first", 2), first, second, third])
     assert folded.stream(language.CLAIMS).disordered == [1]
-    older = hold_history.fold([first, third, _listed("relist", 1), second])
+    older = hold_history.fold([first, third, language.listed(language.CLAIMS, "relist", 1), second])
     assert older.stream(language.CLAIMS).disordered == [2]

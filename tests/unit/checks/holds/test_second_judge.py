@@ -6,7 +6,7 @@ import random
 import pytest
 
 from harness.checks import device_exclusivity
-from harness.checks.devices import capacities
+from harness.checks.devices import device_catalogue
 from harness.checks.holds import hold_history
 from harness.history import directories, histories, records
 from tests.histories import building, dense_histories, rewound, shared_devices
@@ -20,7 +20,7 @@ LENGTH = 40
 
 
 def _checked(run: directories.RunDirectory) -> second_judge.Count:
-    declared = capacities.DeclaredDevices()
+    declared = device_catalogue.DeviceCatalogue()
     body = histories.load(run.path).observations()
     folded = hold_history.fold(body or (), declared)
     found = device_exclusivity.check(folded, declared.is_shareable)

@@ -9,6 +9,7 @@ import pytest
 
 from harness.checks.observed import folders, observations
 from harness.history import journal_reader, records
+from tests.histories import language
 
 META = {"name": "x", "uid": "uid-x", "resourceVersion": "7", "namespace": "n"}
 SLICE = {"driver": "d", "pool": {"name": "p"}}
@@ -48,7 +49,7 @@ def observed(
 
 @pytest.mark.parametrize("batch", [1, 2, 3, folders.BATCH])
 def test_observations_at_once_are_seen_in_the_order_of_the_records(batch: int) -> None:
-    gap = records.Gap(resource="pods", after_resource_version=5, reason="410", ts_ns=1)
+    gap = language.gap("pods", 5, 1)
     pods, everything = [observed("pods")] * 3, Everything()
     body = [*pods, gap, observed("leases"), *pods, observed("pods", "FINAL")]
     folders.fold(body, everything, batch=batch)

@@ -6,11 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks.observed import (
-    observations,
-    observed_claims,
-    observed_metadata,
-)
+from harness.checks.observed import observations, observed_claims, observed_metadata
 from tests.histories import language
 
 META: dict[str, Any] = {"name": "x", "uid": "u", "resourceVersion": "7", "namespace": "n"}

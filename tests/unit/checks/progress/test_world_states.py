@@ -9,7 +9,7 @@ from harness.checks import verdicts
 from harness.checks.observed import folders, observations
 from harness.checks.progress import claim_progress, world_states
 from harness.history import records
-from tests.histories import worlds
+from tests.histories import language, worlds
 
 PODS, CLAIMS, SLICES = world_states.PODS, world_states.CLAIMS, world_states.SLICES
 
@@ -47,8 +47,8 @@ def test_changes_that_count_as_progress(
 ) -> None:
     state = world_states.WorldState()
     if before is not None:
-        state.note(convert(resource, before), 1)
-    state.note(convert(resource, after), 2)
+        state.note(convert(resource, before), 1, is_gone=False)
+    state.note(convert(resource, after), 2, is_gone=False)
     assert (state.moved_ns == 2) is moved
     assert (state.claims_changed_ns == 2) is (resource == CLAIMS)
 
@@ -64,8 +64,8 @@ def test_changes_that_count_as_progress(
 )
 def test_deletions_that_count_as_progress(resource: str, obj: dict[str, Any], moved: bool) -> None:
     state = world_states.WorldState()
-    state.note(convert(resource, obj), 1)
-    state.forget(convert(resource, obj), 2)
+    state.note(convert(resource, obj), 1, is_gone=False)
+    state.note(convert(resource, obj), 2, is_gone=True)
     assert (state.moved_ns == 2) is moved
     assert (state.pods, state.claims, state.slices) == ({}, {}, {})
 
@@ -94,10 +94,7 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
     lists = [item for item in world.observations() if isinstance(item, records.Listed)]
     seen = [item for item in world.observations() if isinstance(item, records.Observation)]
     late_ns = 30 * worlds.SECOND_NS
-    gap = records.Gap(resource=PODS, after_resource_version=3, reason="410", ts_ns=1)
-    relist = records.Listed(
-        resource=PODS, purpose="relist", resource_version=9, count=0, ts_ns=late_ns
-    )
+    gap, relist = language.gap(PODS, 3, 1), language.listed(PODS, "relist", 9, ts_ns=late_ns)
     kept = [item for item in seen if not (item.type == "FINAL" and item.resource == PODS)]
     body = [*lists[:3], *kept[:3], gap, relist, *lists[3:], *kept[3:]]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))

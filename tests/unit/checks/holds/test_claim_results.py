@@ -5,26 +5,27 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks.observed import claim_results, observed_claims
+from harness.checks.holds import claim_events
+from harness.checks.observed import observed_claims
 
 SHARE = {"shareID": "s", "consumedCapacity": {"memory": "1Gi"}}
 OTHER = {"shareID": "t", "consumedCapacity": {"memory": "2Gi"}}
 PLAIN: dict[str, Any] = {}
 ADMIN = {"adminAccess": True}
-WHOLE = claim_results.Held(exclusive=True, shared=False)
-SMALL = claim_results.Share(written=(("memory", "1Gi"),))
-LARGE = claim_results.Share(written=(("memory", "2Gi"),))
-ONE = claim_results.Held(shared=True, shares=(SMALL,))
-TWO = claim_results.Held(shared=True, shares=(SMALL, LARGE))
-BOTH = claim_results.Held(exclusive=True, shared=True, shares=(SMALL,))
-NOT = claim_results.Held(exclusive=False, shared=False)
+WHOLE = claim_events.Held(exclusive=True, shared=False)
+SMALL = claim_events.Share(written=(("memory", "1Gi"),))
+LARGE = claim_events.Share(written=(("memory", "2Gi"),))
+ONE = claim_events.Held(shared=True, shares=(SMALL,))
+TWO = claim_events.Held(shared=True, shares=(SMALL, LARGE))
+BOTH = claim_events.Held(exclusive=True, shared=True, shares=(SMALL,))
+NOT = claim_events.Held(exclusive=False, shared=False)
 
 
-def held(*results: dict[str, Any], requests: Any = ()) -> dict[str, claim_results.Held]:
+def held(*results: dict[str, Any], requests: Any = ()) -> dict[str, claim_events.Held]:
     devices = [{"driver": "d", "pool": "p", "device": "x"} | result for result in results]
     allocation = msgspec.convert({"devices": {"results": devices}}, observed_claims.Allocation)
     asked = msgspec.convert({"requests": list(requests)}, observed_claims.DeviceClaim)
-    return claim_results.held(allocation, asked)
+    return claim_events.held(allocation, asked)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def held(*results: dict[str, Any], requests: Any = ()) -> dict[str, claim_result
         ([PLAIN], WHOLE),
         ([ADMIN], NOT),
         ([SHARE], ONE),
-        ([{"shareID": "s"}], claim_results.Held(shared=True, shares=(claim_results.Share(),))),
+        ([{"shareID": "s"}], claim_events.Held(shared=True, shares=(claim_events.Share(),))),
         ([SHARE | ADMIN], NOT),
         ([PLAIN, ADMIN], WHOLE),
         ([ADMIN, PLAIN], WHOLE),
@@ -46,6 +47,6 @@ def held(*results: dict[str, Any], requests: Any = ()) -> dict[str, claim_result
     ],
 )
 def test_all_results_of_a_device_say_together_how_it_is_held(
-    results: list[dict[str, Any]], how: claim_results.Held
+    results: list[dict[str, Any]], how: claim_events.Held
 ) -> None:
     assert held(*results) == {"d/p/x": how}
