@@ -208,10 +208,5 @@ def invocation(op: int, resource: str, name: str) -> records.Invocation:
 
 def acknowledgement(op: int, uid: str, rv: int) -> records.Completion:
     return records.Completion(
-        op=op,
-        outcome="ok",
-        ts_ns=language.at(rv),
-        status=201,
-        uid=uid,
-        resource_version=str(rv),
+        op=op, outcome="ok", ts_ns=language.at(rv), status=201, uid=uid, resource_version=str(rv)
     )

@@ -27,7 +27,8 @@ def observe(text: str) -> list[records.Body]:
     last = max((item.rv for item in language.commits(text)), default=0)
     at = next(i for i, item in enumerate(body) if _is_final(item))
     finals = [msgspec.structs.replace(item, type="FINAL") for item in others]
-    first, final = _list("first", 0, 0), _list("final", last, len(others))
+    first = language.listed(EVENTS, "first", 0)
+    final = language.listed(EVENTS, "final", last, len(others))
     return [first, *_by_version([*body[:at], *others]), *body[at:], final, *finals]
 
 
@@ -111,13 +112,3 @@ def _version(item: records.Body) -> int:
 def _event(rv: int) -> records.Observation:
     meta = {"name": f"event-{rv}", "uid": f"uid-event-{rv}", "resourceVersion": str(rv)}
     return language.observation(EVENTS, rv, {"metadata": meta}, "ADDED")
-
-
-def _list(purpose: str, rv: int, count: int) -> records.Listed:
-    return records.Listed(
-        resource=EVENTS,
-        purpose=purpose,  # type: ignore[arg-type]
-        resource_version=rv,
-        count=count,
-        ts_ns=language.at(rv),
-    )

@@ -35,8 +35,7 @@ def build(
     """
     directory = directories.create(path)
     plan = msgspec.structs.replace(
-        building.plan(),
-        resources=[observations.CLAIMS, observations.PODS, observations.SLICES],
+        building.plan(), resources=[observations.CLAIMS, observations.PODS, observations.SLICES]
     )
     plans.write(directory.plan, plan)
     commits = _Commits(holds, doubles, holds_per_claim)
@@ -70,14 +69,14 @@ class _Commits:
     def observations(self) -> Iterator[records.Body]:
         slices = list(self._slices())
         for resource in (observations.CLAIMS, observations.PODS):
-            yield self._listed(resource, "first", 0)
-        yield self._listed(observations.SLICES, "first", len(slices))
+            yield language.listed(resource, "first", self._rv, 0)
+        yield language.listed(observations.SLICES, "first", self._rv, len(slices))
         yield from slices
         for round_number in range(-(-self._holds // (self._slots * self._per_claim))):
             yield from self._round(round_number)
         for resource in (observations.CLAIMS, observations.PODS):
-            yield self._listed(resource, "final", 0)
-        yield self._listed(observations.SLICES, "final", len(slices))
+            yield language.listed(resource, "final", self._rv, 0)
+        yield language.listed(observations.SLICES, "final", self._rv, len(slices))
         yield from (msgspec.structs.replace(item, type="FINAL") for item in slices)
 
     def calls(self) -> Iterator[records.Body]:
@@ -134,15 +133,6 @@ class _Commits:
             resource_version=self._rv,
             ts_ns=language.at(self._rv),
             object=msgspec.Raw(obj.encode()),
-        )
-
-    def _listed(self, resource: str, purpose: str, count: int) -> records.Listed:
-        return records.Listed(
-            resource=resource,
-            purpose=purpose,  # type: ignore[arg-type]
-            resource_version=self._rv,
-            count=count,
-            ts_ns=language.at(self._rv),
         )
 
 

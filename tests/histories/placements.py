@@ -77,9 +77,7 @@ def device_class(*selectors: str, name: str = CLASS, config: Sequence[Object] = 
     spec: Object = {"selectors": [{"cel": {"expression": text}} for text in selectors]}
     if config:
         spec["config"] = list(config)
-    return Event(
-        {"kind": "DeviceClass", "metadata": {"name": name, "uid": name}, "spec": spec},
-    )
+    return Event({"kind": "DeviceClass", "metadata": {"name": name, "uid": name}, "spec": spec})
 
 
 def opaque(text: str, *requests: str, source: str = "") -> Object:

@@ -7,7 +7,7 @@ them.
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -45,7 +45,7 @@ def record(commits: Sequence[Commit], resources: Sequence[str] = RESOURCES) -> l
     """The records of a recorder that saw everything: these resources, and those of the commits."""
     resources = list(dict.fromkeys([*resources, *(commit.resource for commit in commits)]))
     live: dict[str, dict[str, records.Observation]] = {name: {} for name in resources}
-    body: list[records.Body] = [_listed(name, "first", 0, 0) for name in resources]
+    body: list[records.Body] = [language.listed(name, "first", 0) for name in resources]
     for version, commit in enumerate(commits, start=1):
         meta = commit.object["metadata"] | {"resourceVersion": str(version)}
         kind: Any = "MODIFIED" if meta["uid"] in live[commit.resource] else "ADDED"
@@ -64,21 +64,9 @@ def record(commits: Sequence[Commit], resources: Sequence[str] = RESOURCES) -> l
 
 def _final(live: dict[str, dict[str, records.Observation]], version: int) -> Iterator[records.Body]:
     for resource, objects in live.items():
-        yield _listed(resource, "final", version, len(objects))
+        yield language.listed(resource, "final", version, len(objects))
         for seen in objects.values():
             yield msgspec.structs.replace(seen, type="FINAL", ts_ns=language.at(version))
-
-
-def _listed(
-    resource: str, purpose: Literal["first", "final"], version: int, count: int
-) -> records.Listed:
-    return records.Listed(
-        resource=resource,
-        purpose=purpose,
-        resource_version=version,
-        count=count,
-        ts_ns=language.at(version),
-    )
 
 
 def created(body: Sequence[records.Body]) -> list[tuple[str, str, str, int]]:

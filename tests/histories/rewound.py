@@ -35,19 +35,7 @@ def _object(name: str, rv: int, held: tuple[str, ...]) -> dict[str, Any]:
     return {"metadata": meta, "spec": {"devices": {"requests": requests}}, "status": status}
 
 
-def listed(
-    purpose: Literal["first", "relist", "final"], rv: int, count: int = 0, resource: str = CLAIMS
-) -> records.Listed:
-    return records.Listed(
-        resource=resource, purpose=purpose, resource_version=rv, count=count, ts_ns=language.at(rv)
-    )
-
-
-def gap(after: int, resource: str = CLAIMS) -> records.Gap:
-    return records.Gap(resource=resource, after_resource_version=after, reason="410 Gone", ts_ns=0)
-
-
-BEGIN: Body = [listed("first", 1), listed("first", 1, resource=PODS)]
+BEGIN: Body = [language.listed(CLAIMS, "first", 1), language.listed(PODS, "first", 1)]
 FIRST: Body = [
     claim("ADDED", "a", 90),
     claim("MODIFIED", "a", 100, "D1"),
@@ -60,25 +48,35 @@ SECOND: Body = [
     claim("MODIFIED", "b", 120),
     claim("DELETED", "b", 121),
 ]
-END: Body = [listed("final", 130), listed("final", 130, resource=PODS)]
+END: Body = [language.listed(CLAIMS, "final", 130), language.listed(PODS, "final", 130)]
 REWOUND: dict[str, Body] = {
-    "an older list": [*FIRST, gap(112), listed("relist", 101), *SECOND],
+    "an older list": [
+        *FIRST,
+        language.gap(CLAIMS, 112),
+        language.listed(CLAIMS, "relist", 101),
+        *SECOND,
+    ],
     "without a list": [*FIRST, *SECOND],
-    "a list of pods": [*FIRST, gap(112, PODS), listed("relist", 101, resource=PODS), *SECOND],
+    "a list of pods": [
+        *FIRST,
+        language.gap(PODS, 112),
+        language.listed(PODS, "relist", 101),
+        *SECOND,
+    ],
     "a list that has come further": [
         *FIRST,
-        gap(112),
-        listed("relist", 115, 1),
+        language.gap(CLAIMS, 112),
+        language.listed(CLAIMS, "relist", 115, 1),
         claim("LISTED", "b", 105, "D1"),
         *SECOND[2:],
     ],
     "twice": [
         *FIRST,
-        gap(112),
-        listed("relist", 95),
+        language.gap(CLAIMS, 112),
+        language.listed(CLAIMS, "relist", 95),
         claim("ADDED", "c", 96),
-        gap(96),
-        listed("relist", 91),
+        language.gap(CLAIMS, 96),
+        language.listed(CLAIMS, "relist", 91),
         *SECOND,
     ],
 }

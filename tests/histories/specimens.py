@@ -167,7 +167,5 @@ def recorded() -> Iterator[Specimen]:
             }
         name = path.name.removesuffix(".tar.xz")
         yield Specimen(
-            name=f"recorded/{name}",
-            verdict=verdicts.Verdict(name.partition("-")[0]),
-            files=files,
+            name=f"recorded/{name}", verdict=verdicts.Verdict(name.partition("-")[0]), files=files
         )

@@ -135,7 +135,7 @@ class World:
                 (world_states.PODS, self.pods),
             )
         }
-        first = [_listed(resource, "first", 0, 0) for resource in tables]
+        first = [language.listed(resource, "first", 0, ts_ns=0) for resource in tables]
         seen = [
             _observation(resource, "ADDED", item)
             for resource, items in tables.items()
@@ -150,19 +150,13 @@ def removed(claim: Object) -> records.Observation:
 
 def _final_lists(tables: dict[str, list[Object]]) -> Iterator[records.Body]:
     for resource, items in tables.items():
-        yield _listed(resource, "final", 1000, len(items))
+        yield language.listed(resource, "final", 1000, len(items), 0)
         for item in items:
             yield _observation(resource, "FINAL", item)
 
 
 def _with_version(item: Object, version: int) -> Object:
     return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
-
-
-def _listed(resource: str, purpose: Any, version: int, count: int) -> records.Listed:
-    return records.Listed(
-        resource=resource, purpose=purpose, resource_version=version, count=count, ts_ns=0
-    )
 
 
 def _observation(resource: str, kind: Any, item: Object) -> records.Observation:
@@ -198,7 +192,7 @@ def judged(
     """The input of a check after a run that ended in this world."""
     body = world.observations() if isinstance(world, World) else world
     given = {
-        resource_leaks.GarbageCollection: resource_leaks.GarbageCollection(works=collects_garbage),
+        resource_leaks.GarbageCollection: resource_leaks.GarbageCollection(works=collects_garbage)
     }
     evidence = protocol.Evidence(plan, given, phases=tuple(phases))
     return evidence.fold(body, [world_states.WorldState, hold_history.HoldHistory])

@@ -42,10 +42,7 @@ def _judged(
 
 @pytest.mark.parametrize(
     ("check", "text", "version"),
-    [
-        ("claims_in_use", f"{BOUND} a/p", 6),
-        ("device_exclusivity", "a+D1 b+D1", 2),
-    ],
+    [("claims_in_use", f"{BOUND} a/p", 6), ("device_exclusivity", "a+D1 b+D1", 2)],
     ids=[
         "a reservation removed by hand",
         "a device allocated by hand, although another claim has it",

@@ -14,7 +14,7 @@ import pytest
 
 from harness.checks import check_registry, device_exclusivity, judging, protocol, verdicts
 from harness.history import directories, journal_reader, manifests, records
-from tests.histories import building, damages, specimens
+from tests.histories import building, damages, language, specimens
 
 Disturbance = Callable[[damages.Body], damages.Body]
 CHECKS = {check.name: check for check in check_registry.CHECKS}
@@ -42,12 +42,7 @@ def with_gap(body: damages.Body) -> damages.Body:
     at = _events(body, "resourceclaims")[0]
     first = body[at]
     assert isinstance(first, records.Observation)
-    gap = records.Gap(
-        resource="pods",
-        after_resource_version=first.resource_version,
-        reason="410",
-        ts_ns=first.ts_ns,
-    )
+    gap = language.gap("pods", first.resource_version, first.ts_ns)
     return [*body[:at], gap, *body[at:]]
 
 
@@ -71,11 +66,7 @@ def too_many_listed(body: damages.Body) -> damages.Body:
     )
     listed = body[at]
     assert isinstance(listed, records.Listed)
-    return [
-        *body[:at],
-        msgspec.structs.replace(listed, count=listed.count + 1),
-        *body[at + 1 :],
-    ]
+    return [*body[:at], msgspec.structs.replace(listed, count=listed.count + 1), *body[at + 1 :]]
 
 
 DISTURBANCES = [out_of_order, with_gap, recorded_twice, lost, too_many_listed]

@@ -100,10 +100,7 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
     monkeypatch.setattr(
         check_registry,
         "CHECKS",
-        (
-            _check("fine", lambda given: _result(VALID)),
-            _check("broken", broken),
-        ),
+        (_check("fine", lambda given: _result(VALID)), _check("broken", broken)),
     )
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
     assert judgement.verdict is UNKNOWN
@@ -124,9 +121,7 @@ def test_a_violation_wins_over_a_check_that_breaks(
         raise RuntimeError
 
     monkeypatch.setattr(
-        check_registry,
-        "CHECKS",
-        (*check_registry.CHECKS, _check("broken", broken)),
+        check_registry, "CHECKS", (*check_registry.CHECKS, _check("broken", broken))
     )
     directory = building.build(tmp_path / "run", "a+D1 b+D1")
     assert judging.judge(directory).verdict is INVALID

@@ -257,10 +257,7 @@ def patched(
     changes = {"settings": made, "expected_operations": ["traffic-0", "kubelet", "script"]}
     directory = building.build(folder / "run", text, changes=changes)
     call = building.invocation(0, "resourceclaims/status", "a")
-    calls = [
-        msgspec.structs.replace(call, verb=verb),
-        building.acknowledgement(0, uid, version),
-    ]
+    calls = [msgspec.structs.replace(call, verb=verb), building.acknowledgement(0, uid, version)]
     building.write(directory.operations("script"), calls, process="script")
     follow(directory)
     return judging.judge(directory)

@@ -156,11 +156,7 @@ def test_something_after_the_trailer_is_a_torn_line(tmp_path: pathlib.Path) -> N
     def append(directory: directories.RunDirectory) -> None:
         directory.observations.write_bytes(directory.observations.read_bytes() + b"{")
 
-    told = {
-        "torn": damages.torn(SEEN),
-        "more": append,
-        "missing": damages.no_trailer(SEEN),
-    }
+    told = {"torn": damages.torn(SEEN), "more": append, "missing": damages.no_trailer(SEEN)}
     reasons = {
         name: judged_runs.failed(judged_runs.judge(tmp_path / name, TEXT, damage))["recorder"]
         for name, damage in told.items()

@@ -46,7 +46,7 @@ def test_a_finding_says_what_happened_when(check: str, history: str, said: str) 
 
 
 def _with_gap(after: int) -> Callable[[Body], Body]:
-    gap = records.Gap(resource="pods", after_resource_version=after, reason="410", ts_ns=0)
+    gap = language.gap("pods", after, 0)
     return lambda body: [*body[: after + 2], gap, *body[after + 2 :]]
 
 
@@ -340,10 +340,8 @@ def found(name: str, body: Sequence[records.Body]) -> list[str]:
     plan = msgspec.structs.replace(
         claim_judging.plan(), resources=["pods", "resourceclaims", "nodes"]
     )
-    lists = [
-        records.Listed(resource=resource, purpose="first", resource_version=1, count=0, ts_ns=0)
-        for resource in ("resourceclaims", "pods", "podgroups")
-    ]
+    resources = "resourceclaims", "pods", "podgroups"
+    lists = [language.listed(resource, "first", 1, ts_ns=0) for resource in resources]
     evidence = claim_judging.evidence([*lists, *body], [CHECKS[name]], of=plan)
     answer = findings.asked(CHECKS[name], evidence)
     assert isinstance(answer, verdicts.CheckResult)
@@ -361,7 +359,7 @@ RUNNING = [GROUP, NEW, POD, RESERVED, pod(6, node="w")]
 GOOD = [*RUNNING, pod(7, node="w", kind="DELETED"), claim(8), group(9, "DELETED"), claim(10)]
 OF_POD = claim(3, owner="Pod", kind="ADDED")
 OTHERS = [group(2, name="h"), NEW, RESERVED]
-GAP = records.Gap(resource="podgroups", after_resource_version=3, reason="", ts_ns=3)
+GAP = language.gap("podgroups", 3, 3)
 
 
 @pytest.mark.parametrize(

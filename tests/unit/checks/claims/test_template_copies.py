@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import check_registry, verdicts
-from harness.history import records
-from tests.histories import claim_judging, recording, worlds
+from tests.histories import claim_judging, language, recording, worlds
 
 [CHECK] = [check for check in check_registry.CHECKS if check.name == "generated_claims"]
 Object = dict[str, Any]
@@ -64,7 +63,7 @@ def claim(
 def found(*commits: recording.Commit, gap: str = "", cluster: str = "embedded") -> list[str]:
     body = recording.record(commits, ["resourceclaims", "pods"])
     if gap:
-        body.insert(-1, records.Gap(resource=gap, after_resource_version=9, reason="410", ts_ns=9))
+        body.insert(-1, language.gap(gap, 9, 9))
     plan = msgspec.structs.replace(claim_judging.plan(), cluster=cluster)
     answer = CHECK.judge(claim_judging.evidence(body, [CHECK], of=plan))
     assert isinstance(answer, verdicts.CheckResult)

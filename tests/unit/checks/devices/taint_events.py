@@ -16,7 +16,7 @@ TOLD = building.plan(
     settings={
         "pools": {"changes": [{"kind": "taint"}]},
         "subject": {"schedulers": [{"scheduler_name": ""}]},
-    },
+    }
 )
 """A plan of which the steps of the only scheduler show what it has seen."""
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID

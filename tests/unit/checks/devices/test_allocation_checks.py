@@ -16,8 +16,8 @@ from harness.checks.devices import (
     reachable_devices,
     requested_devices,
 )
-from harness.history import plans, records
-from tests.histories import building, placements
+from harness.history import plans
+from tests.histories import building, language, placements
 from tests.histories.placements import (
     claim,
     device,
@@ -167,9 +167,7 @@ def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
 )
 def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: str) -> None:
     seen = placements.fold([*_world(), claim("c", result("D1"), selector=on("n2"))])
-    seen.catalogue.see_gap(
-        records.Gap(resource=resource, after_resource_version=1, reason="410", ts_ns=1)
-    )
+    seen.catalogue.see_gap(language.gap(resource, 1, 1))
     answer = check.judge(seen.evidence())
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason.startswith(f"versions of {resource} may be missing")
@@ -279,9 +277,7 @@ def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
     assert why.startswith("a result names a request that its claim lacks")
 
 
-def _asked(
-    case: allocation_judging.Case,
-) -> allocation_judging.Wrong:
+def _asked(case: allocation_judging.Case) -> allocation_judging.Wrong:
     return allocation_judging.Wrong(f"{case.grant.results[0].device} {case.version}")
 
 
@@ -386,7 +382,7 @@ def test_with_faults_only_what_was_never_listed_is_wrong() -> None:
 
 def test_a_gap_may_hide_the_device() -> None:
     folded = placements.fold([piece("D2"), C])
-    gap = records.Gap(resource="resourceslices", after_resource_version=1, reason="410", ts_ns=1)
+    gap = language.gap("resourceslices", 1, 1)
     folded.timelines.see_gap(gap)
     answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence())
     assert isinstance(answer, verdicts.NotExamined)

@@ -11,8 +11,7 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.devices import device_timelines, tainted_devices
 from harness.checks.observed import pod_lives
-from harness.history import records
-from tests.histories import claim_judging
+from tests.histories import claim_judging, language
 from tests.support import brute_force, text_tables
 from tests.unit.checks.devices import taint_events
 
@@ -116,7 +115,7 @@ def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
 
 
 def test_a_gap_leaves_it_open() -> None:
-    gap = records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=0)
+    gap = language.gap("pods", 1, 0)
     check = tainted_devices.EVICTED_PODS
     found = check.judge(claim_judging.evidence([gap], [check]))
     assert isinstance(found, verdicts.CheckResult)

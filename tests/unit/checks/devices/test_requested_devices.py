@@ -8,8 +8,8 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.devices import device_timelines, requested_devices
-from harness.history import plans, records
-from tests.histories import placements
+from harness.history import plans
+from tests.histories import language, placements
 from tests.histories.placements import claim, device_class, exactly, gone, listed, on, piece, result
 from tests.histories.words import placement_words
 from tests.support import brute_force, text_tables
@@ -25,7 +25,7 @@ def judge(
     """The result; `seen` is the version of the slices that the scheduler knew, 0: not known."""
     folded = placements.fold(events)
     for folder in folded.folders if gap else ():
-        folder.see_gap(records.Gap(resource=gap, after_resource_version=1, reason="410", ts_ns=1))
+        folder.see_gap(language.gap(gap, 1, 1))
     views = {"c": device_timelines.View(seen)} if seen else {}
     answer = requested_devices.REQUESTED_RESULTS.judge(folded.evidence(plan, views))
     assert isinstance(answer, verdicts.CheckResult), answer

@@ -74,7 +74,7 @@ def test_what_the_scheduler_knew_has_to_be_known(seen: device_timelines.View | N
 
 @pytest.mark.parametrize("resource", ["resourceslices", "devicetaintrules"])
 def test_a_gap_may_hide_a_version_without_the_taint(resource: str) -> None:
-    gap = records.Gap(resource=resource, after_resource_version=3, reason="410", ts_ns=4)
+    gap = language.gap(resource, 3, 4)
     result = judge([piece(1, TAINTED), gap, claim(7), ALLOCATED], view(1))
     assert (result.verdict, result.violation_count) == (UNKNOWN, 0)
 

@@ -37,16 +37,8 @@ def _item(tmp_path: pathlib.Path, text: str, least: int) -> verdicts.Certificate
             True,
             "1 hold of a device that another claim had held (at least 1); up to 2 claims and 0 pods waited at once",
         ),
-        (
-            IN_TURN,
-            False,
-            "never more than 1 claim and 0 pods waited at once, expected 2 of either",
-        ),
-        (
-            APART,
-            False,
-            "0 holds of a device that another claim had held, expected at least 1",
-        ),
+        (IN_TURN, False, "never more than 1 claim and 0 pods waited at once, expected 2 of either"),
+        (APART, False, "0 holds of a device that another claim had held, expected at least 1"),
     ],
 )
 def test_both_signs_are_needed(tmp_path: pathlib.Path, text: str, ok: bool, reason: str) -> None:

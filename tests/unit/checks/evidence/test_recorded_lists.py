@@ -6,7 +6,7 @@ import pytest
 
 from harness.checks.evidence import contradictions, recorded_lists
 from harness.checks.observed import observations, observed_pods
-from harness.history import records
+from tests.histories import language
 from tests.support import text_tables
 
 
@@ -16,30 +16,13 @@ def follow(steps: str) -> contradictions.Contradictions:
     lists = recorded_lists.RecordedLists(observations.PODS, found)
     for word, version, *count in (step.split(":") for step in steps.split()):
         if count:
-            lists.begin(_listed(word, int(version), int(*count)))
+            lists.begin(language.listed(observations.PODS, word, int(version), int(*count)))
         elif word == "gap":
-            lists.gap(
-                records.Gap(
-                    resource=observations.PODS,
-                    after_resource_version=int(version),
-                    reason="410",
-                    ts_ns=int(version),
-                )
-            )
+            lists.gap(language.gap(observations.PODS, int(version)))
         else:
             lists.observe(_seen(word, int(version)))
     lists.require_whole()
     return found
-
-
-def _listed(purpose: Any, version: int, count: int) -> records.Listed:
-    return records.Listed(
-        resource=observations.PODS,
-        purpose=purpose,
-        resource_version=version,
-        count=count,
-        ts_ns=version,
-    )
 
 
 def _seen(kind: Any, version: int) -> observations.SeenAny:
@@ -82,5 +65,5 @@ def test_the_versions_of_the_lists_are_known() -> None:
     lists = recorded_lists.RecordedLists(observations.PODS, found)
     assert (lists.first_rv, lists.final_rv, lists.count) == (None, None, 0)
     for purpose, version in (("first", 3), ("first", 4), ("final", 5)):
-        lists.begin(_listed(purpose, version, 0))
+        lists.begin(language.listed(observations.PODS, purpose, version))
     assert (lists.first_rv, lists.final_rv, lists.count) == (3, 5, 3)

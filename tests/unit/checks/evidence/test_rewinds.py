@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from harness.checks import judging, verdicts
-from tests.histories import building, rewound
+from tests.histories import building, language, rewound
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 
@@ -27,8 +27,8 @@ def test_claims_of_two_histories_do_not_overlap(body: rewound.Body, tmp_path: pa
 def test_a_double_allocation_without_rewind_stands_after_a_gap(tmp_path: pathlib.Path) -> None:
     kept = [
         *rewound.FIRST,
-        rewound.gap(112),
-        rewound.listed("relist", 113),
+        language.gap(rewound.CLAIMS, 112),
+        language.listed(rewound.CLAIMS, "relist", 113),
         rewound.claim("ADDED", "d", 114, "D2"),
         rewound.claim("ADDED", "e", 115, "D2"),
     ]

@@ -5,10 +5,7 @@ from unittest import mock
 import msgspec
 import pytest
 
-from harness.checks.evidence import (
-    observed_versions,
-    wholeness,
-)
+from harness.checks.evidence import observed_versions, wholeness
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders
 from harness.history import records
@@ -52,11 +49,7 @@ def test_a_revision_that_is_missing(seen: list[int], expected: str) -> None:
     for rv in seen:
         whole.observed.add("uid", rv)
     for purpose, version in (("first", 3), ("final", 7)):
-        whole.see_list(
-            records.Listed(
-                resource="pods", purpose=purpose, resource_version=version, count=0, ts_ns=0
-            )
-        )
+        whole.see_list(language.listed("pods", purpose, version))
     whole.conclude({hold_history.HoldHistory: hold_history.HoldHistory()})
     assert whole.found.answer(wholeness.DENSE) == expected
     assert whole.found.are_holds_in_doubt is bool(expected)

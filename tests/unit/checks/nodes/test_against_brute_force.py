@@ -437,9 +437,7 @@ def test_extended_claims() -> None:
                     ran = version, pod
         has_gap = stream.random() < 0.1
         if has_gap:
-            body.append(
-                records.Gap(resource="pods", after_resource_version=1, reason="410", ts_ns=1)
-            )
+            body.append(language.gap("pods", 1, 1))
         check = extended_claims.CHECK
         seen = claim_judging.evidence(body, [check], of=building.plan(settings=EXTENDED))
         result = _judged(check, seen)

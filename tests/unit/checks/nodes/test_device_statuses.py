@@ -9,7 +9,7 @@ from typing import Any
 from harness.checks import verdicts
 from harness.checks.nodes import device_statuses
 from harness.history import records
-from tests.histories import claim_judging, recording, worlds
+from tests.histories import claim_judging, language, recording, worlds
 from tests.support import brute_force
 
 Object = dict[str, Any]
@@ -165,7 +165,7 @@ def test_after_a_gap_nothing_is_compared() -> None:
     claim = reported()
     claim.write(NIC, DEVICES[2] | {"data": {"at": 1}}, operation="Update", whole=True)
     body = claim.body()
-    gap = records.Gap(resource="resourceclaims", after_resource_version=0, reason="410", ts_ns=0)
+    gap = language.gap("resourceclaims", 0, 0)
     last = max(i for i, item in enumerate(body) if getattr(item, "type", "") == "MODIFIED")
     answer = judge([*body[:last], gap, *body[last:]])
     assert isinstance(answer, verdicts.CheckResult)

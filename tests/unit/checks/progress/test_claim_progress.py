@@ -300,10 +300,7 @@ def test_an_unknown_final_state_is_unknown() -> None:
     ]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
     result = _result(claim_progress.judge(given))
-    assert (result.verdict, result.reason) == (
-        UNKNOWN,
-        "the final state of the pods is not known",
-    )
+    assert (result.verdict, result.reason) == (UNKNOWN, "the final state of the pods is not known")
 
 
 def test_a_run_without_pods_is_unknown() -> None:

@@ -203,10 +203,7 @@ def _had(
 def _evidence(
     folded: hold_history.HoldHistory, schedulers: scheduler_attribution.SchedulersOfHolds
 ) -> protocol.Evidence:
-    given = {
-        hold_history.HoldHistory: folded,
-        scheduler_attribution.SchedulersOfHolds: schedulers,
-    }
+    given = {hold_history.HoldHistory: folded, scheduler_attribution.SchedulersOfHolds: schedulers}
     return protocol.Evidence(building.plan(), given)
 
 

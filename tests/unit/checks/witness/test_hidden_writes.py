@@ -82,11 +82,6 @@ def state(text: str) -> Object:
 
 
 def watch(resource: str, text: str) -> list[records.Body]:
-    def listed(purpose: Any, version: int, count: int) -> records.Listed:
-        return records.Listed(
-            resource=resource, purpose=purpose, resource_version=version, count=count, ts_ns=0
-        )
-
     def observed(kind: str, value: Object) -> records.Observation:
         version = int(value["metadata"]["resourceVersion"])
         return language.observation(resource, version, value, kind, ts_ns=0)
@@ -97,9 +92,9 @@ def watch(resource: str, text: str) -> list[records.Body]:
     since = int(first[0]["metadata"]["resourceVersion"]) if first else 0
     alive = [life[-1][1]] if life[-1][0] != "DELETED" and words[-1] != "." else []
     return [
-        listed("first", since, len(first)),
+        language.listed(resource, "first", since, len(first), 0),
         *(observed(*item) for item in life),
-        listed("final", 90, len(alive)),
+        language.listed(resource, "final", 90, len(alive), 0),
         *(observed("FINAL", value) for value in alive),
     ]
 
