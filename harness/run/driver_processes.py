@@ -3,7 +3,7 @@
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from harness import processes, writing
 from harness.cluster.kubelet_api import boot_ids, node_folders
@@ -64,14 +64,15 @@ class DriverProcesses:
         return ["--plugins-registry", registry, *processes.changed(cdi_dir=cdi)]
 
     def start(self, name: str, *, first: str, options: Words, kubeconfig: pathlib.Path) -> None:
-        """Start a process, whose first incarnation was `first`; `options` are for our own program.
-
-        Raises SubjectError if another program ends at once.
-        """
+        """Start a process that was first named `first`; only our own program gets `options`."""
         place = self._places[first]
         if self._chosen.is_ours:
-            own: Words = ["driver", "--kubeconfig", kubeconfig, *_served(place), *options]
-            self._supervisor.start_part(name, *own, *self._folder_options())
+            nodes = [word for node in place.nodes for word in ("--node", node)]
+            served = [word for driver in place.drivers for word in ("--driver-name", driver)]
+            folders = self._folders()
+            own: Words = ["driver", "--kubeconfig", kubeconfig, *nodes, *served, *options]
+            own += ["--state", folders.pop("state_dir"), *processes.changed(**folders)]
+            self._supervisor.start_part(name, *own)
             return
         boot_id = self._boot_id(place)
         values = {"kubeconfig": str(kubeconfig), **self._values(place)}
@@ -86,10 +87,6 @@ class DriverProcesses:
     def remove_sockets(self) -> None:
         if self._sockets is not None:
             shutil.rmtree(self._sockets, ignore_errors=True)
-
-    def _folder_options(self) -> list[str]:
-        folders = self._folders()
-        return ["--state", folders.pop("state_dir"), *processes.changed(**folders)]
 
     def _folders(self) -> dict[str, str]:
         if self._sockets is None:
@@ -116,21 +113,11 @@ class DriverProcesses:
         return path
 
     def _values(self, place: driver_commands.Place) -> dict[str, str]:
-        """Return what placeholders of a command stand for.
-
-        The folders of one node are made; a program for several nodes gets them with `{node}`.
-        """
+        """Return what placeholders stand for; folders of a single node are made."""
         folders, node = self._folders(), place.nodes[0]
         if len(place.nodes) == 1:
             folders = {key: str(_made(text, node)) for key, text in folders.items()}
         return {"node": node, "driver": place.drivers[0], **folders}
-
-
-def _served(place: driver_commands.Place) -> Iterator[str]:
-    for node in place.nodes:
-        yield from ("--node", node)
-    for driver in place.drivers:
-        yield from ("--driver-name", driver)
 
 
 def _made(template: str, node: str) -> pathlib.Path:

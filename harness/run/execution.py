@@ -34,7 +34,6 @@ from harness.scenario import (
 from harness.traffic import launching, object_rounds, objects
 
 SYNC_TIMEOUT_S = 30.0
-"""Seconds for the first list of each watch."""
 REMOVE_TRIES, REMOVE_WAIT_S = 20, 1.0
 """Attempts to remove a run's objects while the API server does not answer, and the seconds
 between them."""
@@ -97,17 +96,16 @@ class Execution:
         ]
 
     def run(self) -> errors.HarnessError | None:
-        """Create the fixtures, run the phases, tear everything down.
-
-        Returns the error if some evidence could not be written, else None.
-        """
+        """Run all phases; return the error if some evidence could not be written."""
         audited_from = self._cluster.audit_position()
         cluster_records.note_run(self._cluster.kubeconfig.resolve().parent, self._plan.run_id)
         with _refusing("pools", codes=(400, 422)):
             world = self._publish()
         failure = None
         try:
-            self._require_accepted_objects()
+            for where, resource, obj in self._tried_objects():
+                with _refusing(where):
+                    self._api.require_accepted(resource, obj, namespace=self._plan.namespace)
             for phase in self._phases():
                 phase()
         except errors.TimeUpError as error:
@@ -160,25 +158,18 @@ class Execution:
     # -------------------------------------------------------------------- fixtures
 
     def _publish(self) -> fake_world.FakeWorld:
-        imported = self._scenario.pools.from_
+        scenario = self._scenario
+        imported = scenario.pools.from_
         return fake_world.publish(
             self._api,
-            self._scenario.pools,
+            scenario.pools,
             namespace=self._plan.namespace,
             run_id=self._plan.run_id,
-            admin=self._has_admin_access(),
+            admin=any(one.has_admin_access for one in scenario.object_sets)
+            or any(kind.has_admin_access for kind in scenario.claim_kinds),
             imported=imported_pools.SavedObjects(self._directory.pool_objects) if imported else (),
             on=self._capabilities,
         )
-
-    def _has_admin_access(self) -> bool:
-        is_in_files = any(one.has_admin_access for one in self._scenario.object_sets)
-        return is_in_files or any(kind.has_admin_access for kind in self._scenario.claim_kinds)
-
-    def _require_accepted_objects(self) -> None:
-        for where, resource, obj in self._tried_objects():
-            with _refusing(where):
-                self._api.require_accepted(resource, obj, namespace=self._plan.namespace)
 
     def _tried_objects(self) -> Iterator[tuple[str, apis.Resource, Object]]:
         for number, kind in enumerate(self._scenario.claim_kinds):
@@ -396,16 +387,13 @@ class Execution:
             launching.enough_file(self._directory).unlink(missing_ok=True)
         self._transport.close()  # its connection may be from before a restart of the API server
         try:
-            self._fetch_logs()
+            for name, scheduler in subjects.schedulers(self._scenario.subject):
+                if isinstance(scheduler, subject_specs.ClusterScheduler):
+                    into, since = self._directory.log(name), self._plan.created_wall_ns
+                    cluster_logs.fetch(self._transport, into, since_wall_ns=since)
         finally:
             self._remove(world)
             self._transport.close()
-
-    def _fetch_logs(self) -> None:
-        for name, scheduler in subjects.schedulers(self._scenario.subject):
-            if isinstance(scheduler, subject_specs.ClusterScheduler):
-                into, since = self._directory.log(name), self._plan.created_wall_ns
-                cluster_logs.fetch(self._transport, into, since_wall_ns=since)
 
     def _save_audit_log(self, after: int) -> errors.HarnessError | None:
         try:
@@ -427,18 +415,15 @@ class Execution:
                 fake_world.remove(self._api, world)
             except (apis.ApiError, transports.TransportError, errors.WaitTimeoutError) as error:
                 if not backoffs.is_transient(error) or number == REMOVE_TRIES - 1:
-                    self._report_remains(error)
+                    self._progress.phase(
+                        f"the run's objects could not be removed ({error}); to remove them: "
+                        "`kubectl delete namespaces,nodes,resourceslices,deviceclasses "
+                        f"-l {fake_world.RUN_LABEL}={self._plan.run_id}`"
+                    )
                     return
                 clocks.sleep(REMOVE_WAIT_S)
             else:
                 return
-
-    def _report_remains(self, error: errors.HarnessError) -> None:
-        label = f"{fake_world.RUN_LABEL}={self._plan.run_id}"
-        self._progress.phase(
-            f"the run's objects could not be removed ({error}); to remove them: `kubectl delete "
-            f"namespaces,nodes,resourceslices,deviceclasses -l {label}`"
-        )
 
 
 @contextlib.contextmanager

@@ -144,7 +144,6 @@ The server distinguishes clients by their user agents, which a program of the us
 faults in its calls need the proxy, which has a port for each client.
 """
 _NOT_PARAMETERS = {"name", "kind", "start_s", "start_after", "required", "duration_s"}
-"""Keys that a planned fault has as fields."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +154,6 @@ class PlannedFaults:
     carrier: Literal["", "server", "proxy"]
     """Carrier of the faults of traffic; empty: there are none."""
     kubelets: list[str]
-    """The kubelet processes that the faults need."""
 
 
 def plan(
@@ -188,10 +186,7 @@ def plan(
 def drawn(
     scenario: specs.Scenario, *, seed: int, on: interfaces.Capabilities, provider: str
 ) -> list[fault.Fault]:
-    """Return the faults of a scenario with their names; what a nemesis draws takes its place.
-
-    Raises UsageError if a nemesis finds no faults that the run allows.
-    """
+    """Return the faults of a scenario, with what its nemeses draw in their place."""
     run = _run_of(scenario, on, provider)
     return [item for item, _ in _resolved(scenario, run, seeds.Seeds(seed))]
 

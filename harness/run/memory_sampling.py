@@ -1,7 +1,7 @@
 """Samples the memory of a run's processes while it goes on, for the record."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import psutil
 
@@ -9,7 +9,6 @@ from harness import clocks, concurrency
 from harness.history import records
 
 INTERVAL_S = 2.0
-"""Seconds between two samples."""
 Pids = Mapping[str, Sequence[int]]
 """Name of a process of the run -> its process ids."""
 
@@ -29,7 +28,11 @@ class MemorySampler:
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
-        self._thread = concurrency.spawn("memory-sampler", self._run)
+        def run() -> None:
+            while not self._stopped.wait(INTERVAL_S):
+                self.sample()
+
+        self._thread = concurrency.spawn("memory-sampler", run)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -50,25 +53,13 @@ class MemorySampler:
                     )
                 )
 
-    def _run(self) -> None:
-        while not self._stopped.wait(INTERVAL_S):
-            self.sample()
-
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident memory of a process and its descendants, 0 if it has ended.
-
-    Pages that they share count several times.
-    """
-    try:
+    """Return the memory of a process and its descendants; shared pages count several times."""
+    total = 0
+    with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
-    except psutil.Error:
-        return 0
-    return sum(_resident(family))
-
-
-def _resident(family: Sequence[psutil.Process]) -> Iterator[int]:
-    for process in family:
-        with contextlib.suppress(psutil.Error):
-            yield process.memory_info().rss
+        for member in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                total += member.memory_info().rss
+    return total

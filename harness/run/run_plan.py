@@ -39,7 +39,6 @@ OBSERVED = [
     "nodes",
     "resourceclaimtemplates",
 ]
-"""Resources that the recorder watches."""
 _OTHERS = ["namespaces", "events", "leases"]
 """Other resources that runs write to; watched if the cluster's revisions are dense."""
 _LIBRARIES = (
@@ -51,9 +50,7 @@ _LIBRARIES = (
     "numpy",
     "cel-expr-python",
 )
-"""Distributions whose versions the plan records."""
 _GIT_TIMEOUT_S = 5
-"""Time limit for `git describe`, in seconds."""
 _CHECKOUT = pathlib.Path(__file__).parents[2]
 """The folder that contains `.git` when the harness runs from a checkout."""
 

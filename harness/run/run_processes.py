@@ -73,7 +73,6 @@ class RunProcesses:
             **dict(subjects.schedulers(scenario.subject)),
             naming.CLAIM_CONTROLLER: scenario.subject.claim_controller,
         }
-        """The programs under test, by the names of their processes."""
 
     def lead_through(self, kubeconfigs: Mapping[str, pathlib.Path]) -> None:
         """Let these clients, by their names, use other kubeconfigs from their next start on."""
@@ -85,10 +84,7 @@ class RunProcesses:
         return [name for name in self._parts if name not in ours]
 
     def start_observers(self) -> None:
-        """Start the recorder, the driver and the kubelets, and wait until they are ready.
-
-        Raises SubjectError if the driver does not register in time.
-        """
+        """Start the recorder, the driver and the kubelets, and wait until they are ready."""
         self._supervisor.start_part(
             RECORDER,
             "record",
@@ -187,12 +183,15 @@ class RunProcesses:
         return [word for node in chosen for word in ("--node", node)]
 
     def _start_kubelet(self, name: str) -> None:
+        first, changes = naming.first_incarnation(name), self._plan.expected_pool_changes
+        served = known_defects.of_actor(self._plan.defects, "driver") if self._drivers.names else []
+        defects = known_defects.of_part(self._plan.defects, "kubelet")
         self._supervisor.start_part(
             name,
             "kubelet",
             *self._connection(name),
             "--state",
-            self._directory.kubelet_state(naming.first_incarnation(name)).resolve(),
+            self._directory.kubelet_state(first).resolve(),
             *processes.changed(
                 settings=self._driver_settings(name),
                 operations=self._directory.operations(name).resolve(),
@@ -201,18 +200,11 @@ class RunProcesses:
                 run_id=self._plan.run_id,
             ),
             *self._nodes_of(name),
-            *_defects(self._defects_of_kubelet()),
+            *_defects(each for each in defects if each not in served),
             *self._drivers.kubelet_options(),
             *self._awaited_drivers(name),
-            *self._pool_changes(name),
+            *(self._pool_changes(name) if first in changes else ()),
         )
-
-    def _defects_of_kubelet(self) -> list[str]:
-        elsewhere = (
-            known_defects.of_actor(self._plan.defects, "driver") if self._drivers.names else []
-        )
-        chosen = known_defects.of_part(self._plan.defects, "kubelet")
-        return [name for name in chosen if name not in elsewhere]
 
     def _awaited_drivers(self, name: str) -> list[str]:
         """Return the options by which the first kubelets wait for drivers; later ones need not."""
@@ -239,14 +231,10 @@ class RunProcesses:
             name,
             first=naming.first_incarnation(name),
             options=["--settings", self._driver_settings(name), *_defects(defects)],
-            kubeconfig=self._kubeconfig_of(name)
-            if self._drivers.that_report
-            else self._foreign_kubeconfig_of(name),
+            kubeconfig=self._kubeconfig_of(name, foreign=not self._drivers.that_report),
         )
 
     def _pool_changes(self, name: str) -> list[str | pathlib.Path]:
-        if naming.first_incarnation(name) not in self._plan.expected_pool_changes:
-            return []
         settings = pool_changes.PoolChanges(changes=self._scenario.pools.changes)
         path = self._written(f"{name}-changes", settings.model_dump_json().encode())
         journal = self._directory.pool_changes(name).resolve()
@@ -263,7 +251,7 @@ class RunProcesses:
     def _start_part(
         self, name: str, part: subject_specs.AnyScheduler | subject_specs.AnyClaimController
     ) -> None:
-        kubeconfig = self._foreign_kubeconfig_of(name)
+        kubeconfig = self._kubeconfig_of(name, foreign=True)
         environment = subjects.environment(self._scenario)
         match part:
             case "python":
@@ -370,14 +358,9 @@ class RunProcesses:
         namespace = processes.changed(namespace=self._plan.namespace)
         return ["--kubeconfig", self._kubeconfig_of(name), *namespace]
 
-    def _kubeconfig_of(self, name: str) -> pathlib.Path:
-        return self._led_of(name) or self._kubeconfig
-
-    def _foreign_kubeconfig_of(self, name: str) -> pathlib.Path:
-        return self._led_of(name) or self._user_kubeconfig
-
-    def _led_of(self, name: str) -> pathlib.Path | None:
-        return self._led.get(name) or self._led.get(naming.first_incarnation(name))
+    def _kubeconfig_of(self, name: str, *, foreign: bool = False) -> pathlib.Path:
+        led = self._led.get(name) or self._led.get(naming.first_incarnation(name))
+        return led or (self._user_kubeconfig if foreign else self._kubeconfig)
 
 
 def _defects(chosen: Iterable[str]) -> list[str]:

@@ -116,10 +116,7 @@ def _describe(
 
 
 def new_directory(plan: plans.Plan, reports: pathlib.Path) -> directories.RunDirectory:
-    """Create the run's directory, `<reports>/<scenario>/<start>-<run id>`.
-
-    `<reports>/latest` links to the newest run directory.
-    """
+    """Create `<reports>/<scenario>/<start>-<run id>`, to which `latest` links from now on."""
     directory = directories.create(reports / plan.scenario / run_plan.folder_name(plan))
     directories.link_latest(reports, directory)
     return directory

@@ -7,7 +7,7 @@ directory like any other.
 import msgspec
 
 from harness import clocks
-from harness.checks import device_exclusivity, judging, verdicts
+from harness.checks import device_exclusivity, judging
 from harness.checks.devices import device_consumption
 from harness.checks.holds import live_spotter
 from harness.checks.observed import observed_claims
@@ -51,7 +51,6 @@ class RecordSpotter:
         self._directory = directory
         self._due_ns = 0
         self._before: set[tuple[object, ...]] = set()
-        """The violations of the last look."""
         self._found: str | None = None
 
     @property
@@ -59,16 +58,18 @@ class RecordSpotter:
         now_ns = clocks.monotonic_ns()
         if self._found is None and now_ns >= self._due_ns:
             self._look()
-            self._due_ns = clocks.monotonic_ns() + self._pause_ns(began_ns=now_ns)
+            ended_ns = clocks.monotonic_ns()
+            pause_ns = 0 if self._before else LOOK_SHARE * (ended_ns - now_ns)
+            self._due_ns = ended_ns + max(int(LOOK_S * 1e9), pause_ns)
         return self._found
-
-    def _pause_ns(self, *, began_ns: int) -> int:
-        took_ns = clocks.monotonic_ns() - began_ns
-        return max(int(LOOK_S * 1e9), 0 if self._before else LOOK_SHARE * took_ns)
 
     def _look(self) -> None:
         seen = {
-            _identity(violation): violation.summary
+            (
+                violation.guarantee,
+                tuple(item.uid for item in violation.objects),
+                tuple(violation.resource_versions),
+            ): violation.summary
             for violation in judging.violations_so_far(self._directory)
             if violation.guarantee != device_exclusivity.CHECK.name
         }
@@ -88,8 +89,3 @@ def of_run(plan: plans.Plan, directory: directories.RunDirectory) -> list[Spotte
         return [RecordSpotter(directory)]
     has_amounts = device_consumption.CHECK.applies(plan)
     return [DoubleAllocationSpotter(), *([RecordSpotter(directory)] if has_amounts else [])]
-
-
-def _identity(violation: verdicts.Violation) -> tuple[object, ...]:
-    objects = tuple(item.uid for item in violation.objects)
-    return violation.guarantee, objects, tuple(violation.resource_versions)

@@ -38,14 +38,12 @@ OWNED = (
     subject_specs.KubeScheduler,
     subject_specs.CommandScheduler,
 )
-"""Schedulers that the run starts."""
 KINDS = ("python", "kube-scheduler", "cluster", "external", "command")
 """The words with which `--subject` begins; anything else is the name of a plug-in."""
 FORMS = (
     "python, kube-scheduler[=PATH|VERSION [FLAGS]], cluster[=NAME], external=NAME, command='PROGRAM {kubeconfig} …', "
     "or a plug-in's name"
 )
-"""The forms of `--subject`, for error messages and help."""
 _OURS: Mapping[str, str] = {
     "scheduler": "choose --subject python",
     naming.CLAIM_CONTROLLER: "leave --claim-controller out and use --cluster embedded",
@@ -178,10 +176,7 @@ def _require_ours(
 def with_gates(
     subject: subject_specs.SubjectSpec, scenario: specs.Scenario
 ) -> subject_specs.SubjectSpec:
-    """Return the subject with the feature gates of its programs that the scenario needs.
-
-    Raises UsageError for a program that lacks a feature, or whose gate is off.
-    """
+    """Return the subject with the feature gates that the scenario needs of its programs."""
     controller = subject.claim_controller
     if isinstance(controller, subject_specs.KubeControllerManager):
         controller = controller.model_copy(
@@ -241,10 +236,7 @@ def environment(scenario: specs.Scenario) -> dict[str, str]:
 
 
 def versions(scenario: specs.Scenario) -> dict[str, str]:
-    """Return the versions of the programs under test, by process name.
-
-    Programs without a version are left out. Raises UsageError for a binary that cannot run here.
-    """
+    """Return the versions of the programs under test, as far as they have some, by process."""
     subject = scenario.subject
     known = {name: _version(item) for name, item in schedulers(subject)}
     known[naming.CLAIM_CONTROLLER] = _version(subject.claim_controller)
@@ -280,10 +272,7 @@ def title(subject: subject_specs.SubjectSpec, release: str = "") -> str:
 def schedulers(
     subject: subject_specs.SubjectSpec,
 ) -> Iterator[tuple[str, subject_specs.AnyScheduler]]:
-    """Yield the schedulers by the names of their processes and logs: `scheduler`, `scheduler-2`, …
-
-    Schedulers that are started outside the harness have such names too.
-    """
+    """Yield the schedulers by the names of their processes and logs, also those of others."""
     for index, item in enumerate(subject.schedulers):
         yield naming.scheduler(index), item
 

@@ -24,12 +24,10 @@ class Child:
     foreign: bool
     """It is not one of Flake Hunt's programs."""
     finite: bool
-    """It ends by itself when its work is done."""
     elected: bool
     """It is a scheduler with leader election."""
     ended: bool = False
     fault: str = ""
-    """Name of the fault that ended it."""
     paused: bool = False
 
     def has_lost_lease(self, exit_code: int) -> bool:
@@ -37,13 +35,8 @@ class Child:
             return False
         return elected_runs.LOST_LEASE in self.process.log_tail().lower()
 
-    def ends_in_order(self, exit_code: int) -> bool:
-        """Return whether an end after SIGTERM is orderly; kube-scheduler ends with 1."""
-        return exit_code == 0 or (self.foreign and exit_code != -signal.SIGKILL)
-
 
 READY_TIMEOUT_S = 30.0
-"""Time limit for a part to become ready, in seconds."""
 SETTLE_S = 0.5
 """Seconds in which a program that rejects its arguments or configuration has ended."""
 STOP_TIMEOUT_S = 15.0
@@ -133,10 +126,7 @@ class Supervisor:
         self.start(name, processes.command(*argv), elected=elected)
 
     def wait_ready(self, *names: str) -> None:
-        """Wait until these parts are ready, except those that a fault has ended meanwhile.
-
-        Raises WaitTimeoutError if one is not ready in time, and the errors of `wait_until`.
-        """
+        """Wait until these parts are ready, except those that a fault has ended meanwhile."""
         for name in names:
             child, ready = self._children[name], self._ready_file(name)
             self.wait_until(
@@ -155,11 +145,7 @@ class Supervisor:
         elected: bool = False,
         program: str = "",
     ) -> None:
-        """Start a program that cannot report that it is ready.
-
-        `program` is its name if `argv` begins with another one. Raises SubjectError if it ends at
-        once.
-        """
+        """Start a program that does not report; `program` is its name, if not argv's first."""
         process = self.start(name, argv, env=env, foreign=True, elected=elected)
         exit_code = process.wait(timeout_s=SETTLE_S)
         if exit_code is None:
@@ -226,10 +212,7 @@ class Supervisor:
             self.on_lease_lost(naming.first_incarnation(name))
 
     def finished(self, name: str) -> bool:
-        """Return whether a finite process has ended.
-
-        A non-zero exit code is journaled as unexpected.
-        """
+        """Return whether a finite process has ended; another exit code than 0 is unexpected."""
         child = self._children[name]
         exit_code = child.process.poll()
         if exit_code is None:
@@ -288,17 +271,11 @@ class Supervisor:
             return names[0] if names and self.is_living(names[0]) else None
 
     def kill(self, name: str, *, fault: str) -> bool:
-        """End a process and its children with SIGKILL, because of the fault of this name.
-
-        Returns False if it had ended before.
-        """
+        """End a process and its children by SIGKILL; return False if it had ended before."""
         return self._end(name, fault, is_killed=True)
 
     def terminate(self, name: str, *, fault: str) -> bool:
-        """End a process with SIGTERM, because of the fault of this name; kill it after the timeout.
-
-        Returns False if it had ended before. An end that is not orderly is journaled as unexpected.
-        """
+        """End a process by SIGTERM, in time; return False if it had ended before."""
         return self._end(name, fault, is_killed=False)
 
     def _end(self, name: str, fault: str, *, is_killed: bool) -> bool:
@@ -308,8 +285,9 @@ class Supervisor:
             child = self._children[name]
             child.fault, process = fault, child.process
             exit_code = process.kill() if is_killed else process.stop(timeout_s=STOP_TIMEOUT_S)
-            in_order = exit_code == -signal.SIGKILL if is_killed else child.ends_in_order(exit_code)
-            self._ended(child, exit_code, expected=in_order)
+            was_killed = exit_code == -signal.SIGKILL
+            in_order = exit_code == 0 or (child.foreign and not was_killed)  # kube-scheduler: 1
+            self._ended(child, exit_code, expected=was_killed if is_killed else in_order)
         return True
 
     def pause(self, name: str, *, fault: str) -> bool:

@@ -21,23 +21,19 @@ VISITS_A_SECOND = 5
 def traced(scenario: specs.Scenario) -> list[str]:
     script = scenario.traffic
     if not isinstance(script, script_specs.ScriptTraffic):
-        return subjects.owned_schedulers(scenario.subject) if _share(scenario) else []
+        return subjects.owned_schedulers(scenario.subject) if scenario.subject.hold_threads else []
     return list(dict.fromkeys(map(naming.first_incarnation, script.traced)))
-
-
-def _share(scenario: specs.Scenario) -> float:
-    return scenario.subject.hold_threads
 
 
 def at_random(scenario: specs.Scenario, seed: int) -> messages.Try | None:
     """Return what a tracer begins with; None: it waits for the script."""
-    if not _share(scenario):
+    if not scenario.subject.hold_threads:
         return None
     return messages.Try(
         name="random",
         functions=None,
         seed=seed,
-        probability=_share(scenario),
+        probability=scenario.subject.hold_threads,
         hold_s=HOLD_S,
         busy_visits=VISITS_A_SECOND,
         rest_s=1.0,
@@ -45,10 +41,7 @@ def at_random(scenario: specs.Scenario, seed: int) -> messages.Try | None:
 
 
 def can_be_held(scenario: specs.Scenario) -> bool:
-    """Return whether the schedulers of a run are programs whose threads can be held at random.
-
-    A process that faults pause is none: its tracer would have to do that.
-    """
+    """Return whether threads can be held at random; not where faults pause the process."""
     owned = subjects.owned_schedulers(scenario.subject)
     pauses = any(fault.kind in ("pause-process", "nemesis") for fault in scenario.faults)
     is_script = isinstance(scenario.traffic, script_specs.ScriptTraffic)
@@ -62,10 +55,7 @@ def can_be_held(scenario: specs.Scenario) -> bool:
 
 
 def require_places(scenario: specs.Scenario) -> None:
-    """Raise UsageError for a place that a program has not, or a program that has no places.
-
-    The subject of the scenario is resolved.
-    """
+    """Raise UsageError for a place that a program has not, or a program without places."""
     names = traced(scenario)
     if not names:
         return

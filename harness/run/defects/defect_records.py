@@ -28,7 +28,6 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the scenario or world; of random worlds, `random-worlds`."""
     attempts: int
     found: int
-    """Attempts that found the defect."""
     median_s: float | None
     """Time until it was found: seconds of a run, CPU seconds of a search; None: it never was."""
     worst_s: float | None
@@ -56,17 +55,14 @@ def best(detections: list[Detection]) -> Detection | None:
     """
     placed = [item for item in detections if item.kind != RANDOM]
     proven = [item for item in placed if item.median_s is not None]
-    return min(proven, key=_rank, default=None)
+    by_rule = lambda item: (-(item.found + 1) / (item.attempts + 2), item.median_s or 0.0)  # noqa: E731
+    return min(proven, key=by_rule, default=None)
 
 
 def seconds(defect: str, scenario: str) -> float | None:
     """Return the median time until a scenario found a defect; None: that was not measured."""
     measured = recorded().detections.get(defect, ())
     return next((item.median_s for item in measured if item.place == scenario), None)
-
-
-def _rank(item: Detection) -> tuple[float, float]:
-    return -(item.found + 1) / (item.attempts + 2), item.median_s or 0.0
 
 
 def shown(seconds: float) -> str:
@@ -101,10 +97,7 @@ class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed() -> list[KnownDefect]:
-    """Return all known defects, part by part and sorted by name.
-
-    Raises ScenarioError if a shipped scenario cannot be loaded.
-    """
+    """Return all known defects, part by part and sorted by name."""
     scenarios = _scenarios()
     parts = {name: known_defects.actor(name) for name in known_defects.names()}
     order = (*known_defects.PARTS, "driver")

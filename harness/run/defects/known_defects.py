@@ -44,10 +44,7 @@ def named(name: str) -> replacements.Replacement:
 
 
 def actor(name: str) -> str:
-    """Return what has a defect, the part or `driver`: the process of the kubelets is both.
-
-    Raises UsageError for an unknown name.
-    """
+    """Return what has a defect, the part or `driver`: the process of the kubelets is both."""
     found = named(name)
     is_of_driver = found.process == "kubelet" and kubelet_defects.is_of_driver(name)
     return "driver" if is_of_driver else found.process

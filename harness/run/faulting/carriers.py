@@ -19,7 +19,6 @@ from harness.run.faulting import fault_journal
 T = TypeVar("T")
 Rule = Mapping[str, Any]
 TIMEOUT_S = 5.0
-"""Time limit for each call of a carrier, in seconds."""
 _PART = "."
 """Follows the name of the fault in the name of a rule, if the fault has several; no name has it."""
 
@@ -50,7 +49,6 @@ class AdminCarrier:
 
     def __init__(self, transport: transports.Transport) -> None:
         self._transport = transport
-        self._pages, self._listings = msgspec.json.Decoder(_Page), msgspec.json.Decoder(_Listing)
 
     def add(self, rule: Mapping[str, Any]) -> None:
         self._call("POST", "faults", json.dumps(rule).encode())
@@ -59,7 +57,7 @@ class AdminCarrier:
         self._call("DELETE", f"faults/{urllib.parse.quote(name, safe='')}", missing_ok=True)
 
     def applied(self, after: int) -> Sequence[injection.Applied]:
-        page = _decoded(self._pages, self._call("GET", f"applied?after={after}"))
+        page = self._get(f"applied?after={after}", _Page)
         if page.boot_id != clocks.boot_id():
             raise errors.FaultError(
                 f"expected a carrier on this host (boot {clocks.boot_id()}), whose clock can be "
@@ -68,10 +66,17 @@ class AdminCarrier:
         return page.items
 
     def last_sequence(self) -> int:
-        return _decoded(self._listings, self._call("GET", "faults")).last_sequence
+        return self._get("faults", _Listing).last_sequence
 
     def clear(self) -> None:
         self._call("DELETE", "faults")
+
+    def _get(self, path: str, kind: type[T]) -> T:
+        body = self._call("GET", path)
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.DecodeError as error:
+            raise errors.FaultError(f"the carrier answered something else ({error})") from error
 
     def _call(
         self, method: str, path: str, body: bytes | None = None, *, missing_ok: bool = False
@@ -91,21 +96,11 @@ class AdminCarrier:
         return response.body
 
 
-def _decoded(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
-    try:
-        return decoder.decode(body)
-    except msgspec.DecodeError as error:
-        raise errors.FaultError(f"the carrier answered something else ({error})") from error
-
-
 # ------------------------------------------------------------------- during one run
 
 
 class CarrierSession:
-    """The rules that a run has switched on, and the reader of their applications.
-
-    Threads may share it.
-    """
+    """The rules that a run has switched on, and the reader of their applications."""
 
     def __init__(
         self,
@@ -114,10 +109,7 @@ class CarrierSession:
         *,
         kinds: Mapping[str, str],
     ) -> None:
-        """Switch off what an earlier run has left; `kinds` of the faults by their names.
-
-        Raises FaultError if the carrier does not answer.
-        """
+        """Switch off what an earlier run has left; `kinds` of the faults by their names."""
         carrier.clear()
         self._carrier, self._journal, self._kinds = carrier, journal, dict(kinds)
         self._before = carrier.last_sequence()
@@ -133,10 +125,7 @@ class CarrierSession:
         """Why applications may be missing in the journal; empty: they are complete."""
 
     def switch_on(self, rule: Rule, *, kind: str = "") -> None:
-        """Add a rule. Raises FaultError if the carrier does not accept it.
-
-        `kind`: the kind of fault that its effects are, if its fault has several (see `rule_name`).
-        """
+        """Add a rule; `kind` is that of its effects, if its fault has several kinds."""
         with self._guard:
             if kind:
                 self._kinds[rule["name"]] = kind

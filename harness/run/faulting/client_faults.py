@@ -21,7 +21,6 @@ def plugin_of(fault: plans.PlannedFault) -> entry_points.Plugin | None:
 def act(it: injecting.Injection) -> None:
     client = _Client(it)
     it.undo.callback(client.end)
-    client.start()
     it.begun()
     it.wait_for_end(client.is_done)
 
@@ -35,7 +34,11 @@ class _Client:
         plugin = plugin_of(fault)
         self._client = f"the plug-in {plugin.name}" if plugin else f"the fault {fault.name}"
         self._source = str(plugin or self._client)
-        self._order = fault_process.Order(
+        self._end: fault_process.End | None = None
+        """The last word of the process; None: it has not said one."""
+        self._wrong = ""
+        """A line that is no word of such a process; empty: there was none."""
+        order = fault_process.Order(
             plugin=plugin,
             kind=fault.kind,
             kubeconfig=str(stage.cluster.user_kubeconfig.resolve()),
@@ -43,38 +46,25 @@ class _Client:
             seed=seeds.Seeds(stage.plan.seed).derive("fault", fault.name),
             parameters=fault.parameters["parameters"] if plugin else fault.parameters,
         )
-        self._child: subprocess.Popen[bytes] | None = None
-        self._reading: concurrency.Thread | None = None
-        self._end: fault_process.End | None = None
-        """The last word of the process; None: it has not said one."""
-        self._wrong = ""
-        """A line that is no word of such a process; empty: there was none."""
-
-    def start(self) -> None:
         with self._log.open("ab") as log:
-            child = subprocess.Popen(
+            self._child = subprocess.Popen(
                 processes.python(fault_process.__name__),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
             )
-        self._child = child
-        self._reading = concurrency.spawn(f"fault-effects {self._it.fault.name}", self._read)
-        if child.stdin is not None:
-            child.stdin.write(msgspec.json.encode(self._order) + b"\n")
-            child.stdin.flush()
+        assert self._child.stdin and self._child.stdout  # noqa: S101, PT018 - they are pipes
+        self._input, self._output = self._child.stdin, self._child.stdout
+        self._reading = concurrency.spawn(f"fault-effects {fault.name}", self._read)
+        with contextlib.suppress(OSError):  # it has ended, and `end` says so
+            self._input.write(msgspec.json.encode(order) + b"\n")
+            self._input.flush()
 
     def end(self) -> None:
-        """Let it undo what it has done.
-
-        Raises FaultError if it fails, ends without a word, or does not end in time.
-        """
-        if self._child is None or self._reading is None:
-            return
+        """Let it undo what it has done; raise FaultError if that fails, or takes too long."""
         with contextlib.suppress(OSError):
-            if self._child.stdin is not None:
-                self._child.stdin.close()
+            self._input.close()
         try:
             is_late = self._child.wait(fault_process.GRACE_S) is None
         except subprocess.TimeoutExpired:
@@ -82,8 +72,7 @@ class _Client:
         self._child.kill()
         self._reading.join(fault_process.GRACE_S)
         self._child.wait()
-        if self._child.stdout is not None:
-            self._child.stdout.close()
+        self._output.close()
         if failure := self._failure(is_late=is_late):
             raise errors.FaultError(f"{failure}; its output: {self._log}")
 
@@ -97,10 +86,10 @@ class _Client:
         return self._end.failure
 
     def is_done(self) -> bool:
-        return self._child is not None and self._child.poll() is not None
+        return self._child.poll() is not None
 
     def _read(self) -> None:
-        for line in (self._child and self._child.stdout) or ():
+        for line in self._output:
             try:
                 told: _Line = msgspec.json.decode(line, type=_Line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -108,21 +97,13 @@ class _Client:
                 continue
             if isinstance(told, fault_process.End):
                 self._end = told
-            else:
-                self._note(told)
-
-    def _note(self, told: fault_process.Effect) -> None:
-        meta = {
-            "namespace": told.namespace,
-            "name": told.name,
-            "uid": told.uid,
-            "resourceVersion": told.resource_version,
-        }
-        self._it.changed(
-            told.kind,
-            meta,
-            verb="change",
-            detail=told.text,
-            begun_ns=clocks.monotonic_ns(),
-            client=self._client,
-        )
+                continue
+            meta = {key: getattr(told, key) for key in ("namespace", "name", "uid")}
+            self._it.changed(
+                told.kind,
+                {**meta, "resourceVersion": told.resource_version},
+                verb="change",
+                detail=told.text,
+                begun_ns=clocks.monotonic_ns(),
+                client=self._client,
+            )

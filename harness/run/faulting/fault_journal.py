@@ -94,10 +94,7 @@ class FaultJournal:
                 self._writer.write(record)
 
     def close(self, *, problem: str = "") -> None:
-        """Write the windows and the trailer.
-
-        `problem`: why effects of traffic may be missing; it becomes an error of each window.
-        """
+        """Write the windows, with the problem of the traffic's effects, and the trailer."""
         with self._guard, self._noting_failure():
             if self._is_open():
                 for window in self._windows:

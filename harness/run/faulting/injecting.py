@@ -28,7 +28,6 @@ class Ending:
         self.load_begun = concurrency.Event("faults-load-begun")
         """Set when the load has begun, from which on the times of faults count."""
         self.over = concurrency.Event("faults-over")
-        """Set when all faults have to end."""
         self.is_abandoned = False
         """True if the run ends at once, so that processes need not be started again."""
 

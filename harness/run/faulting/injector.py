@@ -4,6 +4,7 @@ Each fault has a thread, which waits for its start, injects it, and ends when it
 thread reads what the carrier has applied.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 
 from harness import clocks, concurrency
@@ -32,10 +33,7 @@ class Injector:
     """The faults of one run."""
 
     def __init__(self, stage: injecting.Stage, *, has_load: Callable[[], bool]) -> None:
-        """`has_load` returns whether the load has made its first pod.
-
-        Raises PluginError if the plug-in of a fault is missing.
-        """
+        """`has_load` returns whether the load has made its first pod."""
         self._stage, self._faults, self._has_load = stage, stage.plan.faults, has_load
         self._journal, self._session = stage.journal, stage.session
         for fault in self._faults:
@@ -53,16 +51,20 @@ class Injector:
     # ---------------------------------------------------------------------- the run's calls
 
     def start(self) -> None:
-        """Begin, before the load starts: faults of traffic that begin with it are on when this
-        returns.
+        """Begin, before the load starts, and wait for the faults that begin with it."""
+        if (session := self._session) is not None:
 
-        Raises WaitTimeoutError if they are not.
-        """
-        if self._session is not None:
-            self._reading = concurrency.spawn("faults-reading", self._read_on)
+            def read_on() -> None:
+                while not self._reading_over.wait(POLL_S):
+                    session.read()
+
+            self._reading = concurrency.spawn("faults-reading", read_on)
         self._threads = [
             concurrency.spawn("faults-load", self._wait_for_load),
-            *(self._spawn(fault) for fault in self._faults),
+            *(
+                concurrency.spawn(f"fault {fault.name}", functools.partial(self._perform, fault))
+                for fault in self._faults
+            ),
         ]
         why = "the first faults to be switched on"
         clocks.wait_until(self._first_are_on, timeout_s=ON_TIMEOUT_S, why=why)
@@ -90,10 +92,7 @@ class Injector:
             raise self._journal.failure
 
     def heal(self, *, is_abandoned: bool = False) -> None:
-        """End and heal all faults, read their last applications, and close the journal.
-
-        `is_abandoned`: the run ends at once. Does nothing when all is healed already.
-        """
+        """Heal all faults, once, and close the journal; `is_abandoned`: the run ends at once."""
         if self._is_healed:
             return
         self._ending.is_abandoned = is_abandoned
@@ -109,9 +108,6 @@ class Injector:
         self._is_healed = True
 
     # ---------------------------------------------------------------------- one fault
-
-    def _spawn(self, fault: plans.PlannedFault) -> concurrency.Thread:
-        return concurrency.spawn(f"fault {fault.name}", lambda: self._perform(fault))
 
     def _wait_for_load(self) -> None:
         while not self._has_load():
@@ -155,10 +151,6 @@ class Injector:
             self._problem = f"`{thread.name}` did not end within {HEAL_TIMEOUT_S:g} s"
 
     # ---------------------------------------------------------------------- applications
-
-    def _read_on(self) -> None:
-        while self._session and not self._reading_over.wait(POLL_S):
-            self._session.read()
 
     def _read_the_rest(self) -> None:
         if self._session is None:

@@ -35,7 +35,7 @@ def lose(it: injecting.Injection) -> None:
     def act(process: str) -> None:
         how = "came back" if comes_back else "was removed"
         with it.effect(process, f"{node.name} was lost and {how}"):
-            on.kill(process)
+            on.end(process, kill=True)
             try:
                 node.lose()
                 if not comes_back:
@@ -85,17 +85,10 @@ class _Node:
         with contextlib.suppress(apis.ApiError, transports.TransportError):
             for pod in self._api.list(apis.PODS, namespace=self._it.stage.plan.namespace).items:
                 if pod["spec"].get("nodeName") == self.name:
-                    self._delete(pod["metadata"])
-
-    def _delete(self, meta: Object) -> None:
-        with apis.if_there():
-            self._api.delete(
-                apis.PODS,
-                meta["name"],
-                namespace=meta["namespace"],
-                uid=meta["uid"],
-                grace_period_s=0,
-            )
+                    meta = pod["metadata"]
+                    name, at = meta["name"], {"namespace": meta["namespace"], "uid": meta["uid"]}
+                    with apis.if_there():
+                        self._api.delete(apis.PODS, name, **at, grace_period_s=0)
 
     def _set_taints(self, taints: list[Object]) -> None:
         node = self._api.get(apis.NODES, self.name)
@@ -121,8 +114,8 @@ def reboot(it: injecting.Injection) -> None:
     def act(process: str) -> None:
         drivers = run.drivers_of_lost_node
         with it.effect(process, f"{run.lost_node} was rebooted"), on.down(*drivers, process):
-            for name in (process, *filter(None, map(on.acting.living, drivers))):
-                on.kill(name)
+            for name in (process, *filter(None, map(on.living, drivers))):
+                on.end(name, kill=True)
             if run.cdi_of_lost_node is not None:
                 shutil.rmtree(run.cdi_of_lost_node, ignore_errors=True)
             boot_id = uuid.UUID(int=boot_ids.getrandbits(128), version=4)

@@ -83,10 +83,7 @@ class _Toucher(_Writer):
 
 
 def move_claims(it: injecting.Injection) -> None:
-    """Free the device of a claim and allocate another one, in two writes; one claim at a time.
-
-    Raises FaultError if not one could be moved, with the reason of the last failure.
-    """
+    """Move claims to other devices, in two writes each; raise FaultError if none could be."""
     writer = _Mover(it)
     while writer.count < it.parameters["times"]:
         if it.wait(it.parameters["interval_s"]):
@@ -132,7 +129,6 @@ class _Mover(_Writer):
 
 
 _Pool = tuple[str, str]
-"""Driver and name of a pool."""
 
 
 def _results(claim: Object) -> list[Object]:

@@ -1,19 +1,17 @@
 """Injects faults of processes and of the API server: ends, pauses, restarts, successors."""
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator
 
 from harness import errors
 from harness.client import apis
-from harness.cluster import interfaces, providers
+from harness.cluster import providers
 from harness.model import naming
-from harness.run import run_processes, supervising
+from harness.run import supervising
 from harness.run.faulting import injecting
 from harness.scenario import profiles
 
 API_SERVER = "api-server"
-"""Name of the API server in the record."""
 
 
 def leader_pid(api: apis.Api, *, namespace: str, name: str) -> int | None:
@@ -30,67 +28,11 @@ def leader_pid(api: apis.Api, *, namespace: str, name: str) -> int | None:
     return int(pid) if pid.isdecimal() else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Acting:
-    """The calls that end, pause and start a process by its name."""
-
-    living: Callable[[str], str | None]
-    """Returns the newest incarnation that still runs; None if none does."""
-    kill: Callable[..., object]
-    terminate: Callable[..., object]
-    pause: Callable[..., object]
-    resume: Callable[[str], object]
-    start_again: Callable[[str], object]
-
-
-def of_run(
-    supervisor: supervising.Supervisor,
-    processes: run_processes.RunProcesses,
-    leader_pid: Callable[[], int | None] = lambda: None,
-) -> Acting:
-    """Return how the run does it; of schedulers with a leader, the leader is hit."""
-
-    def living(name: str) -> str | None:
-        pid = leader_pid() if name == naming.scheduler(0) else None
-        leader = supervisor.with_pid(pid) if pid is not None else None
-        return leader or supervisor.living(name)
-
-    return Acting(
-        living=living,
-        kill=supervisor.kill,
-        terminate=supervisor.terminate,
-        pause=supervisor.pause,
-        resume=supervisor.resume,
-        start_again=processes.start_again,
-    )
-
-
-def of_cluster(process: interfaces.ControlledProcess) -> Acting:
-    """Return how the cluster does it with one of its own, such as kube-controller-manager."""
-    return Acting(
-        living=lambda name: name,  # an end that no fault has made ends the run
-        kill=lambda *_, **__: process.end(kill=True),
-        terminate=lambda *_, **__: process.end(kill=False),
-        pause=lambda *_, **__: process.pause(),
-        resume=lambda _: process.resume(),
-        start_again=lambda _: process.start_again(),
-    )
-
-
-def acting(process: str, it: injecting.Injection) -> Acting:
-    stage = it.stage
-    on = providers.of(profiles.restore(stage.plan.cluster_profile)).capabilities
-    if process == on.claim_controller_process:
-        return of_cluster(stage.cluster.controlled(process))
-    subject, namespace = stage.plan.settings["subject"], stage.plan.namespace
-    if not subject["leader_election"]:
-        return of_run(stage.supervisor, stage.processes)
-    api, name = it.connected(), subject["schedulers"][0]["scheduler_name"]
-    return of_run(
-        stage.supervisor,
-        stage.processes,
-        lambda: leader_pid(api, namespace=namespace, name=name),
-    )
+def living(supervisor: supervising.Supervisor, name: str, leader: int | None) -> str | None:
+    """Return the newest incarnation that runs; of schedulers, that with the pid of the leader."""
+    if leader is not None and name == naming.scheduler(0):
+        return supervisor.with_pid(leader) or supervisor.living(name)
+    return supervisor.living(name)
 
 
 def restart_api_server(it: injecting.Injection) -> None:
@@ -120,28 +62,49 @@ class ProcessFault:
     """The process of a fault, and what is done to it."""
 
     def __init__(self, it: injecting.Injection) -> None:
-        self.name = it.fault.clients[0]
-        self.acting, self._it = acting(self.name, it), it
+        self.name, self._it, plan = it.fault.clients[0], it, it.stage.plan
+        self._run = it.stage.supervisor
+        on = providers.of(profiles.restore(plan.cluster_profile)).capabilities
+        is_theirs = self.name == on.claim_controller_process
+        self._theirs = it.stage.cluster.controlled(self.name) if is_theirs else None
+        """A process of the cluster, such as kube-controller-manager; None: it is one of the run."""
+        is_elected = plan.settings["subject"]["leader_election"] and not is_theirs
+        self._api = it.connected() if is_elected else None
+        """For the Lease that names the leader; None: there is none."""
 
     def repeat(self, act: Callable[[str], None]) -> None:
         """Act on the process that lives, as often as the scenario says."""
         self._it.repeat(self.name, lambda: act(self._living()))
 
     def _living(self) -> str:
-        found = self.acting.living(self.name)
+        if self._theirs is not None:
+            return self.name  # an end that no fault has made ends the run
+        found = self.living(self.name)
         if found is None:
             raise errors.FaultError(f"expected {self.name} to run, but it has ended")
         return found
 
-    def kill(self, process: str) -> None:
-        self.acting.kill(process, fault=self._it.fault.name)
+    def living(self, name: str) -> str | None:
+        plan, leader = self._it.stage.plan, None
+        if self._api is not None:
+            lease = plan.settings["subject"]["schedulers"][0]["scheduler_name"]
+            leader = leader_pid(self._api, namespace=plan.namespace, name=lease)
+        return living(self._run, name, leader)
 
-    def terminate(self, process: str) -> None:
-        self.acting.terminate(process, fault=self._it.fault.name)
+    def end(self, process: str, *, kill: bool) -> None:
+        if self._theirs is not None:
+            self._theirs.end(kill=kill)
+        else:
+            end = self._run.kill if kill else self._run.terminate
+            end(process, fault=self._it.fault.name)
 
     def start_again(self, process: str) -> None:
-        if not self._it.ending.is_abandoned:
-            self.acting.start_again(naming.first_incarnation(process))
+        if self._it.ending.is_abandoned:
+            return
+        if self._theirs is not None:
+            self._theirs.start_again()
+        else:
+            self._it.stage.processes.start_again(naming.first_incarnation(process))
 
     @contextlib.contextmanager
     def down(self, *processes: str) -> Iterator[None]:
@@ -155,11 +118,17 @@ class ProcessFault:
 
     @contextlib.contextmanager
     def paused(self, process: str) -> Iterator[None]:
-        self.acting.pause(process, fault=self._it.fault.name)
+        if self._theirs is not None:
+            self._theirs.pause()
+        else:
+            self._run.pause(process, fault=self._it.fault.name)
         try:
             yield
         finally:
-            self.acting.resume(process)
+            if self._theirs is not None:
+                self._theirs.resume()
+            else:
+                self._run.resume(process)
 
 
 def end(it: injecting.Injection) -> None:
@@ -169,7 +138,7 @@ def end(it: injecting.Injection) -> None:
     def act(process: str) -> None:
         detail = "killed and started again" if is_kill else "restarted"
         with it.effect(process, detail), on.down(process):
-            (on.kill if is_kill else on.terminate)(process)
+            on.end(process, kill=is_kill)
 
     on.repeat(act)
 
@@ -197,7 +166,7 @@ def take_over(it: injecting.Injection) -> None:
             if ends == "pause":
                 it.undo.enter_context(on.paused(process))
             else:
-                (on.kill if ends == "kill" else on.terminate)(process)
+                on.end(process, kill=ends == "kill")
             if not overlap_s:
                 on.start_again(process)
 

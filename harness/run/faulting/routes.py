@@ -66,7 +66,10 @@ def _proxy(stage: injecting.Stage) -> carriers.AdminCarrier:
             for client, path in proxied.items()
         ],
         "admin": {"kubeconfig": str(admin)},
-        "notes_versions": _makes_reads_stale(stage.plan),
+        "notes_versions": any(
+            fault.rule.get("action", {}).get("type") == injection.Stale.__struct_config__.tag
+            for fault in stage.plan.faults
+        ),
     }
     writing.replace(settings, msgspec.json.encode(document))
     stage.supervisor.start_part(PROXY, PROXY, settings.resolve())
@@ -77,8 +80,3 @@ def _proxy(stage: injecting.Stage) -> carriers.AdminCarrier:
 
 def _proxied(kubeconfig: pathlib.Path, client: str) -> pathlib.Path:
     return kubeconfig.with_name(f"{cluster_records.PROXY_KUBECONFIG}{client}")
-
-
-def _makes_reads_stale(plan: plans.Plan) -> bool:
-    actions = [fault.rule["action"]["type"] for fault in plan.faults if fault.rule]
-    return injection.Stale.__struct_config__.tag in actions

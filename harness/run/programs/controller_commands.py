@@ -19,18 +19,13 @@ EVICTOR = "device-taint-eviction-controller"
 """Name of the controller that evicts pods by taints of their devices."""
 _Other = Literal["python", "cluster", "external"]
 OTHERS: tuple[_Other, ...] = ("python", "cluster", "external")
-"""The other words that `--claim-controller` takes."""
 FORMS = f"python, {PROGRAM}[=PATH|VERSION], cluster, external"
-"""The forms of `--claim-controller`, for error messages and help."""
 EXTERNAL = "external claim controller"
 """Stands for the version of a controller that was started outside the harness."""
 
 
 def chosen(scenario: specs.Scenario, text: str) -> specs.Scenario:
-    """Return the scenario with the controller of `--claim-controller`; empty: with its own.
-
-    Raises UsageError for a text that has none of the forms.
-    """
+    """Return the scenario with the controller of `--claim-controller`; empty: its own."""
     if not text:
         return scenario
     subject = scenario.subject.model_copy(update={"claim_controller": parse(text)})

@@ -25,7 +25,6 @@ PLACEHOLDERS = (
     "cdi_dir",
     "state_dir",
 )
-"""Placeholders in the command of a driver."""
 _COMMAND, _FOLDER = "command=", "socket:"
 
 
@@ -57,10 +56,7 @@ class Place:
 
 
 def of(subject: subject_specs.SubjectSpec) -> ChosenDriver:
-    """Return what a scenario says of its driver.
-
-    Raises UsageError for a command that is no command line, or has unknown placeholders.
-    """
+    """Return what a scenario says of its driver; raise UsageError for a wrong command."""
     text = subject.driver
     if text.startswith(_COMMAND):
         return ChosenDriver(command=tuple(_words(text.removeprefix(_COMMAND))))
@@ -94,10 +90,7 @@ def of_run(scenario: specs.Scenario) -> list[Place]:
 
 
 def require_usable(chosen: ChosenDriver) -> None:
-    """Raise UsageError for a program or folder that is not there.
-
-    Raises MissingExtraError if drivers behind sockets cannot be called.
-    """
+    """Raise UsageError for what is not there, MissingExtraError without gRPC for sockets."""
     if not chosen.is_in_process and importlib.util.find_spec("grpc") is None:
         raise errors.MissingExtraError("grpcio", "driver")
     if chosen.command:

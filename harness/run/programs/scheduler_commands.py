@@ -10,7 +10,6 @@ from harness.cluster.local import binaries
 from harness.scenario import subject_specs
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
-"""Version of the KubeSchedulerConfiguration."""
 JSON = "application/json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 REQUESTS = 5000
@@ -18,15 +17,10 @@ REQUESTS = 5000
 STREAMED_LISTS = "WatchListClient"
 """Feature gate with which client-go begins by a watch that has what is there, instead of a list."""
 PLACEHOLDERS = ("kubeconfig", "scheduler_name", "namespace", "log_dir", "run_id", "seed")
-"""Placeholders in the command line of a `command` subject."""
 
 
 def binary(name: str, chosen: str, folder: str) -> pathlib.Path:
-    """Return a program of Kubernetes by its path or version; empty: the newest one.
-
-    It is searched in `folder` (empty: where envtest installs it). Raises UsageError if it is not
-    there.
-    """
+    """Return a program by path or version, or the newest one; `folder` has the programs."""
     if not chosen or binaries.is_version(chosen):
         return binaries.find(name, folder, version=chosen)
     return binaries.program(chosen)
@@ -133,10 +127,7 @@ def kube_scheduler_command(
 
 
 def kube_scheduler(text: str) -> subject_specs.KubeScheduler:
-    """Return the kube-scheduler of a path or version, which flags may follow in shell syntax.
-
-    Its feature gates become keys of their own, because scenarios need some of them.
-    """
+    """Return the kube-scheduler of a path or version, which flags may follow as in a shell."""
     words = [text] if not text or pathlib.Path(text).exists() else placeholders.words(text)
     binary, flags = ("", words) if words[:1] and words[0].startswith("-") else (words[0], words[1:])
     chosen, others = _feature_gates(flags)

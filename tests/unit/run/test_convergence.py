@@ -11,8 +11,6 @@ from tests.histories import worlds
 
 
 class Clock:
-    """A clock that is set by hand."""
-
     def __init__(self) -> None:
         self.s = 100.0
 

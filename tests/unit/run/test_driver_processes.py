@@ -16,8 +16,6 @@ KERNEL = "/proc/sys/kernel/random/boot_id"
 
 
 class State:
-    """Stands for the directory of a run."""
-
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
 

@@ -113,11 +113,6 @@ def test_every_kind_of_traffic_has_a_rule_and_a_sentence(fault: dict[str, Any], 
     assert "scheduler" in found.text
 
 
-@pytest.mark.parametrize(("fault", "text"), cases.read(__file__, "sentences"))
-def test_a_sentence_says_what_a_fault_does(fault: dict[str, Any], text: str) -> None:
-    assert one(fault).text == text
-
-
 def test_seeds_of_faults_come_from_the_run_and_the_name() -> None:
     faults = [{"kind": "drop-watch", "probability": 0.5}] * 2
     first, second = planned(*faults, seed=1).faults

@@ -30,8 +30,6 @@ LOST = '[[faults]]\nkind = "lose-node"\n'
 
 
 class Supervisor:
-    """Notes the parts that are started."""
-
     def __init__(self) -> None:
         self.started: dict[str, list[str]] = {}
         self.on_lease_lost: Any = None
@@ -50,8 +48,6 @@ class Supervisor:
 
 
 class Cluster:
-    """A cluster's kubeconfigs."""
-
     def __init__(self, folder: pathlib.Path) -> None:
         self.kubeconfig = self.user_kubeconfig = folder / "kubeconfig"
 

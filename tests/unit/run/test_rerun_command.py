@@ -48,7 +48,6 @@ title = "mine"
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A user's folder with files in it."""
     (tmp_path / "mine.toml").write_text(MINE)
     (tmp_path / "churn.toml").write_text(loading.load("pod-churn").text)
     monkeypatch.chdir(tmp_path)

@@ -141,15 +141,6 @@ def test_a_kube_scheduler_is_chosen_by_its_version(
     assert subjects.versions(of(subject)) == {"scheduler": f"kube-scheduler v{version}"}
 
 
-def test_an_old_kube_scheduler_is_refused_whatever_its_file_is_called(
-    tmp_path: pathlib.Path,
-) -> None:
-    kube_scheduler(tmp_path, "v1.33.13", name="kube-scheduler-1.33.13")
-    subject = resolve("kube-scheduler=1.33.13", folder=str(tmp_path))
-    with pytest.raises(errors.UsageError, match=r"v1\.34\.0 or newer, got v1\.33\.13"):
-        subjects.versions(of(subject))
-
-
 def test_an_old_kube_scheduler_is_known_by_what_it_prints(tmp_path: pathlib.Path) -> None:
     kube_scheduler(tmp_path, "v1.33.13", name="my-scheduler")
     subject = resolve(f"kube-scheduler={tmp_path}/my-scheduler")

@@ -26,7 +26,6 @@ def directory(tmp_path: pathlib.Path) -> directories.RunDirectory:
 
 @pytest.fixture
 def deaths() -> list[str]:
-    """The exit report of the cluster."""
     return []
 
 

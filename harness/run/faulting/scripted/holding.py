@@ -37,6 +37,13 @@ _KINDS: Mapping[tuple[str, type[Any]], str] = {
 """The kind of fault of a scenario that does the same, by which the record knows the effect."""
 
 
+_POINTS: Mapping[str, injection.Point] = {
+    "request": "request",
+    "answer": "response",
+    "event": "event",
+}
+
+
 class StepLateError(errors.FaultError):
     """A step did not happen by its deadline."""
 
@@ -48,10 +55,7 @@ class Patience:
         self.is_over, self._until_ns = is_over, clocks.monotonic_ns() + seconds * 1e9
 
     def until(self, look: Callable[[], Found | None], what: str) -> Found:
-        """Return what `look` returns as soon as it is true.
-
-        Raises StepLateError when the time is up; `what` has not happened then.
-        """
+        """Return what `look` returns as soon as it is true; raise StepLateError if it is late."""
         while not (found := look()):
             if self.is_over():
                 raise StepLateError(f"the run ended before {what} came")
@@ -71,21 +75,19 @@ class Holds:
     def arm(self, number: int, step: script_specs.Step) -> None:
         match step:
             case script_specs.Calls():
-                self._add(_rule_name(number), "request", _action(step), self._match(step))
+                self._add(_name(number), "request", _action(step), self._match(step))
             case script_specs.Deliver():
-                action = injection.Block()
-                self._add(_rule_name(number), "event", action, self._match(step), count=None)
+                self._add(_name(number), "event", injection.Block(), self._match(step), count=None)
             case script_specs.EndWatch():
-                is_held = step.since is not None
                 kind = injection.Gone if step.how == "gone" else injection.Drop
-                ends = kind(held=is_held)
-                self._add(_rule_name(number), "event", ends, self._match(step))
+                ends = kind(held=step.since is not None)
+                self._add(_name(number), "event", ends, self._match(step))
 
     def overlook(self, number: int, resource: str, name: str) -> None:
         match = matching.Match(
             verbs=("delete",), resource=resource, name=name, namespace=self._namespace
         )
-        self._add(_rule_name(number), "request", injection.Overlook(seconds=_OLD_S), match)
+        self._add(_name(number), "request", injection.Overlook(seconds=_OLD_S), match)
 
     def watch_answer(self, number: int, step: script_specs.Calls, answer: str) -> None:
         actions: Mapping[str, injection.Action] = {
@@ -94,21 +96,18 @@ class Holds:
             "cut": injection.Truncate(),
             "held": injection.Block(),
         }
-        self._add(_rule_name(number, "answer"), "response", actions[answer], self._match(step))
+        self._add(_name(number, "answer"), "response", actions[answer], self._match(step))
 
     def watch_start(self, client: str) -> None:
         match = matching.Match(clients=(client,), verbs=("watch", "list"))
-        self._add(_start_name(client), "request", injection.Delay(seconds=0), match, count=None)
+        self._add(_name("start", client), "request", injection.Delay(seconds=0), match, count=None)
 
     def watched(self, client: str) -> set[str]:
         """Return the resources that a client watches since `watch_start`, or lists all the time."""
-        seen = [item.facts for item in self._applied(_start_name(client))]
+        seen = [item.facts for item in self._all_applied("start", client)]
         listed = collections.Counter(facts.resource for facts in seen if facts.verb == "list")
         polled = {resource for resource, count in listed.items() if count >= _POLLS}
         return polled | {facts.resource for facts in seen if facts.verb == "watch"}
-
-    def forget_start(self, client: str) -> None:
-        self._remove(_start_name(client))
 
     def slow(self, client: str, kind: str, seconds: float) -> None:
         """Let status writes of claims, their answers, or events of claims wait for a time."""
@@ -120,47 +119,37 @@ class Holds:
             subresource="" if is_event else "status",
             namespace=self._namespace,
         )
-        points: Mapping[str, injection.Point] = {
-            "request": "request",
-            "answer": "response",
-            "event": "event",
-        }
-        self._add(
-            _slow_name(client), points[kind], injection.Delay(seconds=seconds), match, count=None
-        )
+        point = _POINTS[kind]
+        self._add(_name("slow", client), point, injection.Delay(seconds=seconds), match, count=None)
 
-    def end_slow(self, client: str) -> None:
-        self._remove(_slow_name(client))
+    def applied(self, *rule: object) -> Applied | None:
+        """Return the first thing that a rule has held or hit; None: nothing yet."""
+        return next(self._all_applied(*rule), None)
 
-    def applied(self, number: int, what: str = "") -> Applied | None:
-        """Return the first thing that the rule of a step has held or hit; None: nothing yet."""
-        return next(iter(self._applied(_rule_name(number, what))), None)
-
-    def let_go(self, number: int, what: str = "") -> None:
-        self._remove(_rule_name(number, what))
+    def let_go(self, *rule: object) -> None:
+        """Remove the rule of a step, or the one of its answer; or of what is slow, or starts."""
+        if (name := _name(*rule)) in self._on:
+            self._on.discard(name)
+            self._session.switch_off(name)
 
     def clear(self) -> None:
-        for name in list(self._on):
-            self._remove(name)
+        while self._on:
+            self._session.switch_off(self._on.pop())
 
     # ---------------------------------------------------------------------- rules
 
     def _match(self, step: script_specs.Calls | script_specs.Events) -> matching.Match:
-        match = matching.Match(
-            clients=(step.client,),
-            resource=step.target.resource,
-            name=step.target.name,
-            namespace=self._namespace_of(step.target),
-        )
-        if isinstance(step, script_specs.Events):
-            return match
-        subresource = step.target.subresource
-        return msgspec.structs.replace(match, verbs=step.verbs, subresource=subresource)
-
-    def _namespace_of(self, target: script_specs.Target) -> str:
-        """Return the run's namespace for objects with a name; lists may be of all namespaces."""
+        """Return what a step is about; lists of objects without a name may be of all namespaces."""
+        target = step.target
         is_own = target.name and target.resource in script_specs.ScriptObject.resources.values()
-        return self._namespace if is_own else ""
+        return matching.Match(
+            clients=(step.client,),
+            resource=target.resource,
+            name=target.name,
+            namespace=self._namespace if is_own else "",
+            verbs=step.verbs if isinstance(step, script_specs.Calls) else (),
+            subresource=target.subresource if isinstance(step, script_specs.Calls) else None,
+        )
 
     def _add(
         self,
@@ -176,12 +165,8 @@ class Holds:
         self._session.switch_on(msgspec.to_builtins(rule), kind=kind)
         self._on.add(name)
 
-    def _remove(self, name: str) -> None:
-        if name in self._on:
-            self._on.discard(name)
-            self._session.switch_off(name)
-
-    def _applied(self, name: str) -> Iterator[Applied]:
+    def _all_applied(self, *rule: object) -> Iterator[Applied]:
+        name = _name(*rule)
         return (item for item in self._session.applied() if item.fault == name)
 
 
@@ -198,13 +183,5 @@ def _action(step: script_specs.Calls) -> injection.Action:
     return injection.Block()
 
 
-def _rule_name(number: int, what: str = "") -> str:
-    return carriers.rule_name(script_specs.JOURNAL, str(number), what)
-
-
-def _slow_name(client: str) -> str:
-    return carriers.rule_name(script_specs.JOURNAL, "slow", client)
-
-
-def _start_name(client: str) -> str:
-    return carriers.rule_name(script_specs.JOURNAL, "start", client)
+def _name(*parts: object) -> str:
+    return carriers.rule_name(script_specs.JOURNAL, *map(str, parts))

@@ -28,7 +28,6 @@ _REMEMBERED = 20
 _REPEATS, GOOD = 4, 0.5
 """Repetitions of an order that has failed, and the share of them that has to fail, too."""
 _GONE_S = 10.0
-"""Time for the objects of a try to be gone."""
 _WEIGHT_ALONE, _WEIGHT_SPEAKING = 0.1, 4
 _SPEAKING = re.compile("claim|device|alloc", re.IGNORECASE)
 """Functions of these names are drawn more often than those of caches and queues."""
@@ -61,15 +60,15 @@ class OrderSearch:
         """Place -> how much more often it is drawn: what only one goroutine uses cannot race."""
 
     def run(self, journal: journal_writer.Writer) -> str:
-        """Try orders until one gives a device to two claims, or the time is up; return a summary.
-
-        Raises StepLateError if the run ends before.
-        """
+        """Try orders until one gives a device to two claims, or the time is up; say so."""
         until_ns = clocks.monotonic_ns() + self._step.seconds * 1e9
         number, found = 0, 0
         while number < self._step.tries and clocks.monotonic_ns() < until_ns:
-            number += 1
-            tried = self._try(number, self._draw(number), self._waiting())
+            number, waits = number + 1, self._step.waits
+            chosen = self._draw(number)
+            tried = self._try(
+                number, chosen, self._random.choice(_WAITS) if waits == "drawn" else waits
+            )
             journal.write(tried)
             found += bool(tried.found)
             if tried.found and self._step.stops:
@@ -135,9 +134,6 @@ class OrderSearch:
             script_specs.HeldVisit(place, self._random.randint(1, visits[place])) for place in drawn
         ]
 
-    def _waiting(self) -> str:
-        return self._random.choice(_WAITS) if self._step.waits == "drawn" else self._step.waits
-
     @contextlib.contextmanager
     def _slowed(self, kind: str) -> Iterator[None]:
         if kind:
@@ -145,8 +141,7 @@ class OrderSearch:
         try:
             yield
         finally:
-            if kind:
-                self._holds.end_slow(self._step.client)
+            self._holds.let_go("slow", self._step.client)
 
     # ------------------------------------------------------------------------------ one try
 

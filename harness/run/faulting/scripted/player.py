@@ -61,11 +61,12 @@ class ScriptPlayer:
         it.undo.callback(self._close)
         self._subject = [*subjects.owned_schedulers(subject), *subjects.owned_controllers(subject)]
         """The processes that have to be ready before the first step."""
-        self._numbers = {id(step): n for n, step in enumerate(script.steps, start=1)}
-        self._named = {step.name: step for step in script.steps if step.name}
+        self._numbered = list(enumerate(script.steps, start=1))
+        self._named = {step.name: (number, step) for number, step in self._numbered if step.name}
         self._paused: list[str] = []
         self._patience = holding.Patience(lambda: False, seconds=0)
-        self._seen = ""
+        self._number, self._seen = 0, ""
+        """The number of the present step, and what of it was seen."""
 
     def _close(self) -> None:
         self._objects.close()
@@ -85,8 +86,8 @@ class ScriptPlayer:
         self._holds.clear()
 
     def play(self) -> None:
-        for number, step in enumerate(self._script.steps, start=1):
-            begun_ns, self._seen = clocks.monotonic_ns(), ""
+        for number, step in self._numbered:
+            begun_ns, self._number, self._seen = clocks.monotonic_ns(), number, ""
             late = self._late(number, step)
             self._steps.write(
                 records.ScriptStep(
@@ -112,7 +113,9 @@ class ScriptPlayer:
                 self._arm_since(step.name)
             self._do(step)
             if number == len(self._script.steps):
-                self._require_ended_watches()
+                for at, one in self._numbered:
+                    if isinstance(one, script_specs.EndWatch):
+                        self._await(f"an event of {one.events} for {one.client}", at)
         except (errors.HarnessError, transports.TransportError) as error:
             return str(error) or type(error).__name__
         return ""
@@ -122,7 +125,7 @@ class ScriptPlayer:
 
         The end of a watch without such a step is prepared at its own turn.
         """
-        for number, step in enumerate(self._script.steps, start=1):
+        for number, step in self._numbered:
             if not isinstance(step, script_specs.OfClient) or step.since != name:
                 continue
             if name is not None or not isinstance(step, script_specs.EndWatch):
@@ -131,7 +134,7 @@ class ScriptPlayer:
             self._arm_threads(name)
 
     def _arm_threads(self, name: str | None) -> None:
-        for number, step in enumerate(self._script.steps, start=1):
+        for number, step in self._numbered:
             if isinstance(step, script_specs.OfThread) and step.since == name:
                 self._threads.arm(number, step, self._patience)
 
@@ -147,13 +150,13 @@ class ScriptPlayer:
 
     @_do.register
     def _(self, step: script_specs.Delete) -> None:
-        number, (resource, name) = self._numbers[id(step)], self._objects.find(step.object)
+        resource, name = self._objects.find(step.object)
         if step.overlooks_finalizers:
-            self._holds.overlook(number, resource.plural, name)
+            self._holds.overlook(self._number, resource.plural, name)
         self._objects.delete(step.object, force=step.force)
         if step.overlooks_finalizers:
-            self._await(number, "an API server that overlooks finalizers, as the embedded one can")
-            self._holds.let_go(number)
+            self._await("an API server that overlooks finalizers, as the embedded one can")
+            self._holds.let_go(self._number)
 
     @_do.register
     def _(self, step: script_specs.Patch) -> None:
@@ -161,66 +164,60 @@ class ScriptPlayer:
 
     @_do.register
     def _(self, step: script_specs.Request) -> None:
-        number = self._numbers[id(step)]
-        self._await(number, step.what)
-        self._carry_out(step, step.answer)
+        self._await(step.what)
+        self._carry_out(self._number, step, step.answer)
         if step.answer != "held":
-            self._holds.let_go(number, "answer")
+            self._holds.let_go(self._number, "answer")
 
     @_do.register(script_specs.LostRequest)
     @_do.register(script_specs.RefusedRequest)
     def _(self, step: script_specs.LostRequest | script_specs.RefusedRequest) -> None:
-        number = self._numbers[id(step)]
-        self._await(number, step.what)
-        self._holds.let_go(number)
+        self._await(step.what)
+        self._holds.let_go(self._number)
 
     @_do.register
     def _(self, step: script_specs.LateRequest) -> None:
-        self._await(self._numbers[id(step)], step.what)
+        self._await(step.what)
 
     @_do.register
     def _(self, step: script_specs.Late) -> None:
-        late = self._named[step.request]
+        number, late = self._named[step.request]
         if step.do == "answer":
-            self._holds.let_go(self._numbers[id(late)], "answer")
+            self._holds.let_go(number, "answer")
         elif isinstance(late, script_specs.LateRequest) and late.do == "hold-request":
-            self._carry_out(late, "sent")
-            self._holds.let_go(self._numbers[id(late)], "answer")
+            self._carry_out(number, late, "sent")
+            self._holds.let_go(number, "answer")
         else:
-            self._holds.let_go(self._numbers[id(late)])
+            self._holds.let_go(number)
             clocks.sleep(_ORPHANED_S)
 
     @_do.register
     def _(self, step: script_specs.Deliver) -> None:
-        number = self._numbers[id(step)]
-        self._await(number, f"an event of {step.events} for {step.client}")
-        self._holds.let_go(number)
+        self._await(f"an event of {step.events} for {step.client}")
+        self._holds.let_go(self._number)
 
     @_do.register
     def _(self, step: script_specs.EndWatch) -> None:
-        number = self._numbers[id(step)]
         if step.since is None:
-            self._holds.arm(number, step)
+            self._holds.arm(self._number, step)
         else:
-            self._await(number, f"an event of {step.events} for {step.client}")
-            self._holds.let_go(number)
+            self._await(f"an event of {step.events} for {step.client}")
+            self._holds.let_go(self._number)
 
     @_do.register
     def _(self, step: script_specs.HoldThread) -> None:
-        number = self._numbers[id(step)]
-        self._seen = self._threads.await_visit(number, step, self._patience)
+        self._seen = self._threads.await_visit(self._number, step, self._patience)
 
     @_do.register
     def _(self, step: script_specs.PassThread) -> None:
         with contextlib.suppress(*([holding.StepLateError] if step.at_most_s else [])):
-            number = self._numbers[id(step)]
-            self._seen = self._threads.await_visit(number, step, self._patience)
+            self._seen = self._threads.await_visit(self._number, step, self._patience)
 
     @_do.register
     def _(self, step: script_specs.ReleaseThread) -> None:
-        held = self._named[step.hold]
+        number, held = self._named[step.hold]
         assert isinstance(held, script_specs.HoldThread)  # noqa: S101 - as loading has checked
-        self._threads.release(self._numbers[id(held)], held)
+        self._threads.release(number, held)
 
     @_do.register
     def _(self, step: script_specs.TryOrders) -> None:
@@ -266,8 +263,7 @@ class ScriptPlayer:
     @_do.register
     def _(self, step: script_specs.Await) -> None:
         what = f"{step.object} to be {step.state}"
-        missing = contextlib.suppress(*([holding.StepLateError] if step.at_most_s else []))
-        with missing:
+        with contextlib.suppress(*([holding.StepLateError] if step.at_most_s else [])):
             self._patience.until(lambda: self._objects.has_state(step.object, step.state), what)
             self._seen = what
 
@@ -277,22 +273,19 @@ class ScriptPlayer:
 
     # ------------------------------------------------------------------------- waiting
 
-    def _await(self, number: int, what: str, rule: str = "") -> holding.Applied:
-        found = self._patience.until(lambda: self._holds.applied(number, rule), what)
+    def _await(self, what: str, *rule: object) -> None:
+        """Wait until a rule has hit something, of the present step if none is named."""
+        named = rule or (self._number,)
+        found = self._patience.until(lambda: self._holds.applied(*named), what)
         self._seen = _described(found)
-        return found
 
-    def _carry_out(self, step: script_specs.Calls, answer: str) -> None:
-        number = self._numbers[id(step)]
+    def _carry_out(self, number: int, step: script_specs.Calls, answer: str) -> None:
         self._holds.watch_answer(number, step, answer)
         self._holds.let_go(number)
-        self._await_carried_out(number, step)
-
-    def _await_carried_out(self, number: int, step: script_specs.Calls) -> None:
-        if not self._processes.is_living(step.client):
+        if self._processes.is_living(step.client):
+            self._await(f"the API server's answer to {step.what}", number, "answer")
+        else:
             clocks.sleep(_ORPHANED_S)
-            return
-        self._await(number, f"the API server's answer to {step.what}", "answer")
 
     def _await_start(self, clients: list[str]) -> None:
         for client in clients:
@@ -300,12 +293,7 @@ class ScriptPlayer:
                 lambda client=client: self._holds.watched(client) >= WATCHED,  # type: ignore[misc]
                 f"{client} to watch {' and '.join(sorted(WATCHED))}",
             )
-            self._holds.forget_start(client)
-
-    def _require_ended_watches(self) -> None:
-        for number, step in enumerate(self._script.steps, start=1):
-            if isinstance(step, script_specs.EndWatch):
-                self._await(number, f"an event of {step.events} for {step.client}")
+            self._holds.let_go("start", client)
 
 
 def _described(found: holding.Applied) -> str:

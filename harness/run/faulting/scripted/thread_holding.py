@@ -26,10 +26,11 @@ class ThreadHolds:
         """Begin to count the visits of a step's place; they count when this returns."""
         holds = isinstance(step, script_specs.HoldThread)
         session = self._session(step.client)
+        is_python = naming.first_incarnation(step.client) in self._with_steps
         session.tell(
             messages.Watch(
                 name=str(number),
-                place=f"step {step.step}" if self._is_python(step) else step.at,
+                place=f"step {step.step}" if is_python else step.at,
                 holds=holds,
                 visit=step.visit,
             )
@@ -41,10 +42,7 @@ class ThreadHolds:
     def await_visit(
         self, number: int, step: script_specs.OfThread, patience: holding.Patience
     ) -> str:
-        """Wait until a thread has come; return where it is.
-
-        Raises StepLateError if none comes, and FaultError for a place that the program has not.
-        """
+        """Wait until a thread has come; return where it is."""
         session, what = self._session(step.client), f"a thread of {step.client} at the {step.at}"
         return told(_until(patience, lambda: session.find(str(number), "held", "passed"), what))
 
@@ -78,9 +76,6 @@ class ThreadHolds:
         )
         told, session.told = session.told, []
         return [item for item in told if item.name == name]
-
-    def _is_python(self, step: script_specs.OfThread) -> bool:
-        return naming.first_incarnation(step.client) in self._with_steps
 
     def close(self) -> None:
         for session in self._sessions.values():

@@ -21,7 +21,6 @@ from harness.cluster import interfaces, providers
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster
 from harness.model.objects import Object
-from harness.run.faulting import process_faults
 from harness.scenario import pool_specs, profiles
 from tests.stand_ins import commands
 from tests.support import real_programs
@@ -199,18 +198,17 @@ def test_the_controller_manager_can_be_ended_paused_and_started_again(
     commands.install(folder, "kube-controller-manager")
     cluster = up(controller_manager=True)
     name = provider(folder, controller_manager=True).capabilities.claim_controller_process
-    acting = process_faults.of_cluster(cluster.controlled(name))
-    assert acting.living(name) == name
-    for end in (acting.kill, acting.terminate):
+    process = cluster.controlled(name)
+    for kill in (True, False):
         before = cluster.pids[0]
-        assert end(name, fault="f")
+        process.end(kill=kill)
         assert not psutil.pid_exists(before)
         assert cluster.exit_report() is None, "a fault ended it"
-        assert acting.start_again(name) == name
+        process.start_again()
         assert cluster.pids[0] != before
-    assert acting.pause(name, fault="f")
+    process.pause()
     assert psutil.Process(cluster.pids[0]).status() == psutil.STATUS_STOPPED
-    acting.resume(name)
+    process.resume()
     assert psutil.Process(cluster.pids[0]).status() != psutil.STATUS_STOPPED
     os.kill(cluster.pids[0], signal.SIGKILL)
     clocks.wait_until(

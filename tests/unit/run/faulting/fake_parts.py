@@ -44,12 +44,10 @@ class FakeCarrier:
                 item.ended = now()
 
     def applied(self, after: int) -> Sequence[injection.Applied]:
-        """Return the applications after this number."""
         self._require()
         return [item for item in self._items if item.sequence > after]
 
     def last_sequence(self) -> int:
-        """Return the newest number."""
         return self._items[-1].sequence if self._items else 0
 
     def clear(self) -> None:
@@ -62,7 +60,6 @@ class FakeCarrier:
         self._items, self._sequences = [], itertools.count(1)
 
     def drop(self, count: int) -> None:
-        """Lose the oldest applications."""
         del self._items[:count]
 
     def apply(self, fault: str, name: str = "claim-1", *, lasts: bool = False) -> injection.Applied:
@@ -107,7 +104,6 @@ class FakeProcesses:
         self.fails = False
 
     def living(self, name: str) -> str | None:
-        """Return the process, unless it is dead."""
         return None if self.is_dead else name
 
     def kill(self, name: str, *, fault: str) -> bool:

@@ -15,8 +15,6 @@ from tests.unit.run.faulting import fake_parts
 
 
 class Run:
-    """An injector over fake parts."""
-
     def __init__(
         self,
         folder: pathlib.Path,
@@ -72,7 +70,6 @@ def wait(condition: Callable[[], object], why: str) -> None:
 
 
 def _does(run: Run, text: str) -> None:
-    """Let something happen, or wait for it."""
     it, carrier, journal = run.injector, run.carrier, run.journal
     step, *names = text.split()
     acts: dict[str, Callable[[], object]] = {

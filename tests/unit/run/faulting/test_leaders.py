@@ -3,7 +3,6 @@
 import pathlib
 import sys
 from collections.abc import Iterator
-from typing import Any, cast
 
 import pytest
 
@@ -63,22 +62,12 @@ def supervisor(tmp_path: pathlib.Path) -> Iterator[supervising.Supervisor]:
     found.kill_all()
 
 
-class _NoStarts:
-    def start_again(self, name: str) -> str:
-        raise AssertionError(f"{name} is not to be started")
-
-
 def test_a_fault_of_elected_schedulers_hits_the_leader(supervisor: supervising.Supervisor) -> None:
     pids: dict[str, int | None] = {"none": None}
     for name in ("scheduler", "scheduler-2", "kubelet"):
         pids[name] = supervisor.start(name, OBEDIENT).pid
-    leading = "none"
-    acting = process_faults.of_run(
-        supervisor, cast(Any, _NoStarts()), leader_pid=lambda: pids[leading]
-    )
-    assert acting.living("scheduler") == "scheduler"  # without a leader, the first
-    leading = "scheduler-2"
-    assert acting.living("scheduler") == "scheduler-2"
-    assert acting.living("kubelet") == "kubelet"
+    for leading, process in (("none", "scheduler"), ("scheduler-2", "scheduler-2")):
+        assert process_faults.living(supervisor, "scheduler", pids[leading]) == process
+    assert process_faults.living(supervisor, "kubelet", pids["scheduler-2"]) == "kubelet"
     supervisor.kill("scheduler-2", fault="crash")
-    assert acting.living("scheduler") == "scheduler"
+    assert process_faults.living(supervisor, "scheduler", pids["scheduler-2"]) == "scheduler"

@@ -46,8 +46,6 @@ class Session:
 
 
 class Processes:
-    """A supervisor that notes what a script does."""
-
     def __init__(self) -> None:
         self.done: list[str] = []
 
@@ -69,8 +67,6 @@ class Processes:
 
 
 class Objects:
-    """The objects of a script without an API server."""
-
     def __init__(self) -> None:
         self.done: list[str] = []
 
@@ -173,7 +169,6 @@ class Stage:
         return applied
 
     def do(self, what: str | dict[str, Any]) -> None:
-        """Let something happen, or wait for it."""
         if isinstance(what, dict):
             self._strike_as(**what)
             return
