@@ -26,7 +26,6 @@ class RunContent:
     plan: plans.Plan
     judgement: verdict_files.Judgement
     path: str
-    """Its folder in the pack."""
     files: dict[str, bytes]
     """Path in the run directory, with `/` -> content."""
 
@@ -36,11 +35,7 @@ def plain(text: str) -> str:
 
 
 def of_run(path: pathlib.Path) -> RunContent:
-    """Return a run that was judged.
-
-    Raises RunDirectoryError if it is not one or has not ended, VerdictError if its verdict is not
-    that of its evidence, and HistoryError if a file cannot be read.
-    """
+    """Return a run that has ended and was judged, and whose verdict is that of its evidence."""
     directory = directories.existing(path)
     judged = judging.examine(directory)
     plan, judgement = judged.history.plan, judged.judgement
@@ -64,10 +59,7 @@ def _require_ended(directory: directories.RunDirectory, plan: plans.Plan) -> Non
 
 
 def files_of(directory: directories.RunDirectory, plan: plans.Plan) -> dict[str, bytes]:
-    """Return what the run and its judging wrote: path in the run directory -> content.
-
-    Other files in the folder stay there. Raises HistoryError if one cannot be read.
-    """
+    """Return what the run and its judging wrote: path in the run directory -> content."""
     judged = (directory.manifest, directory.verdict, *directory.pages())
     found = [*manifests.written(directory, plan), *(path.name for path in judged)]
     paths = {name: directory.path / name for name in found}

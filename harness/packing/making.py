@@ -134,10 +134,7 @@ def _add(chosen: _Chosen, path: pathlib.Path, left: int) -> int:
 
 
 def _rank(result: results.RunResult) -> tuple[int, int]:
-    """Return the place of a run: the ones that count most in the campaign's verdict come first.
-
-    A run that the campaign's end cut off counts nowhere.
-    """
+    """Return the place of a run: those that count most come first, those that were cut last."""
     order = ("INVALID", "UNKNOWN", "VALID")
     verdict = order.index(result.verdict) if result.verdict in order else len(order)
     purpose = _PURPOSES.index(result.purpose) if result.purpose in _PURPOSES else len(_PURPOSES)
@@ -236,7 +233,6 @@ def _mb(size: int) -> str:
 
 _WIDTH = 100
 _RUNS_MAX = 50
-"""Runs that are listed."""
 
 
 def _readme(index: packs.Index, name: str) -> Iterator[str]:

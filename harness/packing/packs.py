@@ -37,7 +37,6 @@ _DAMAGE = (
     ValueError,
     OverflowError,
 )
-"""Exceptions for damaged files."""
 
 
 class PackError(errors.HistoryError):

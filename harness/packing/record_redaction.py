@@ -42,7 +42,6 @@ _OF_PLANS = frozenset(
 _OF_STEPS = ("step", "phase")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
-"""A version of the API, after which a path has the resource."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _KEYED = ("labels", "annotations", "matchLabels", "nodeSelector")
 _LARGE = 10**8

@@ -130,8 +130,9 @@ def _parts(name: str, data: bytes) -> Iterator[tuple[bytes, Any]]:
         yield data, document
         return
     has_documents = plain.endswith(".jsonl") or plain.startswith("audit/")
-    for line in _lines(name, data):
-        yield line, _decoded(plain, line) if has_documents else None
+    with _opened(name, data) as file, contextlib.suppress(EOFError, OSError):
+        for line in file:
+            yield line, _decoded(plain, line) if has_documents else None
 
 
 def _decoded(plain: str, data: bytes) -> Any:
@@ -142,11 +143,6 @@ def _decoded(plain: str, data: bytes) -> Any:
         )
     except (tomllib.TOMLDecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def _lines(name: str, data: bytes) -> Iterator[bytes]:
-    with _opened(name, data) as file, contextlib.suppress(EOFError, OSError):
-        yield from file
 
 
 def _beginning(name: str, data: bytes) -> bytes:

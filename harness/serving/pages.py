@@ -19,7 +19,6 @@ from harness.serving import served_folders, sites
 
 T = TypeVar("T")
 PAGE_ROWS = 100
-"""Rows of one page of a list."""
 CHOICES = ("verdict", "scenario", "subject", "purpose")
 """The filters of which a page shows all values."""
 EXPECTED = {"yes": "as expected", "no": "not as expected", "none": "without a verdict"}
@@ -67,7 +66,6 @@ class Page(NamedTuple, Generic[T]):
     first: int
     """Number of its first item, from 1; 0: there is none."""
     total: int
-    """Number of all items."""
 
 
 def page(items: Sequence[T], number: str) -> Page[T]:

@@ -51,7 +51,7 @@ class ServedFolder:
         return self._plain(parts, with_file=campaign_folders.PLAN)
 
     def _plain(self, parts: Sequence[str], *, with_file: str) -> pathlib.Path:
-        if not all(map(_is_text, parts)):
+        if any("\ud800" <= char <= "\udfff" for part in parts for char in part):
             raise MissingError(f"{'/'.join(parts)!r} has bytes that are no UTF-8: rename it")
         with self._entered(parts) as folder, os.scandir(folder) as entries:
             found = {entry.name: entry for entry in entries}
@@ -81,10 +81,6 @@ class ServedFolder:
             yield folder
         finally:
             os.close(folder)
-
-
-def _is_text(name: str) -> bool:
-    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _opened(parts: Sequence[str], flags: int, folder: int) -> int:

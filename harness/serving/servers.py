@@ -135,10 +135,7 @@ async def serve(
     told: Callable[[str], None],
     stopped: asyncio.Event,
 ) -> None:
-    """Serve a folder on a socket until `stopped` is set; `told` gets the address.
-
-    Raises UsageError if it is no folder.
-    """
+    """Serve a folder on a socket until `stopped` is set; `told` gets the address."""
     port = listening.getsockname()[1]
     app = application(reports)
     app.on_response_prepare.append(_secure)

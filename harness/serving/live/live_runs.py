@@ -119,7 +119,6 @@ def newest_write(folder: pathlib.Path) -> float:
 _BATCH = 500
 """Records between two looks at the clock."""
 _ROWS = 50
-"""Most verbs and resources in a snapshot."""
 
 
 class LiveRun:

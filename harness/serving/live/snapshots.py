@@ -67,7 +67,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """So far, as the recorder saw them; the verdict is what counts."""
     faults_applied: int
     processes: int
-    """Processes of the run that live now."""
     problem: str = ""
     """Why nothing more comes, or is read; empty: nothing is wrong."""
     verdict: str = ""

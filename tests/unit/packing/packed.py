@@ -22,7 +22,6 @@ def run(
 
 
 def file(folder: pathlib.Path, *runs: directories.RunDirectory) -> pathlib.Path:
-    """A pack of these runs."""
     path = folder / "pack.zip"
     path.write_bytes(making.make([made.path for made in runs], limit=LIMIT).content)
     return path

@@ -29,7 +29,6 @@ def refusal(path: pathlib.Path) -> errors.HarnessError:
 
 
 def places(content: bytes) -> Iterator[int]:
-    """Both edges, and random ones."""
     yield from range(0, 60, 3)
     yield from range(len(content) - 60, len(content), 3)
     chosen = random.Random(7)

@@ -65,7 +65,6 @@ def occurrences(content: bytes, wanted: Iterable[str]) -> set[tuple[str, str]]:
 
 
 def recorded(folder: pathlib.Path, name: str) -> directories.RunDirectory:
-    """A recorded run of ours, judged."""
     archives.unpack(RECORDED / f"{name}.tar.xz", folder)
     (plan,) = folder.glob("**/plan.json")
     made = directories.RunDirectory(plan.parent)
@@ -74,7 +73,6 @@ def recorded(folder: pathlib.Path, name: str) -> directories.RunDirectory:
 
 
 def real_run(folder: pathlib.Path, name: str) -> directories.RunDirectory:
-    """A recorded run of a program of Kubernetes, judged."""
     made = real_runs.unpack(name, folder)
     manifests.write(made, run_id=plans.read(made.plan).run_id)
     return published(made)

@@ -33,32 +33,30 @@ def stages() -> list[list[Instruction]]:
 
 
 def arguments_of(name: str) -> list[str]:
-    """Arguments of the instructions of one name in the last stage."""
     return [arguments for found, arguments in stages()[-1] if found == name]
 
 
-def test_one_stage_builds_and_the_other_gets_the_wheels_only() -> None:
+def test_the_stages_their_base_and_their_user() -> None:
+    """One stage builds; the other gets the wheels only, and installs them without the network."""
     build, last = stages()
     assert build[0][1].endswith(" AS build")
-    assert [arguments for name, arguments in last if name in ("COPY", "ADD")] == [
-        "--from=build /wheels /wheels"
-    ]
-
-
-def test_the_base_image_is_one_release_that_flake_hunt_supports() -> None:
-    images = {stage[0][1].split()[0] for stage in stages()}
-    (image,) = images
+    copied = [arguments for name, arguments in last if name in ("COPY", "ADD")]
+    assert copied == ["--from=build /wheels /wheels"]
+    (wheel,) = [arguments for name, arguments in build if name == "RUN"]
+    words = shlex.split(wheel)
+    assert words[words.index("-c") + 1] == "constraints.txt"
+    assert "--no-index" in arguments_of("RUN")[0]
+    (image,) = {stage[0][1].split()[0] for stage in stages()}
     found = re.fullmatch(r"docker\.io/library/python:3\.(\d+)-slim-\w+", image)
     assert found, image
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
-    assert int(found[1]) >= int(wanted.removeprefix(">=3."))
-
-
-def test_it_does_not_run_as_root() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert int(found[1]) >= int(project["requires-python"].removeprefix(">=3."))
     (user,) = arguments_of("USER")
     assert all(int(number) > 0 for number in user.split(":"))
-    names = [name for name, _ in stages()[-1]]
+    names = [name for name, _ in last]
     assert names.index("USER") > max(at for at, name in enumerate(names) if name == "RUN")
+    (command,) = map(json.loads, arguments_of("ENTRYPOINT"))
+    assert command == [*project["scripts"]]
 
 
 def test_a_read_only_root_is_enough() -> None:
@@ -67,19 +65,6 @@ def test_a_read_only_root_is_enough() -> None:
     assert arguments_of("WORKDIR") == ["/"]
     assert not any("PYTHONDONTWRITEBYTECODE" in arguments for arguments in arguments_of("ENV"))
     assert "compileall" in " ".join(arguments_of("RUN"))
-
-
-def test_it_starts_the_command() -> None:
-    (command,) = map(json.loads, arguments_of("ENTRYPOINT"))
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert command == [*scripts]
-
-
-def test_every_version_is_pinned_and_the_last_stage_installs_without_the_network() -> None:
-    (wheel,) = [arguments for name, arguments in stages()[0] if name == "RUN"]
-    words = shlex.split(wheel)
-    assert words[words.index("-c") + 1] == "constraints.txt"
-    assert "--no-index" in arguments_of("RUN")[0]
 
 
 def test_what_the_wheel_needs_is_not_ignored() -> None:

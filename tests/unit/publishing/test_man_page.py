@@ -31,7 +31,6 @@ COMMANDS = dict(every_command(typer.main.get_command(commands.make_app()), "flak
 
 
 def section(name: str) -> str:
-    """The part of the page about one command."""
     found = re.search(rf'^\.SS "{name}(?: [^a-z"][^"]*)?"\n(.*?)(?=^\.S[SH])', PLAIN, re.M | re.S)
     assert found, f"the page does not name {name}"
     return found[1]

@@ -38,7 +38,6 @@ def hook(root: pathlib.Path = ROOT) -> ModuleType:
 
 
 def leaves(nav: Any) -> list[str]:
-    """The pages of a navigation, or of a part of it."""
     if isinstance(nav, str):
         return [nav]
     parts = nav.values() if isinstance(nav, dict) else nav
@@ -69,7 +68,6 @@ def test_what_pages_link_to_is_copied() -> None:
 
 @functools.cache
 def reference(page: str) -> str:
-    """A generated page, by its name."""
     text: str = hook().reference_pages.PAGES[f"docs/reference/{page}.md"]()
     return text
 

@@ -54,6 +54,5 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def client(reports: pathlib.Path) -> Iterator[served_reports.Client]:
-    """A client of a server of this folder."""
     with served_reports.serving(reports) as found:
         yield found

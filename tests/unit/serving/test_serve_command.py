@@ -62,7 +62,6 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing(
 
 
 def contents(folder: pathlib.Path) -> dict[str, tuple[int, int]]:
-    """Every path of a folder with its size and time."""
     return {
         str(path): (path.lstat().st_size, path.lstat().st_mtime_ns)
         for path in [folder, *folder.rglob("*")]

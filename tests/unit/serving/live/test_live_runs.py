@@ -49,11 +49,6 @@ def test_the_figures_are_those_of_the_verdict(path: pathlib.Path) -> None:
     assert found.api_calls.calls + found.api_calls_open == figures.api_calls
 
 
-def test_a_golden_run_with_a_double_allocation_shows_it() -> None:
-    found = state_of(GOLDEN / "device_exclusivity" / "INVALID")
-    assert found.double_allocations > 0
-
-
 def test_a_run_that_is_read_while_its_files_grow_ends_with_the_same(tmp_path: pathlib.Path) -> None:
     made = building.build(tmp_path / "made", "a+D1 p:a p*" + " b+D1 b~" * 20)
     whole = {path: path.read_bytes() for path in made.journals()}
