@@ -34,7 +34,6 @@ MARK = "ended-early"
 SHORTEST_RUN_S = 2.0
 """No run takes less: starting its processes alone does."""
 RUNS_MAX = 10_000
-"""Most runs that are planned."""
 BEGIN_S = 3.0
 """Seconds that must be left for a run to begin."""
 ENDING_S = 5.0
@@ -78,17 +77,14 @@ def planned(
 ) -> campaign_plan.CampaignPlan:
     """Return the plan with its rounds and the end of its budget, which began at `begun_ns`."""
     seconds = minutes * 60
-    first = _first_round(plan.runs)
+    order = list(Purpose)  # each kind has one run before any has two
+    first = sorted(
+        plan.runs, key=lambda run: (run.repetition, order.index(run.purpose), run.estimate_s)
+    )
     runs = _rounds(first, seconds * jobs)
     numbered = [msgspec.structs.replace(run, number=at) for at, run in enumerate(runs, start=1)]
     end_ns = begun_ns + int((seconds - min(ENDING_S, seconds / 10)) * 1e9)
     return msgspec.structs.replace(plan, runs=numbered, minutes=minutes, deadline_ns=end_ns)
-
-
-def _first_round(runs: Sequence[campaign_plan.PlannedRun]) -> list[campaign_plan.PlannedRun]:
-    """Return the runs of the first round: each kind has one before any has two."""
-    order = list(Purpose)
-    return sorted(runs, key=lambda run: (run.repetition, order.index(run.purpose), run.estimate_s))
 
 
 def _rounds(

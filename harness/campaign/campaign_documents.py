@@ -20,7 +20,6 @@ from harness.scenario import threshold_specs
 
 SCHEMA_VERSION = 2
 HARNESS_ERROR = 1
-"""Exit code for an internal error."""
 USAGE_ERROR = errors.UsageError.exit_code
 ERRORS = (HARNESS_ERROR, USAGE_ERROR)
 
@@ -58,7 +57,6 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     command: list[str]
     """Arguments of `flake-hunt` that repeat it; empty if they are not known."""
     cluster: str
-    """Name of the cluster profile."""
     versions: dict[str, str]
     """Versions of Flake Hunt, its libraries and the tested schedulers."""
     jobs: int = 0
@@ -76,7 +74,6 @@ class CampaignDocument(msgspec.Struct, frozen=True, kw_only=True):
     next: str = ""
     """The command that is likely to give an answer; empty: there is one, or no such command."""
     thresholds: list[ThresholdResult] = []
-    """The answers of the thresholds per campaign."""
     problems: list[str] = []
     """All that a merge of shards could not count; one makes a VALID campaign UNKNOWN."""
     rows: list[results.Row]
@@ -101,10 +98,7 @@ def document(
     *,
     ending: Ending = Ending.NONE,
 ) -> CampaignDocument:
-    """Return the document of a campaign; `problems` are those of a merge.
-
-    `ending`: why it did not make all runs.
-    """
+    """Return the document; `problems` are those of a merge, `ending` is why runs are missing."""
     table = results.rows(found)
     left = budgets.unexamined(plan, table, ending)
     can_end = plan.minutes or ending is Ending.FIRST

@@ -86,7 +86,6 @@ def page(
 
 
 SUMMARY = "summary.md"
-"""Name of the summary for a pull request."""
 
 
 def publish(

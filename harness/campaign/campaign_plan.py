@@ -35,7 +35,6 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     number: int = 0
     """Its number in the plan, from 1; 0 in plans of older versions."""
     scenario: str
-    """Path or name of the scenario."""
     title: str
     """The scenario's name, for tables."""
     purpose: Purpose = Purpose.SUBJECT
@@ -115,7 +114,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA_VERSION
     seed: int
     reports: str
-    """Folder of the run directories."""
     cluster: dict[str, Any]
     """The cluster profile after overrides, as a plain document; each worker has its own cluster."""
     jobs: int = 0
@@ -130,7 +128,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     deadline_ns: int | None = None
     """Monotonic time of this boot at which no run goes on; None: there is none."""
     exit_first: bool = False
-    """The first run that is not as expected ends the campaign."""
     selection: list[str] = []
     """Sentences that say which runs were left out of the plan on purpose."""
     left_out: dict[str, str] = {}
@@ -144,7 +141,6 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     again: list[str] = []
     """Arguments of `flake-hunt` that repeat the campaign; empty if no command does."""
     versions: dict[str, str] = {}
-    """Versions of Flake Hunt, its libraries and the schedulers."""
     program: tested_programs.TestedProgram | None = None
     """The program of a test; None: a hunt."""
     runs: list[PlannedRun]
@@ -362,10 +358,7 @@ def controls(
 def resolve(
     plan: CampaignPlan, run: PlannedRun, *, attempt: int = 0
 ) -> tuple[loading.Loaded, plans.Plan]:
-    """Return the scenario of a run, and the plan of an attempt; further ones get derived seeds.
-
-    Raises ScenarioError or UsageError for a run that cannot work on this machine.
-    """
+    """Return the scenario of a run, and the plan of an attempt; each has a seed of its own."""
     overrides = [f"subject.hold_threads={HOLD_SHARE}"] if run.holds_threads else []
     loaded = loading.load(run.scenario, overrides=overrides, given_thresholds=run.thresholds)
     resolved = run_plan.plan(
@@ -385,10 +378,7 @@ def resolve(
 def as_they_are_now(
     plan: CampaignPlan, runs: Sequence[PlannedRun]
 ) -> tuple[list[PlannedRun], dict[str, str]]:
-    """Return the runs with the names that their schedulers have now, and all versions.
-
-    Raises ScenarioError or UsageError for a run that cannot work on this machine.
-    """
+    """Return the runs with the names that their schedulers have now, and all versions."""
     found: dict[bytes, plans.Plan] = {}
     named = []
     for run in runs:
@@ -407,10 +397,7 @@ def write(path: pathlib.Path, plan: CampaignPlan) -> None:
 
 
 def read(path: pathlib.Path) -> CampaignPlan:
-    """Read campaign.json.
-
-    Raises HistoryError if it cannot be read or decoded.
-    """
+    """Read campaign.json; raise HistoryError if it is damaged."""
     try:
         return msgspec.json.decode(regular_files.content(path), type=CampaignPlan)
     except (OSError, *results.DECODING) as error:

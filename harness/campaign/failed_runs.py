@@ -5,8 +5,8 @@ failed until it was made again: one that a campaign of failed runs did not come 
 ones.
 """
 
-import dataclasses
 import pathlib
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -16,39 +16,13 @@ from harness.checks import verdicts
 from harness.history import campaign_folders, report_folders, results
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Campaign:
-    """An earlier campaign."""
+def planned(reports: pathlib.Path) -> campaign_plan.CampaignPlan:
+    """Return the plan that makes the failed runs of the newest campaign again with their seeds; all
+    runs, if none failed.
 
-    folder: pathlib.Path
-    plan: campaign_plan.CampaignPlan
-    made: list[results.RunResult]
-
-    @property
-    def failed(self) -> list[campaign_plan.PlannedRun]:
-        """The planned runs that were not as expected in their last attempt.
-
-        Of a campaign with a time budget also the first run of each kind that had none.
-        """
-        last = {result.number: result for result in results.in_plan_order(self.made)}
-        made = {result.kind for result in self.made if not result.cut}
-        left = {run.number for kind, run in self.plan.kinds.items() if kind not in made}
-        return [
-            run
-            for run in self.plan.runs
-            if self._has_failed(last.get(run.number)) or (self.plan.minutes and run.number in left)
-        ]
-
-    def _has_failed(self, result: results.RunResult | None) -> bool:
-        if result is None or result.cut:
-            return bool(self.plan.failed_in and not self.plan.minutes)
-        return not result.is_as_expected
-
-
-def newest(reports: pathlib.Path) -> Campaign:
-    """Return the newest campaign of a folder of reports.
-
-    Raises UsageError if there is none, or it is damaged.
+    It has the time budget of the campaign, which `budgets.planned` begins. Its subjects are as they
+    are now. Raises UsageError if there is no campaign or it is damaged, and UsageError or
+    ScenarioError for a subject that is gone.
     """
     folders = report_folders.folders(reports / campaign_folders.FOLDER)
     found = max(filter(campaign_folders.is_one, folders), default=None)
@@ -58,55 +32,62 @@ def newest(reports: pathlib.Path) -> Campaign:
             "there is none: name its folder with --reports, or leave --last-failed out"
         )
     try:
-        return read(found)
+        plan, made = campaign_plan.read(found / campaign_folders.PLAN), results.read(found)
     except errors.HistoryError as error:
         raise errors.UsageError(
             f"expected a whole campaign for --last-failed, got one that is damaged ({error}): "
             f"remove {found}, or leave --last-failed out"
         ) from error
-
-
-def read(folder: pathlib.Path) -> Campaign:
-    """Return a campaign with the whole lines of its results.
-
-    Raises HistoryError if it is damaged.
-    """
-    plan = campaign_plan.read(folder / campaign_folders.PLAN)
-    return Campaign(folder=folder, plan=plan, made=results.read(folder))
-
-
-def planned(earlier: Campaign, reports: pathlib.Path) -> campaign_plan.CampaignPlan:
-    """Return the plan that makes the failed runs again with their seeds; all, if none failed.
-
-    It has the time budget of the campaign, which `budgets.planned` begins. Its subjects are as they
-    are now. Raises UsageError or ScenarioError for one that is gone.
-    """
-    all_runs = [*earlier.plan.kinds.values()] if earlier.plan.minutes else earlier.plan.runs
-    chosen = earlier.failed or all_runs
-    chosen, versions = campaign_plan.as_they_are_now(earlier.plan, chosen)
+    failed = list(_failed(plan, made))
+    all_runs = [*plan.kinds.values()] if plan.minutes else plan.runs
+    chosen, versions = campaign_plan.as_they_are_now(plan, failed or all_runs)
     return msgspec.structs.replace(
-        earlier.plan,
+        plan,
         reports=str(reports.resolve()),
         started=clocks.wall_text(),
         deadline_ns=None,
         done=[],
         again=[],
         exit_first=False,
-        selection=[told(earlier)],
-        failed_in=earlier.folder.name if earlier.failed else "",
+        selection=[_told(found.name, plan, made, failed=len(failed))],
+        failed_in=found.name if failed else "",
         versions=versions,
         runs=[msgspec.structs.replace(run, number=at) for at, run in enumerate(chosen, start=1)],
     )
 
 
-def told(earlier: Campaign) -> str:
-    made = len({result.number for result in earlier.made if not result.cut})
-    name, failed, planned = earlier.folder.name, len(earlier.failed), len(earlier.plan.runs)
-    if failed and earlier.plan.minutes:
+def _failed(
+    plan: campaign_plan.CampaignPlan, made: Sequence[results.RunResult]
+) -> Iterator[campaign_plan.PlannedRun]:
+    """Yield the planned runs that were not as expected in their last attempt.
+
+    Of a campaign with a time budget also the first run of each kind that had none.
+    """
+    last = {result.number: result for result in results.in_plan_order(made)}
+    had_runs = {result.kind for result in made if not result.cut}
+    left = {run.number for kind, run in plan.kinds.items() if kind not in had_runs}
+    for run in plan.runs:
+        result = last.get(run.number)
+        if result is None or result.cut:
+            has_failed = bool(plan.failed_in and not plan.minutes)
+        else:
+            has_failed = not result.is_as_expected
+        if has_failed or (plan.minutes and run.number in left):
+            yield run
+
+
+def _told(
+    name: str,
+    plan: campaign_plan.CampaignPlan,
+    made: Sequence[results.RunResult],
+    *,
+    failed: int,
+) -> str:
+    if failed and plan.minutes:
         runs = verdicts.counted(failed, "run")
         return f"only what failed or had no run in {name}, {runs}, was to be made again"
     if not failed:
-        runs = verdicts.counted(made, "run")
+        runs = verdicts.counted(len({item.number for item in made if not item.cut}), "run")
         return f"nothing failed in {runs} of {name}, so all of it was to be made again"
-    runs = verdicts.counted(planned, "run")
+    runs = verdicts.counted(len(plan.runs), "run")
     return f"only what failed in {name}, {failed} of {runs}, was to be made again"

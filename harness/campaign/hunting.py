@@ -24,7 +24,6 @@ class Hunted:
     """The results of a campaign, and how it ended."""
 
     results: list[results.RunResult]
-    """All results, in the order of the plan."""
     ending: Ending = Ending.NONE
     """Why it did not make all runs. Only one with a time budget has results if interrupted."""
 

@@ -27,10 +27,7 @@ def classname(run: campaign_plan.PlannedRun) -> str:
 
 
 def case_name(run: campaign_plan.PlannedRun) -> str:
-    """Return the id of a run without the version of a tested program.
-
-    TestGrid makes a row of each name, which must go on when the program changes.
-    """
+    """Return the id of a run without a version: TestGrid makes a row of each name."""
     if not run.tested:
         return run.id
     return f"{run.title}[{_VERSION.sub('', run.tested)}-{run.repetition}]"
@@ -127,10 +124,7 @@ def _merge(problems: Sequence[str]) -> ET.Element:
 
 
 def failure(attempts: Sequence[results.RunResult]) -> str:
-    """Return why the run fails: the subject is INVALID, or what must be found was not.
-
-    Empty: it does not fail.
-    """
+    """Return why the run fails: INVALID, or not found what it must find; empty: it does not."""
     last = attempts[-1]
     if last.is_regression:
         return f"INVALID: {_unexplained(last)}, which {last.hypothesis} does not explain: {last.reason}"
@@ -151,10 +145,7 @@ def _unexplained(run: results.RunResult) -> str:
 
 
 def inconclusive(attempts: Sequence[results.RunResult]) -> str:
-    """Return why the run is inconclusive: it is UNKNOWN, or has no result.
-
-    Empty: it is conclusive.
-    """
+    """Return why the run is UNKNOWN or has no result; empty: it is conclusive."""
     last = attempts[-1]
     if last.cut:
         return ""
@@ -177,10 +168,5 @@ def _line(run: results.RunResult) -> str:
     if run.error:
         return f"ERROR {run.error}"
     place = "/".join(pathlib.PurePath(run.directory).parts[-2:])  # in the folder of reports
-    return f"{run.verdict}{_mark(run)} {run.reason} {place}".rstrip()
-
-
-def _mark(run: results.RunResult) -> str:
-    if not run.purpose.is_sought:
-        return ""
-    return f" ({run.purpose.found})" if run.is_found else f" (not {run.purpose.found})"
+    mark = f" ({'not ' * (not run.is_found)}{run.purpose.found})" * run.purpose.is_sought
+    return f"{run.verdict}{mark} {run.reason} {place}".rstrip()

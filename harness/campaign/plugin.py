@@ -135,25 +135,23 @@ class RunItem(pytest.Item):
     def _attempt(self, attempt: int) -> results.RunResult:
         started = time.monotonic()
         deadline = progressing.Deadline(lambda: self._budget.left_s(self._run))
+        said: dict[str, Any]
         try:
             directory, judgement = self._execute(attempt, deadline)
+            verdict = msgspec.convert(msgspec.to_builtins(judgement), run_folders.Verdict)
+            said = {"directory": str(directory.path), "reason": judgement.reason}
+            said |= verdict.of_result
         except errors.HarnessError as error:
-            is_usage = isinstance(error, errors.UsageError)
-            return self._result(started, attempt=attempt, error=str(error), is_usage_error=is_usage)
+            said = {"error": str(error), "is_usage_error": isinstance(error, errors.UsageError)}
         except OSError as error:
             if not writing.is_of_writing(error):
                 raise
-            return self._result(started, attempt=attempt, error=str(writing.explain(error)))
-        result = self._result(
-            started,
-            attempt=attempt,
-            directory=str(directory.path),
-            reason=judgement.reason,
-            **msgspec.convert(msgspec.to_builtins(judgement), run_folders.Verdict).of_result,
-        )
-        if not deadline.has_cut or result.is_found:
+            said = {"error": str(writing.explain(error))}
+        seconds = time.monotonic() - started
+        result = self._run.result(seconds=seconds, attempt=attempt, **said)
+        if not deadline.has_cut or result.is_found or result.error:
             return result
-        known = budgets.cut(self._run, seconds=result.seconds, ending=self._budget.ending)
+        known = budgets.cut(self._run, seconds=seconds, ending=self._budget.ending)
         return msgspec.structs.replace(known, directory=result.directory, attempt=attempt)
 
     def _execute(
@@ -162,20 +160,16 @@ class RunItem(pytest.Item):
         loaded, plan = campaign_plan.resolve(self._plan, self._run, attempt=attempt)
         plan = msgspec.structs.replace(plan, campaign=self.path.parent.name, jobs=self._plan.jobs)
         directory = runs.new_directory(plan, pathlib.Path(self._plan.reports))
-        name = f"flake-hunt-{plan.run_id}-{_worker(self.config)}"
+        worker = getattr(self.config, "workerinput", {}).get("workerid", "main")  # as xdist says
+        name = f"flake-hunt-{plan.run_id}-{worker}"
         suited = profiles.restore(plan.cluster_profile)
         cluster = _cluster_of(self.config, suited, name=name, folder=self.path.parent)
         return directory, runs.run(loaded, plan, directory, cluster=cluster, deadline=deadline)
 
-    def _result(self, started: float, **said: Any) -> results.RunResult:
-        return self._run.result(seconds=time.monotonic() - started, **said)
-
 
 # --------------------------------------------------------------------------- the worker's cluster
 
-_CLUSTER = pytest.StashKey[interfaces.Cluster]()
-_PROFILE = pytest.StashKey[profiles.Profile]()
-_HOLDING = pytest.StashKey[contextlib.ExitStack]()
+_HELD = pytest.StashKey[tuple[interfaces.Cluster, profiles.Profile, contextlib.ExitStack]]()
 
 
 def _cluster_of(
@@ -185,25 +179,18 @@ def _cluster_of(
 
     `name` is the name of a new cluster. Its files remain in the campaign's folder.
     """
-    cluster = config.stash.get(_CLUSTER, None)
-    is_other = config.stash.get(_PROFILE, None) != profile
-    if cluster is None or is_other or cluster.exit_report() is not None:
+    cluster, held_profile, _ = config.stash.get(_HELD, (None, None, None))
+    if cluster is None or held_profile != profile or cluster.exit_report() is not None:
         pytest_unconfigure(config)
         holding = contextlib.ExitStack()
         request = interfaces.ClusterRequest(name=name, directory=folder / "clusters" / name)
         cluster = holding.enter_context(held_clusters.held(profile, request))
-        config.stash[_CLUSTER], config.stash[_HOLDING] = cluster, holding
-        config.stash[_PROFILE] = profile
+        config.stash[_HELD] = cluster, profile, holding
     return cluster
 
 
-def _worker(config: pytest.Config) -> str:
-    """Return xdist's name of this worker, such as `gw0`."""
-    return str(getattr(config, "workerinput", {}).get("workerid", "main"))
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
-    holding = config.stash.get(_HOLDING, None)
-    if holding is not None:
-        del config.stash[_HOLDING], config.stash[_CLUSTER]
+    if _HELD in config.stash:
+        *_, holding = config.stash[_HELD]
+        del config.stash[_HELD]
         holding.close()

@@ -16,10 +16,7 @@ _REASON_MAX = 200
 
 
 def of_table(table: Sequence[results.Row], title: str = "", *, ends_at_first: bool = False) -> str:
-    """Return the figures of a campaign; `title` names the program, empty: the subjects do.
-
-    `ends_at_first`: the first failure ends the campaign.
-    """
+    """Return the figures of a campaign, without intervals if it `ends_at_first` failure."""
     tested = results.of_purpose(table, Purpose.SUBJECT)
     found = _found(tested, ends_at_first=ends_at_first)
     is_about_one = bool(tested or title) or not table  # and not of hazards or controls alone
@@ -63,11 +60,8 @@ def _found(tested: Sequence[results.Row], *, ends_at_first: bool) -> str:
     share = f"in {len(bad)} of {verdicts.counted(len(runs), 'run')}"
     interval = "" if ends_at_first else f" (95 %: {rates.span(*rate.interval)} % of runs)"
     head = "no double allocation, but " * (examined == runs and not has_doubles)
-    return f"{head}{_violations(bad)} {share}{interval}, first in {_first(bad)}"
-
-
-def _first(bad: Sequence[results.RunResult]) -> str:
-    return min(bad, key=lambda run: (not run.double_allocations, run.number)).scenario
+    first = min(bad, key=lambda run: (not run.double_allocations, run.number))
+    return f"{head}{_violations(bad)} {share}{interval}, first in {first.scenario}"
 
 
 def _violations(bad: Sequence[results.RunResult]) -> str:

@@ -4,12 +4,12 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
 
-from harness import errors, writing
+from harness import errors, seeds, writing
 from harness.cli import choosing, interruptions, options
 from harness.cli.terminal import annotations, indexing, outputs
 from harness.history import directories
@@ -28,21 +28,25 @@ RUNS_SHOWN = 200
 class MakingOptions(outputs.OutputOptions):
     """The options about how the runs of a campaign are made, and what is written about them."""
 
-    exit_first: Annotated[
-        bool,
-        options.of(
-            "End at the first run that is not as expected. Others under way are cut, and all pages are written.",
-            "--exit-first",
-            "-x",
-        ),
-    ] = False
-    dry_run: Annotated[
-        bool,
-        options.of("Print the runs in their order; make none, and write nothing.", "--dry-run"),
-    ] = False
-    jobs: choosing.Jobs = None
-    summary: choosing.Summary = None
-    reports: choosing.Reports = choosing.REPORTS
+    exit_first: bool = options.flag(
+        "End at the first run that is not as expected. Others under way are cut, and all pages are written.",
+        "--exit-first",
+        "-x",
+    )
+    dry_run: bool = options.flag(
+        "Print the runs in their order; make none, and write nothing.", "--dry-run"
+    )
+    jobs: int | None = choosing.JOBS
+    summary: pathlib.Path | None = choosing.SUMMARY
+    reports: pathlib.Path = choosing.REPORTS
+    seed: int | None = choosing.SEED
+
+    def seeded(self, words: Sequence[str]) -> tuple[int, list[str]]:
+        """Return the seed, drawn if none is given, and the arguments that repeat the campaign."""
+        if self.seed is not None:
+            return self.seed, [*words]
+        seed, end = seeds.fresh(), words.index("--") if "--" in words else len(words)
+        return seed, [*words[:end], "--seed", str(seed), *words[end:]]
 
     def perform(
         self, plan: "campaign_plan.CampaignPlan", *, minutes: float | None, begun_ns: int, jobs: int
@@ -59,41 +63,23 @@ class MakingOptions(outputs.OutputOptions):
                 return 0
             for text in plan.selection:
                 out.note(text)
-            made = make(plan, reports=self.reports, jobs=jobs, out=out)
-            summarize(self.summary, made.document)
+            made = make(plan, reports=self.reports, jobs=jobs, out=out, summary=self.summary)
         return made.exit_code
 
     def perform_shard(self, file: pathlib.Path, shard: str | None) -> int:
-        """Make the runs of a shard of a plan that have no result yet; return the exit code.
-
-        Raises UsageError for a plan or a shard that cannot be made here.
-        """
+        """Make the runs of a shard of a plan that have no result yet; return the exit code."""
         from harness.campaign.sharding import shard_folders, sharded_plans
         from harness.scenario import profiles
 
+        plan = sharded_plans.read(file)
+        sharded_plans.require_same_machine(plan, file)
+        chosen = shard_folders.choose(shard, os.environ, shards=plan.shards)
+        jobs = choosing.jobs(self.jobs, profiles.restore(plan.campaign.cluster))
         with self.chosen() as out:
-            plan = sharded_plans.read(file)
-            sharded_plans.require_same_machine(plan, file)
-            chosen = shard_folders.choose(shard, os.environ, shards=plan.shards)
-            jobs = choosing.jobs(self.jobs, profiles.restore(plan.campaign.cluster))
-            made = make_shard(plan, chosen, jobs=jobs, reports=self.reports, out=out)
-            summarize(self.summary, made.document)
+            made = make_shard(
+                plan, chosen, jobs=jobs, reports=self.reports, out=out, summary=self.summary
+            )
         return made.exit_code
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignOutcome:
-    """The results of a campaign."""
-
-    results: "list[results.RunResult]"
-    folder: pathlib.Path
-    document: "campaign_documents.CampaignDocument"
-    is_interrupted: bool = False
-    """The user ended a campaign with a time budget before its time."""
-
-    @property
-    def exit_code(self) -> int:
-        return interruptions.EXIT_CODE if self.is_interrupted else self.document.exit_code
 
 
 def make(
@@ -102,12 +88,14 @@ def make(
     reports: pathlib.Path,
     jobs: int,
     out: outputs.Output,
+    summary: pathlib.Path | None = None,
     folder: pathlib.Path | None = None,
     kept: "Sequence[results.RunResult]" = (),
-) -> CampaignOutcome:
+) -> "campaign_documents.CampaignDocument":
     """Make the runs of the plan and show their results; the index of the reports has them.
 
-    `folder` None: a new one; `kept` are the results that a folder has already.
+    `folder` None: a new one; `kept` are the results that a folder has already. If the user ends a
+    campaign with a time budget before its time, the exit code is that of an interruption.
     """
     from harness.campaign import budgets, campaign_pages, hunting
     from harness.cli.terminal import displaying, tables
@@ -125,14 +113,20 @@ def make(
         _link_worst(hunted.results, pathlib.Path(plan.reports))
         document = campaign_pages.publish(hunted.results, plan, folder, ending=hunted.ending)
         tables.show(document, folder, out)
-    annotations.of_campaign(document.rows)
-    annotations.of_thresholds(document.thresholds)
-    return CampaignOutcome(
-        results=hunted.results,
-        folder=folder,
-        document=document,
-        is_interrupted=hunted.ending is budgets.Ending.INTERRUPTED,
-    )
+    annotate(document, summary)
+    is_interrupted = hunted.ending is budgets.Ending.INTERRUPTED
+    code = interruptions.EXIT_CODE if is_interrupted else document.exit_code
+    return msgspec.structs.replace(document, exit_code=code)
+
+
+def annotate(document: "campaign_documents.CampaignDocument", summary: pathlib.Path | None) -> None:
+    """Tell CI systems: by annotations, and by the summary that is appended to a file."""
+    from harness.campaign import campaign_pages
+
+    annotations.of_campaign(document)
+    if summary is not None:
+        with writing.explained(summary), summary.open("a", encoding="utf-8") as file:
+            file.write(campaign_pages.summary(document))
 
 
 def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> None:
@@ -161,7 +155,8 @@ def make_shard(
     jobs: int,
     reports: pathlib.Path,
     out: outputs.Output,
-) -> CampaignOutcome:
+    summary: pathlib.Path | None = None,
+) -> "campaign_documents.CampaignDocument":
     from harness.campaign.sharding import shard_folders
 
     with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
@@ -171,7 +166,13 @@ def make_shard(
         done = f", {len(campaign.done)} of them made before" * bool(campaign.done)
         out.note(f"{chosen.text}{why}: {outputs.counted(len(campaign.runs), 'run')}{done}")
         return make(
-            campaign, reports=reports, jobs=jobs, out=out, folder=folder.path, kept=folder.kept
+            campaign,
+            reports=reports,
+            jobs=jobs,
+            out=out,
+            summary=summary,
+            folder=folder.path,
+            kept=folder.kept,
         )
 
 
@@ -198,21 +199,6 @@ def _lines(runs: "Sequence[campaign_plan.PlannedRun]") -> Iterator[str]:
     yield from map(escaping.visible, outputs.aligned(rows))
     if len(runs) > RUNS_SHOWN:
         yield f"and {len(runs) - RUNS_SHOWN} more, which --output json lists"
-
-
-def command(arguments: Sequence[str], seed: int, *, is_given: bool) -> list[str]:
-    if is_given:
-        return [*arguments]
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [*arguments[:end], "--seed", str(seed), *arguments[end:]]
-
-
-def summarize(path: pathlib.Path | None, document: "campaign_documents.CampaignDocument") -> None:
-    from harness.campaign import campaign_pages
-
-    if path is not None:
-        with writing.explained(path), path.open("a", encoding="utf-8") as file:
-            file.write(campaign_pages.summary(document))
 
 
 def require_no_other_options(context: typer.Context, allowed: Collection[str], with_: str) -> None:

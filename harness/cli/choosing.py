@@ -10,7 +10,7 @@ import pathlib
 import re
 import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -91,77 +91,55 @@ def seconds(text: str | float) -> float:
     return float(found[1]) * _UNITS_S[found[2]]
 
 
-Defects = Annotated[
-    list[str] | None,
-    options.of(
-        "Switch on a known defect of our scheduler, claim controller or kubelets (may be repeated).",
-        "--defect",
-        autocompletion=_defect_names,
-    ),
-]
-Remedies = Annotated[
-    list[str] | None,
-    options.more(
-        "Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
-        "--remedy",
-        autocompletion=remedy_names,
-    ),
-]
-Thresholds = Annotated[
-    list[str] | None,
-    options.more(
-        "Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
-        "'stuck<=0'; of a whole campaign campaign:FIGURE<=NUMBER (may be repeated).",
-        "--threshold",
-        metavar="FIGURE<=NUMBER",
-    ),
-]
-Release = Annotated[
-    str,
-    options.more(
-        "Let the Python subject do what this release of Kubernetes does: 1.34.2 or 1.36.2.",
-        "--as",
-        autocompletion=release_names,
-    ),
-]
-Seed = Annotated[int | None, options.more("Seed of all random numbers; printed first.")]
-Jobs = Annotated[
-    int | None,
-    options.of(
-        "Number of concurrent runs (default: on the embedded cluster three for every two cores, as a run waits a third "
-        f"of its time; on kind one per {CORES_PER_KIND} cores; else one per core).",
-        min=1,
-    ),
-]
-Reports = Annotated[pathlib.Path, options.of("Folder for the run directories.", "--reports")]
-REPORTS = pathlib.Path("reports")
-"""Default of --reports."""
-
-Summary = Annotated[
-    pathlib.Path | None,
-    options.more("Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY).", "--summary"),
-]
+DEFECTS = options.of(
+    "Switch on a known defect of our scheduler, claim controller or kubelets (may be repeated).",
+    "--defect",
+    autocompletion=_defect_names,
+)
+REMEDIES = options.more(
+    "Give the Python scheduler or claim controller a remedy against a hazard of today's Kubernetes (may be repeated).",
+    "--remedy",
+    autocompletion=remedy_names,
+)
+THRESHOLDS = options.more(
+    "Want this of the figures, in place of the scenario's own threshold: 'allocations_per_s>=50', "
+    "'stuck<=0'; of a whole campaign campaign:FIGURE<=NUMBER (may be repeated).",
+    "--threshold",
+    metavar="FIGURE<=NUMBER",
+)
+RELEASE = options.more(
+    "Let the Python subject do what this release of Kubernetes does: 1.34.2 or 1.36.2.",
+    "--as",
+    autocompletion=release_names,
+    default="",
+)
+SEED = options.more("Seed of all random numbers; printed first.")
+JOBS = options.of(
+    "Number of concurrent runs (default: on the embedded cluster three for every two cores, as a run waits a third "
+    f"of its time; on kind one per {CORES_PER_KIND} cores; else one per core).",
+    min=1,
+)
+REPORTS = options.of(
+    "Folder for the run directories.", "--reports", default=pathlib.Path("reports")
+)
+SUMMARY = options.more(
+    "Append a summary in Markdown to this file ($GITHUB_STEP_SUMMARY).", "--summary"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileOptions:
     """The options that choose a cluster profile."""
 
-    cluster: Annotated[
-        list[str] | None,
-        options.of(
-            "embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
-            "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
-            metavar="PROFILE",
-            autocompletion=profile_names,
-        ),
-    ] = None
+    cluster: list[str] | None = options.of(
+        "embedded (the default), local, kind, kubeconfig, another shipped profile, or a "
+        "profile's file; KEY=VALUE changes a key of it, as storage=disk (may be repeated).",
+        metavar="PROFILE",
+        autocompletion=profile_names,
+    )
 
     def profile(self) -> "profiles.Profile":
-        """Load the profile that the options select.
-
-        Raises ScenarioError if it is missing or invalid, and UsageError for several of them.
-        """
+        """Load the profile that the options select."""
         from harness.scenario import profiles
 
         names = [word for word in self.cluster or () if "=" not in word]
@@ -182,46 +160,40 @@ def _with_path(change: str) -> str:
 
 
 _PATHS = ("kubeconfig", "binaries")
-"""Keys of a profile whose values are paths."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceOptions(ProfileOptions):
     """The options about the cluster of runs, and what works on it beside the subject."""
 
-    claim_controller: Annotated[
-        str,
-        options.more(
-            "Use this ResourceClaim controller instead of the scenario's: python, "
-            "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), "
-            "cluster, or external (one that is already running).",
-            metavar="CONTROLLER",
-        ),
-    ] = ""
+    claim_controller: str = options.more(
+        "Use this ResourceClaim controller instead of the scenario's: python, "
+        "kube-controller-manager (or =PATH, =VERSION; only its resourceclaim-controller runs), "
+        "cluster, or external (one that is already running).",
+        metavar="CONTROLLER",
+        default="",
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions(PlaceOptions):
     """The options about the cluster of runs, and the subject on it."""
 
-    subject: Annotated[
-        list[str] | None,
-        options.of(
-            "Test this scheduler instead of the scenario's (may be repeated): python, "
-            "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, "
-            "command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
-            metavar="SUBJECT",
-        ),
-    ] = None
+    subject: list[str] | None = options.of(
+        "Test this scheduler instead of the scenario's (may be repeated): python, "
+        "kube-scheduler (or =PATH, =VERSION), cluster (or =NAME), external=NAME, "
+        "command='PROGRAM {kubeconfig} {scheduler_name} ...' (run in the current folder).",
+        metavar="SUBJECT",
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(ClusterOptions):
     """The options about one run: its cluster, and what the subject on it is like."""
 
-    defect: Defects = None
-    remedy: Remedies = None
-    release: Release = ""
+    defect: list[str] | None = DEFECTS
+    remedy: list[str] | None = REMEDIES
+    release: str = RELEASE
 
     def planned(self, loaded: "loading.Loaded", seed: int, **others: Any) -> "plans.Plan":
         from harness.run import run_plan

@@ -7,7 +7,7 @@ import keyword
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -98,22 +98,16 @@ def _show_version(is_asked: bool) -> None:
 
 def _options(
     *,
-    version: Annotated[
-        bool,
-        options.of(
-            "Print the version and exit.", "--version", callback=_show_version, is_eager=True
-        ),
-    ] = False,
+    version: bool = options.flag(
+        "Print the version and exit.", "--version", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Did a Kubernetes scheduler ever give one device to two claims?"""
     del version
 
 
 def run(misuse: int = USAGE) -> int:
-    """Run the command; report an error or interruption on stderr; return the exit code.
-
-    It is `misuse` for a command line that cannot be read.
-    """
+    """Run the command; return the exit code, `misuse` for one that cannot be read."""
     if sys.argv[1:] and sys.argv[1] in removed.COMMANDS:
         return _complain(
             f"{sys.argv[1]} is no command any more: {removed.COMMANDS[sys.argv[1]]}", USAGE

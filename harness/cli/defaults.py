@@ -8,17 +8,22 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from harness import errors, regular_files, suggestions
+import msgspec
 
-KEYS = {
-    "subject": ("a text",),
-    "cluster": ("a text", "a list of texts"),
-    "reports": ("a text",),
-    "minutes": ("a number",),
-    "thresholds": ("a list of texts",),
-    "jobs": ("a number",),
-}
-"""Key of the file -> what its value may be."""
+from harness import errors, regular_files
+
+
+class _Table(msgspec.Struct, forbid_unknown_fields=True):
+    """The keys of the file."""
+
+    subject: str | msgspec.UnsetType = msgspec.UNSET
+    cluster: str | list[str] | msgspec.UnsetType = msgspec.UNSET
+    reports: str | msgspec.UnsetType = msgspec.UNSET
+    minutes: float | msgspec.UnsetType = msgspec.UNSET
+    thresholds: list[str] | msgspec.UnsetType = msgspec.UNSET
+    jobs: int | msgspec.UnsetType = msgspec.UNSET
+
+
 _OPTIONS = {
     "test": {"program": "subject"},
     "hunt": {"subject": "subject", "threshold": "thresholds"},
@@ -40,15 +45,15 @@ class _Defaults(dict[str, Any]):
 
 
 def of_command(command: str) -> dict[str, Any]:
-    """Return the default of each parameter of a command that the nearest file has one for.
-
-    Raises UsageError for an unknown key, and for a value of another type.
-    """
+    """Return the default of each parameter of a command that the nearest file has one for."""
     if command not in _OPTIONS or not (found := _nearest()):
         return {}
     path, table = found
-    for key, value in table.items():
-        _require_known(path, key, value)
+    try:
+        msgspec.convert(table, _Table)
+    except msgspec.ValidationError as error:
+        known = ", ".join(_Table.__struct_fields__)
+        raise errors.UsageError(f"{path}: expected the keys {known}; {error}") from error
     keys = _OPTIONS[command] | {
         key: key for key, names in _SAME.items() if command in names.split()
     }
@@ -60,19 +65,16 @@ def of_command(command: str) -> dict[str, Any]:
 
 
 def tell(context: Any) -> None:
-    used = [
-        f"{parameter.name}={_shown(context.params[parameter.name])}"
-        for parameter in context.command.params
-        if (source := context.get_parameter_source(parameter.name)) is not None
-        and source.name == "DEFAULT_MAP"
-    ]
+    used = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        if source is not None and source.name == "DEFAULT_MAP":
+            value = context.params[parameter.name]
+            shown = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            used.append(f"{parameter.name}={shown}")
     if used:
         path = os.path.relpath(context.default_map.path)
         print(f"from {path}: {', '.join(used)}", file=sys.stderr)
-
-
-def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _nearest() -> tuple[pathlib.Path, Mapping[str, Any]] | None:
@@ -93,27 +95,6 @@ def _read(path: pathlib.Path) -> Any:
         return tomllib.loads(regular_files.text(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise errors.UsageError(f"{path}: expected TOML; {error}") from error
-
-
-def _require_known(path: pathlib.Path, key: str, value: Any) -> None:
-    if key not in KEYS:
-        near = suggestions.did_you_mean(key, KEYS) or f" Keys: {', '.join(KEYS)}."
-        raise errors.UsageError(f"{path}: expected a key with a default, got {key!r}.{near}")
-    if _kind(value) not in KEYS[key]:
-        raise errors.UsageError(
-            f"{path}: expected {' or '.join(KEYS[key])} for {key}, got {value!r}"
-        )
-
-
-def _kind(value: Any) -> str:
-    match value:
-        case str():
-            return "a text"
-        case int() | float() if not isinstance(value, bool):
-            return "a number"
-        case list() if all(isinstance(item, str) for item in value):
-            return "a list of texts"
-    return "something else"
 
 
 def _value(value: Any, key: str, path: pathlib.Path, command: str) -> Any:

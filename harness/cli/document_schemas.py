@@ -33,7 +33,6 @@ TYPES = {
     "query": (database.QueryResult, "the output of flake-hunt query --output json"),
     "explanation": (explanations.Explanation, "the output of flake-hunt explain --output json"),
 }
-"""Name of a document -> its type and title."""
 
 
 def text(name: str) -> str:

@@ -25,8 +25,12 @@ class Command(core.TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         hints = typing.get_type_hints(self.callback)
-        for parameter in self.params:
-            _name_values(parameter, hints.get(str(parameter.name)))
+        parameters: list[Any] = self.params
+        for parameter in parameters:
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = lambda ctx: None  # noqa: ARG005 - called with it
+            elif parameter.metavar is None:
+                parameter.metavar = _noun(hints.get(str(parameter.name)))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         self.shows_all = _is_all(args)
@@ -82,13 +86,6 @@ def _both(option: Any) -> Any:
     option.opts, option.metavar = NAMES, ""
     option.help = "Show the help of every day, or all of it."
     return option
-
-
-def _name_values(parameter: Any, hint: Any) -> None:
-    if parameter.param_type_name == "argument":
-        parameter.display_type_rich = lambda ctx: None  # noqa: ARG005 - called with it
-    elif parameter.metavar is None:
-        parameter.metavar = _noun(hint)
 
 
 def _is_all(words: list[str]) -> bool:

@@ -3,20 +3,17 @@
 import dataclasses
 import typing
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from harness import errors, suggestions
 from harness.cli import options
 
 T = TypeVar("T")
-Words = Annotated[
-    list[str] | None,
-    options.of(
-        "Change another setting, which docs/how-to/parts.md lists (may be repeated).",
-        "--set",
-        metavar="KEY=VALUE",
-    ),
-]
+WORDS = options.of(
+    "Change another setting, which docs/how-to/parts.md lists (may be repeated).",
+    "--set",
+    metavar="KEY=VALUE",
+)
 
 
 def fields(kind: type[T], words: Sequence[str] | None, **given: Any) -> T:

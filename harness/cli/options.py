@@ -9,13 +9,14 @@ MORE = "More"
 """Panel of the options that only `--help-all` shows."""
 
 
-def of(help_: str, *names: str, **settings: Any) -> Any:
+def of(help_: str, *names: str, default: Any = None, **settings: Any) -> Any:
     """Return an option; without names it has that of its parameter."""
-    return typer.Option(*names, help=help_, **settings)
+    return typer.Option(default, *names, help=help_, **settings)
 
 
-def argument(help_: str, metavar: str | None = None, **settings: Any) -> Any:
-    return typer.Argument(metavar=metavar, help=help_, **settings)
+def argument(help_: str, metavar: str | None = None, *, default: Any = ..., **settings: Any) -> Any:
+    return typer.Argument(default, metavar=metavar, help=help_, **settings)
 
 
+flag = functools.partial(of, default=False)
 more = functools.partial(of, rich_help_panel=MORE)

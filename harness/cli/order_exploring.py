@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from harness import placeholders, processes
 from harness.cli import choosing, key_values, playing
-from harness.cli.terminal import outputs
+from harness.cli.terminal import indexing, outputs
 
 if TYPE_CHECKING:
     from harness.confirmation import order_hunts, order_scenarios
@@ -27,14 +28,15 @@ def explore(
 
     `settings` are `claims=N`, `depth=N`, `reports=FOLDER`, and any number of `functions=PATTERN`.
     """
-    from harness import processes
-    from harness.cli.terminal import displaying, indexing
+    from harness.cli.terminal import displaying
     from harness.confirmation import order_hunts, order_scenarios
 
     subject, (world, reports) = _subject(program), _chosen(settings)
     processes.prepare()
     out.note(f"seed {seed}")
-    on = choosing.RunOptions(subject=[subject])
+    on = choosing.RunOptions(
+        cluster=None, claim_controller="", subject=[subject], defect=None, remedy=None, release=""
+    )
     plays = playing.Plays(on, itertools.count(seed), reports, out)
     name = order_scenarios.fresh_name(seed)
     hunt = order_hunts.OrderHunt(world, plays.play, folder=reports / "orders", name=name)
@@ -59,7 +61,6 @@ def explore(
 
 
 def _subject(program: str) -> str:
-    from harness import placeholders
     from harness.cluster.local import binaries
     from harness.run import subjects
 

@@ -5,7 +5,7 @@ import dataclasses
 import glob
 import pathlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from harness import errors
 from harness.cli import options
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from harness.packing import packs
 
 PATTERN = "*?["
-"""Characters of a pattern."""
 RUNS_MAX = 10_000
-"""Most run directories of one command."""
 _PACKS = contextlib.ExitStack()
-"""The packs that this command has unpacked."""
 _FOLDERS: "dict[pathlib.Path, packs.Unpacked]" = {}
 """Folder of an unpacked pack -> the pack."""
 
@@ -104,10 +101,7 @@ def is_pack(path: pathlib.Path) -> bool:
 
 
 def unpacked(pack: pathlib.Path) -> "packs.Unpacked":
-    """Return a pack's content, which is there until the command ends.
-
-    Raises UsageError for another zip, and PackError for a pack that was changed.
-    """
+    """Return a pack's content, which is there until the command ends."""
     from harness.packing import packs
 
     found = _PACKS.enter_context(packs.unpacked(pack))
@@ -182,10 +176,7 @@ def to_pack(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def compared(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-    """Return runs, campaigns and folders of runs; of a pack its campaign, run or folder of runs.
-
-    Raises UsageError for a pack of runs of several scenarios.
-    """
+    """Return runs, campaigns and folders of runs; of a pack what one side can be."""
     return [_one_side(path) if is_pack(path) else path for path in paths]
 
 
@@ -211,12 +202,9 @@ def only(path: pathlib.Path) -> pathlib.Path:
     return runs[0]
 
 
-RunPaths = Annotated[
-    list[pathlib.Path],
-    options.argument(
-        "Run directories, folders of runs such as reports/pod-churn, packs, or campaigns; patterns "
-        "such as 'reports/*/*' may be quoted.",
-        "RUN_DIR",
-        callback=expanded,
-    ),
-]
+RUNS = options.argument(
+    "Run directories, folders of runs such as reports/pod-churn, packs, or campaigns; patterns "
+    "such as 'reports/*/*' may be quoted.",
+    "RUN_DIR",
+    callback=expanded,
+)

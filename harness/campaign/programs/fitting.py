@@ -21,25 +21,11 @@ DEFAULT = (
     "reallocated-unseen",
     "stale-list",
 )
-"""Scenarios of a test that asks for nothing else."""
 _LARGE = ("uses-all-resources",)
 """Scenarios with hundreds of pods, for which a small scheduler of any language may need minutes."""
 _OF_WATCHES = ("delay-events", "expire-watch")
-"""Kinds of faults of watches."""
 _SHARING = (traffic_specs.SharedTraffic, traffic_specs.LimitTraffic)
 Load = Callable[[str], loading.Loaded]
-"""Loads a scenario by its name."""
-
-
-def _needs_gate(gate: str) -> Callable[[specs.Scenario], bool]:
-    return lambda scenario: gate in {item.gate for item in cluster_features.needed(scenario)}
-
-
-def _chooses_devices(scenario: specs.Scenario) -> bool:
-    return any(
-        not claim.is_plain or claim.selectors or claim.has_admin_access or claim.devices > 1
-        for claim in scenario.claim_kinds
-    )
 
 
 _FEATURES: dict[str, Callable[[specs.Scenario], bool]] = {
@@ -48,13 +34,18 @@ _FEATURES: dict[str, Callable[[specs.Scenario], bool]] = {
         or any(one.of_kind(set_specs.POD_GROUP) for one in scenario.object_sets)
     ),
     "pods with several claims": lambda scenario: getattr(scenario.traffic, "claims_per_pod", 1) > 1,
-    "requests, selectors and constraints": _chooses_devices,
+    "requests, selectors and constraints": lambda scenario: any(
+        not claim.is_plain or claim.selectors or claim.has_admin_access or claim.devices > 1
+        for claim in scenario.claim_kinds
+    ),
     "extended resources": lambda scenario: any(claim.extended for claim in scenario.claim_kinds),
     "shares of devices": lambda scenario: scenario.pools.has("shares"),
     "partitions of devices": lambda scenario: scenario.pools.has("counters"),
     "devices of several nodes": lambda scenario: scenario.pools.has("several-nodes"),
     "binding conditions": lambda scenario: scenario.pools.has("binding-conditions"),
-    "taints of devices": _needs_gate("DRADeviceTaints"),
+    "taints of devices": lambda scenario: any(
+        item.gate == "DRADeviceTaints" for item in cluster_features.needed(scenario)
+    ),
     "PodGroups": cluster_features.has_pod_groups,
     "several schedulers": lambda scenario: len(scenario.subject.schedulers) > 1,
 }

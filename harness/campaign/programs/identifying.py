@@ -26,11 +26,7 @@ _ABOUT = "Kubernetes scheduler"
 
 
 def identify(text: str, flags: Sequence[str], folder: str) -> tested_programs.TestedProgram:
-    """Return what a program is, with its version if it says one.
-
-    `folder` has binaries of Kubernetes (empty: where they usually are). Raises UsageError for what
-    cannot be tested, with what to do.
-    """
+    """Return what a program is, with its version; `folder` has binaries of Kubernetes."""
     found = subject(text, flags)
     scheduler = subjects.parse(found)
     if flags and scheduler.kind not in (KUBE_SCHEDULER, subject_names.COMMAND):
@@ -108,10 +104,7 @@ def _require(name: str) -> pathlib.Path:
 
 
 def _is_kube_scheduler(path: pathlib.Path) -> bool:
-    """Return whether a program says that it is a kube-scheduler, whatever its file is called.
-
-    Raises UsageError for another program of Kubernetes.
-    """
+    """Return whether a program says that it is a kube-scheduler, whatever its file's name."""
     _, version = program_versions.said((str(path), "--version"))
     if not "".join(version[:1]).startswith("Kubernetes v"):
         return False

@@ -79,10 +79,7 @@ def _require_asked(program: tested_programs.TestedProgram, hazards_asked: Iterab
 
 
 def require_hazards(names: Sequence[str]) -> list[str]:
-    """Return the names of hazards as their pages write them; of `all`, that word alone.
-
-    Raises UsageError for an unknown one.
-    """
+    """Return the names of hazards as their pages write them; of `all`, that word alone."""
     if ALL in names:
         return [ALL]
     found = []

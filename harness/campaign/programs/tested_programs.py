@@ -28,7 +28,6 @@ class TestedProgram(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     """As `--subject` takes it, with its flags."""
     flags: list[str] = []
-    """Flags that the user passes on to it."""
     only_lists: list[str] = []
     """Resources that it lists again and again and never watches: `resourceclaims`, `pods`."""
     choice: Choice = "default"
@@ -36,7 +35,6 @@ class TestedProgram(msgspec.Struct, frozen=True, kw_only=True):
     not_tried: list[str] = []
     """Features that no scenario of this choice has, such as `extended resources`."""
     must_survive: list[str] = []
-    """Hazards that count as violations."""
 
     @property
     def counted(self) -> list[str]:

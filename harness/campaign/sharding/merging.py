@@ -8,6 +8,7 @@ UNKNOWN, then the expected verdict, then an error, which says nothing about the 
 import contextlib
 import pathlib
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +19,6 @@ from harness.history import campaign_folders, files, report_folders, results
 from harness.model import answers
 
 MERGE = "merge.json"
-"""Name of the document about the merge."""
 SCHEMA_VERSION = 1
 PROBLEMS_MAX = 3
 """Problems of a folder that a missing run names; merge.json has all."""
@@ -36,7 +36,6 @@ class MergedFolder(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     """Versions on the machine that made the shard."""
     problems: list[str] = []
-    """Damage, as sentences."""
 
 
 class MissingRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +54,7 @@ class DoubledRun(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     run: str
     counted: str
-    """Folder of the result in the table."""
     folder: str
-    """Folder of this result."""
     results: list[results.RunResult]
     """All attempts of this result."""
 
@@ -70,9 +67,7 @@ class MergeDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Digest of the plan."""
     shards: int
     planned: int
-    """Number of planned runs."""
     missing_shards: list[int]
-    """Shards without a given folder."""
     folders: list[MergedFolder]
     missing: list[MissingRun]
     doubled: list[DoubledRun]
@@ -100,16 +95,8 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
     shards: list[ReadShard]
 
     @property
-    def records(self) -> list[shard_folders.ShardRecord]:
-        return [shard.record for shard in self.shards if shard.record is not None]
-
-    @property
     def started(self) -> str:
-        return min(record.started for record in self.records)
-
-    @property
-    def problems(self) -> list[str]:
-        return [f"{shard.folder}: {text}" for shard in self.shards for text in shard.problems]
+        return min(shard.record.started for shard in self.shards if shard.record)
 
     @property
     def folder_name(self) -> str:
@@ -117,11 +104,9 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
         return f"{start}-plan-{self.plan.short_digest}-merged"
 
 
-class MergedCampaign(msgspec.Struct, frozen=True, kw_only=True):
-    """A merged campaign."""
+class MergedCampaign(NamedTuple):
+    """A campaign that was merged of shards."""
 
-    results: list[results.RunResult]
-    """Each planned run once."""
     campaign: campaign_documents.CampaignDocument
     merge: MergeDocument
 
@@ -130,11 +115,7 @@ class MergedCampaign(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(given: Sequence[str]) -> GivenShards:
-    """Read the shards in folders of shards, or of reports that have some.
-
-    Raises UsageError if there is none, they are of different plans, or their plan is of another
-    version.
-    """
+    """Read the shards of one plan in folders of shards, or of reports that have some."""
     places = {name: [*_places(pathlib.Path(name).resolve())] for name in dict.fromkeys(given)}
     plans: dict[str, tuple[sharded_plans.ShardedPlan, pathlib.Path]] = {}
     nothing = ["it has no shard"]
@@ -251,16 +232,13 @@ def _why(
 
 
 def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
-    """Write the merged campaign and return it.
-
-    Raises UsageError if the folder has something else, StorageError or UnwritableError if it cannot
-    be written.
-    """
+    """Write the merged campaign; raise UsageError if the folder has something else."""
     found, document = merged(given.plan, given.shards)
     _require_free(folder, given.plan)
     with writing.explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    jobs = {record.jobs for record in given.records}
+    jobs = {shard.record.jobs for shard in given.shards if shard.record}
+    problems = [f"{shard.folder}: {text}" for shard in given.shards for text in shard.problems]
     campaign = msgspec.structs.replace(
         given.plan.campaign,
         reports=str(folder.resolve().parent.parent),
@@ -272,8 +250,8 @@ def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
     writing.replace(folder / MERGE, content)
     campaign_plan.write(folder / campaign_folders.PLAN, campaign)
     writing.replace(folder / results.FILE, results.encode(found))
-    published = campaign_pages.publish(found, campaign, folder, given.problems)
-    return MergedCampaign(results=found, campaign=published, merge=document)
+    published = campaign_pages.publish(found, campaign, folder, problems)
+    return MergedCampaign(published, document)
 
 
 def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None:

@@ -43,11 +43,9 @@ class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
     shard: int | None
     """Number of the shard, from 1; None: all of them, one campaign of the whole plan."""
     shards: int
-    """Number of shards of the plan."""
     started: str
     """Time of the first start in UTC, `2026-01-31T23:59:59Z`."""
     versions: dict[str, str]
-    """Versions on this machine."""
     jobs: int
     """Number of runs that were made at once."""
 
@@ -58,7 +56,6 @@ class ShardFolder(msgspec.Struct, frozen=True, kw_only=True):
     path: pathlib.Path
     record: ShardRecord
     kept: list[results.RunResult]
-    """Results of runs that an earlier start has made."""
 
 
 class ChosenShard(msgspec.Struct, frozen=True):
@@ -90,33 +87,24 @@ def name(number: int, shards: int) -> str:
 
 
 def choose(option: str | None, environment: Mapping[str, str], *, shards: int) -> ChosenShard:
-    """Return the shard that `--shard`, or else the environment, names; all if none does.
-
-    Raises UsageError for a shard that the plan does not have.
-    """
+    """Return the shard that `--shard`, or else the environment, names; all if none does."""
     given = [variable for variable in _ENGINES if environment.get(variable)]
-    if option is None and not given:
-        return ChosenShard(None, shards, "")
-    if option == "all":
-        return ChosenShard(None, shards, "--shard all")
+    if option == "all" or (option is None and not given):
+        return ChosenShard(None, shards, "--shard all" if option else "")
     if option is None and len(given) == 1:
         [variable] = given
         (first, remedy), text = _ENGINES[variable], environment[variable]
         if text.isascii() and text.isdecimal() and first <= int(text) < first + shards:
             reason = f"{variable}={text}, which counts from {first}"
             return ChosenShard(int(text) - first + 1, shards, reason)
-        wanted, text = (
-            f"{variable} to be {first} to {first + shards - 1}",
-            f"{text}: {remedy}{shards}",
-        )
+        wanted = f"{variable} to be {first} to {first + shards - 1}"
+        text += f": {remedy}{shards}"
     else:
         matched = re.fullmatch(rf"(\d{{1,9}})/{shards}", option or "", re.ASCII)
         if matched is not None and 1 <= int(matched[1]) <= shards:
             return ChosenShard(int(matched[1]), shards, "--shard")
-        wanted, text = (
-            f"--shard 1/{shards} to {shards}/{shards}, or all",
-            option or " and ".join(given),
-        )
+        wanted, text = f"--shard 1/{shards} to {shards}/{shards}, or all", option or ""
+        text = text or " and ".join(given)
     raise errors.UsageError(f"expected {wanted}, because the plan has {shards} shards, got {text}")
 
 
@@ -124,10 +112,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 def read(path: pathlib.Path) -> tuple[sharded_plans.ShardedPlan, ShardRecord]:
-    """Return the plan and the record of a shard's folder.
-
-    Raises HistoryError or UsageError if one of them is damaged, or they do not belong together.
-    """
+    """Return the plan and the record of a shard's folder, which have to belong together."""
     plan = sharded_plans.read(path / PLAN)
     try:
         record = msgspec.json.decode(files.read_small(path / RECORD), type=ShardRecord)
@@ -164,15 +149,10 @@ def opened(
     if chosen.number is not None:
         ending += f"-shard-{chosen.number}-of-{chosen.shards}"
     names = (path for path in report_folders.folders(campaigns) if path.name.endswith(ending))
-    path, record = max(names, default=None), None
-    if path is not None:
-        with contextlib.suppress(errors.HarnessError):
-            _, record = read(path)
-    if (
-        path is None
-        or record is None
-        or (record.plan, record.shard) != (plan.digest, chosen.number)
-    ):
+    path, record = max(names, default=campaigns), None
+    with contextlib.suppress(errors.HarnessError):
+        _, record = read(path)
+    if record is None or (record.plan, record.shard) != (plan.digest, chosen.number):
         record = ShardRecord(
             plan=plan.digest,
             shard=chosen.number,
@@ -242,10 +222,7 @@ def _locked(path: pathlib.Path) -> Iterator[None]:
 
 
 def campaign(plan: sharded_plans.ShardedPlan, folder: ShardFolder) -> campaign_plan.CampaignPlan:
-    """Return the campaign of the shard, without the runs that are done.
-
-    Scenarios that are missing here, or differ, are written into the shard's folder.
-    """
+    """Return the shard's runs that are left; scenarios that this machine lacks are written."""
     runs = plan.runs_of(folder.record.shard)
     names = {
         scenario.given: _local(scenario, number, folder.path / SCENARIOS)

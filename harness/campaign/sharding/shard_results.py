@@ -20,7 +20,6 @@ from harness.model import answers
 Attempts = list[results.RunResult]
 """All attempts of one planned run, in order; a run without further attempts has one."""
 Planned = Mapping[int, campaign_plan.PlannedRun]
-"""The planned runs, by their numbers."""
 
 
 class Rank(enum.IntEnum):

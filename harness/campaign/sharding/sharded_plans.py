@@ -32,9 +32,7 @@ class PlannedScenario(msgspec.Struct, frozen=True, kw_only=True):
     given: str
     """Path or name on the command line of `plan`; runs name their scenario by it."""
     text: str
-    """The scenario's file, verbatim."""
     settings: dict[str, Any]
-    """The scenario with all defaults."""
     pool_objects: bytes = b""
     """The objects of `pools.from` as `imported_pools.Imported` has them; empty without."""
 
@@ -46,9 +44,7 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     """`sha256:<hex>` of this document with an empty digest."""
     shards: int
-    """Number of shards."""
     plugins: list[plans.UsedPlugin]
-    """Plug-ins where the plan was made."""
     scenarios: list[PlannedScenario]
     campaign: campaign_plan.CampaignPlan
     """The whole campaign, without a time and a folder of reports."""
@@ -71,10 +67,7 @@ class _Head(msgspec.Struct):
 
 
 def make(campaign: campaign_plan.CampaignPlan, *, shards: int) -> ShardedPlan:
-    """Return a campaign's plan with a shard for each run.
-
-    Raises UsageError for more shards than runs.
-    """
+    """Return a campaign's plan with a shard for each run; raise UsageError for too many."""
     if shards > len(campaign.runs):
         raise errors.UsageError(
             f"expected --shards to be at most {len(campaign.runs)}, the number of runs, got {shards}: "
@@ -136,10 +129,7 @@ def write(path: pathlib.Path, plan: ShardedPlan) -> None:
 
 
 def read(path: pathlib.Path) -> ShardedPlan:
-    """Read the file of a plan.
-
-    Raises UsageError if it cannot be read, is not whole, or is of another schema.
-    """
+    """Read the file of a plan; raise UsageError if it is not whole, or of another schema."""
     try:
         content = regular_files.content(path)
         schema = msgspec.json.decode(content, type=_Head).schema

@@ -5,7 +5,7 @@ import os
 import pathlib
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from harness import errors
 from harness.cli import choosing, options, run_paths
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 @choosing.with_groups
 def check(
-    directory: run_paths.RunPaths,
+    *,
+    directory: list[pathlib.Path] = run_paths.RUNS,
     form: outputs.OutputOptions,
-    witness: Annotated[
-        list[pathlib.Path] | None,
-        options.of(
-            "Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown."
-        ),
-    ] = None,
+    witness: list[pathlib.Path] | None = options.of(
+        "Part of an audit log of the API server to compare with the observations (may be repeated); the verdict is then only shown."
+    ),
 ) -> int:
     """Judge run directories again, from their content alone, and write their reports again.
 
@@ -69,10 +67,7 @@ def _line(path: pathlib.Path, witness: Sequence[pathlib.Path]) -> "displaying.Li
 def _check(
     path: pathlib.Path, witness: Sequence[pathlib.Path]
 ) -> "tuple[judging.Examination, str]":
-    """Judge a run directory; return why its verdict and pages were not written, if so.
-
-    Raises PackError or UsageError for a pack that is one of several.
-    """
+    """Judge a run directory; return also why its pages were not written, if so."""
     from harness.checks import judging
     from harness.report import publishing
 
@@ -91,14 +86,11 @@ def _check(
 
 
 def report(
-    directory: run_paths.RunPaths,
-    issue: Annotated[
-        bool,
-        options.of(
-            "Print a text about an INVALID run to paste into an issue, in Markdown; write nothing.",
-            "--issue",
-        ),
-    ] = False,
+    directory: list[pathlib.Path] = run_paths.RUNS,
+    issue: bool = options.flag(
+        "Print a text about an INVALID run to paste into an issue, in Markdown; write nothing.",
+        "--issue",
+    ),
 ) -> int:
     """Render the reports of run directories again; judge first those that have no verdict yet.
 

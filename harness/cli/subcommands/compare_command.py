@@ -2,7 +2,7 @@
 
 import pathlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from harness import errors, writing
 from harness.cli import choosing, options, run_paths
@@ -21,30 +21,22 @@ ROWS_MAX = 20
 
 @choosing.with_groups
 def compare(
-    paths: Annotated[
-        list[pathlib.Path],
-        options.argument(
-            "Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
-            "RUNS",
-            callback=run_paths.compared,
-        ),
-    ],
+    *,
+    paths: list[pathlib.Path] = options.argument(
+        "Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
+        "RUNS",
+        callback=run_paths.compared,
+    ),
     form: outputs.OutputOptions,
-    comment: Annotated[
-        pathlib.Path | None,
-        options.of(
-            "Also write a short text in Markdown for a pull request, with the first as its base.",
-            metavar="FILE",
-        ),
-    ] = None,
-    link: Annotated[str, options.of("With --comment: where the reports are.", metavar="URL")] = "",
-    is_fix: Annotated[
-        bool,
-        options.of(
-            "Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
-            "--fix",
-        ),
-    ] = False,
+    comment: pathlib.Path | None = options.of(
+        "Also write a short text in Markdown for a pull request, with the first as its base.",
+        metavar="FILE",
+    ),
+    link: str = options.of("With --comment: where the reports are.", metavar="URL", default=""),
+    is_fix: bool = options.flag(
+        "Ask whether B is a fix of A: exit code 0 if it works, 10 if B is worse, 20 if neither is shown.",
+        "--fix",
+    ),
 ) -> int:
     """Compare two runs or campaigns: settings that differ, violations, throughput.
 
@@ -120,27 +112,22 @@ Needs the extra `analysis`: pip install '.\\[analysis]'.
 
 
 def query(
-    directory: run_paths.RunPaths,
-    statement: Annotated[
-        str,
-        options.argument("For example 'select kind, count(*) from holds group by kind'.", "SELECT"),
-    ],
-    output: Annotated[
-        str,
-        options.of(
-            "A table, a JSON document, or a file that is written: FILE.parquet or FILE.csv.",
-            metavar="text|json|FILE",
-        ),
-    ] = "text",
-    memory: Annotated[
-        int,
-        options.of(
-            "Memory for tables and sorting, in MiB; the rest is in a folder for temporary "
-            "files (TMPDIR), which is removed afterwards.",
-            metavar="MIB",
-            min=64,
-        ),
-    ] = definitions.MEMORY_MIB,
+    directory: list[pathlib.Path] = run_paths.RUNS,
+    statement: str = options.argument(
+        "For example 'select kind, count(*) from holds group by kind'.", "SELECT"
+    ),
+    output: str = options.of(
+        "A table, a JSON document, or a file that is written: FILE.parquet or FILE.csv.",
+        metavar="text|json|FILE",
+        default="text",
+    ),
+    memory: int = options.of(
+        "Memory for tables and sorting, in MiB; the rest is in a folder for temporary "
+        "files (TMPDIR), which is removed afterwards.",
+        metavar="MIB",
+        min=64,
+        default=definitions.MEMORY_MIB,
+    ),
 ) -> int:
     """Print or write what a SELECT finds in run directories."""
     from harness.tables import database

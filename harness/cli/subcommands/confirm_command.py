@@ -3,10 +3,11 @@
 import functools
 import itertools
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from harness import processes, seeds
 from harness.cli import choosing, options, playing
-from harness.cli.terminal import outputs
+from harness.cli.terminal import indexing, outputs
 
 if TYPE_CHECKING:
     from harness.confirmation import answers, confirming
@@ -16,28 +17,21 @@ _REPEAT_MAX = 1000
 
 @choosing.with_groups
 def confirm(
-    what: Annotated[
-        str, options.argument("Id of a finding such as H1, or script: a file or a shipped one.")
-    ],
+    *,
+    what: str = options.argument("Id of a finding such as H1, or script: a file or a shipped one."),
     on: choosing.RunOptions,
     form: outputs.OutputOptions,
-    repeat: Annotated[
-        int, options.of("Number of plays of each script.", min=1, max=_REPEAT_MAX)
-    ] = 1,
-    write: Annotated[
-        pathlib.Path | None,
-        options.of("Copy the script into a new file, to change it; play nothing.", metavar="FILE"),
-    ] = None,
-    seed: choosing.Seed = None,
-    override: Annotated[
-        list[str] | None,
-        options.of(
-            "Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
-            "--set",
-            metavar="KEY=VALUE",
-        ),
-    ] = None,
-    reports: choosing.Reports = choosing.REPORTS,
+    repeat: int = options.of("Number of plays of each script.", min=1, max=_REPEAT_MAX, default=1),
+    write: pathlib.Path | None = options.of(
+        "Copy the script into a new file, to change it; play nothing.", metavar="FILE"
+    ),
+    seed: int | None = choosing.SEED,
+    override: list[str] | None = options.of(
+        "Change a key that the script does not need: --set traffic.deadline_s=30 (may be repeated).",
+        "--set",
+        metavar="KEY=VALUE",
+    ),
+    reports: pathlib.Path = choosing.REPORTS,
 ) -> int:
     """Play the script of a finding on a program: does it do the same?
 
@@ -52,8 +46,6 @@ def confirm(
     20: not followed, a step did not happen in its time. A script in a file is then tried without
     that step.
     """
-    from harness import processes, seeds
-    from harness.cli.terminal import indexing
     from harness.confirmation import chosen_scripts, confirming
 
     with form.chosen() as out:

@@ -1,7 +1,7 @@
 """`flake-hunt defects`: the known defects, what shows each, and how fast; and the known hazards."""
 
 import textwrap
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from harness import errors, suggestions
 from harness.cli import options
@@ -23,13 +23,12 @@ _WIDE = 150
 
 
 def defects(
-    names: Annotated[
-        list[str] | None,
-        options.argument(
-            "Defects, or hazards such as H1, to tell about (default: a table of all).", "NAME"
-        ),
-    ] = None,
-    output: outputs.Form = "text",
+    names: list[str] | None = options.argument(
+        "Defects, or hazards such as H1, to tell about (default: a table of all).",
+        "NAME",
+        default=None,
+    ),
+    output: outputs.Form = outputs.FORM,
 ) -> int:
     """List the known defects: the guarantee that each breaks, what shows it, and how fast.
 
@@ -119,7 +118,13 @@ def _described(row: "defect_records.KnownDefect") -> str:
         ("reported", ", ".join(row.issues) or "no: a mutant"),
         ("releases", row.releases or "none"),
         ("--as", ", ".join(row.as_releases) or "no release"),
-        *((_place(item), _measured(item)) for item in row.detections),
+        *(
+            (
+                "explore --random-worlds" if item.kind == "random" else f"{item.kind} {item.place}",
+                _measured(item),
+            )
+            for item in row.detections
+        ),
         ("try", f"flake-hunt {row.command}"),
         ("", " ".join(row.description.split())),
     ]
@@ -151,10 +156,6 @@ def _page(page: "hazards.Page") -> str:
     ]
     steps = [f"  {line}" for line in hazards.numbered(known.steps)]
     return "\n".join([known.id, *(_line(*item) for item in told), "", *steps, "", page.text])
-
-
-def _place(item: "defect_records.Detection") -> str:
-    return "explore --random-worlds" if item.kind == "random" else f"{item.kind} {item.place}"
 
 
 def _measured(item: "defect_records.Detection") -> str:

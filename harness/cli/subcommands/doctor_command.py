@@ -5,7 +5,7 @@
 
 import pathlib
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,21 +24,15 @@ _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 
 
 def doctor(
-    provider: Annotated[
-        str | None,
-        options.argument(
-            "Check only the requirements of embedded, local, kind or kubeconfig clusters.",
-            "PROVIDER",
-        ),
-    ] = None,
-    plugins: Annotated[
-        bool,
-        options.of(
-            "List the plug-ins of other packages instead, and whether each can be used.",
-            "--plugins",
-        ),
-    ] = False,
-    output: outputs.Form = "text",
+    provider: str | None = options.argument(
+        "Check only the requirements of embedded, local, kind or kubeconfig clusters.",
+        "PROVIDER",
+        default=None,
+    ),
+    plugins: bool = options.flag(
+        "List the plug-ins of other packages instead, and whether each can be used.", "--plugins"
+    ),
+    output: outputs.Form = outputs.FORM,
 ) -> int:
     """Check the requirements of each kind of cluster on this machine, or of plug-ins.
 
@@ -121,7 +115,7 @@ def _shipped() -> "dict[entry_points.Kind, Collection[str]]":
 
 # -------------------------------------------------------------------------------- clusters
 
-Name = Annotated[str, options.argument("Name of the cluster.")]
+NAME = options.argument("Name of the cluster.", default="flake-hunt")
 
 cluster = typer.Typer(help="Clusters that stay until you take them down.", no_args_is_help=True)
 
@@ -130,13 +124,13 @@ cluster = typer.Typer(help="Clusters that stay until you take them down.", no_ar
 @choosing.with_groups
 def up(
     options: choosing.ProfileOptions,
-    name: Name = "flake-hunt",
-    nodes: Annotated[
-        int, options.of("Number of fake nodes, worker-0 and so on.", min=1, max=5000)
-    ] = 8,
-    devices_per_node: Annotated[
-        int, options.of("Number of devices of each node.", min=1, max=1280)
-    ] = 100,
+    name: str = NAME,
+    nodes: int = options.of(
+        "Number of fake nodes, worker-0 and so on.", min=1, max=5000, default=8
+    ),
+    devices_per_node: int = options.of(
+        "Number of devices of each node.", min=1, max=1280, default=100
+    ),
 ) -> int:
     """Start a cluster with worker-N device pools and fake kubelets."""
     from harness.cluster.lifecycle import held_clusters
@@ -155,7 +149,7 @@ def up(
 
 
 @cluster.command("list")
-def list_clusters(output: outputs.Form = "text") -> None:
+def list_clusters(output: outputs.Form = outputs.FORM) -> None:
     """Show the existing clusters, including those of runs."""
     from harness.cluster import cluster_records
 
@@ -191,7 +185,7 @@ def _row(entry: "cluster_records.ClusterRecord") -> dict[str, str]:
 
 
 @cluster.command()
-def down(name: Name = "flake-hunt") -> None:
+def down(name: str = NAME) -> None:
     """Stop a cluster and remove everything that belongs to it."""
     from harness.cluster import cluster_records
     from harness.cluster.lifecycle import prune
@@ -207,15 +201,13 @@ def down(name: Name = "flake-hunt") -> None:
 
 @cluster.command()
 def prune(
-    hours: Annotated[
-        float | None,
-        options.argument(
-            "Also remove fh-… containers of this age that are not registered here (of other users or folders). "
-            "Default: only those of runs, after two hours.",
-            min=0,
-            callback=choosing.require_number,
-        ),
-    ] = None,
+    hours: float | None = options.argument(
+        "Also remove fh-… containers of this age that are not registered here (of other users or folders). "
+        "Default: only those of runs, after two hours.",
+        min=0,
+        callback=choosing.require_number,
+        default=None,
+    ),
 ) -> None:
     """Remove the remains of dead clusters and killed runs."""
     from harness.cluster.lifecycle import prune
@@ -230,7 +222,7 @@ def prune(
 
 
 @cluster.command()
-def kubeconfig(name: Name = "flake-hunt") -> None:
+def kubeconfig(name: str = NAME) -> None:
     """Print the path of a cluster's kubeconfig."""
     from harness.cluster import cluster_records
 
@@ -239,11 +231,10 @@ def kubeconfig(name: Name = "flake-hunt") -> None:
 
 @cluster.command()
 def logs(
-    name: Name = "flake-hunt",
-    folder: Annotated[
-        pathlib.Path | None,
-        options.argument("Folder to write to (default: NAME-logs in the current folder)."),
-    ] = None,
+    name: str = NAME,
+    folder: pathlib.Path | None = options.argument(
+        "Folder to write to (default: NAME-logs in the current folder).", default=None
+    ),
 ) -> None:
     """Copy the logs of a cluster into one folder and print their paths."""
     from harness.cluster import cluster_records

@@ -49,77 +49,49 @@ class Settings:
 
 
 def driver_test(
-    driver: Annotated[
-        str | None,
-        options.argument(
-            "Start this driver, 'PROGRAM …': {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} "
-            "{registry_dir} {cdi_dir} {state_dir} are filled in, and {instance} for a rolling update.",
-            "PROGRAM",
-        ),
-    ] = None,
-    rules: Annotated[
-        list[str] | None,
-        options.of(
-            "Check only these: a rule, a group, or a pattern such as '*/same-*' (may be repeated).",
-            metavar="PATTERN",
-        ),
-    ] = None,
-    skip: Annotated[
-        list[str] | None,
-        options.of(
-            "Leave a rule, a group or a pattern out; it does not count as held (may be repeated).",
-            metavar="RULE=REASON",
-        ),
-    ] = None,
-    list_rules: Annotated[bool, options.of("Show the rules and exit.", "--list")] = False,
-    claim: Annotated[
-        pathlib.Path | None,
-        options.of(
-            "ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
-            "status.allocation also the devices.",
-            metavar="FILE",
-        ),
-    ] = None,
-    repeat: Annotated[int, options.of("Number of times that all rules are checked.", min=1)] = 1,
-    fail_fast: Annotated[
-        bool,
-        options.of(
-            "End at the first such failure; with --repeat, check until it fails.", "--fail-fast"
-        ),
-    ] = False,
-    junit: Annotated[
-        pathlib.Path | None, options.of("Write JUnit XML to this file.", metavar="FILE")
-    ] = None,
-    page: Annotated[
-        pathlib.Path | None, options.of("Write an HTML page to this file.", metavar="FILE")
-    ] = None,
-    output: outputs.Form = "text",
-    fail_on: Annotated[
-        Literal["must", "should", "note"],
-        options.more("Least weight of a rule that can fail the test."),
-    ] = "must",
-    registry: Annotated[
-        pathlib.Path | None,
-        options.more(
-            "Instead of a program: registration socket, or its folder, of a driver that runs already."
-        ),
-    ] = None,
-    kubeconfig: Annotated[
-        pathlib.Path | None,
-        options.more("With --registry: the API server whose claims that driver reads."),
-    ] = None,
-    log: Annotated[
-        pathlib.Path | None, options.more("Add what the driver prints to this file.")
-    ] = None,
-    more: Annotated[
-        list[str] | None,
-        options.more(
-            "Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
-            "start_s, seed (of the order of the rules) or defect (of our kubelet; may be repeated).",
-            "--set",
-            metavar="KEY=VALUE",
-        ),
-    ] = None,
+    driver: str | None = options.argument(
+        "Start this driver, 'PROGRAM …': {kubeconfig} {node} {driver} {kubelet_dir} {plugins_dir} "
+        "{registry_dir} {cdi_dir} {state_dir} are filled in, and {instance} for a rolling update.",
+        "PROGRAM",
+        default=None,
+    ),
+    rules: list[str] | None = options.of(
+        "Check only these: a rule, a group, or a pattern such as '*/same-*' (may be repeated).",
+        metavar="PATTERN",
+    ),
+    skip: list[str] | None = options.of(
+        "Leave a rule, a group or a pattern out; it does not count as held (may be repeated).",
+        metavar="RULE=REASON",
+    ),
+    list_rules: bool = options.flag("Show the rules and exit.", "--list"),
+    claim: pathlib.Path | None = options.of(
+        "ResourceClaim (YAML or JSON) whose requests and parameters the claims have; with a "
+        "status.allocation also the devices.",
+        metavar="FILE",
+    ),
+    repeat: int = options.of("Number of times that all rules are checked.", min=1, default=1),
+    fail_fast: bool = options.flag(
+        "End at the first such failure; with --repeat, check until it fails.", "--fail-fast"
+    ),
+    junit: pathlib.Path | None = options.of("Write JUnit XML to this file.", metavar="FILE"),
+    page: pathlib.Path | None = options.of("Write an HTML page to this file.", metavar="FILE"),
+    output: outputs.Form = outputs.FORM,
+    fail_on: Literal["must", "should", "note"] = options.more(
+        "Least weight of a rule that can fail the test.", default="must"
+    ),
+    registry: pathlib.Path | None = options.more(
+        "Instead of a program: registration socket, or its folder, of a driver that runs already."
+    ),
+    kubeconfig: pathlib.Path | None = options.more(
+        "With --registry: the API server whose claims that driver reads."
+    ),
+    log: pathlib.Path | None = options.more("Add what the driver prints to this file."),
+    more: list[str] | None = options.more(
+        "Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
+        "start_s, seed (of the order of the rules) or defect (of our kubelet; may be repeated).",
+        "--set",
+        metavar="KEY=VALUE",
+    ),
 ) -> int:
     """Check a DRA driver against documented rules, through its sockets as a kubelet calls it.
 

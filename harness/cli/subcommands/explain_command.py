@@ -1,7 +1,7 @@
 """`flake-hunt explain`: the double allocations in logs of schedulers, and the races behind them."""
 
 import pathlib
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,17 +24,12 @@ flake-hunt run pod-churn --defect gather-not-atomic --set subject.verbosity=6; f
 
 
 def explain(
-    logs: Annotated[
-        list[str],
-        options.argument(
-            "Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
-            "LOG",
-        ),
-    ],
-    is_full: Annotated[
-        bool, options.of("Show the lines of each double allocation.", "--all")
-    ] = False,
-    output: outputs.Form = "text",
+    logs: list[str] = options.argument(
+        "Logs of kube-scheduler or of our scheduler, or parts of one: text or JSON, plain, gzip, xz or zstd; - is standard input. Or run directories, or campaigns. Patterns may be quoted.",
+        "LOG",
+    ),
+    is_full: bool = options.flag("Show the lines of each double allocation.", "--all"),
+    output: outputs.Form = outputs.FORM,
 ) -> int:
     """Find double allocations in logs of schedulers, and name the race behind each of them.
 

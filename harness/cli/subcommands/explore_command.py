@@ -2,7 +2,6 @@
 
 import pathlib
 from collections.abc import Sequence
-from typing import Annotated
 
 from harness import errors, seeds
 from harness.cli import choosing, options, searching
@@ -17,58 +16,43 @@ _STRATEGY, _WORLD = "pct", "two-claims-one-device"
 
 
 def explore(
-    scenario: Annotated[
-        str | None,
-        options.argument(
-            "Name of a small world; see `flake-hunt scenarios worlds` (default: the one that shows the --defect best, else "
-            f"{_WORLD}).",
-            show_default=False,
-        ),
-    ] = None,
-    defect: choosing.Defects = None,
-    remedy: choosing.Remedies = None,
-    strategy: Annotated[
-        str | None, options.of("pct, random or exhaustive.", metavar="NAME", show_default=_STRATEGY)
-    ] = None,
-    schedules: Annotated[
-        int | None,
-        options.of(
-            f"Number of schedules (default: {_SCHEDULES} without --time; --random-worlds: in each, 8).",
-            min=1,
-        ),
-    ] = None,
-    time_s: Annotated[
-        float | None,
-        options.of(
-            "Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
-            "--time",
-            parser=choosing.seconds,
-            metavar="TIME",
-        ),
-    ] = None,
-    seed: choosing.Seed = None,
-    override: Annotated[
-        list[str] | None,
-        options.of(
-            "Change a size of the world: --set claims=3 (may be repeated). With --program also "
-            "functions=PATTERN, whose threads are held, depth=N and reports=FOLDER.",
-            "--set",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
-    random_worlds: Annotated[
-        bool,
-        options.of("Draw worlds from the seed, and search each for a while.", "--random-worlds"),
-    ] = False,
-    program: Annotated[
-        str | None,
-        options.of(
-            "Search the threads of this scheduler, a program in Go: a path, or "
-            "'PROGRAM {kubeconfig} ...' as in --subject command.",
-            metavar="PROGRAM",
-        ),
-    ] = None,
-    output: outputs.Form = "text",
+    scenario: str | None = options.argument(
+        "Name of a small world; see `flake-hunt scenarios worlds` (default: the one that shows the --defect best, else "
+        f"{_WORLD}).",
+        show_default=False,
+        default=None,
+    ),
+    defect: list[str] | None = choosing.DEFECTS,
+    remedy: list[str] | None = choosing.REMEDIES,
+    strategy: str | None = options.of(
+        "pct, random or exhaustive.", metavar="NAME", show_default=_STRATEGY
+    ),
+    schedules: int | None = options.of(
+        f"Number of schedules (default: {_SCHEDULES} without --time; --random-worlds: in each, 8).",
+        min=1,
+    ),
+    time_s: float | None = options.of(
+        "Time budget in seconds, or as 30m or 2h (default: no limit; --random-worlds: 60).",
+        "--time",
+        parser=choosing.seconds,
+        metavar="TIME",
+    ),
+    seed: int | None = choosing.SEED,
+    override: list[str] | None = options.of(
+        "Change a size of the world: --set claims=3 (may be repeated). With --program also "
+        "functions=PATTERN, whose threads are held, depth=N and reports=FOLDER.",
+        "--set",
+        metavar="NAME=VALUE",
+    ),
+    random_worlds: bool = options.flag(
+        "Draw worlds from the seed, and search each for a while.", "--random-worlds"
+    ),
+    program: str | None = options.of(
+        "Search the threads of this scheduler, a program in Go: a path, or "
+        "'PROGRAM {kubeconfig} ...' as in --subject command.",
+        metavar="PROGRAM",
+    ),
+    output: outputs.Form = outputs.FORM,
 ) -> int:
     """Choose the interleavings of the scheduler's threads; exit code 10 at the first finding.
 
@@ -179,13 +163,13 @@ def _size(text: str) -> tuple[str, int]:
 
 
 def replay(
-    token: Annotated[str, options.argument("Token that `flake-hunt explore` printed.")],
-    pytest_file: Annotated[
-        pathlib.Path | None, options.of("Write a pytest file that reproduces the run.", "--pytest")
-    ] = None,
-    save: Annotated[
-        pathlib.Path | None, options.of("Write a run directory, judged and reported like any run.")
-    ] = None,
+    token: str = options.argument("Token that `flake-hunt explore` printed."),
+    pytest_file: pathlib.Path | None = options.of(
+        "Write a pytest file that reproduces the run.", "--pytest"
+    ),
+    save: pathlib.Path | None = options.of(
+        "Write a run directory, judged and reported like any run."
+    ),
 ) -> int:
     """Repeat an explored run exactly, from its token; exit code 10 if its finding occurs again.
 

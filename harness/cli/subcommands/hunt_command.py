@@ -3,17 +3,17 @@
 import dataclasses
 import pathlib
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from harness import clocks, errors, seeds
+from harness import clocks, errors
 from harness.cli import campaigning, choosing, options
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
 
-_MAKING = frozenset({"exit_first", "dry_run", "jobs", "summary", "reports", "output", "verbose"})
+_MAKING = {each.name for each in dataclasses.fields(campaigning.MakingOptions)} - {"seed"}
 _WITH_LAST_FAILED = _MAKING | {"last_failed", "minutes"}
 """Parameters that an earlier campaign has not decided."""
 _WITH_PLAN = _MAKING - {"exit_first", "dry_run"} | {"plan", "shard"}
@@ -24,45 +24,34 @@ _WITH_PLAN = _MAKING - {"exit_first", "dry_run"} | {"plan", "shard"}
 class CampaignOptions(choosing.ClusterOptions):
     """The options that decide the runs."""
 
-    scenario: Annotated[
-        list[str] | None,
-        options.argument(
-            "Scenario files, names of shipped scenarios, or `regress` for those that each show "
-            "one known defect, or `confirm` for the scripts of findings (default: the three about races and two known hazards, about two minutes).",
-            autocompletion=choosing.scenario_names,
-        ),
-    ] = None
-    is_whole: Annotated[bool, options.of("Run every shipped scenario.", "--all")] = False
-    repeat: Annotated[
-        int,
-        options.of(
-            "Number of runs of each scenario with the correct scheduler and with its remedies.",
-            min=0,
-            max=choosing.REPEAT_MAX,
-        ),
-    ] = 2
-    repeat_controls: Annotated[
-        int,
-        options.more(
-            "Number of runs of each scenario with each of its known defects.",
-            min=0,
-            max=choosing.REPEAT_MAX,
-        ),
-    ] = 1
-    defect: Annotated[
-        list[str] | None,
-        options.of("Use only this known defect as positive control (may be repeated)."),
-    ] = None
-    remedy: Annotated[
-        list[str] | None,
-        options.of(
-            "Give the Python subject this remedy in all runs except the controls (may be repeated).",
-            autocompletion=choosing.remedy_names,
-        ),
-    ] = None
-    release: choosing.Release = ""
-    threshold: choosing.Thresholds = None
-    seed: choosing.Seed = None
+    scenario: list[str] | None = options.argument(
+        "Scenario files, names of shipped scenarios, or `regress` for those that each show "
+        "one known defect, or `confirm` for the scripts of findings (default: the three about races and two known hazards, about two minutes).",
+        autocompletion=choosing.scenario_names,
+        default=None,
+    )
+    is_whole: bool = options.flag("Run every shipped scenario.", "--all")
+    repeat: int = options.of(
+        "Number of runs of each scenario with the correct scheduler and with its remedies.",
+        min=0,
+        max=choosing.REPEAT_MAX,
+        default=2,
+    )
+    repeat_controls: int = options.more(
+        "Number of runs of each scenario with each of its known defects.",
+        min=0,
+        max=choosing.REPEAT_MAX,
+        default=1,
+    )
+    defect: list[str] | None = options.of(
+        "Use only this known defect as positive control (may be repeated)."
+    )
+    remedy: list[str] | None = options.of(
+        "Give the Python subject this remedy in all runs except the controls (may be repeated).",
+        autocompletion=choosing.remedy_names,
+    )
+    release: str = choosing.RELEASE
+    threshold: list[str] | None = choosing.THRESHOLDS
 
     def planned(
         self, seed: int, *, reports: pathlib.Path, again: list[str]
@@ -109,38 +98,26 @@ def hunt(
     context: typer.Context,
     options: CampaignOptions,
     *,
-    last_failed: Annotated[
-        bool,
-        options.of(
-            "Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
-            "nothing failed.",
-            "--last-failed",
-            "--lf",
-        ),
-    ] = False,
-    minutes: Annotated[
-        float | None,
-        options.of(
-            "Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written. If some "
-            "kind of run had none, that one may take as long again.",
-            callback=choosing.require_number,
-        ),
-    ] = None,
-    plan: Annotated[
-        pathlib.Path | None,
-        options.more(
-            "Make the runs of this plan, which `flake-hunt shards plan` wrote, instead of others.",
-            metavar="FILE",
-        ),
-    ] = None,
-    shard: Annotated[
-        str | None,
-        options.more(
-            "With --plan: make this shard, as in 3/20, or `all` (default: what JOB_COMPLETION_INDEX or "
-            "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
-            metavar="I/N",
-        ),
-    ] = None,
+    last_failed: bool = options.flag(
+        "Make again what was not as expected in the newest campaign of --reports, with the same seeds; all of it, if "
+        "nothing failed.",
+        "--last-failed",
+        "--lf",
+    ),
+    minutes: float | None = options.of(
+        "Repeat the runs until this time is used. Runs that are under way then are cut, and all pages are written. If some "
+        "kind of run had none, that one may take as long again.",
+        callback=choosing.require_number,
+    ),
+    plan: pathlib.Path | None = options.more(
+        "Make the runs of this plan, which `flake-hunt shards plan` wrote, instead of others.",
+        metavar="FILE",
+    ),
+    shard: str | None = options.more(
+        "With --plan: make this shard, as in 3/20, or `all` (default: what JOB_COMPLETION_INDEX or "
+        "SLURM_ARRAY_TASK_ID says, else all). Started again, it makes the runs that are left.",
+        metavar="I/N",
+    ),
     making: campaigning.MakingOptions,
 ) -> int:
     """Run scenarios with the correct scheduler, and with each known defect as a control.
@@ -186,11 +163,10 @@ def hunt(
     if last_failed:
         alone = "--last-failed alone, because it takes all other options from that campaign"
         campaigning.require_no_other_options(context, _WITH_LAST_FAILED, alone)
-        campaign = failed_runs.planned(failed_runs.newest(making.reports), making.reports)
+        campaign = failed_runs.planned(making.reports)
         minutes = minutes or campaign.minutes or None
     else:
-        seed = seeds.fresh() if options.seed is None else options.seed
-        again = campaigning.command(sys.argv[1:], seed, is_given=options.seed is not None)
+        seed, again = making.seeded(sys.argv[1:])
         campaign = options.planned(seed, reports=making.reports, again=again)
     jobs = choosing.jobs(making.jobs, profiles.restore(campaign.cluster))
     return making.perform(campaign, minutes=minutes, begun_ns=begun_ns, jobs=jobs)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from harness import errors, suggestions
 from harness.cli import choosing, options
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def init(
-    folder: Annotated[
-        pathlib.Path, options.argument("Folder for the examples; it is made if it is missing.")
-    ] = pathlib.Path(),
-    names: Annotated[
-        list[str] | None, options.argument("Copy these files or folders only.", "NAME")
-    ] = None,
+    folder: pathlib.Path = options.argument(
+        "Folder for the examples; it is made if it is missing.", default=pathlib.Path()
+    ),
+    names: list[str] | None = options.argument(
+        "Copy these files or folders only.", "NAME", default=None
+    ),
 ) -> int:
     """Copy examples into a folder: schedulers, a scenario with faults, plug-ins, tests, a workflow.
 
@@ -33,36 +33,26 @@ def init(
 
 
 def import_(
-    output: Annotated[
-        pathlib.Path,
-        options.of("Folder to write; it must be new.", "-o", "--into", metavar="FOLDER"),
-    ],
-    files: Annotated[
-        list[pathlib.Path] | None,
-        options.argument(
-            "Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
-            "FILES",
-        ),
-    ] = None,
-    kubeconfig: Annotated[
-        pathlib.Path | None,
-        options.of("Cluster to read (default: KUBECONFIG, then ~/.kube/config)."),
-    ] = None,
-    namespace: Annotated[
-        str,
-        options.of(
-            "Import the claims and workloads of this namespace, too, and only its templates.",
-            "--namespace",
-            "-n",
-        ),
-    ] = "",
-    redact: Annotated[
-        bool,
-        options.of(
-            "Replace names, identifiers in attributes, and the values of opaque parameters.",
-            "--redact",
-        ),
-    ] = False,
+    output: pathlib.Path = options.of(
+        "Folder to write; it must be new.", "-o", "--into", metavar="FOLDER", default=...
+    ),
+    files: list[pathlib.Path] | None = options.argument(
+        "Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
+        "FILES",
+        default=None,
+    ),
+    kubeconfig: pathlib.Path | None = options.of(
+        "Cluster to read (default: KUBECONFIG, then ~/.kube/config)."
+    ),
+    namespace: str = options.of(
+        "Import the claims and workloads of this namespace, too, and only its templates.",
+        "--namespace",
+        "-n",
+        default="",
+    ),
+    redact: bool = options.flag(
+        "Replace names, identifiers in attributes, and the values of opaque parameters.", "--redact"
+    ),
 ) -> int:
     """Write a scenario of your own devices and workloads, which `flake-hunt run` takes at once.
 
@@ -93,24 +83,19 @@ _TITLES = ("scenario", "what it shows", "load", "expected")
 
 
 def scenarios(
-    names: Annotated[
-        list[str] | None,
-        options.argument(
-            "Scenarios or files to tell about, or `regress` or `confirm` for a table of those, or "
-            "`worlds` for those of `explore` (default: a table of what `hunt --all` runs).",
-            "NAME",
-            autocompletion=choosing.scenario_names,
-        ),
-    ] = None,
-    schema: Annotated[
-        str | None,
-        options.of(
-            "Print the JSON Schema of scenario or cluster files, by which an editor completes keys: name it in the "
-            'first line, "#:schema ./scenario.schema.json". Or that of a document: verdict, campaign, plan and others.',
-            metavar="KIND",
-        ),
-    ] = None,
-    output: outputs.Form = "text",
+    names: list[str] | None = options.argument(
+        "Scenarios or files to tell about, or `regress` or `confirm` for a table of those, or "
+        "`worlds` for those of `explore` (default: a table of what `hunt --all` runs).",
+        "NAME",
+        autocompletion=choosing.scenario_names,
+        default=None,
+    ),
+    schema: str | None = options.of(
+        "Print the JSON Schema of scenario or cluster files, by which an editor completes keys: name it in the "
+        'first line, "#:schema ./scenario.schema.json". Or that of a document: verdict, campaign, plan and others.',
+        metavar="KIND",
+    ),
+    output: outputs.Form = outputs.FORM,
 ) -> int:
     """List the scenarios: what each shows, how long its load takes, and what is expected.
 
@@ -133,7 +118,10 @@ def scenarios(
         if out.is_json:
             out.document({"schema": 1, "scenarios": [_document(item) for item in found]})
         elif is_table:
-            rows = [_row(item.scenario) for item in found]
+            rows = [
+                (one.name, one.title, _load(one), _expected(one))
+                for one in (item.scenario for item in found)
+            ]
             displaying.console().print(displaying.table(_TITLES, rows, unbroken=_TITLES[:1]))
             counted = outputs.counted(len(rows), "scenario")
             print(f"\n{counted}. `flake-hunt scenarios NAME` tells more.")
@@ -162,10 +150,6 @@ def _document(loaded: "loading.Loaded") -> dict[str, Any]:
         "hazard": scenario.known_to_fail,
         "controls": scenario.controls,
     }
-
-
-def _row(scenario: "specs.Scenario") -> tuple[str, ...]:
-    return (scenario.name, scenario.title, _load(scenario), _expected(scenario))
 
 
 def _load(scenario: "specs.Scenario") -> str:

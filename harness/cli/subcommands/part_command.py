@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,13 +18,10 @@ part = typer.Typer(
     no_args_is_help=True,
 )
 
-Kubeconfig = Annotated[
-    pathlib.Path, options.of("Kubeconfig of the API server.", "--kubeconfig", envvar="KUBECONFIG")
-]
-Defects = Annotated[
-    list[str] | None,
-    options.of("Switch on a known defect (may be repeated).", "--defect", metavar="NAME"),
-]
+KUBECONFIG = options.of(
+    "Kubeconfig of the API server.", "--kubeconfig", envvar="KUBECONFIG", default=...
+)
+DEFECTS = options.of("Switch on a known defect (may be repeated).", "--defect", metavar="NAME")
 _CDI_FOLDER = "/var/run/cdi"
 """Where drivers on real nodes write their CDI files."""
 _DRIVER = "gpu.flake-hunt.example"
@@ -36,14 +33,13 @@ def note(text: str) -> None:
 
 @part.command()
 def apiserver(
-    kubeconfig: Annotated[
-        pathlib.Path, options.of("Write a kubeconfig for kubectl here (TLS, mode 0600).")
-    ],
-    data_dir: Annotated[
-        pathlib.Path | None,
-        options.of("Keep every commit, token and certificate here (default: in memory only)."),
-    ] = None,
-    more: key_values.Words = None,
+    kubeconfig: pathlib.Path = options.of(
+        "Write a kubeconfig for kubectl here (TLS, mode 0600).", default=...
+    ),
+    data_dir: pathlib.Path | None = options.of(
+        "Keep every commit, token and certificate here (default: in memory only)."
+    ),
+    more: list[str] | None = key_values.WORDS,
 ) -> int:
     """Run the embedded API server until SIGTERM or Ctrl-C."""
     from harness.apiserver.server import process
@@ -57,11 +53,11 @@ def apiserver(
 class SubjectOptions:
     """The options of the parts of the subject."""
 
-    defect: Defects = None
-    verbosity: Annotated[
-        int, options.of("Log on stderr with klog's verbosity; 0: nothing.", "-v", min=0, max=10)
-    ] = 0
-    more: key_values.Words = None
+    defect: list[str] | None = DEFECTS
+    verbosity: int = options.of(
+        "Log on stderr with klog's verbosity; 0: nothing.", "-v", min=0, max=10, default=0
+    )
+    more: list[str] | None = key_values.WORDS
 
     def of_part(self, part_: "known_defects.Part", **given: Any) -> Any:
         from harness.subject import remedies
@@ -78,11 +74,12 @@ class SubjectOptions:
 @part.command()
 @choosing.with_groups
 def scheduler(
-    kubeconfig: Kubeconfig,
+    *,
+    kubeconfig: pathlib.Path = KUBECONFIG,
     options: SubjectOptions,
-    scheduler_name: Annotated[
-        str, options.of("Schedule the pods with this schedulerName.", metavar="NAME")
-    ] = "flake-hunt",
+    scheduler_name: str = options.of(
+        "Schedule the pods with this schedulerName.", metavar="NAME", default="flake-hunt"
+    ),
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig.
 
@@ -97,7 +94,7 @@ def scheduler(
 
 @part.command()
 @choosing.with_groups
-def claim_controller(kubeconfig: Kubeconfig, options: SubjectOptions) -> int:
+def claim_controller(*, kubeconfig: pathlib.Path = KUBECONFIG, options: SubjectOptions) -> int:
     """Run the Python ResourceClaim controller against any kubeconfig."""
     from harness.subject.process import subject_process
 
@@ -153,24 +150,21 @@ class _KubeletSettings:
 
 @part.command()
 def kubelet(
-    kubeconfig: Kubeconfig,
-    node: Annotated[
-        list[str] | None, options.of("Act only for this fake node (may be repeated; default: all).")
-    ] = None,
-    defect: Defects = None,
-    state: Annotated[
-        pathlib.Path | None,
-        options.of("Keep checkpoints and CDI files in this folder (default: in memory)."),
-    ] = None,
-    plugins_registry: Annotated[
-        str,
-        options.of(
-            "Call the DRA drivers that register in this folder, as a real kubelet does; "
-            "{node}: one folder a node (default: the test driver in this process).",
-            metavar="DIR",
-        ),
-    ] = "",
-    more: key_values.Words = None,
+    kubeconfig: pathlib.Path = KUBECONFIG,
+    node: list[str] | None = options.of(
+        "Act only for this fake node (may be repeated; default: all)."
+    ),
+    defect: list[str] | None = DEFECTS,
+    state: pathlib.Path | None = options.of(
+        "Keep checkpoints and CDI files in this folder (default: in memory)."
+    ),
+    plugins_registry: str = options.of(
+        "Call the DRA drivers that register in this folder, as a real kubelet does; "
+        "{node}: one folder a node (default: the test driver in this process).",
+        metavar="DIR",
+        default="",
+    ),
+    more: list[str] | None = key_values.WORDS,
 ) -> int:
     """Run the kubelets of all fake nodes, with DRA drivers, against any kubeconfig."""
     from harness.cluster.dra import kubelet_defects, node_claims
@@ -226,34 +220,29 @@ class _DriverSettings:
 
 @part.command()
 def driver(
-    kubeconfig: Kubeconfig,
-    state: Annotated[
-        str,
-        options.of("Remember here what is prepared; it has to survive restarts.", metavar="DIR"),
-    ],
-    node: Annotated[list[str], options.of("Serve on this node (may be repeated: for fake nodes).")],
-    driver_name: Annotated[
-        list[str] | None,
-        options.of(f"Name of the driver (may be repeated; default: {_DRIVER}).", metavar="NAME"),
-    ] = None,
-    devices: Annotated[
-        str,
-        options.of(
-            "Publish this number of devices of each node, or those of the ResourceSlices in "
-            "a file (YAML or JSON).",
-            metavar="N|FILE",
-        ),
-    ] = "",
-    settings: Annotated[
-        pathlib.Path | None,
-        options.of(
-            "JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), "
-            "services, unhealthy, device_status; read again when it changes.",
-            metavar="FILE",
-        ),
-    ] = None,
-    defect: Defects = None,
-    more: key_values.Words = None,
+    kubeconfig: pathlib.Path = KUBECONFIG,
+    state: str = options.of(
+        "Remember here what is prepared; it has to survive restarts.", metavar="DIR", default=...
+    ),
+    node: list[str] = options.of(
+        "Serve on this node (may be repeated: for fake nodes).", default=...
+    ),
+    driver_name: list[str] | None = options.of(
+        f"Name of the driver (may be repeated; default: {_DRIVER}).", metavar="NAME"
+    ),
+    devices: str = options.of(
+        "Publish this number of devices of each node, or those of the ResourceSlices in "
+        "a file (YAML or JSON).",
+        metavar="N|FILE",
+        default="",
+    ),
+    settings: pathlib.Path | None = options.of(
+        "JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), "
+        "services, unhealthy, device_status; read again when it changes.",
+        metavar="FILE",
+    ),
+    defect: list[str] | None = DEFECTS,
+    more: list[str] | None = key_values.WORDS,
 ) -> int:
     """Run a DRA driver for tests, which serves kubelets on unix sockets and misbehaves on demand.
 
@@ -298,14 +287,11 @@ class _Ready:
 
 @part.command(hidden=True)
 def record(
-    kubeconfig: Kubeconfig,
-    run_directory: Annotated[
-        pathlib.Path,
-        options.argument(
-            "Its plan.json names the resources to record and the compression.", "RUN_DIR"
-        ),
-    ],
-    more: key_values.Words = None,
+    kubeconfig: pathlib.Path = KUBECONFIG,
+    run_directory: pathlib.Path = options.argument(
+        "Its plan.json names the resources to record and the compression.", "RUN_DIR"
+    ),
+    more: list[str] | None = key_values.WORDS,
 ) -> int:
     """Record every commit that the API server publishes, in observations.jsonl of a run directory.
 
@@ -323,14 +309,11 @@ def record(
 
 @part.command(hidden=True)
 def fault_proxy(
-    settings: Annotated[
-        pathlib.Path,
-        options.argument(
-            "JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port).",
-            "FILE",
-        ),
-    ],
-    more: key_values.Words = None,
+    settings: pathlib.Path = options.argument(
+        "JSON: clients (name, kubeconfig, proxied_kubeconfig, port), admin (kubeconfig, port).",
+        "FILE",
+    ),
+    more: list[str] | None = key_values.WORDS,
 ) -> int:
     """Pass the requests of clients to the API server of any cluster, with faults on demand."""
     from harness.fault_proxy import process

@@ -1,7 +1,7 @@
 """`flake-hunt reproduce`: from an INVALID run to a folder for a Kubernetes issue."""
 
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from harness import errors
 from harness.cli import choosing, options, run_paths
@@ -16,30 +16,23 @@ NOT_REPRODUCED = 20
 
 @choosing.with_groups
 def reproduce(
-    directory: Annotated[
-        pathlib.Path,
-        options.argument(
-            "Folder of one run, or a pack with one.", "RUN_DIR", callback=run_paths.only
-        ),
-    ],
+    *,
+    directory: pathlib.Path = options.argument(
+        "Folder of one run, or a pack with one.", "RUN_DIR", callback=run_paths.only
+    ),
     on: choosing.ProfileOptions,
     form: outputs.OutputOptions,
-    minutes: Annotated[
-        float,
-        options.of(
-            "Time to look for a smaller scenario; the runs that measure its rate come after it.",
-            min=0,
-            max=10_000,
-            callback=choosing.require_number,
-        ),
-    ] = 10.0,
-    into: Annotated[
-        pathlib.Path | None,
-        options.of(
-            "Folder to write, new or empty (default: one in reports/reproductions).", "-o", "--into"
-        ),
-    ] = None,
-    reports: choosing.Reports = choosing.REPORTS,
+    minutes: float = options.of(
+        "Time to look for a smaller scenario; the runs that measure its rate come after it.",
+        min=0,
+        max=10_000,
+        callback=choosing.require_number,
+        default=10.0,
+    ),
+    into: pathlib.Path | None = options.of(
+        "Folder to write, new or empty (default: one in reports/reproductions).", "-o", "--into"
+    ),
+    reports: pathlib.Path = choosing.REPORTS,
 ) -> int:
     """Shrink an INVALID run to the smallest scenario that fails; write a folder for an issue.
 

@@ -1,47 +1,38 @@
 """`flake-hunt run`: make one run and judge it."""
 
-from typing import Annotated, Literal
+import pathlib
+from typing import Literal
 
+from harness import processes, seeds
 from harness.cli import choosing, options, playing
-from harness.cli.terminal import outputs
+from harness.cli.terminal import annotations, indexing, outputs
 
 
 @choosing.with_groups
 def run(
-    scenario: Annotated[
-        str,
-        options.argument(
-            "Scenario file, or name of a shipped scenario; its \\[\\[faults]] break something on purpose.",
-            autocompletion=choosing.scenario_names,
-        ),
-    ],
+    *,
+    scenario: str = options.argument(
+        "Scenario file, or name of a shipped scenario; its \\[\\[faults]] break something on purpose.",
+        autocompletion=choosing.scenario_names,
+    ),
     on: choosing.RunOptions,
     form: outputs.OutputOptions,
-    seed: choosing.Seed = None,
-    override: Annotated[
-        list[str] | None,
-        options.of(
-            "Change a key of the scenario: --set traffic.users=8 (may be repeated).",
-            "--set",
-            metavar="KEY=VALUE",
-        ),
-    ] = None,
-    threshold: choosing.Thresholds = None,
-    fault_carrier: Annotated[
-        Literal["auto", "server", "proxy"],
-        options.more(
-            "Where faults of API calls and watches are injected: in the embedded API server (server), or in a "
-            "proxy before any API server; auto: server on an embedded cluster, else proxy."
-        ),
-    ] = "auto",
-    until_found: Annotated[
-        bool,
-        options.of(
-            "Stop at the first double allocation, or at what else the --defect causes.",
-            "--until-found",
-        ),
-    ] = False,
-    reports: choosing.Reports = choosing.REPORTS,
+    seed: int | None = choosing.SEED,
+    override: list[str] | None = options.of(
+        "Change a key of the scenario: --set traffic.users=8 (may be repeated).",
+        "--set",
+        metavar="KEY=VALUE",
+    ),
+    threshold: list[str] | None = choosing.THRESHOLDS,
+    fault_carrier: Literal["auto", "server", "proxy"] = options.more(
+        "Where faults of API calls and watches are injected: in the embedded API server (server), or in a "
+        "proxy before any API server; auto: server on an embedded cluster, else proxy.",
+        default="auto",
+    ),
+    until_found: bool = options.flag(
+        "Stop at the first double allocation, or at what else the --defect causes.", "--until-found"
+    ),
+    reports: pathlib.Path = choosing.REPORTS,
 ) -> int:
     """Run one scenario once and judge it; exit code 0, 10 or 20 by verdict.
 
@@ -52,8 +43,7 @@ def run(
 
     flake-hunt run pod-churn --defect gather-not-atomic
     """
-    from harness import processes, seeds
-    from harness.cli.terminal import annotations, displaying, indexing
+    from harness.cli.terminal import displaying
     from harness.scenario import loading
 
     loaded = loading.load(scenario, overrides=override or (), given_thresholds=threshold or ())

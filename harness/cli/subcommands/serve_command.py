@@ -4,7 +4,6 @@ import os
 import pathlib
 import sys
 import webbrowser
-from typing import Annotated
 
 from harness import errors, writing
 from harness.cli import options, run_paths
@@ -14,12 +13,12 @@ PORT = 8765
 
 
 def serve(
-    reports: Annotated[
-        pathlib.Path, options.argument("Folder of reports.", "REPORTS")
-    ] = pathlib.Path("reports"),
-    port: Annotated[int, options.of("Port of loopback; 0: any.", min=0, max=65535)] = PORT,
+    reports: pathlib.Path = options.argument(
+        "Folder of reports.", "REPORTS", default=pathlib.Path("reports")
+    ),
+    port: int = options.of("Port of loopback; 0: any.", min=0, max=65535, default=PORT),
     *,
-    no_browser: Annotated[bool, options.of("Only print the address.", "--no-browser")] = False,
+    no_browser: bool = options.flag("Only print the address.", "--no-browser"),
 ) -> int:
     """Show a folder of reports in the browser: runs, campaigns, and what runs now.
 
@@ -45,33 +44,22 @@ def _has_display() -> bool:
 
 
 def pack(
-    directory: Annotated[
-        list[pathlib.Path],
-        options.argument(
-            "Run directories, folders of runs, or one campaign.",
-            "RUN_DIR",
-            callback=run_paths.to_pack,
-        ),
-    ],
-    into: Annotated[
-        pathlib.Path | None,
-        options.of(
-            "File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
-            "-o",
-            "--into",
-            metavar="FILE",
-        ),
-    ] = None,
-    redact: Annotated[
-        bool,
-        options.of(
-            "Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
-            "--redact",
-        ),
-    ] = False,
-    limit_mb: Annotated[
-        int, options.of("Largest size in megabytes; GitHub accepts 25.", min=1, max=2000)
-    ] = 25,
+    directory: list[pathlib.Path] = options.argument(
+        "Run directories, folders of runs, or one campaign.", "RUN_DIR", callback=run_paths.to_pack
+    ),
+    into: pathlib.Path | None = options.of(
+        "File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
+        "-o",
+        "--into",
+        metavar="FILE",
+    ),
+    redact: bool = options.flag(
+        "Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
+        "--redact",
+    ),
+    limit_mb: int = options.of(
+        "Largest size in megabytes; GitHub accepts 25.", min=1, max=2000, default=25
+    ),
 ) -> int:
     """Pack runs, or one campaign, into a file that GitHub accepts and that `check` judges as it is.
 

@@ -4,14 +4,14 @@ import contextlib
 import pathlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness import errors, seeds
+from harness import errors
 from harness.cli import campaigning, choosing, defaults, options
 from harness.cli.subcommands import hunt_command, test_command
-from harness.cli.terminal import annotations, indexing, outputs
+from harness.cli.terminal import indexing, outputs
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_plan
@@ -33,21 +33,19 @@ _LATER = {"exit_first", "dry_run", "last_failed", "minutes", "jobs", "plan", "sh
 
 @shards.command(context_settings={"allow_interspersed_args": False})
 def plan(
-    words: Annotated[
-        list[str],
-        options.argument(
-            "`hunt` or `test`, with the names and options that decide its runs.", "COMMAND"
-        ),
-    ],
-    count: Annotated[
-        int,
-        options.of(
-            "Number of shards: as many machines can work.", "--shards", min=1, max=SHARDS_MAX
-        ),
-    ] = 1,
-    file: Annotated[
-        pathlib.Path, options.of("File to write the plan to.", "-o", "--into", metavar="FILE")
-    ] = pathlib.Path("plan.json"),
+    words: list[str] = options.argument(
+        "`hunt` or `test`, with the names and options that decide its runs.", "COMMAND"
+    ),
+    count: int = options.of(
+        "Number of shards: as many machines can work.", "--shards", min=1, max=SHARDS_MAX, default=1
+    ),
+    file: pathlib.Path = options.of(
+        "File to write the plan to.",
+        "-o",
+        "--into",
+        metavar="FILE",
+        default=pathlib.Path("plan.json"),
+    ),
 ) -> int:
     """Write the plan of a campaign for many machines: every run, with its seed and its shard.
 
@@ -89,16 +87,9 @@ def _campaign(words: Sequence[str]) -> "campaign_plan.CampaignPlan":
     allowed = context.params.keys() - _LATER
     campaigning.require_no_other_options(context, allowed, "options that decide the runs")
     given = _COMMANDS[name].grouped(context.params)  # type: ignore[attr-defined]
-    options, asked = given["options"], context.params["seed"]
-    seed = seeds.fresh() if asked is None else asked
-    again = campaigning.command(words, seed, is_given=asked is not None)
-    about = {"reports": given["making"].reports, "again": again}
-    found: campaign_plan.CampaignPlan
-    if name == "hunt":
-        found = options.planned(seed, **about)
-    else:
-        repeat = options.repeat or test_command.REPEAT
-        found = options.planned(options.identified(), seed, repeat=repeat, **about)
+    seed, again = given["making"].seeded(words)
+    reports = given["making"].reports
+    found: campaign_plan.CampaignPlan = given["options"].planned(seed, reports=reports, again=again)
     return found
 
 
@@ -117,22 +108,18 @@ def _tell(made: "sharded_plans.ShardedPlan", file: pathlib.Path, out: outputs.Ou
 @shards.command()
 @choosing.with_groups
 def merge(
-    folders: Annotated[
-        list[str],
-        options.argument("Folders of shards, or folders of reports that have some.", "SHARD"),
-    ],
-    folder: Annotated[
-        pathlib.Path | None,
-        options.of(
-            "Folder of the merged campaign (default: one in reports/campaigns).",
-            "-o",
-            "--into",
-            metavar="DIR",
-            show_default=False,
-        ),
-    ] = None,
-    summary: choosing.Summary = None,
-    output: outputs.Form = "text",
+    folders: list[str] = options.argument(
+        "Folders of shards, or folders of reports that have some.", "SHARD"
+    ),
+    folder: pathlib.Path | None = options.of(
+        "Folder of the merged campaign (default: one in reports/campaigns).",
+        "-o",
+        "--into",
+        metavar="DIR",
+        show_default=False,
+    ),
+    summary: pathlib.Path | None = choosing.SUMMARY,
+    output: outputs.Form = outputs.FORM,
 ) -> int:
     """Merge the shards of a plan into one campaign: table, pages, JUnit file and exit code.
 
@@ -157,12 +144,13 @@ def merge(
         contextlib.nullcontext() if folder else indexing.refreshed(reports),
     ):
         merged = merging.write(given, target)
-        for line in [*_missing(merged.merge), *_doubled(merged.merge)]:
+        for line in _missing(merged.merge):
             out.note(line)
+        for item in merged.merge.doubled:
+            kept = f"the one in {item.folder} is kept in {merging.MERGE}"
+            out.note(f"doubled: {item.run}: the result in {item.counted} counts, {kept}")
         tables.show(merged.campaign, target, out)
-        annotations.of_campaign(merged.campaign.rows)
-        annotations.of_thresholds(merged.campaign.thresholds)
-        campaigning.summarize(summary, merged.campaign)
+        campaigning.annotate(merged.campaign, summary)
     return merged.campaign.exit_code
 
 
@@ -176,11 +164,3 @@ def _missing(merge: "merging.MergeDocument") -> list[str]:
 def _named(names: list[str]) -> str:
     shown = ", ".join(names[:_NAMED_MAX]) + ", …" * (len(names) > _NAMED_MAX)
     return f"{outputs.counted(len(names), 'run')} ({shown})"
-
-
-def _doubled(merge: "merging.MergeDocument") -> list[str]:
-    return [
-        f"doubled: {item.run}: the result in {item.counted} counts, the one in {item.folder} is kept "
-        "in merge.json"
-        for item in merge.doubled
-    ]

@@ -3,12 +3,12 @@
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
 
-from harness import clocks, seeds
+from harness import clocks
 from harness.cli import campaigning, choosing, options
 
 if TYPE_CHECKING:
@@ -27,47 +27,33 @@ REPEAT, REPEAT_IN_BISECTION = 2, 15
 class ProgramOptions(choosing.PlaceOptions):
     """The options about the program, and which scenarios it meets how often."""
 
-    program: Annotated[
-        str,
-        options.argument(
-            "./kube-scheduler, kube-scheduler=PATH, a version such as 1.36.3 in KUBE_BINARIES, "
-            "'python scheduler.py {kubeconfig} {scheduler_name}', python (our own), cluster, or a plug-in's name.",
-            "PROGRAM",
-        ),
-    ]
-    words: Annotated[
-        list[str] | None,
-        options.argument(
-            "Scenarios instead of those that fit; after --, flags that are passed on to the program.",
-            "SCENARIO",
-            autocompletion=choosing.scenario_names,
-        ),
-    ] = None
-    repeat: Annotated[
-        int | None,
-        options.of(
-            f"Without a time budget: number of runs of each scenario (default: {REPEAT}).",
-            min=1,
-            max=choosing.REPEAT_MAX,
-        ),
-    ] = None
-    is_quick: Annotated[
-        bool | None,
-        options.of(
-            "About two minutes, with fewer scenarios and one known bug as control; or every "
-            "scenario that says something about the program.",
-            "--quick/--all",
-            show_default=False,
-        ),
-    ] = None
-    must_survive: Annotated[
-        list[str] | None,
-        options.of(
-            "Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
-            "repeated; `all`: every one).",
-            metavar="HAZARD",
-        ),
-    ] = None
+    program: str = options.argument(
+        "./kube-scheduler, kube-scheduler=PATH, a version such as 1.36.3 in KUBE_BINARIES, "
+        "'python scheduler.py {kubeconfig} {scheduler_name}', python (our own), cluster, or a plug-in's name.",
+        "PROGRAM",
+    )
+    words: list[str] | None = options.argument(
+        "Scenarios instead of those that fit; after --, flags that are passed on to the program.",
+        "SCENARIO",
+        autocompletion=choosing.scenario_names,
+        default=None,
+    )
+    repeat: int | None = options.of(
+        f"Without a time budget: number of runs of each scenario (default: {REPEAT}).",
+        min=1,
+        max=choosing.REPEAT_MAX,
+    )
+    is_quick: bool | None = options.of(
+        "About two minutes, with fewer scenarios and one known bug as control; or every "
+        "scenario that says something about the program.",
+        "--quick/--all",
+        show_default=False,
+    )
+    must_survive: list[str] | None = options.of(
+        "Count this known hazard, such as H1, as a violation, because the program is said to be mended (may be "
+        "repeated; `all`: every one).",
+        metavar="HAZARD",
+    )
 
     def identified(self) -> "tested_programs.TestedProgram":
         from harness.campaign.programs import identifying, program_plans
@@ -83,21 +69,21 @@ class ProgramOptions(choosing.PlaceOptions):
 
     def planned(
         self,
-        program: "tested_programs.TestedProgram",
         seed: int,
         *,
-        repeat: int,
         reports: "pathlib.Path",
         again: list[str],
+        program: "tested_programs.TestedProgram | None" = None,
+        repeat: int | None = None,
     ) -> "campaign_plan.CampaignPlan":
         from harness.campaign.programs import program_plans
         from harness.scenario import loading
 
         return program_plans.plan(
-            program,
+            program or self.identified(),
             loading.expanded(self._divided()[0]),
             seed=seed,
-            repeat=repeat,
+            repeat=repeat or self.repeat or REPEAT,
             reports=reports,
             cluster=self.profile(),
             claim_controller=self.claim_controller,
@@ -114,25 +100,18 @@ class ProgramOptions(choosing.PlaceOptions):
 def test(
     options: ProgramOptions,
     *,
-    minutes: Annotated[
-        float | None,
-        options.of(
-            "Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
-            "one run of each kind.",
-            callback=choosing.require_number,
-        ),
-    ] = None,
-    bisect: Annotated[
-        bool | None,
-        options.of(
-            f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
-            "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
-            "defect; 0 and 1 the other way round.",
-            "--bisect/--bisect-fix",
-            rich_help_panel="Bisection",
-        ),
-    ] = None,
-    seed: choosing.Seed = None,
+    minutes: float | None = options.of(
+        "Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
+        "one run of each kind.",
+        callback=choosing.require_number,
+    ),
+    bisect: bool | None = options.of(
+        f"Decide a step of `git bisect run`: exit code 0 if all runs (--repeat, default {REPEAT_IN_BISECTION}) are VALID, "
+        "1 as soon as one is INVALID, 125 if nothing can be said. --bisect-fix: search for the first revision without the "
+        "defect; 0 and 1 the other way round.",
+        "--bisect/--bisect-fix",
+        rich_help_panel="Bisection",
+    ),
     making: campaigning.MakingOptions,
 ) -> int:
     """Is this scheduler safe? Tests a program, and says it in one sentence.
@@ -165,17 +144,15 @@ def test(
         _require_a_step(options.words or (), beside)
         options = dataclasses.replace(options, must_survive=["all"])
         making = dataclasses.replace(making, exit_first=True)
-    chosen = seeds.fresh() if seed is None else seed
-    again = campaigning.command(sys.argv[1:], chosen, is_given=seed is not None)
+    seed, again = making.seeded(sys.argv[1:])
     found = options.identified()
     jobs = choosing.jobs(making.jobs, options.profile(), leaves_room=True)
     if not making.dry_run:
         with making.chosen() as out:
             found = rehearsals.rehearsed(found, options.profile(), say=out.note)
     budget = minutes or MINUTES.get(found.choice, 0)
-    plan = options.planned(
-        found, chosen, repeat=1 if budget else repeat, reports=making.reports, again=again
-    )
+    repeat = 1 if budget else repeat
+    plan = options.planned(seed, reports=making.reports, again=again, program=found, repeat=repeat)
     return making.perform(plan, minutes=budget, begun_ns=begun_ns, jobs=jobs)
 
 

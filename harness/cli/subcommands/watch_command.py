@@ -4,7 +4,7 @@ import contextlib
 import pathlib
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -34,13 +34,12 @@ _CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
 
 
 def watch(
-    directory: Annotated[
-        pathlib.Path, options.argument("Folder of one run, or of a campaign.", "DIR")
-    ] = pathlib.Path("reports/latest"),
-    output: Annotated[
-        Literal["text", "json"],
-        options.of("json: one JSON document on each line, the last one with the verdict."),
-    ] = "text",
+    directory: pathlib.Path = options.argument(
+        "Folder of one run, or of a campaign.", "DIR", default=pathlib.Path("reports/latest")
+    ),
+    output: Literal["text", "json"] = options.of(
+        "json: one JSON document on each line, the last one with the verdict.", default="text"
+    ),
 ) -> int:
     """Show how far a run or campaign is until it ends: phase, API calls, claims, holds, violations.
 

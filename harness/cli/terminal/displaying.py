@@ -98,7 +98,6 @@ class RunProgress(progressing.Progress):
         self._bars, self._is_verbose, self._started = bars, is_verbose, time.monotonic()
         self._task: rich.progress.TaskID | None = None
         self._active: tuple[str, ...] = ()
-        """The faults that are on."""
 
     def phase(self, name: str) -> None:
         if self._is_verbose or not self._bars.console.is_terminal:

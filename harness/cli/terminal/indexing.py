@@ -17,10 +17,7 @@ def refreshed(reports: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refreshed_where_it_is(runs: Sequence[pathlib.Path]) -> Iterator[None]:
-    """Write the indexes of the folders of reports of these runs when the block ends.
-
-    A folder of reports without an index does not get one.
-    """
+    """Write again the indexes that the folders of reports of these runs have."""
     try:
         yield
     finally:

@@ -6,36 +6,33 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import msgspec
 
 from harness.cli import options
 from harness.report import escaping
 
-Form = Annotated[
-    Literal["text", "json"],
-    options.of(
-        "json: one JSON document on standard output, everything else on standard error.", "--output"
-    ),
-]
+Form = Literal["text", "json"]
+FORM = options.of(
+    "json: one JSON document on standard output, everything else on standard error.",
+    "--output",
+    default="text",
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
     """The options about a command's output."""
 
-    output: Form = "text"
-    verbose: Annotated[
-        bool | None,
-        options.more(
-            "Also print the phases with their times, every item of the certificate, and the logs; "
-            "or only the verdict.",
-            "--verbose/--quiet",
-            "-v/-q",
-            show_default=False,
-        ),
-    ] = None
+    output: Form = FORM
+    verbose: bool | None = options.more(
+        "Also print the phases with their times, every item of the certificate, and the logs; "
+        "or only the verdict.",
+        "--verbose/--quiet",
+        "-v/-q",
+        show_default=False,
+    )
 
     def chosen(self) -> "contextlib.AbstractContextManager[Output]":
         return chosen(self.output, quiet=self.verbose is False, verbose=self.verbose is True)

@@ -21,7 +21,6 @@ from harness.history.purposes import Purpose
 from harness.report import escaping
 
 PROBLEMS_MAX = 10
-"""Problems of shards that are printed."""
 
 
 @contextlib.contextmanager

@@ -36,7 +36,7 @@ GOOD = [shards.result(run) for run in RUNS]
 
 
 def seeds_again(reports: pathlib.Path) -> list[int]:
-    return [run.seed for run in failed_runs.planned(failed_runs.newest(reports), reports).runs]
+    return [run.seed for run in failed_runs.planned(reports).runs]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_was_not_as_expected_is_made_again_with_its_seed(
 def test_everything_is_made_again_if_nothing_failed(tmp_path: pathlib.Path) -> None:
     """As pytest does. A run that was cut, or not made, has not failed."""
     write(tmp_path, [*GOOD[:3], shards.result(RUNS[3], cut=True, verdict=None)])
-    made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
+    made = failed_runs.planned(tmp_path)
     assert [run.seed for run in made.runs] == [run.seed for run in RUNS]
     assert made.failed_in == ""
     assert made.selection == [
@@ -72,7 +72,7 @@ def test_everything_is_made_again_if_nothing_failed(tmp_path: pathlib.Path) -> N
 def test_what_a_budget_left_without_a_run_is_made_again(tmp_path: pathlib.Path) -> None:
     """Once, and with its budget, whatever number of rounds was planned."""
     write(tmp_path, [*GOOD[:2], shards.result(RUNS[3], cut=True, verdict=None)], minutes=2.0)
-    made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
+    made = failed_runs.planned(tmp_path)
     assert ([run.seed for run in made.runs], made.minutes) == ([1004], 2.0)
     assert "failed or had no run in 20260101T000000Z-7, 1 run, was" in made.selection[0]
 
@@ -99,7 +99,7 @@ def test_the_plan_is_that_of_the_campaign(tmp_path: pathlib.Path) -> None:
         exit_first=True,
     )
     before = campaign_plan.read(folder / campaign_folders.PLAN)
-    made = failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
+    made = failed_runs.planned(tmp_path)
     assert (made.seed, made.cluster) == (before.seed, before.cluster)
     assert (made.minutes, made.deadline_ns) == (3.0, None)
     assert (made.done, made.again, made.exit_first) == ([], [], False)
@@ -123,7 +123,7 @@ def test_a_last_line_that_was_not_written_whole_is_no_result(tmp_path: pathlib.P
 
 def test_a_folder_without_campaigns_is_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.UsageError, match=r"expected a campaign in .*, but there is none"):
-        failed_runs.newest(tmp_path)
+        failed_runs.planned(tmp_path)
 
 
 @pytest.mark.parametrize("name", [campaign_folders.PLAN, campaign_folders.RESULTS])
@@ -132,7 +132,7 @@ def test_a_damaged_campaign_is_named(tmp_path: pathlib.Path, name: str, content:
     folder = write(tmp_path, GOOD)
     (folder / name).write_bytes(content)
     with pytest.raises(errors.UsageError, match=r"got one that is damaged \(.*: remove"):
-        failed_runs.newest(tmp_path)
+        failed_runs.planned(tmp_path)
 
 
 def test_a_scenario_that_is_gone_is_named(tmp_path: pathlib.Path) -> None:
@@ -141,4 +141,4 @@ def test_a_scenario_that_is_gone_is_named(tmp_path: pathlib.Path) -> None:
     runs = [msgspec.structs.replace(run, scenario="/gone/mine.toml") for run in plan.runs]
     campaign_plan.write(folder / campaign_folders.PLAN, msgspec.structs.replace(plan, runs=runs))
     with pytest.raises(errors.ScenarioError, match=r"mine\.toml"):
-        failed_runs.planned(failed_runs.newest(tmp_path), tmp_path)
+        failed_runs.planned(tmp_path)

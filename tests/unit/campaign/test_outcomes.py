@@ -7,9 +7,7 @@ import msgspec
 import pytest
 
 from harness.campaign import campaign_documents, sentences
-from harness.checks import verdicts
 from harness.history import results
-from harness.history.purposes import Purpose
 from tests.support import cases
 
 KUBE = "kube-scheduler 1.36.3"
@@ -26,7 +24,6 @@ OUTCOMES: dict[str, dict[str, Any]] = {
 
 
 def runs(text: str) -> list[results.RunResult]:
-    """The results of runs that are named as in test_outcomes.yaml."""
     return [result for word in text.split() for result in _runs(word)]
 
 
@@ -140,11 +137,3 @@ def test_results_have_the_order_of_the_plan() -> None:
     ]
     ordered = [(result.number, result.attempt) for result in results.in_plan_order(found)]
     assert ordered == [(1, 0), (2, 0), (2, 1), (3, 0)]
-
-
-def test_every_purpose_has_a_letter() -> None:
-    assert set(PURPOSES.values()) == set(Purpose)
-    assert {outcome.get("verdict") for outcome in OUTCOMES.values()} == {
-        None,
-        *map(str, verdicts.Verdict),
-    }

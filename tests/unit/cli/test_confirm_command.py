@@ -14,8 +14,6 @@ FlakeHunt = Callable[..., tuple[int, str, str]]
 
 
 def plays(monkeypatch: pytest.MonkeyPatch, answer: answers.Answer, late: int | None = None) -> None:
-    """Let every play have this answer."""
-
     def play(_: playing.Plays, loaded: loading.Loaded) -> answers.Played:
         return answers.Played(
             script=loaded.scenario.name,

@@ -46,11 +46,11 @@ def test_a_command_without_such_options_does_not_read_it(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("job = 3", "expected a key with a default, got 'job'. Did you mean 'jobs'?"),
-        ("jobs = '3'", "expected a number for jobs, got '3'"),
-        ("jobs = true", "expected a number for jobs, got True"),
-        ("thresholds = [1]", "expected a list of texts for thresholds, got [1]"),
-        ("cluster = 1", "expected a text or a list of texts for cluster, got 1"),
+        ("job = 3", "minutes, thresholds, jobs; Object contains unknown field `job`"),
+        ("jobs = '3'", "Expected `int`, got `str` - at `$.jobs`"),
+        ("jobs = true", "Expected `int`, got `bool` - at `$.jobs`"),
+        ("thresholds = [1]", "Expected `str`, got `int` - at `$.thresholds[0]`"),
+        ("cluster = 1", "Expected `str | array`, got `int` - at `$.cluster`"),
         ("cluster = 'nope'", "Shipped cluster profiles: embedded"),
         ("jobs =", "expected TOML"),
     ],

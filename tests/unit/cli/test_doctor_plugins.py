@@ -2,14 +2,11 @@
 
 import json
 import pathlib
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
-from harness.cli.subcommands import doctor_command
-from harness.extensions import discovery, entry_points
+from harness.extensions import discovery
 from tests.support import plugin_packages, schemas
 
 GOOD = "from harness import api\nMINE = api.Subject(command=['true'])\n"
@@ -48,28 +45,3 @@ def test_a_broken_folder_is_told(
     code, out, _ = flake_hunt("doctor", "--plugins")
     assert code == 2
     assert "expected a folder of a package in FLAKE_HUNT_PLUGINS" in out
-
-
-def test_names_that_are_shipped_are_known_of_each_kind_that_has_names() -> None:
-    shipped = doctor_command._shipped()
-    assert set(entry_points.KINDS) - set(shipped) == {"traffic", "faults"}
-    assert all(shipped.values())
-
-
-def test_help_imports_no_plugin_and_does_not_look_for_any(tmp_path: pathlib.Path) -> None:
-    program = (
-        "import sys\nsys.argv = ['flake-hunt', '--help']\n"
-        "from harness.cli import commands\ncommands.run()\n"
-        "found = {name for name in sys.modules if name.startswith('harness.extensions')}\n"
-        "assert not found, found\n"
-    )
-    environment = {discovery.VARIABLE: str(tmp_path / "nowhere")}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr

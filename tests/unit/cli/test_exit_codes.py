@@ -41,8 +41,6 @@ def install(folder: pathlib.Path, name: str, text: str) -> None:
 
 @pytest.fixture
 def failing(folder: pathlib.Path, flake_hunt: FlakeHunt) -> Failing:
-    """Exit code and standard error of a command that makes no run."""
-
     def fail(*arguments: str) -> tuple[int, str]:
         code, _, complaint = flake_hunt(*arguments)
         assert "Traceback" not in complaint
@@ -54,7 +52,6 @@ def failing(folder: pathlib.Path, flake_hunt: FlakeHunt) -> Failing:
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that another program listens on."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         yield other.getsockname()[1]
 

@@ -41,18 +41,6 @@ def test_a_plan_of_a_test_has_its_scenarios_and_controls(flake_hunt: Any) -> Non
     assert {run.purpose for run in plan.runs} == {"subject", "control", "hazard", "remedy"}
 
 
-@pytest.mark.parametrize("variable", ["JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"])
-def test_the_shard_comes_from_the_engine(
-    flake_hunt: Any, monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    sharded_plans.write(pathlib.Path("p.json"), shards.plan())
-    monkeypatch.setenv(variable, "99")
-    code, _, err = flake_hunt("hunt", "--plan", "p.json")
-    assert code == 2
-    assert f"expected {variable} to be" in err
-    assert not pathlib.Path("reports").exists()
-
-
 def test_a_merge_names_what_is_missing_and_doubled(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
     plan = shards.plan(subjects=5, controls=1, shards=3)
     own = shards.every_folder(tmp_path, plan)

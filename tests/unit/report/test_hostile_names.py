@@ -101,10 +101,11 @@ def test_the_markdown_summary_of_a_campaign() -> None:
 
 def test_annotations(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    annotations.of_campaign(results.rows(_results()))
+    plan = campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=[])
+    annotations.of_campaign(campaign_documents.document(_results(), plan, pathlib.Path()))
     printed = capsys.readouterr().out
     assert OBEYED.findall(printed) == []
-    assert len(printed.splitlines()) == 2
+    assert len(printed.splitlines()) == 1
 
 
 # -------------------------------------------------------------------------------- the progress

@@ -48,8 +48,6 @@ def control(path: pathlib.Path) -> int:
 
 
 def edited(where: Callable[[pathlib.Path], int] = subject, **changes: Any) -> Forgery:
-    """Change keys of a line."""
-
     def forge(own: list[pathlib.Path]) -> None:
         path = next(path for path in own if any(map(_is_of(where), lines(path))))
         found = lines(path)
@@ -74,8 +72,6 @@ def added(text: str, **changes: Any) -> Forgery:
 
 
 def rewritten(find: Callable[[list[pathlib.Path]], pathlib.Path], **changes: Any) -> Forgery:
-    """Change keys of a document."""
-
     def forge(own: list[pathlib.Path]) -> None:
         path = find(own)
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -99,6 +95,10 @@ def of_record(**changes: Any) -> Forgery:
     return rewritten(lambda own: own[0] / shard_folders.RECORD, **changes)
 
 
+def of_bytes(content: bytes) -> Forgery:
+    return lambda own: (own[0] / shard_folders.RECORD).write_bytes(content)
+
+
 def figures(**counts: int) -> dict[str, int]:
     return {"claims": 1, "double_allocations": 0, "stuck": 0, "violations": 0} | counts
 
@@ -119,7 +119,6 @@ def another_run(own: list[pathlib.Path]) -> None:
 
 
 def swapped(own: list[pathlib.Path]) -> None:
-    """The lines of two shards are exchanged."""
     first, second = lines(own[0]), lines(own[1])
     written(own[0], second)
     written(own[1], first)
@@ -213,6 +212,11 @@ FORGERIES: dict[str, Forgery] = {
     "text for a shard": of_record(shard="1"),
     "a copy without its record": a_copy_without_record,
     "an empty folder": an_empty_folder,
+    "no results": lambda own: (own[0] / campaign_folders.RESULTS).unlink(),
+    **{
+        f"{content!r} for a record": of_bytes(content)
+        for content in (b"", b"{", b'{"schema": 1}', b"[]", b"\xff")
+    },
 }  # fmt: skip
 
 

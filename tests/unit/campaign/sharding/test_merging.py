@@ -154,6 +154,10 @@ def merge(given: list[str], target: pathlib.Path) -> tuple[int, merging.MergedCa
     return made.campaign.exit_code, made
 
 
+def found(made: merging.MergedCampaign) -> list[results.RunResult]:
+    return [run for row in made.campaign.rows for run in row.runs]
+
+
 def test_folders_of_shards_of_reports_and_of_all_reports_are_the_same(
     tmp_path: pathlib.Path,
 ) -> None:
@@ -168,7 +172,7 @@ def test_folders_of_shards_of_reports_and_of_all_reports_are_the_same(
     ]
     assert {exit_code for exit_code, _ in made} == {0}
     first, *others = (
-        [msgspec.structs.replace(result, directory="") for result in one.results] for _, one in made
+        [msgspec.structs.replace(result, directory="") for result in found(one)] for _, one in made
     )
     assert others == [first] * len(others)
     assert [one.merge.doubled for _, one in made] == [[]] * 4, "a folder named twice is one"
@@ -182,27 +186,6 @@ def test_a_copy_of_a_shard_is_doubled_and_named(tmp_path: pathlib.Path) -> None:
     assert exit_code == 0
     assert {(item.counted, item.folder) for item in made.merge.doubled} == {(own[0], str(copy))}
     assert len(made.merge.doubled) == len(PLAN.runs_of(1))
-
-
-@pytest.mark.parametrize("content", ["", "{", '{"schema": 1}', "[]", "\udcff"])
-def test_a_damaged_shard_is_named_and_unknown(tmp_path: pathlib.Path, content: str) -> None:
-    own = shards.every_folder(tmp_path, PLAN)
-    record = pathlib.Path(own[1], shard_folders.RECORD)
-    record.write_bytes(content.encode(errors="surrogateescape"))
-    exit_code, made = merge(own, tmp_path / "merged")
-    assert (exit_code, made.merge.missing_shards) == (20, [2])
-    (damaged,) = [item for item in made.merge.folders if item.shard is None]
-    assert (damaged.folder, damaged.problems[0][:20]) == (own[1], "shard.json is damage")
-
-
-def test_a_shard_without_results_and_an_empty_folder_are_unknown(tmp_path: pathlib.Path) -> None:
-    own = shards.every_folder(tmp_path, PLAN)
-    pathlib.Path(own[2], campaign_folders.RESULTS).unlink()
-    (tmp_path / "empty").mkdir()
-    exit_code, made = merge([own[0], own[2], str(tmp_path / "empty")], tmp_path / "merged")
-    assert (exit_code, made.merge.missing_shards) == (20, [2])
-    assert {item.shard for item in made.merge.missing} == {2, 3}
-    assert "it has no shard" in made.campaign.problems[0]
 
 
 def test_a_damaged_copy_of_the_plan_is_named_and_unknown(tmp_path: pathlib.Path) -> None:
@@ -272,8 +255,8 @@ def test_run_directories_are_found_where_the_reports_were_copied_to(tmp_path: pa
     gone = shards.violated(second, directory="/machine/reports/pod-churn/gone")
     path = shards.folder(tmp_path / "r1", PLAN, 1, [shards.result(first, directory=there), gone])
     exit_code, made = merge([str(path)], tmp_path / "merged" / "campaigns" / "one")
-    found = {result.number: result.directory for result in made.results if result.directory}
-    assert found == {first.number: here, second.number: str(tmp_path / "r1/pod-churn/gone")}
+    places = {result.number: result.directory for result in found(made) if result.directory}
+    assert places == {first.number: here, second.number: str(tmp_path / "r1/pod-churn/gone")}
     assert exit_code == 10, "what was found is not lost with its folder"
     [problem] = made.campaign.problems
     assert "expected a run directory, but" in problem
@@ -294,8 +277,8 @@ def test_a_threshold_is_judged_over_the_runs_of_all_shards(
     """The runs of the subject have 1 to 5 claims; no shard has all of them."""
     plan = shards.plan(shards=3, thresholds=[f"campaign:claims>={least}"])
     own = shards.every_folder(tmp_path, plan)
-    found, made = merge(own, tmp_path / "merged")
-    assert (found, [item.measured for item in made.campaign.thresholds]) == (exit_code, [15.0])
+    code, made = merge(own, tmp_path / "merged")
+    assert (code, [item.measured for item in made.campaign.thresholds]) == (exit_code, [15.0])
     text = (tmp_path / "merged" / "junit.xml").read_text()
     assert f'name="threshold campaign:claims&gt;={least}"' in text
     with shard_folders.opened(

@@ -62,14 +62,15 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Attempts:
 
 def make(
     plan: sharded_plans.ShardedPlan, number: int | None, reports: pathlib.Path
-) -> campaigning.CampaignOutcome:
+) -> campaign_documents.CampaignDocument:
     chosen = shards.chosen(number, plan)
     quiet = outputs.Output(is_quiet=True)
     return campaigning.make_shard(plan, chosen, jobs=0, reports=reports, out=quiet)
 
 
-def content(folder: pathlib.Path) -> dict[str, bytes]:
-    return {name: TIMES_AND_FOLDERS.sub(b"", (folder / name).read_bytes()) for name in SAME}
+def content(folder: pathlib.Path | str) -> dict[str, bytes]:
+    files = {name: pathlib.Path(folder, name).read_bytes() for name in SAME}
+    return {name: TIMES_AND_FOLDERS.sub(b"", content) for name, content in files.items()}
 
 
 def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: Attempts) -> None:
@@ -84,7 +85,7 @@ def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: A
     given = merging.read([str(tmp_path / f"r{n}") for n in range(5, 0, -1)])
     merged = merging.write(given, target)
     assert merged.campaign.exit_code == 0
-    assert content(target) == content(whole.folder)
+    assert content(target) == content(whole.directory)
     assert campaign_plan.read(target / "campaign.json").runs
     for name, document in {"campaign": "results.json", "merge": "merge.json"}.items():
         schemas.obeying(name, (target / document).read_bytes())
@@ -118,12 +119,12 @@ def test_a_shard_that_has_ended_is_not_made_again(
 ) -> None:
     plan = shards.plan(subjects=2, controls=1, shards=1)
     first = make(plan, 1, tmp_path)
-    before = content(first.folder)
+    before = content(first.directory)
     attempts.made.clear()
     again = make(plan, 1, tmp_path)
-    assert (attempts.made, again.folder, again.exit_code) == ([], first.folder, 0)
-    after = content(again.folder)
-    assert campaign_plan.read(again.folder / "campaign.json").done == [1, 2, 3]
+    assert (attempts.made, again.directory, again.exit_code) == ([], first.directory, 0)
+    after = content(again.directory)
+    assert campaign_plan.read(pathlib.Path(again.directory, "campaign.json")).done == [1, 2, 3]
     del before["campaign.json"], after["campaign.json"]
     assert after == before
 
@@ -146,7 +147,7 @@ def test_a_result_without_its_evidence_is_made_again(
     tmp_path: pathlib.Path, attempts: Attempts, damage: str
 ) -> None:
     plan = shards.plan(subjects=3, controls=0, shards=1)
-    folder = make(plan, 1, tmp_path).folder
+    folder = pathlib.Path(make(plan, 1, tmp_path).directory)
     file = folder / campaign_folders.RESULTS
     if damage == "verdict":
         (tmp_path / shards.SCENARIO / "run-3-0-VALID" / "verdict.json").unlink()

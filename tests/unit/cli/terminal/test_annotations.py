@@ -4,6 +4,7 @@ elsewhere.
 
 import re
 import types
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from harness.history import plans, results
 from harness.history.purposes import Purpose
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
+ONE = "not found in 1 run"
 MISSED = "title=control not caught%3A churn%2C a-defect"
 
 
@@ -31,8 +33,12 @@ def run(verdict: verdicts.Verdict | None, *, control: bool = False) -> results.R
     )
 
 
+def _document(**parts: Any) -> Any:
+    return types.SimpleNamespace(**{"rows": [], "thresholds": []} | parts)
+
+
 def lines(found: list[results.RunResult], capsys: pytest.CaptureFixture[str]) -> list[str]:
-    annotations.of_campaign(results.rows(found))
+    annotations.of_campaign(_document(rows=results.rows(found)))
     return capsys.readouterr().out.splitlines()
 
 
@@ -46,15 +52,18 @@ def in_actions(monkeypatch: pytest.MonkeyPatch) -> None:
     ("found", "expected"),
     [
         ([run(VALID), run(INVALID, control=True)], []),
-        ([run(INVALID)], ["::error title=INVALID churn%2C correct::because"]),
-        ([run(UNKNOWN)], ["::warning title=UNKNOWN churn%2C correct::because"]),
-        ([run(None)], ["::error title=ERROR churn%2C correct::no engine"]),
+        ([run(INVALID)], ["::error title=INVALID churn%2C correct::INVALID: because"]),
+        ([run(UNKNOWN)], ["::warning title=UNKNOWN churn%2C correct::UNKNOWN: because"]),
+        ([run(None)], ["::error title=ERROR churn%2C correct::ERROR: no engine"]),
         ([run(VALID, control=True), run(INVALID, control=True)], []),
         (
             [run(VALID, control=True), run(UNKNOWN, control=True)],
-            [f"::error {MISSED}::runs: 2; the last one was UNKNOWN: because"],
+            [f"::error {MISSED}::not found in 2 runs; the last one was UNKNOWN: because"],
         ),
-        ([run(None, control=True)], ["::error title=ERROR churn%2C a-defect::no engine"]),
+        (
+            [run(None, control=True)],
+            [f"::error title=ERROR churn%2C a-defect::{ONE}; the last one was ERROR: no engine"],
+        ),
     ],
 )
 def test_one_for_each_thing_that_is_wrong(
@@ -100,10 +109,11 @@ def test_thresholds_of_a_campaign(capsys: pytest.CaptureFixture[str]) -> None:
     threshold = plans.Threshold(metric="claims", min=5, per="campaign")
     answers = [threshold_results.judged(threshold, value, "none") for value in (5, 4, None)]
     fields = [msgspec.structs.asdict(item) for item in answers]
-    annotations.of_thresholds(
+    thresholds = [
         campaign_documents.ThresholdResult(**known, scenario="churn", subject="correct")
         for known in fields
-    )
+    ]
+    annotations.of_campaign(_document(thresholds=thresholds))
     assert capsys.readouterr().out.splitlines() == [
         "::error title=INVALID churn%2C correct::threshold claims: 4, wanted at least 5",
         "::warning title=UNKNOWN churn%2C correct::threshold claims: none",

@@ -108,18 +108,10 @@ def two_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_clusters")
-def test_clusters_are_listed_in_columns_with_headings(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt("cluster", "list")
-    headings, first, second = out.splitlines()
-    assert code == 0
+def test_clusters_as_a_table_and_as_json(flake_hunt: FlakeHunt) -> None:
+    headings, first, _ = flake_hunt("cluster", "list")[1].splitlines()
     assert headings.split() == ["NAME", "PROVIDER", "STATE", "CREATED", "KUBECONFIG"]
     assert first.startswith("a            embedded  ")
-    starts = [line.index(word) for line, word in ((headings, "KUBE"), (first, "/"), (second, "/"))]
-    assert len(set(starts)) == 1
-
-
-@pytest.mark.usefixtures("two_clusters")
-def test_clusters_as_json(flake_hunt: FlakeHunt) -> None:
     _, out, _ = flake_hunt("cluster", "list", "--output", "json")
     document = json.loads(out)
     assert set(document) == documented("cluster list")
@@ -300,9 +292,6 @@ def test_progress_has_totals_and_units() -> None:
 
 def test_progress_without_a_terminal_is_a_line_for_each_phase() -> None:
     assert progress(verbose=False, is_terminal=False) == "starting\nload\n"
-
-
-def test_verbose_progress_has_times() -> None:
     lines = progress(verbose=True, is_terminal=False).splitlines()
     assert [re.sub(r"^ +\d+\.\d s", "T", line) for line in lines] == ["T  starting", "T  load"]
 
