@@ -5,6 +5,8 @@ from harness.client import apis, transports
 
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 """Status codes of an API server that is overloaded, starting or stopping."""
+SHORT_S = 1.0
+"""A watch that lasted longer was a success."""
 _BY_AUTHORIZER = ('User "', "cannot")
 """Words of a 403 of the authorizer; admission has others."""
 
@@ -37,26 +39,14 @@ class Backoff:
         """Begin with the first wait again, after a success."""
         self._next_s = self._first_s
 
-
-class WatchBackoff:
-    """Waits between two watches of one resource.
-
-    A watch that delivered nothing and ended at once counts as a failure, whatever ended it: a
-    server that is shutting down accepts watches and closes them.
-    """
-
-    SHORT_S = 1.0
-    """A watch that lasted longer was a success."""
-
-    def __init__(self, *, first_s: float, max_s: float) -> None:
-        self._backoff = Backoff(first_s=first_s, max_s=max_s)
-
-    def after(self, *, lasted_s: float, received: int, failed: bool) -> float:
+    def after_watch(self, *, lasted_s: float, received: int, failed: bool) -> float:
         """Return the seconds to wait after a watch, 0 for none.
 
-        `received` is the number of its lines; `failed`: it ended with an error or was not opened.
+        A watch that delivered no line and ended at once counts as a failure, whatever ended it: a
+        server that is shutting down accepts watches and closes them. `failed`: it ended with an
+        error or was not opened.
         """
-        if received or lasted_s >= self.SHORT_S:
-            self._backoff.reset()
-            return self._backoff.next_s() if failed else 0.0
-        return self._backoff.next_s()
+        if received or lasted_s >= SHORT_S:
+            self.reset()
+            return self.next_s() if failed else 0.0
+        return self.next_s()

@@ -3,13 +3,12 @@
 Each change is delivered once and in order, on the informer's thread. After a gap (410 Gone) a new
 list is compared with the copy; objects that are missing are delivered as deletions of their last
 known state, like `DeletedFinalStateUnknown` in client-go. A list is not in the order of versions: a
-handler that goes by the highest version that it has seen needs to know where a list begins and ends
-(`ListHandler`).
+handler that goes by the highest version that it has seen needs to know where a list begins and
+ends.
 """
 
-import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypedDict, TypeGuard, runtime_checkable
+from typing import Any, TypedDict, TypeGuard
 
 import msgspec
 
@@ -30,22 +29,20 @@ _REMEDIES = {
 }
 
 
-class EventHandler(Protocol):
+class EventHandler:
     """Receives all changes, in order, on the informer's thread."""
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
         """Handle a new object; `initial` if it was in the first list."""
+        raise NotImplementedError
 
     def on_update(self, old: Object, new: Object) -> None:
         """Handle a changed object."""
+        raise NotImplementedError
 
     def on_delete(self, last: Object) -> None:
         """Handle the deletion of an object; `last` is its last known state."""
-
-
-@runtime_checkable
-class ListHandler(Protocol):
-    """An event handler with calls before and after the events of a list."""
+        raise NotImplementedError
 
     def on_list_begin(self) -> None:
         """Handle that the next events are those of a list, in any order."""
@@ -54,7 +51,7 @@ class ListHandler(Protocol):
         """Handle that all events up to this resource version, the list's, have come."""
 
 
-class StateHandler:
+class StateHandler(EventHandler):
     """Base of event handlers to which a new object and a changed one are the same: a state."""
 
     def on_add(self, obj: Object, *, initial: bool) -> None:
@@ -67,10 +64,6 @@ class StateHandler:
 
     def on_state(self, obj: Object) -> None:
         """Handle the newest state of an object."""
-        raise NotImplementedError
-
-    def on_delete(self, last: Object) -> None:
-        """Handle the deletion of an object; `last` is its last known state."""
         raise NotImplementedError
 
 
@@ -226,13 +219,12 @@ class Informer(reflectors.Reflector):
             is_cached=self._lists_cached and not self._synced.is_set(),
         )
         concurrency.step("informer.listed", informer=self._name, count=len(listing.items))
-        list_handlers = [item for item in self._handlers if _is_list_handler(item)]
-        for handler in list_handlers:
+        for handler in self._handlers:
             handler.on_list_begin()
         for obj in listing.items if self._trims else ():
             obj["metadata"].pop("managedFields", None)
         self._replace({key_of(obj): obj for obj in listing.items})
-        for handler in list_handlers:
+        for handler in self._handlers:
             handler.on_list_end(listing.resource_version)
         self._version = listing.resource_version
         self._synced.set()
@@ -286,16 +278,6 @@ class Informer(reflectors.Reflector):
     def _tell(self, call: Callable[[EventHandler], None]) -> None:
         for handler in self._handlers:
             call(handler)
-
-
-def _is_list_handler(handler: EventHandler) -> TypeGuard[ListHandler]:
-    return _handles_lists(type(handler))
-
-
-@functools.cache
-def _handles_lists(kind: type) -> bool:
-    """Return whether a class has the methods of ListHandler; `isinstance` takes 50 µs for that."""
-    return issubclass(kind, ListHandler)
 
 
 def _is_refusal(error: errors.HarnessError) -> TypeGuard[apis.ApiError]:

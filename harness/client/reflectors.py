@@ -51,7 +51,7 @@ class Reflector:
             self._thread.join(END_TIMEOUT_S)
 
     def _run(self) -> None:
-        backoff = backoffs.WatchBackoff(first_s=BACKOFF_FIRST_S, max_s=self._backoff_max_s)
+        backoff = backoffs.Backoff(first_s=BACKOFF_FIRST_S, max_s=self._backoff_max_s)
         while not self._stopped.is_set():
             begun_s, self._received, failed = concurrency.monotonic_s(), 0, False
             try:
@@ -65,7 +65,7 @@ class Reflector:
                 self._note_failure(error)
                 failed = True
             lasted_s = concurrency.monotonic_s() - begun_s
-            wait_s = backoff.after(lasted_s=lasted_s, received=self._received, failed=failed)
+            wait_s = backoff.after_watch(lasted_s=lasted_s, received=self._received, failed=failed)
             if wait_s:
                 self._stopped.wait(wait_s)
 

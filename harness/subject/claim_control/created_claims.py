@@ -19,7 +19,7 @@ from harness.model.objects import Object
 from harness.subject.objects import claims
 
 
-class CreatedClaims:
+class CreatedClaims(informers.EventHandler):
     """Claims by key and by owner; an event handler of the claim informer."""
 
     def __init__(self) -> None:

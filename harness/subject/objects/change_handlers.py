@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
+from harness.client import informers
 from harness.model.objects import Object
 
 Change = Callable[[Object | None, Object | None], None]
 """Called with the object before (None: it is new) and after (None: it is gone)."""
 
 
-class Changes:
+class Changes(informers.EventHandler):
     """An event handler that calls one function for each change."""
 
     def __init__(self, change: Change, *, ignores_first: bool = False) -> None:

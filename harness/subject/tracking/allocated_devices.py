@@ -7,13 +7,14 @@ IDs, so that each is removed with its own claim.
 """
 
 from harness import concurrency
+from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.allocation import allocated_states
 from harness.subject.objects import claims
 from harness.subject.telemetry import klog
 
 
-class AllocatedDevices:
+class AllocatedDevices(informers.EventHandler):
     """The allocated devices and shares; an event handler of the assume cache."""
 
     def __init__(self) -> None:

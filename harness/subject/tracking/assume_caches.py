@@ -69,7 +69,7 @@ class _Entry:
     """The newest version that the informer delivered."""
 
 
-class AssumeCache:
+class AssumeCache(informers.EventHandler):
     """The newest version of each object, by `namespace/name`; an event handler of an informer."""
 
     def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:

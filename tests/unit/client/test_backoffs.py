@@ -33,10 +33,10 @@ def test_waits_double_up_to_the_longest_and_begin_again_after_a_success() -> Non
 
 
 def test_a_watch_that_delivered_something_or_lasted_begins_again() -> None:
-    backoff = backoffs.WatchBackoff(first_s=1.0, max_s=8.0)
+    backoff = backoffs.Backoff(first_s=1.0, max_s=8.0)
 
     def after(*, lasted_s: float = 0.0, received: int = 0, failed: bool = True) -> float:
-        return backoff.after(lasted_s=lasted_s, received=received, failed=failed)
+        return backoff.after_watch(lasted_s=lasted_s, received=received, failed=failed)
 
     assert [after(), after(), after()] == [1.0, 2.0, 4.0]
     assert after(received=1) == 1.0
@@ -47,6 +47,6 @@ def test_a_watch_that_delivered_something_or_lasted_begins_again() -> None:
 
 
 def test_a_server_that_accepts_watches_and_closes_them_is_not_asked_in_a_loop() -> None:
-    backoff = backoffs.WatchBackoff(first_s=1.0, max_s=8.0)
-    waits = [backoff.after(lasted_s=0.01, received=0, failed=False) for _ in range(4)]
+    backoff = backoffs.Backoff(first_s=1.0, max_s=8.0)
+    waits = [backoff.after_watch(lasted_s=0.01, received=0, failed=False) for _ in range(4)]
     assert waits == [1.0, 2.0, 4.0, 8.0]

@@ -18,7 +18,7 @@ TIMEOUT_S = 30
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
-class Events:
+class Events(informers.EventHandler):
     """A handler that remembers what it was told."""
 
     def __init__(self) -> None:

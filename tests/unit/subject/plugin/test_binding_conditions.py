@@ -341,7 +341,7 @@ def bound(api: apis.Api) -> int:
     return sum("nodeName" in pod["spec"] for pod in api.list(apis.PODS).items)
 
 
-class Driver:
+class Driver(informers.EventHandler):
     """Attaches devices, as soon as they are allocated; the first one of claim `c0` breaks."""
 
     def __init__(self, api: apis.Api) -> None:
