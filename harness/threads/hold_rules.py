@@ -3,7 +3,8 @@
 import collections
 import dataclasses
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Any
 
 from harness import clocks
 from harness.model import thread_places
@@ -66,12 +67,28 @@ class HoldRules:
         self.busy: set[str] = set()
         """Functions that a search has to leave."""
 
-    def watch(self, asked: messages.Watch) -> None:
-        place = thread_places.parse(asked.place)
-        self._watched[asked.name] = _Watched(asked, place, asked.visit)
-        self._say("watched", asked.name)
+    def obey(self, command: messages.Command) -> list[int]:
+        """Do what a run wants; return the threads that go on.
 
-    def begin(self, asked: messages.Try) -> None:
+        Raises ValueError for a place that is none.
+        """
+        match command:
+            case messages.Watch():
+                place = thread_places.parse(command.place)
+                self._watched[command.name] = _Watched(command, place, command.visit)
+                self._say("watched", command.name)
+            case messages.Release():
+                self._watched.pop(command.name, None)
+                held = [hold for hold in self._holds.values() if hold.name == command.name]
+                return [self._end(hold, "released") for hold in held]
+            case messages.Try():
+                self._begin(command)
+        return []
+
+    def refuse(self, command: messages.Command, why: str) -> None:
+        self._say("refused", command.name, text=why)
+
+    def _begin(self, asked: messages.Try) -> None:
         """Begin a try; the one before has ended."""
         if self._try is not None:
             self._say("ended", self._try.name, counts=dict(self._counts), sharing=self._sharing())
@@ -79,11 +96,6 @@ class HoldRules:
         self._random.seed(asked.seed)
         self._chosen = set(asked.chosen)
         self._say("begun", asked.name)
-
-    def released(self, name: str) -> list[int]:
-        """End a watch, and return the threads that it holds."""
-        self._watched.pop(name, None)
-        return [self._end(hold, "released") for hold in self._of(name)]
 
     def has_rested(self) -> bool:
         """Return whether the functions that were left are places again."""
@@ -185,7 +197,7 @@ class HoldRules:
         until_ns, during = now + most_s * 1e9, collections.Counter[str]()
         hold = Hold(visit.thread, visit, name, now, until_ns, quiet_s * 1e9, during)
         self._holds[visit.thread] = hold
-        self._say("held", name, visit, number=number)
+        self._say("held", name, visit, visit=number)
         return True
 
     def _end(self, hold: Hold, kind: str) -> int:
@@ -193,40 +205,20 @@ class HoldRules:
         self._say(kind, hold.name, hold.visit, counts=dict(hold.during))
         return hold.thread
 
-    def _of(self, name: str) -> Iterator[Hold]:
-        yield from [hold for hold in self._holds.values() if hold.name == name]
-
     def _say(
-        self,
-        kind: str,
-        name: str,
-        visit: traced_program.Visit | None = None,
-        *,
-        number: int = 0,
-        counts: dict[str, int] | None = None,
-        sharing: dict[str, int] | None = None,
+        self, kind: str, name: str, at: traced_program.Visit | None = None, **more: Any
     ) -> None:
-        of_visit = {}
-        if visit is not None:
-            goroutine = self._goroutines.setdefault(visit.goroutine, len(self._goroutines) + 1)
-            of_visit = {
-                "place": place_of(visit),
-                "function": visit.function,
-                "caller": visit.caller,
+        if at is not None:
+            goroutine = self._goroutines.setdefault(at.goroutine, len(self._goroutines) + 1)
+            more |= {
+                "place": place_of(at),
+                "function": at.function,
+                "caller": at.caller,
                 "goroutine": goroutine,
-                "stack": visit.stack() if kind == "held" else [],
+                "stack": at.stack() if kind == "held" else [],
             }
-        self._tell(
-            messages.Happened(
-                name=name,
-                kind=kind,
-                ts_ns=clocks.monotonic_ns(),
-                visit=number,
-                counts=counts or {},
-                sharing=sharing or {},
-                **of_visit,  # type: ignore[arg-type]
-            )
-        )
+        now_ns = clocks.monotonic_ns()
+        self._tell(messages.Happened(name=name, kind=kind, ts_ns=now_ns, **more))
 
 
 def _owner(function: str) -> str:

@@ -8,7 +8,6 @@ import threading
 import traceback
 from typing import Any
 
-from harness import clocks
 from harness.threads import hold_rules, messages, traced_program, tracer
 
 _LOOK_S = 0.02
@@ -59,28 +58,16 @@ class StepHolder:
                 return
             with self._guard:
                 for line in lines.of(data or b""):
-                    self._do_or_refuse(messages.command(line))
+                    self._do(messages.command(line))
                 self._release(self._rules.over())
                 told, self._told = self._told, bytearray()
             connection.sendall(told)
 
-    def _do_or_refuse(self, command: messages.Command) -> None:
-        try:
-            self._do(command)
-        except ValueError as error:
-            now_ns, text = clocks.monotonic_ns(), str(error)
-            self._tell(
-                messages.Happened(name=command.name, kind="refused", ts_ns=now_ns, text=text)
-            )
-
     def _do(self, command: messages.Command) -> None:
-        match command:
-            case messages.Watch():
-                self._rules.watch(command)
-            case messages.Release():
-                self._release(self._rules.released(command.name))
-            case messages.Try():
-                self._rules.begin(command)
+        try:
+            self._release(self._rules.obey(command))
+        except ValueError as error:
+            self._rules.refuse(command, str(error))
 
     def _release(self, threads: list[int]) -> None:
         for thread in threads:

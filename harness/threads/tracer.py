@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 
-from harness import clocks, errors
+from harness import errors
 from harness.model import thread_places
 from harness.threads import hold_rules, messages, ptracing, traced_program
 
@@ -142,27 +142,20 @@ class Tracer:
                 case messages.Watch():
                     pattern = thread_places.parse(command.place).function
                     self._stop_at(self._program.functions.matching(pattern))
-                    self._rules.watch(command)
-                case messages.Release():
-                    for thread in self._rules.released(command.name):
-                        self._program.release(thread)
+                case messages.Try(functions=None):
+                    self._stop_at(self._program.functions.of_interest())
                 case messages.Try():
-                    if command.functions is None:
-                        self._stop_at(self._program.functions.of_interest())
                     for pattern in command.functions or ():
                         self._stop_at(self._program.functions.matching(pattern))
-                    self._rules.begin(command)
+            for thread in self._rules.obey(command):
+                self._program.release(thread)
         except (errors.UsageError, ValueError) as error:
-            self._say(command.name, "refused", str(error))
+            self._rules.refuse(command, str(error))
 
     def _stop_at(self, functions: Sequence[tuple[str, int]]) -> None:
         for name, entry in functions:
             self._entries.setdefault(name, set()).add(entry)
             self._program.stop_at(entry)
-
-    def _say(self, name: str, kind: str, text: str = "") -> None:
-        now_ns = clocks.monotonic_ns()
-        self._tell(messages.Happened(name=name, kind=kind, ts_ns=now_ns, text=text))
 
     def _tell(self, happened: messages.Happened) -> None:
         if self._commanded:
