@@ -24,7 +24,8 @@ def checked(text: str, *, with_lists: bool) -> Node:
     try:
         expression = declarations.environment(with_lists=with_lists).compile(source)
     except RuntimeError as error:
-        raise CompileError(f"compilation failed: {_message(text, str(error))}") from None
+        coded = _CODE.match(str(error))
+        raise CompileError(f"compilation failed: {coded[1] if coded else error}") from None
     try:
         root = syntax_trees.decode(expression.serialize())
     except RecursionError:
@@ -36,13 +37,6 @@ def checked(text: str, *, with_lists: bool) -> Node:
         name = _TIMES.sub(lambda found: f"google.protobuf.{found[0].capitalize()}", root.type)
         raise CompileError(f"must evaluate to bool or the unknown type, not {name}")
     return root
-
-
-def _message(text: str, error: str) -> str:
-    coded = _CODE.match(error)
-    message = coded[1] if coded else error
-    # Go counts columns from 0 at the end of an empty text.
-    return message if text else message.replace("<input>:1:1:", "<input>:1:0:")
 
 
 def _shown(source: str, offset: int, words: str) -> str:

@@ -5,6 +5,7 @@ Kubernetes 1.36.
 """
 
 import functools
+import json
 from typing import Any
 
 from cel_expr_python import cel
@@ -144,26 +145,25 @@ def environment(*, with_lists: bool) -> Any:
 
 
 def _configuration(with_lists: bool) -> str:  # noqa: FBT001
-    lines = ["stdlib:", "  exclude_functions:"]
-    excluded = [*_OPERATORS, "string"]
-    lines += [f'  - name: "{name.replace(chr(92), "")}"' for name in excluded]
-    lines.append("variables:")
-    for name, kind in _VARIABLES.items():
-        lines += [f'- name: "{name}"', f'  type: "{kind}"']
-    lines.append("functions:")
-    for name, overloads in _overloads([*_lines(), *[_LIST_ATTRIBUTES] * with_lists]).items():
-        lines += [f'- name: "{name}"', "  overloads:"]
-        for signature, result in overloads:
-            escaped = _escaped(signature).replace("\\", "\\\\")
-            lines += [f'  - signature: "{escaped}"', f'    return: "{result}"']
-    return "\n".join(lines)
+    """Return the configuration as JSON, which is YAML."""
+    excluded = [*(name.replace("\\", "") for name in _OPERATORS), "string"]
+    lines = [*_lines(), *[_LIST_ATTRIBUTES] * with_lists]
+    configuration = {
+        "stdlib": {"exclude_functions": [{"name": name} for name in excluded]},
+        "variables": [{"name": name, "type": kind} for name, kind in _VARIABLES.items()],
+        "functions": [
+            {"name": name, "overloads": overloads} for name, overloads in _overloads(lines).items()
+        ],
+    }
+    return json.dumps(configuration)
 
 
-def _overloads(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {}
+def _overloads(lines: list[str]) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = {}
     for line in lines:
         signature, result = line.rsplit(" ", 1)
-        found.setdefault(_name(signature), []).append((signature, result))
+        overload = {"signature": _escaped(signature), "return": result}
+        found.setdefault(_name(signature), []).append(overload)
     return found
 
 

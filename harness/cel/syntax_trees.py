@@ -38,10 +38,6 @@ class Node:
     operands: "list[Node]" = dataclasses.field(default_factory=list)
     """Operands in order: a call's target is the first, a map has keys and values in turn, a
     comprehension has range, start, condition, step and result."""
-    is_member: bool = False
-    """True for a call with a target."""
-    is_test: bool = False
-    """True for a selection within `has()`."""
     type: str = "dyn"
     """The type's name as upstream shows it, such as `list(string)`."""
     offset: int = 0
@@ -77,10 +73,9 @@ def _node(data: bytes) -> Node:
     elif node.kind == "identifier":
         node.name = _text(body, 1)
     elif node.kind == "select":
-        node.name, node.is_test = _text(body, 2), bool(_one(body, 3, 0))
-        node.operands = [_node(body[1][0])]
+        node.name, node.operands = _text(body, 2), [_node(body[1][0])]
     elif node.kind == "call":
-        node.name, node.is_member = _text(body, 2), 1 in body
+        node.name = _text(body, 2)
         node.operands = [_node(item) for item in (*body.get(1, ()), *body.get(3, ()))]
     elif node.kind == "comprehension":
         node.name = _text(body, 1)
