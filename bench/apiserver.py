@@ -236,14 +236,12 @@ def write_log(data: pathlib.Path, pod: Document) -> None:
     """Write the journal of a server that has stored many copies of a pod."""
     data.mkdir()
     store = stores.Store(now=clocks.wall_text, stream=random.Random(1))
-    journal = persistence.open_journal(data, lambda _: store).journal
+    _, journal = persistence.open_journal(data, lambda _: store)
     version = store.resource_version
     for number in range(LOGGED):
         pod["metadata"] |= {"name": f"pod-{number}", "uid": f"{number:036}"}
         stored = stored_objects.store(pod, version + 1 + number)
-        journal.append(
-            watch_cache.Commit(resource=resources.PODS, type="ADDED", object=stored, previous=None)
-        )
+        journal.append(watch_cache.Commit(resource=resources.PODS, type="ADDED", object=stored))
     journal.close()
 
 

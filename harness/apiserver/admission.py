@@ -1,5 +1,4 @@
-"""The built-in admission plugins: NamespaceLifecycle, Priority, DefaultTolerationSeconds, and
-PodGroupWorkloadExists.
+"""The built-in admission plugins NamespaceLifecycle, Priority and DefaultTolerationSeconds.
 
 They change or reject objects before validation. ServiceAccount and RuntimeClass are not
 implemented. After k8s.io/kubernetes/plugin/pkg/admission.
@@ -51,25 +50,16 @@ def admit(
     old: Document | None,
 ) -> None:
     """Change a new or changed pod, in place; raises StatusError 403 to reject an object."""
-    if resource is resources.POD_GROUPS and old is None:
-        _require_no_workload(document)
     if resource is not resources.PODS:
         return
     tolerate(document["spec"])
     if old is not None:
-        keep_priority(document["spec"], old["spec"])
+        for key in ("priority", "preemptionPolicy"):  # an update may omit them
+            if document["spec"].get(key) is None and key in old["spec"]:
+                document["spec"][key] = old["spec"][key]
         return
     classes = map(stored_objects.Stored.document, objects.all_of(resources.PRIORITY_CLASSES))
     prioritise(document, {found["metadata"]["name"]: found for found in classes})
-
-
-def _require_no_workload(group: Document) -> None:
-    """Raise StatusError 403 if a PodGroup is of a Workload: there are none here."""
-    reference = (group["spec"].get("podGroupTemplateRef") or {}).get("workload")
-    if reference:
-        name = group["metadata"].get("name", "")
-        why = f'PodGroup rejected: Workload "{reference.get("workloadName")}" not found'
-        raise status_errors.denied(resources.POD_GROUPS, name, why)
 
 
 TOLERATION_S = 300
@@ -83,7 +73,6 @@ _DEFAULT_TOLERATIONS = tuple(
     }
     for condition in ("not-ready", "unreachable")
 )
-_DEFAULT_POLICY = "PreemptLowerPriority"
 _SYSTEM_CLASSES: dict[str, Document] = {
     "system-cluster-critical": {"value": 2_000_000_000},
     "system-node-critical": {"value": 2_000_001_000},
@@ -94,13 +83,9 @@ _SYSTEM_CLASSES: dict[str, Document] = {
 def tolerate(spec: Document) -> None:
     """Add the default tolerations of nodes that are not ready or unreachable, in place."""
     own = spec.get("tolerations") or []
-    missing = [
-        dict(default)
-        for default in _DEFAULT_TOLERATIONS
-        if not any(_tolerates(item, default) for item in own)
-    ]
-    if missing:
-        spec["tolerations"] = own + missing
+    for default in _DEFAULT_TOLERATIONS:
+        if not any(_tolerates(item, default) for item in own):
+            spec["tolerations"] = [*(spec.get("tolerations") or ()), dict(default)]
 
 
 def prioritise(pod: Document, classes: Mapping[str, Document]) -> None:
@@ -112,20 +97,13 @@ def prioritise(pod: Document, classes: Mapping[str, Document]) -> None:
     priority_class = _class_of(spec, name, classes)
     computed = {
         "priority": priority_class.get("value", 0),
-        "preemptionPolicy": priority_class.get("preemptionPolicy", _DEFAULT_POLICY),
+        "preemptionPolicy": priority_class.get("preemptionPolicy", "PreemptLowerPriority"),
     }
     for key, value in computed.items():
         if spec.get(key) not in (None, value):
             why = f"a {key} other than {value} of its PriorityClass must not be given"
             raise status_errors.denied(resources.PODS, name, why)
     spec.update(computed)
-
-
-def keep_priority(spec: Document, old: Document) -> None:
-    """Keep priority and preemption policy in an update that omits them, in place."""
-    for key in ("priority", "preemptionPolicy"):
-        if spec.get(key) is None and key in old:
-            spec[key] = old[key]
 
 
 def _tolerates(toleration: Document, other: Document) -> bool:

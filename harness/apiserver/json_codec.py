@@ -1,5 +1,7 @@
-"""JSON: the type of decoded objects, the encoder and the decoder."""
+"""JSON: the type of decoded objects, the encoder and the decoder, and packed files."""
 
+import pkgutil
+import zlib
 from typing import Any
 
 import msgspec
@@ -10,6 +12,14 @@ TOO_DEEP = "exceeded max depth"
 """The message for JSON that is nested too deep."""
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
+
+
+def packed(package: str, name: str) -> bytes:
+    """Return the JSON in a compressed data file of a package."""
+    data = pkgutil.get_data(package, name)
+    if data is None:
+        raise FileNotFoundError(name)
+    return zlib.decompress(data, wbits=16 + zlib.MAX_WBITS)
 
 
 def encode(document: object) -> bytes:

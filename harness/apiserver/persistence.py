@@ -13,8 +13,8 @@ Not in here: when responses are sent (`server.servers`), and the meaning of a co
 """
 
 import collections
-import dataclasses
 import fcntl
+import itertools
 import os
 import pathlib
 from collections.abc import Callable, Iterator
@@ -51,12 +51,14 @@ class Journal(writing.BufferedFile):
     A commit must not be acknowledged if `settle` fails.
     """
 
-    def __init__(self, path: pathlib.Path) -> None:
+    def __init__(self, path: pathlib.Path, *, cut_bytes: int) -> None:
         super().__init__(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), path)
+        self.cut_bytes = cut_bytes
+        """Size of the torn last line that the file had; it was never acknowledged."""
 
     def append(self, commit: watch_cache.Commit) -> None:
         """Buffer a commit; it may be acknowledged after `settle`."""
-        self._lines.append(_encode(commit.resource, commit.type, commit.object))
+        self._lines.append(_encode(commit))
 
 
 def claim(folder: pathlib.Path) -> int:
@@ -87,19 +89,9 @@ def claim(folder: pathlib.Path) -> int:
     return lock
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Opened:
-    """A store with the contents of a data directory, and its journal."""
-
-    store: stores.Store
-    journal: Journal
-    cut_bytes: int
-    """Size of the torn last line; it was never acknowledged."""
-
-
 def open_journal(
     folder: pathlib.Path, make_store: Callable[[watch_cache.Past | None], stores.Store]
-) -> Opened:
+) -> tuple[stores.Store, Journal]:
     """Recover the store from a directory that is claimed, or begin a new one.
 
     Raises DataDirectoryError for a damaged file, StorageError or UnwritableError.
@@ -109,10 +101,10 @@ def open_journal(
         whole, newline, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
         past = _read(path, whole.split(b"\n")) if newline else None
         store = make_store(past)
-        writing.write_private(path, b"".join(_lines(past or _present(store))))
-        journal = Journal(path)
+        writing.write_private(path, b"".join(_lines(past or store.as_past())))
+        journal = Journal(path, cut_bytes=len(torn))
     store.listen(journal.append)
-    return Opened(store, journal, len(torn))
+    return store, journal
 
 
 def unwritable(error: OSError) -> errors.StorageError:
@@ -124,63 +116,45 @@ def unwritable(error: OSError) -> errors.StorageError:
 
 
 def _read(path: pathlib.Path, lines: list[bytes]) -> watch_cache.Past:
-    objects: dict[tuple[str, str, str], watch_cache.Change] = {}
-    changes: collections.deque[watch_cache.Change] = collections.deque()
+    objects: dict[tuple[str, str, str], watch_cache.Commit] = {}
+    changes: collections.deque[watch_cache.Commit] = collections.deque()
     number = 1
     try:
         version = _head_decoder.decode(lines[0]).version
         for text in lines[1:]:
             number += 1
-            changes.append(_change(text))
+            changes.append(_decode(text))
             while changes and (
                 changes[0].object.resource_version <= version or len(changes) > CHANGES_MAX
             ):
                 oldest = changes.popleft()
                 version = max(version, oldest.object.resource_version)
-                _fold(objects, oldest)
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, ValueError) as error:
+                key = (oldest.resource.qualified, oldest.object.namespace, oldest.object.name)
+                objects[key] = oldest
+                if oldest.type == "DELETED":
+                    del objects[key]
+    except (msgspec.DecodeError, LookupError, TypeError, ValueError) as error:
         raise errors.DataDirectoryError(
             f"{path} is damaged in line {number}: {error}; restore it from a copy, or start with "
             "an empty directory (nothing was changed)"
         ) from error
-    pairs = [(change.resource, change.object) for change in objects.values()]
-    return watch_cache.Past(version=version, objects=pairs, changes=list(changes))
-
-
-def _fold(
-    objects: dict[tuple[str, str, str], watch_cache.Change], change: watch_cache.Change
-) -> None:
-    key = (change.resource.qualified, change.object.namespace, change.object.name)
-    if change.type == "DELETED":
-        objects.pop(key, None)
-    else:
-        objects[key] = change
-
-
-def _change(text: bytes) -> watch_cache.Change:
-    line = _line_decoder.decode(text)
-    stored = stored_objects.revive(bytes(line.object))
-    return watch_cache.Change(_RESOURCES[line.resource], line.type, stored)
-
-
-def _present(store: stores.Store) -> watch_cache.Past:
-    objects = [(resource, stored) for resource, table in store.tables() for stored in table]
-    return watch_cache.Past(version=store.resource_version, objects=objects, changes=())
+    return watch_cache.Past(version=version, objects=objects.values(), changes=changes)
 
 
 def _lines(past: watch_cache.Past) -> Iterator[bytes]:
     yield b'{"version":%d}\n' % past.version
-    for resource, stored in past.objects:
-        yield _encode(resource, "ADDED", stored)
-    for change in past.changes:
-        yield _encode(change.resource, change.type, change.object)
+    yield from map(_encode, itertools.chain(past.objects, past.changes))
 
 
-def _encode(
-    resource: resources.ResourceType, kind: watch_cache.EventType, stored: stored_objects.Stored
-) -> bytes:
+def _decode(text: bytes) -> watch_cache.Commit:
+    line = _line_decoder.decode(text)
+    stored = stored_objects.revive(bytes(line.object))
+    return watch_cache.Commit(resource=_RESOURCES[line.resource], type=line.type, object=stored)
+
+
+def _encode(commit: watch_cache.Commit) -> bytes:
     return b'{"type":"%b","resource":"%b","object":%b}\n' % (
-        kind.encode(),
-        resource.qualified.encode(),
-        stored.data,
+        commit.type.encode(),
+        commit.resource.qualified.encode(),
+        commit.object.data,
     )

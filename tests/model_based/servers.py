@@ -15,7 +15,7 @@ from harness.apiserver.endpoints import handlers, request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.storage import label_selectors, watch_cache
+from harness.apiserver.storage import selectors, watch_cache
 from harness.client import transports
 
 _EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -126,7 +126,7 @@ class _StoreWatch:
         selector: tuple[str, str] | None,
     ) -> None:
         self._store, self._resource, self._version = store, resource, version
-        label = label_selectors.label_selector("=".join(selector)) if selector else None
+        label = selectors.label_selector("=".join(selector)) if selector else None
         self._selection = watch_cache.Selection(resource=resource, namespace="default", label=label)
 
     def peek(self) -> list[watch_cache.Commit]:

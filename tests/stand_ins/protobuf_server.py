@@ -43,8 +43,9 @@ class _Stream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    def write_head(self, status: int, _: str) -> None:
-        self._connection.write_head(status, f"{responses.PROTOBUF};stream=watch")
+    def write(self, data: bytes) -> None:
+        media = f"{responses.PROTOBUF};stream=watch"
+        self._connection.write(data.replace(responses.JSON.encode(), media.encode()))
 
 
 def _start_in_protobuf(self: watch_streams.Watch) -> None:

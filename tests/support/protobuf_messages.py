@@ -102,7 +102,7 @@ def _object_encoder(kind: api_types.Type) -> Encode:
 def _message_encoder(kind: api_types.Type, paths: protobuf.Paths) -> Encode:
     """Return the encoder of the fields with these paths: a type's message, or an embedded one."""
     own, embedded = protobuf.split(paths)
-    puts = {name: _putter(kind.field(name).type, number) for name, number in own.items()}
+    puts = {name: _putter(kind.fields[name].type, number) for name, number in own.items()}
     messages: dict[str, str] = {}
     for number, inner in embedded.items():
         puts[_embedded_name(number)] = _data_putter(number, _message_encoder(kind, inner))

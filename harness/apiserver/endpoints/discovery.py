@@ -1,12 +1,11 @@
 """Paths besides resources: health checks, discovery, and OpenAPI without schemas.
 
 Discovery tells the served groups, versions and resources, aggregated and unaggregated. The OpenAPI
-documents have what clients look for: the operations, their kinds, and the parameter
-`fieldValidation`, which shows kubectl that the server validates fields.
+documents have what kubectl looks for before it writes: that a PATCH of each kind has the parameter
+`fieldValidation`, so that the server validates fields.
 """
 
 import functools
-from collections.abc import Iterator, Mapping
 
 from harness.apiserver import json_codec
 from harness.apiserver.endpoints import request_info, responses
@@ -18,23 +17,17 @@ VERSION = {
     "major": "1",
     "minor": "36",
     "gitVersion": "v1.36.0+flake-hunt",
-    "gitCommit": "",
-    "gitTreeState": "",
     "buildDate": "1970-01-01T00:00:00Z",
-    "goVersion": "",
-    "compiler": "",
     "platform": "linux/amd64",
+    **dict.fromkeys(("gitCommit", "gitTreeState", "goVersion", "compiler"), ""),
 }
-TEXT = "text/plain; charset=utf-8"
-_NO_PAGE = responses.Response(404, b"404 page not found\n", TEXT)
+_TEXT = "text/plain; charset=utf-8"
+_NO_PAGE = responses.Response(404, b"404 page not found\n", _TEXT)
+_AGGREGATED = f"{responses.JSON};g=apidiscovery.k8s.io;v=v2;as={responses.DISCOVERY}"
 _PARAMETERS = [
     {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
     for name in ("fieldValidation", "dryRun")
 ]
-_COLLECTION_VERBS = {"get": "list", "post": "create", "delete": "deletecollection"}
-_OBJECT_VERBS = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
-_ACTIONS = {"create": "post", "update": "put"}
-"""The `x-kubernetes-action` of a verb, where it differs from the API's verb."""
 
 
 def answer(request: request_info.Request) -> responses.Response:
@@ -45,7 +38,7 @@ def answer(request: request_info.Request) -> responses.Response:
     parts = request.path.strip("/").split("/")
     match parts:
         case ["healthz" | "livez" | "readyz"]:
-            return responses.Response(200, b"ok", TEXT)
+            return responses.Response(200, b"ok", _TEXT)
         case ["openapi", "v3"]:
             roots = map(_root, resources.group_versions())
             paths = {root: {"serverRelativeURL": f"/openapi/v3/{root}"} for root in roots}
@@ -61,22 +54,37 @@ def _discovery(request: request_info.Request, parts: list[str]) -> responses.Res
     if request.method not in ("GET", "HEAD"):
         raise status_errors.method_not_allowed()
     view = responses.preferred_view(request.headers.get("accept", "")) if len(parts) == 1 else ""
-    is_aggregated = view == responses.DISCOVERY
-    document = document_at(parts, is_aggregated=is_aggregated)
-    if document is None:
+    if view == responses.DISCOVERY and parts != ["version"]:
+        groups = [""] if parts == ["api"] else resources.groups()
+        return responses.Response(200, json_codec.encode(_aggregated(groups)), _AGGREGATED)
+    if (document := _document(parts)) is None:
         raise status_errors.unknown_path()
-    media = f"{responses.JSON};g=apidiscovery.k8s.io;v=v2;as={view}"
-    body = json_codec.encode(document)
-    return responses.Response(200, body, media if is_aggregated else responses.JSON)
+    return responses.of_document(document)
 
 
-def document_at(parts: list[str], *, is_aggregated: bool = False) -> Document | None:
-    """Return the discovery document at a path, given as its segments; None if there is none."""
+def _served(group: str, version: str) -> list[resources.ResourceType]:
+    """Return the served resources of a group version, sorted by name."""
+    found = [item for item in resources.ALL if (item.group, item.version) == (group, version)]
+    return sorted(found, key=lambda item: item.plural)
+
+
+def _versions(group: str) -> list[str]:
+    return [version for name, version in resources.group_versions() if name == group]
+
+
+def _names(item: resources.ResourceType) -> Document:
+    names = {"shortNames": list(item.short_names), "categories": list(item.categories)}
+    return {key: value for key, value in names.items() if value}
+
+
+# ------------------------------------------------------------------ unaggregated
+
+
+def _document(parts: list[str]) -> Document | None:
+    """Return the discovery document at a path; None if there is none."""
     match parts:
         case ["version"]:
-            return dict(VERSION)
-        case ["api" | "apis" as root] if is_aggregated:
-            return _aggregated([""] if root == "api" else resources.groups())
+            return VERSION
         case ["api"]:
             return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
         case ["apis"]:
@@ -91,31 +99,13 @@ def document_at(parts: list[str], *, is_aggregated: bool = False) -> Document | 
     return None
 
 
-def served(group: str, version: str) -> list[resources.ResourceType]:
-    """Return the served resources of a group version, sorted by name; empty if none are served."""
-    found = [item for item in resources.ALL if (item.group, item.version) == (group, version)]
-    return sorted(found, key=lambda item: item.plural)
-
-
-def _versions(group: str) -> list[str]:
-    return [version for name, version in resources.group_versions() if name == group]
-
-
 def _group(name: str) -> Document:
     versions = [{"groupVersion": f"{name}/{v}", "version": v} for v in _versions(name)]
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
-def _names(item: resources.ResourceType) -> Document:
-    names = {"shortNames": list(item.short_names), "categories": list(item.categories)}
-    return {key: value for key, value in names.items() if value}
-
-
-# ------------------------------------------------------------------ unaggregated
-
-
 def _resource_list(group: str, version: str) -> Document | None:
-    items = served(group, version)
+    items = _served(group, version)
     if not items:
         return None
     return {
@@ -129,7 +119,7 @@ def _resource_list(group: str, version: str) -> Document | None:
 def _entries(item: resources.ResourceType) -> list[Document]:
     main: Document = {
         "name": item.plural,
-        "singularName": item.singular,
+        "singularName": item.kind.lower(),
         "namespaced": item.namespaced,
         "kind": item.kind,
         "verbs": list(item.verbs),
@@ -157,46 +147,43 @@ def _subresource_entry(item: resources.ResourceType, name: str) -> Document:
 
 
 def _aggregated(groups: list[str]) -> Document:
-    return {
-        "kind": "APIGroupDiscoveryList",
-        "apiVersion": "apidiscovery.k8s.io/v2",
-        "metadata": {},
-        "items": [
-            {
-                "metadata": {"name": group} if group else {},
-                "versions": [
-                    {
-                        "version": version,
-                        "resources": list(map(_aggregated_resource, served(group, version))),
-                        "freshness": "Current",
-                    }
-                    for version in _versions(group)
-                ],
-            }
-            for group in groups
-        ],
-    }
+    items = [
+        {
+            "metadata": {"name": group} if group else {},
+            "versions": [
+                {
+                    "version": version,
+                    "resources": list(map(_aggregated_resource, _served(group, version))),
+                    "freshness": "Current",
+                }
+                for version in _versions(group)
+            ],
+        }
+        for group in groups
+    ]
+    named = {"kind": responses.DISCOVERY, "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}}
+    return {**named, "items": items}
 
 
 def _aggregated_resource(item: resources.ResourceType) -> Document:
-    entry: Document = {
+    parts = [item.subresource(name) for name in item.subresources]
+    subresources = [
+        {
+            "subresource": part.name,
+            "responseKind": {"group": part.group, "version": part.version, "kind": part.kind},
+            "verbs": list(part.verbs),
+        }
+        for part in parts
+    ]
+    return {
         "resource": item.plural,
         "responseKind": {"group": "", "version": "", "kind": item.kind},
         "scope": "Namespaced" if item.namespaced else "Cluster",
-        "singularResource": item.singular,
+        "singularResource": item.kind.lower(),
         "verbs": list(item.verbs),
         **_names(item),
+        **({"subresources": subresources} if subresources else {}),
     }
-    if parts := [item.subresource(name) for name in item.subresources]:
-        entry["subresources"] = [
-            {
-                "subresource": part.name,
-                "responseKind": {"group": part.group, "version": part.version, "kind": part.kind},
-                "verbs": list(part.verbs),
-            }
-            for part in parts
-        ]
-    return entry
 
 
 # ------------------------------------------------------------------ OpenAPI
@@ -207,13 +194,10 @@ def _openapi(root: str) -> bytes:
     """Return the OpenAPI document of one group version, b"" if it is not served."""
     for version in resources.group_versions():
         if _root(version) == root:
-            return json_codec.encode(
-                {
-                    "openapi": "3.0.0",
-                    "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
-                    "paths": dict(path for item in served(*version) for path in _paths(root, item)),
-                }
-            )
+            info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
+            stored = [item for item in _served(*version) if item.is_stored]
+            paths = dict(_path(root, item) for item in stored)
+            return json_codec.encode({"openapi": "3.0.0", "info": info, "paths": paths})
     return b""
 
 
@@ -222,27 +206,17 @@ def _root(group_version: tuple[str, str]) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
 
 
-def _paths(root: str, item: resources.ResourceType) -> Iterator[tuple[str, Document]]:
+def _path(root: str, item: resources.ResourceType) -> tuple[str, Document]:
     space = "/namespaces/{namespace}" if item.namespaced else ""
-    collection = f"/{root}{space}/{item.plural}"
-    yield collection, _operations(item, _COLLECTION_VERBS)
-    if item.is_stored:
-        yield f"{collection}/{{name}}", _operations(item, _OBJECT_VERBS)
-
-
-def _operations(item: resources.ResourceType, methods: Mapping[str, str]) -> Document:
-    return {
-        method: {
-            "operationId": f"{verb}-{item.qualified}-{item.version}",
-            **({"parameters": _PARAMETERS} if method != "get" else {}),
-            "responses": {"200": {"description": "OK"}},
-            "x-kubernetes-action": _ACTIONS.get(verb, verb),
-            "x-kubernetes-group-version-kind": {
-                "group": item.group,
-                "version": item.version,
-                "kind": item.kind,
-            },
-        }
-        for method, verb in methods.items()
-        if verb in item.verbs
+    patch = {
+        "operationId": f"patch-{item.qualified}-{item.version}",
+        "parameters": _PARAMETERS,
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": {
+            "group": item.group,
+            "version": item.version,
+            "kind": item.kind,
+        },
     }
+    return f"/{root}{space}/{item.plural}/{{name}}", {"patch": patch}

@@ -7,22 +7,21 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from harness.apiserver import patches
 from harness.apiserver.endpoints import authentication, request_info, request_options, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import server_side_apply
-from harness.apiserver.patch import json_patches
 from harness.apiserver.registry import preconditions, resource_strategies
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.serializer import request_objects
 from harness.apiserver.storage import stored_objects
 
 _APPLY = "application/apply-patch+yaml"
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
-    "application/json-patch+json": json_patches.json_patch,
-    "application/merge-patch+json": json_patches.merge_patch,
-    "application/strategic-merge-patch+json": json_patches.strategic_patch,
+    "application/json-patch+json": patches.json_patch,
+    "application/merge-patch+json": patches.merge_patch,
+    "application/strategic-merge-patch+json": patches.strategic_patch,
 }
 
 
@@ -80,8 +79,6 @@ class Handler:
         return exchange.respond(self._store.get(*exchange.place))
 
     def _list(self, exchange: "_Exchange") -> responses.Response:
-        if not exchange.target.resource.is_stored:
-            return exchange.respond_list([], 0)
         return exchange.respond_list(*self._listed(exchange))
 
     def _listed(self, exchange: "_Exchange") -> tuple[list[stored_objects.Stored], int]:
@@ -106,53 +103,38 @@ class Handler:
     # -------------------------------------------------------------- writing
 
     def _create(self, exchange: "_Exchange") -> responses.Response:
-        options = request_options.of_write(exchange.request)
-        document = request_options.document(exchange.request, exchange.target, options.validation)
+        write, validation = request_options.of_write(exchange.request)
+        document = request_options.document(exchange.request, exchange.target, validation)
+        resource, namespace = exchange.target.resource, exchange.target.namespace
         match exchange.target.body_type.kind:
             case "Binding":
-                exchange.require_same_name(document)
-                namespace, name = exchange.target.namespace, document["metadata"]["name"]
-                self._store.bind(namespace, name, document, dry_run=options.write["dry_run"])
+                name = exchange.require_same_name(document)
+                self._store.bind(namespace, name, document, dry_run=write["dry_run"])
             case "Eviction":
-                self._evict(exchange, document, options)
-            case _ if exchange.target.resource.is_stored:
-                return self._created(exchange, document, options)
+                name = exchange.require_same_name(document)
+                given = request_options.deletion_options(document.get("deleteOptions") or {})
+                given = dataclasses.replace(given, dry_run=given.dry_run or write["dry_run"])
+                self._store.evict(namespace, name, given)
+            case _ if resource.is_stored:
+                stored = self._store.create(resource, namespace, document, **write)
+                return exchange.respond_written(stored, 201, validation)
             case _:
-                review = authentication.review(exchange.target.resource, document)
-                return responses.of_document(review, 201)
-        warnings = tuple(options.validation.warnings)
+                return responses.of_document(authentication.review(resource, document), 201)
+        warnings = tuple(validation.warnings)
         return responses.of_document(status_errors.success(code=201), 201, warnings=warnings)
-
-    def _evict(
-        self, exchange: "_Exchange", document: Document, options: request_options.WriteOptions
-    ) -> None:
-        exchange.require_same_name(document)
-        given = request_options.deletion_options(document.get("deleteOptions") or {})
-        given = dataclasses.replace(given, dry_run=given.dry_run or options.write["dry_run"])
-        self._store.evict(exchange.target.namespace, exchange.target.name, given)
-
-    def _created(
-        self, exchange: "_Exchange", document: Document, options: request_options.WriteOptions
-    ) -> responses.Response:
-        target = exchange.target
-        stored = self._store.create(target.resource, target.namespace, document, **options.write)
-        return exchange.respond(stored, 201, options)
 
     def _update(self, exchange: "_Exchange") -> responses.Response:
         target = exchange.target
-        options = request_options.of_write(exchange.request, target.subresource)
-        document = request_options.document(exchange.request, target, options.validation)
+        write, validation = request_options.of_write(exchange.request, target.subresource)
+        document = request_options.document(exchange.request, target, validation)
         preconditions.require_name(document, target.name)
-        if self._is_created_by_update(target):
+        is_creating = target.resource.creates_on_update and not target.subresource
+        if is_creating and not self._store.has(*exchange.place):
             preconditions.require_none(target.resource, target.name, document)
-            return self._created(exchange, document, options)
-        stored = self._store.update(*exchange.place, document, **options.write)
-        return exchange.respond(stored, 200, options)
-
-    def _is_created_by_update(self, target: request_info.Target) -> bool:
-        if target.subresource or not target.resource.creates_on_update:
-            return False
-        return not self._store.has(target.resource, target.namespace, target.name)
+            made = self._store.create(target.resource, target.namespace, document, **write)
+            return exchange.respond_written(made, 201, validation)
+        stored = self._store.update(*exchange.place, document, **write)
+        return exchange.respond_written(stored, 200, validation)
 
     def _patch(self, exchange: "_Exchange") -> responses.Response:
         request, target = exchange.request, exchange.target
@@ -160,26 +142,25 @@ class Handler:
             return self._apply(exchange)
         if request.content_type not in _PATCHES:
             raise status_errors.unsupported_media_type((*_PATCHES, _APPLY))
-        options = request_options.of_write(request, target.subresource)
+        write, validation = request_options.of_write(request, target.subresource)
         resource, apply = target.body_type, _PATCHES[request.content_type]
-        patch = request_objects.parse(request.body)
+        patch = request_options.parse(request.body)
 
         def change(document: Document) -> Document:
             changed = apply(resource, document, patch)
-            return request_objects.patched(changed, resource, options.validation)
+            return request_options.patched(changed, resource, validation)
 
-        stored = self._store.patch(*exchange.place, change, **options.write)
-        return exchange.respond(stored, 200, options)
+        stored = self._store.patch(*exchange.place, change, **write)
+        return exchange.respond_written(stored, 200, validation)
 
     def _apply(self, exchange: "_Exchange") -> responses.Response:
         request, target = exchange.request, exchange.target
-        request_options.require_manager(request)
-        options = request_options.of_write(request, target.subresource)
+        write, _ = request_options.of_write(request, target.subresource, is_apply=True)
         stored, is_new = self._store.apply(
             *exchange.place,
-            server_side_apply.read(target.resource, request.body),
+            server_side_apply.read(target.resource, request_options.parse(request.body)),
             force=request.flag("force"),
-            **options.write,
+            **write,
         )
         return exchange.respond(stored, 201 if is_new else 200)
 
@@ -221,29 +202,30 @@ class _Exchange:
         """The resource, the namespace and the name of the object."""
         return self.target.resource, self.target.namespace, self.target.name
 
-    def respond(
-        self,
-        stored: stored_objects.Stored,
-        status: int = 200,
-        written: request_options.WriteOptions | None = None,
+    def respond(self, stored: stored_objects.Stored, status: int = 200) -> responses.Response:
+        return responses.Response(status, self.view.one(stored))
+
+    def respond_written(
+        self, stored: stored_objects.Stored, status: int, validation: request_options.Validation
     ) -> responses.Response:
-        """Return the response with an object; after a write it has warnings about the object."""
-        warnings: tuple[str, ...] = ()
-        if written is not None:
-            strategy = resource_strategies.of(self.target.resource)
-            warnings = (*written.validation.warnings, *strategy.warnings(stored))
+        """Return the response to a write, with warnings about the object."""
+        strategy = resource_strategies.of(self.target.resource)
+        warnings = (*validation.warnings, *strategy.warnings(stored))
         return responses.Response(status, self.view.one(stored), warnings=warnings)
 
     def respond_list(
         self, objects: list[stored_objects.Stored], version: int
     ) -> responses.Response:
-        meta = {"resourceVersion": str(version)} if version else {}
+        meta = {"resourceVersion": str(version)}
         return responses.Response(200, self.view.many(objects, meta))
 
-    def require_same_name(self, document: Document) -> None:
-        """Set the name of a binding or eviction from the path. Raises 400 for another in it."""
-        meta = document.setdefault("metadata", {})
-        name = meta.setdefault("name", self.target.name)
+    def require_same_name(self, document: Document) -> str:
+        """Return the name of a binding or eviction, by default that of the path.
+
+        Raises 400 if they differ.
+        """
+        name: str = document.setdefault("metadata", {}).setdefault("name", self.target.name)
         if self.target.name and name != self.target.name:
             kind = self.target.body_type.kind
             raise status_errors.bad_request(f"name in URL does not match name in {kind} object")
+        return name

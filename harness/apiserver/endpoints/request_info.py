@@ -10,22 +10,11 @@ import msgspec
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
-from harness.apiserver.storage import field_selectors, label_selectors, watch_cache
+from harness.apiserver.storage import selectors, watch_cache
 
 READING_VERBS = frozenset({"get", "list", "watch", "head", "options"})
-_COLLECTION_VERBS = {
-    "GET": "list",
-    "HEAD": "list",
-    "POST": "create",
-    "DELETE": "deletecollection",
-}
-_OBJECT_VERBS = {
-    "GET": "get",
-    "HEAD": "get",
-    "PUT": "update",
-    "PATCH": "patch",
-    "DELETE": "delete",
-}
+_COLLECTION_VERBS = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_OBJECT_VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _FALSE = ("0", "false")
 _CACHE_SIZE = 4096
 """Number of paths, and of queries, whose parsed form is cached."""
@@ -126,8 +115,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return watch_cache.Selection(
             resource=target.resource,
             namespace=target.namespace,
-            label=label_selectors.label_selector(label) if label.strip() else None,
-            field=field_selectors.field_selector(target.resource, field) if field else None,
+            label=selectors.label_selector(label) if label.strip() else None,
+            field=selectors.field_selector(target.resource, field) if field else None,
         )
 
 

@@ -35,11 +35,6 @@ def invalid(at: str, value: object, why: str) -> Cause:
     return Cause("FieldValueInvalid", f"Invalid value: {_shown(value)}: {why}", at)
 
 
-def omitted(at: str, why: str) -> Cause:
-    """Report a malformed or forbidden value without printing it."""
-    return Cause("FieldValueInvalid", f"Invalid value: (omitted): {why}", at)
-
-
 def immutable(at: str, value: object) -> Cause:
     """Report a change of an immutable field; `value` is the new value."""
     return invalid(at, value, "field is immutable")

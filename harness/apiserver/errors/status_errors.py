@@ -9,6 +9,7 @@ from typing import Any
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.scheme import resources
 
+_STATUS: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
 STALE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
@@ -26,18 +27,10 @@ class StatusError(Exception):
 
     def to_status(self) -> dict[str, Any]:
         """Return the `Status` object."""
-        status: dict[str, Any] = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.message,
-        }
-        if self.reason:
-            status["reason"] = self.reason
-        if self.details is not None:
-            status["details"] = self.details
-        return {**status, "code": self.code}
+        reason = {"reason": self.reason} if self.reason else {}
+        details = {} if self.details is None else {"details": self.details}
+        about = {"status": "Failure", "message": self.message, **reason, **details}
+        return {**_STATUS, **about, "code": self.code}
 
 
 def about(resource: resources.ResourceType, name: str, *, kind: str = "") -> dict[str, Any]:
@@ -52,8 +45,8 @@ def _with_causes(details: dict[str, Any], causes: Sequence[Cause]) -> dict[str, 
 
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object is invalid."""
-    what = f'{resource.qualified_kind} "{name}"'
-    return unprocessable(what, causes, about(resource, name, kind=resource.kind))
+    about_object = about(resource, name, kind=resource.kind)
+    return unprocessable(f'{resource.kind} "{name}"', causes, about_object)
 
 
 def unprocessable(
@@ -149,12 +142,5 @@ def too_large(limit: int) -> StatusError:
 
 def success(details: dict[str, Any] | None = None, *, code: int | None = None) -> dict[str, Any]:
     """Return a `Status` object of success."""
-    status: dict[str, Any] = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-    }
-    if details:
-        status["details"] = details
+    status = {**_STATUS, "status": "Success"} | ({"details": details} if details else {})
     return status | ({"code": code} if code is not None else {})

@@ -97,7 +97,7 @@ def _written_by_creation(document: Document, writer: FieldWriter) -> field_sets.
 def _written_part(field: api_types.Field, data: bytes) -> field_sets.Tree | None:
     """Return the fields that one top-level field of a new object sets; None if it sets none."""
     before = field.zero() if field.always else typed_values.ABSENT
-    written = typed_values.compare_part(field.type, before, json_codec.decode(data))
+    written, _ = typed_values.change(field.type, before, json_codec.decode(data))
     return None if written is None else in_order(written)
 
 
@@ -130,12 +130,14 @@ def after_update(old: Document, new: Document, writer: FieldWriter) -> list[Entr
 
 def same_but_for_times(one: Document, other: Document) -> bool:
     """Return True if two documents are equal except for the `time` of managedFields entries."""
-    mine, theirs = [item["metadata"].get("managedFields") or [] for item in (one, other)]
-    return _by_identity(mine) == _by_identity(theirs) and unmanaged(one) == unmanaged(other)
-
-
-def _by_identity(entries: list[Entry]) -> dict[Identity, Any]:
-    return {identity(entry): entry.get("fieldsV1") for entry in entries}
+    mine, theirs = (
+        {
+            identity(entry): entry.get("fieldsV1")
+            for entry in item["metadata"].get("managedFields") or ()
+        }
+        for item in (one, other)
+    )
+    return mine == theirs and unmanaged(one) == unmanaged(other)
 
 
 def unmanaged(document: Document) -> Document:

@@ -8,12 +8,11 @@ import dataclasses
 import functools
 from typing import Any
 
-from harness.apiserver import json_codec
 from harness.apiserver.errors import status_errors
 from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_managers, field_sets, typed_values
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.serializer import decoding, request_objects
+from harness.apiserver.serializer import decoding
 
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -21,13 +20,12 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 # ------------------------------------------------------------------ reading
 
 
-def read(resource: resources.ResourceType, body: bytes) -> Document:
-    """Return the configuration in a request's body in JSON.
+def read(resource: resources.ResourceType, document: Any) -> Document:
+    """Return the configuration in a request's body.
 
-    Raises StatusError 400 if it cannot be decoded or is of another kind, and 500 (as Kubernetes
-    does) if it does not match the resource's type.
+    Raises StatusError 400 if it is of another kind, and 500 (as Kubernetes does) if it does not
+    match the resource's type.
     """
-    document = request_objects.parse(body)
     if not isinstance(document, dict):
         raise status_errors.bad_request("expected an object to apply")
     if (document.get("apiVersion"), document.get("kind")) != (resource.api_version, resource.kind):
@@ -123,10 +121,8 @@ def _owners(
 
     One entry owns all fields of an object that has no managedFields yet.
     """
-    entries, nothing = (
-        live["metadata"].get("managedFields"),
-        field_managers.nothing(writer.resource),
-    )
+    entries = live["metadata"].get("managedFields")
+    nothing = field_managers.nothing(writer.resource)
     if not entries and live is not nothing:
         earlier = dataclasses.replace(writer, manager=_BEFORE_FIRST_APPLY, operation="Update")
         entries = field_managers.after_update(nothing, live, earlier)
@@ -194,7 +190,7 @@ def _require_no_conflicts(others: list[field_managers.Entry], written: field_set
     causes = [
         {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {_manager_text(entry)}",
+            "message": f'conflict with "{entry["manager"]}"',
             "field": field_sets.field_text(path),
         }
         for entry in others
@@ -204,10 +200,3 @@ def _require_no_conflicts(others: list[field_managers.Entry], written: field_set
         texts = "\n".join(f"{cause['message']}: {cause['field']}" for cause in causes)
         message = f"Apply failed with {len(causes)} conflict(s): {texts}"
         raise status_errors.StatusError(409, "Conflict", message, {"causes": causes})
-
-
-def _manager_text(entry: field_managers.Entry) -> str:
-    text = json_codec.encode(entry.get("manager", "")).decode()
-    if entry.get("subresource"):
-        text += f' with subresource "{entry["subresource"]}"'
-    return f"{text} using {entry['apiVersion']}" if entry["operation"] == "Update" else text

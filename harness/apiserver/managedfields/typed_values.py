@@ -86,26 +86,23 @@ def compare(kind: api_types.Type, old: Any, new: Any) -> Comparison:
     """Return the fields that change from the old document to the new one."""
     if old == new:
         return Comparison({}, {})
-    written, removed = _compare(kind, old, new)
+    written, removed = change(kind, old, new)
     return Comparison(written or {}, removed or {})
-
-
-def compare_part(kind: api_types.Type, old: Any, new: Any) -> Tree | None:
-    """Return what a write sets in one field of an object; None if nothing. `old` may be ABSENT."""
-    return _compare(kind, old, new)[0]
 
 
 Change = tuple[Tree | None, Tree | None]
 
 
-def _compare(kind: api_types.Type, old: Any, new: Any) -> Change:
+def change(kind: api_types.Type, old: Any, new: Any) -> Change:
     """Return the written and the removed fields, None for no field. Both values may be ABSENT."""
     if is_leaf(kind) or not (old or new):  # ABSENT is truthy: both are null or empty
-        return _compare_leaf(old, new)
+        if new is ABSENT:
+            return None, field_sets.LEAF
+        return (None if old == new else field_sets.LEAF), None
     written: dict[str, Tree] = {}
     removed: dict[str, Tree] = {}
     for part, child_kind, before, after in _pairs(kind, old, new):
-        put, gone = _compare(child_kind, before, after)
+        put, gone = change(child_kind, before, after)
         if put is not None:
             written[part] = put
         if gone is not None:
@@ -114,12 +111,6 @@ def _compare(kind: api_types.Type, old: Any, new: Any) -> Change:
         field_sets.node(written, member=old is ABSENT),
         field_sets.node(removed, member=new is ABSENT),
     )
-
-
-def _compare_leaf(old: Any, new: Any) -> Change:
-    if new is ABSENT:
-        return None, field_sets.LEAF
-    return (None if old == new else field_sets.LEAF), None
 
 
 Pair = tuple[str, api_types.Type, Any, Any]

@@ -5,7 +5,7 @@ version, `outward` converts back. The versions of resource.k8s.io differ in thei
 events have two sets of field names. Unset fields follow the types of the target version.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -16,7 +16,6 @@ from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import decoding
 from harness.apiserver.storage import stored_objects
 
-Converter = Callable[[Document], None]
 _EVENT_FIELDS = {
     "regarding": "involvedObject",
     "note": "message",
@@ -40,7 +39,8 @@ def inward(
     stored = resources.table_of(served)
     if stored is served:
         return document
-    document = _converted(document, _INWARD.get(served), stored)
+    renamed = _EVENT_FIELDS if served is resources.NEW_EVENTS else {}
+    document = _converted(document, stored, renamed)
     resource_strategies.of(stored).default(stored, document, now=now)
     return document
 
@@ -48,30 +48,17 @@ def inward(
 def outward(served: resources.ResourceType, stored: stored_objects.Stored) -> stored_objects.Stored:
     if resources.table_of(served) is served:
         return stored
-    document = _converted(stored.document(), _OUTWARD.get(served), served)
+    renamed = _CORE_EVENT_FIELDS if served is resources.NEW_EVENTS else {}
+    document = _converted(stored.document(), served, renamed)
     return msgspec.structs.replace(stored, data=json_codec.encode(document))
 
 
 def _converted(
-    document: Document, converter: Converter | None, target: resources.ResourceType
+    document: Document, target: resources.ResourceType, renamed: Mapping[str, str]
 ) -> Document:
-    if converter is not None:
-        converter(document)
+    for old, new in renamed.items():
+        if old in document:
+            document[new] = document.pop(old)
     document["apiVersion"], document["kind"] = target.api_version, target.kind
     converted: Document = decoding.read(api_types.of(target), document)
     return converted
-
-
-def _rename(names: dict[str, str]) -> Converter:
-    def rename(document: Document) -> None:
-        for old, new in names.items():
-            if old in document:
-                document[new] = document.pop(old)
-
-    return rename
-
-
-_INWARD: dict[resources.ResourceType, Converter] = {resources.NEW_EVENTS: _rename(_EVENT_FIELDS)}
-_OUTWARD: dict[resources.ResourceType, Converter] = {
-    resources.NEW_EVENTS: _rename(_CORE_EVENT_FIELDS)
-}

@@ -8,6 +8,7 @@ k8s.io/apiserver/pkg/registry/rest/delete.go.
 import collections
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from harness.apiserver.json_codec import Document
 from harness.apiserver.registry import preconditions
@@ -39,30 +40,29 @@ class DeleteOptions:
 AS_USUAL = DeleteOptions()
 
 
-class Deleter:
-    """Deletes the objects of a store, and collects garbage."""
+class DeletedObjects(object_tables.Objects):
+    """The objects of a store, with their deletion and the collection of garbage."""
 
-    def __init__(
-        self, objects: object_tables.Objects, *, now: Callable[[], str], empties_namespaces: bool
-    ) -> None:
+    def __init__(self, *, now: Callable[[], str], empties_namespaces: bool, **tables: Any) -> None:
         """`empties_namespaces`: do the work of the namespace controller, too."""
-        self._objects = objects
+        super().__init__(**tables)
         self._now = now
         self._empties_namespaces = empties_namespaces
-        objects.listen(self._see_groups)
+        self.listen(self._see_groups)
         self._aged: collections.deque[object_tables.Place] = collections.deque()
         """Garbage that is due for collection."""
 
-    def delete(
+    def delete_object(
         self, resource: resources.ResourceType, old: stored_objects.Stored, options: DeleteOptions
     ) -> tuple[stored_objects.Stored, bool]:
         """Start or finish the deletion of an object.
 
         Returns (its last state, whether it is gone).
         """
-        _require_expected(resource, old, options)
+        expected = options.preconditions
+        preconditions.require_current(resource, old, expected, kind=resource.kind)
         if options.overlooks_finalizers and not options.dry_run:
-            return self._objects.remove(resource, old), True
+            return self.remove(resource, old), True
         if resource is resources.NAMESPACES:
             return self._delete_namespace(old, options), False
         document = old.document()
@@ -71,29 +71,28 @@ class Deleter:
         if resource is resources.PODS and not self._begin_gracefully(document, options):
             return old, False
         if meta.get("finalizers") and resource is not resources.PODS:
-            self._mark(meta)
+            if "deletionTimestamp" not in meta:
+                _count_generation(meta)
+                meta["deletionTimestamp"] = self._now()
+            meta["deletionGracePeriodSeconds"] = 0
         gone = not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds")
         if meta != before:
-            old = (
-                stored_objects.store(document, old.resource_version)
-                if options.dry_run
-                else self._objects.put(resource, old, document)
-            )
+            old = self.put(resource, old, document, dry_run=options.dry_run)
         if gone and not options.dry_run:
-            old = self._objects.remove(resource, old)
+            old = self.remove(resource, old)
         return old, gone
 
-    def evict(self, old: stored_objects.Stored, options: DeleteOptions) -> None:
+    def evict_pod(self, old: stored_objects.Stored, options: DeleteOptions) -> None:
         """Set the condition `DisruptionTarget` of a pod and delete it."""
-        _require_expected(resources.PODS, old, options)
+        preconditions.require_current(resources.PODS, old, options.preconditions, kind="Pod")
         if not options.dry_run:
             old = self._set_evicted(old)
-        self.delete(resources.PODS, old, dataclasses.replace(options, preconditions={}))
+        self.delete_object(resources.PODS, old, dataclasses.replace(options, preconditions={}))
 
     def _set_evicted(self, old: stored_objects.Stored) -> stored_objects.Stored:
         document, before = old.document(), old.document()
         pods.set_condition(document, _EVICTED, now=self._now())
-        return old if document == before else self._objects.put(resources.PODS, old, document)
+        return old if document == before else self.put(resources.PODS, old, document)
 
     def _begin_gracefully(self, pod: Document, options: DeleteOptions) -> bool:
         """Set the deletion timestamp and grace period of a pod, in place.
@@ -109,12 +108,6 @@ class Deleter:
         meta["deletionGracePeriodSeconds"] = grace_s
         return True
 
-    def _mark(self, meta: Document) -> None:
-        if "deletionTimestamp" not in meta:
-            _count_generation(meta)
-            meta["deletionTimestamp"] = self._now()
-        meta["deletionGracePeriodSeconds"] = 0
-
     def _delete_namespace(
         self, old: stored_objects.Stored, options: DeleteOptions
     ) -> stored_objects.Stored:
@@ -123,27 +116,31 @@ class Deleter:
         document = old.document()
         document["metadata"]["deletionTimestamp"] = self._now()
         document["status"] = {**(document.get("status") or {}), "phase": "Terminating"}
-        if options.dry_run:
-            return stored_objects.store(document, old.resource_version)
-        if self._empties_namespaces:
-            self._objects.garbage.append((resources.NAMESPACES, ("", old.name)))
-        return self._objects.put(resources.NAMESPACES, old, document)
+        if self._empties_namespaces and not options.dry_run:
+            self.garbage.append((resources.NAMESPACES, ("", old.name)))
+        return self.put(resources.NAMESPACES, old, document, dry_run=options.dry_run)
 
     # -------------------------------------------------------------- garbage
 
-    def age(self) -> bool:
+    def age_garbage(self) -> bool:
         """Make the present garbage due for collection; return False if nothing is due."""
-        self._aged += self._objects.garbage
-        self._objects.garbage.clear()
+        self._aged += self.garbage
+        self.garbage.clear()
         return bool(self._aged)
 
-    def collect_step(self) -> bool:
+    def collect_garbage(self) -> None:
+        """Process all garbage, including what this makes garbage."""
+        while self.age_garbage():
+            while self.collect_garbage_step():
+                pass
+
+    def collect_garbage_step(self) -> bool:
         """Process one object that is due.
 
         Objects that become garbage in this step are due as well. Returns False if there was nothing
         to do.
         """
-        fresh = self._objects.garbage
+        fresh = self.garbage
         while self._aged:
             place, known = self._aged.popleft(), len(fresh)
             worked = self._collect(*place)
@@ -153,33 +150,33 @@ class Deleter:
         return False
 
     def _collect(self, resource: resources.ResourceType, key: object_tables.Key) -> bool:
-        stored = self._objects.find(resource, *key)
+        stored = self.find(resource, *key)
         if stored is None:
             return False
         if resource is resources.NAMESPACES:
             return self._empties_namespaces and stored.deleting and self._end_namespace(stored)
-        is_emptied = self._empties_namespaces and self._objects.is_terminating(stored.namespace)
+        is_emptied = self._empties_namespaces and self.is_terminating(stored.namespace)
         if is_emptied and self._delete_content(resource, stored):
             return True
         if stored.deleting:
             return resource is resources.POD_GROUPS and self._release_group(stored)
-        if not stored.owners or self._objects.has_owner(stored) or _has_foreign_owner(stored):
+        if not stored.owners or self.has_owner(stored) or _has_foreign_owner(stored):
             return False
-        self.delete(resource, stored, AS_USUAL)
+        self.delete_object(resource, stored, AS_USUAL)
         return True
 
     def _see_groups(self, commit: watch_cache.Commit) -> None:
         """Queue a PodGroup when it is deleted, and when a pod of a deleted one ends."""
         if commit.resource is resources.POD_GROUPS:
             name = commit.object.name if commit.object.deleting else ""
-        elif commit.resource is resources.PODS and self._objects.all_of(resources.POD_GROUPS):
+        elif commit.resource is resources.PODS and self.all_of(resources.POD_GROUPS):
             spec = commit.object.document()["spec"]
             name = (spec.get("schedulingGroup") or {}).get("podGroupName") or ""
         else:
             return
-        group = self._objects.find(resources.POD_GROUPS, commit.object.namespace, name)
+        group = self.find(resources.POD_GROUPS, commit.object.namespace, name)
         if group is not None and group.deleting:
-            self._objects.garbage.append((resources.POD_GROUPS, (group.namespace, group.name)))
+            self.garbage.append((resources.POD_GROUPS, (group.namespace, group.name)))
 
     def _release_group(self, group: stored_objects.Stored) -> bool:
         """Take the finalizer from a PodGroup that no pod uses; return whether it had to go."""
@@ -190,16 +187,16 @@ class Deleter:
         left = [item for item in finalizers if item != small_kinds.PROTECTION]
         generic.set_or_drop(document["metadata"], "finalizers", left)
         if is_done(resources.POD_GROUPS, document):
-            self._objects.remove(resources.POD_GROUPS, group)
+            self.remove(resources.POD_GROUPS, group)
         else:
-            self._objects.put(resources.POD_GROUPS, group, document)
+            self.put(resources.POD_GROUPS, group, document)
         return True
 
     def _is_used(self, group: stored_objects.Stored) -> bool:
         named = f'"podGroupName":"{group.name}"'.encode()
         return any(
             (pod.document().get("status") or {}).get("phase") not in ("Succeeded", "Failed")
-            for pod in self._objects.all_of(resources.PODS)
+            for pod in self.all_of(resources.PODS)
             if pod.namespace == group.namespace and named in pod.data
         )
 
@@ -208,10 +205,10 @@ class Deleter:
 
         The last object to go queues the namespace again.
         """
-        contents = self._objects.contents(namespace.name)
+        contents = self.contents(namespace.name)
         if not contents:
             return self._finish_namespace(namespace)
-        self._objects.garbage.extend(contents)
+        self.garbage.extend(contents)
         return False
 
     def _delete_content(
@@ -219,24 +216,18 @@ class Deleter:
     ) -> bool:
         if stored.deleting and resource is not resources.PODS:
             return False
-        last, _ = self.delete(resource, stored, DeleteOptions(grace_period_s=0))
+        last, _ = self.delete_object(resource, stored, DeleteOptions(grace_period_s=0))
         return last is not stored
 
     def _finish_namespace(self, namespace: stored_objects.Stored) -> bool:
         document = namespace.document()
         if not document["metadata"].get("finalizers"):
-            self._objects.remove(resources.NAMESPACES, namespace)
+            self.remove(resources.NAMESPACES, namespace)
             return True
         if not (document.get("spec") or {}).pop("finalizers", None):
             return False  # removing the last finalizer removes the namespace
-        self._objects.put(resources.NAMESPACES, namespace, document)
+        self.put(resources.NAMESPACES, namespace, document)
         return True
-
-
-def _require_expected(
-    resource: resources.ResourceType, old: stored_objects.Stored, options: DeleteOptions
-) -> None:
-    preconditions.require_current(resource, old, options.preconditions, kind=resource.kind)
 
 
 def is_done(resource: resources.ResourceType, document: Document) -> bool:

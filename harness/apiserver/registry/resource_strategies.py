@@ -1,6 +1,8 @@
 """The strategy and the validation of each resource."""
 
-from harness.apiserver.registry.strategies import dra_kinds, generic, pods
+import functools
+
+from harness.apiserver.registry.strategies import dra_kinds, pods
 from harness.apiserver.registry.strategies import small_kinds as kinds
 from harness.apiserver.registry.strategies.generic import Rules, Strategy
 from harness.apiserver.scheme import resources
@@ -13,7 +15,7 @@ _KINDS: dict[resources.ResourceType, tuple[type[Strategy], Rules]] = {
         Rules(claims.claim, claims.claim_change, claims.claim_status_change),
     ),
     resources.CLAIM_TEMPLATES: (
-        dra_kinds.ClaimTemplateStrategy,
+        dra_kinds.ClaimStrategy,
         Rules(claims.template, claims.claim_change),
     ),
     resources.CONFIGMAPS: (Strategy, Rules(small_kinds.config_map, small_kinds.config_map_change)),
@@ -21,7 +23,7 @@ _KINDS: dict[resources.ResourceType, tuple[type[Strategy], Rules]] = {
     resources.EVENTS: (kinds.EventStrategy, Rules()),
     resources.LEASES: (kinds.LeaseStrategy, Rules(small_kinds.lease, small_kinds.lease)),
     resources.NAMESPACES: (kinds.NamespaceStrategy, Rules(small_kinds.namespace)),
-    resources.NODES: (kinds.NodeStrategy, Rules(small_kinds.node, small_kinds.node_change)),
+    resources.NODES: (kinds.NodeStrategy, Rules(small_kinds.node, small_kinds.node)),
     resources.POD_GROUPS: (
         kinds.PodGroupStrategy,
         Rules(small_kinds.pod_group, small_kinds.pod_group_change, small_kinds.pod_group_status),
@@ -29,10 +31,6 @@ _KINDS: dict[resources.ResourceType, tuple[type[Strategy], Rules]] = {
     resources.PODS: (
         pods.PodStrategy,
         Rules(pod_rules.pod, pod_rules.pod_change, pod_rules.pod_status_change),
-    ),
-    resources.PRIORITY_CLASSES: (
-        Strategy,
-        Rules(small_kinds.priority_class, small_kinds.priority_class_change),
     ),
     resources.SLICES: (dra_kinds.SliceStrategy, Rules(slices.device_slice, slices.device_slice)),
     resources.TAINT_RULES: (
@@ -42,18 +40,9 @@ _KINDS: dict[resources.ResourceType, tuple[type[Strategy], Rules]] = {
 }
 
 
-def of(resource: resources.ResourceType) -> generic.Strategy:
-    """Return the strategy of the objects of a resource; its other versions and names share it."""
-    return _STRATEGIES[resource]
-
-
-def _strategies() -> dict[resources.ResourceType, generic.Strategy]:
-    served = {*resources.ALL, *resources.OPTIONAL}
-    made = {}
-    for item in {resources.table_of(item) for item in served}:
-        strategy, rules = _KINDS.get(item, (Strategy, Rules()))
-        made[item] = strategy(item, rules)
-    return {item: made[resources.table_of(item)] for item in served | made.keys()}
-
-
-_STRATEGIES = _strategies()
+@functools.cache
+def of(resource: resources.ResourceType) -> Strategy:
+    """Return the strategy of the objects of a resource, in the version in which it is stored."""
+    table = resources.table_of(resource)
+    strategy, rules = _KINDS.get(table, (Strategy, Rules()))
+    return strategy(table, rules)

@@ -15,6 +15,7 @@ from typing import Literal, TypedDict, Unpack
 
 from harness.apiserver import admission
 from harness.apiserver.errors import status_errors
+from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_managers, server_side_apply
 from harness.apiserver.registry import (
@@ -42,7 +43,7 @@ class Write(TypedDict, total=False):
     """True if nothing is stored."""
 
 
-class Store(object_tables.Objects):
+class Store(object_deletion.DeletedObjects):
     """All objects of one API server."""
 
     def __init__(
@@ -62,11 +63,14 @@ class Store(object_tables.Objects):
         server-side apply maintains metadata.managedFields, which saves time. Without
         `empties_namespaces` a namespace that is deleted waits for a namespace controller.
         """
-        super().__init__(watch_history=watch_history, past=past, listeners=listeners)
-        self._now, self._stream, self._track_managers = now, stream, track_managers
-        self._deleter = object_deletion.Deleter(
-            self, now=now, empties_namespaces=empties_namespaces
+        super().__init__(
+            now=now,
+            empties_namespaces=empties_namespaces,
+            watch_history=watch_history,
+            past=past,
+            listeners=listeners,
         )
+        self._stream, self._track_managers = stream, track_managers
         for name in _INITIAL_NAMESPACES if past is None else ():
             self.create(resources.NAMESPACES, "", {"metadata": {"name": name}})
         self._first_listed = past.version if past else self.resource_version
@@ -91,7 +95,6 @@ class Store(object_tables.Objects):
         return self.get(resource, namespace, name)
 
     def has(self, resource: resources.ResourceType, namespace: str, name: str) -> bool:
-        """Return whether the object exists."""
         return self.find(resource, namespace, name) is not None
 
     def select(self, selection: watch_cache.Selection) -> list[stored_objects.Stored]:
@@ -129,7 +132,8 @@ class Store(object_tables.Objects):
         preconditions.require_new(resource, namespace, document)
         resource_strategies.of(resource).default(resource, document, now=self._now)
         if self._track_managers:
-            _set_managed_fields(document, field_managers.of_created(document, writer))
+            entries = field_managers.of_created(document, writer)
+            generic.set_or_drop(document["metadata"], "managedFields", entries)
         return self._commit_new(writer, namespace, document)
 
     def update(
@@ -204,8 +208,7 @@ class Store(object_tables.Objects):
         old = self._found(resources.PODS, namespace, name)
         preconditions.require_current(resources.PODS, old, binding.get("metadata") or {})
         pod = pods.bind(old.document(), node, binding, now=self._now())
-        if not dry_run:
-            self.put(resources.PODS, old, pod)
+        self.put(resources.PODS, old, pod, dry_run=dry_run)
 
     def _writer(
         self,
@@ -238,20 +241,16 @@ class Store(object_tables.Objects):
         admission.require_namespace(self, resource, namespace, meta.get("name", ""))
         strategy.prepare_for_create(document, now=writer.now)
         admission.admit(self, resource, document, None)
-        strategy.require_valid(document, writer.resource, self._labels(namespace))
-        if (
-            has_version and not writer.dry_run
-        ):  # a check of the storage, which a dry run does not reach
+        errors = strategy.errors(document, writer.resource, self._labels(namespace))
+        _require_none(resource, document, errors)
+        if has_version and not writer.dry_run:  # a check of the storage
             why = "resourceVersion should not be set on objects to be created"
             raise status_errors.StatusError(500, "", why)
         if (taken := self.find(resource, namespace, meta["name"])) is not None:
             raise status_errors.already_exists(resource, meta["name"], deleting=taken.deleting)
         meta["uid"] = str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
         meta["creationTimestamp"] = writer.now
-        if writer.dry_run:
-            new = stored_objects.unstored(document)
-        else:
-            new = self.put(resource, None, document)
+        new = self.put(resource, None, document, dry_run=writer.dry_run)
         return conversion.outward(writer.resource, new)
 
     def _replace(
@@ -263,7 +262,7 @@ class Store(object_tables.Objects):
         entries = live["metadata"].get("managedFields")
         if self._track_managers:
             entries = field_managers.after_update(live, document, writer)
-        _set_managed_fields(document, entries)
+        generic.set_or_drop(document["metadata"], "managedFields", entries)
         return self._commit_change(writer, old, live, document)
 
     def _commit_change(
@@ -283,19 +282,16 @@ class Store(object_tables.Objects):
         document = conversion.inward(served, document, now=self._now)
         strategy.prepare_for_update(document, before, subresource=writer.subresource)
         admission.admit(self, resource, document, before)
-        strategy.require_valid_update(
-            document, before, writer.subresource, self._labels(old.namespace)
-        )
+        labels = self._labels(old.namespace)
+        errors = strategy.update_errors(document, before, writer.subresource, labels)
+        _require_none(resource, document, errors)
         document["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
         if document == before or field_managers.same_but_for_times(document, before):
             return conversion.outward(served, old)  # no change: no commit, no event
-        if writer.dry_run:
-            new = stored_objects.store(document, old.resource_version)
-        elif old.deleting and object_deletion.is_done(resource, document):
+        is_gone = old.deleting and object_deletion.is_done(resource, document)
+        if is_gone and not writer.dry_run:
             self.remove(resource, old)
-            new = stored_objects.store(document, old.resource_version)
-        else:
-            new = self.put(resource, old, document)
+        new = self.put(resource, old, document, dry_run=writer.dry_run or is_gone)
         return conversion.outward(served, new)
 
     def _labels(self, namespace: str) -> generic.Labels:
@@ -305,7 +301,7 @@ class Store(object_tables.Objects):
 
     def evict(self, namespace: str, name: str, options: object_deletion.DeleteOptions) -> None:
         """Set the condition `DisruptionTarget` of a pod and delete it, whatever its budget."""
-        self._deleter.evict(self._found(resources.PODS, namespace, name), options)
+        self.evict_pod(self._found(resources.PODS, namespace, name), options)
 
     def delete(
         self,
@@ -320,22 +316,8 @@ class Store(object_tables.Objects):
         """
         old = self._found(resource, namespace, name)
         admission.require_mortal(resource, name)
-        last, gone = self._deleter.delete(resources.table_of(resource), old, options)
+        last, gone = self.delete_object(resources.table_of(resource), old, options)
         return conversion.outward(resource, last), gone
-
-    def age_garbage(self) -> bool:
-        """Make the present garbage due for collection; return False if there is none."""
-        return self._deleter.age()
-
-    def collect_garbage_step(self) -> bool:
-        """Process one object that is due; return False if there was nothing to do."""
-        return self._deleter.collect_step()
-
-    def collect_garbage(self) -> None:
-        """Process all garbage, including what this makes garbage."""
-        while self.age_garbage():
-            while self.collect_garbage_step():
-                pass
 
 
 def _listed(
@@ -347,5 +329,11 @@ def _listed(
     return [conversion.outward(resource, stored) for stored in selected]
 
 
-def _set_managed_fields(document: Document, entries: list[Document] | None) -> None:
-    generic.set_or_drop(document["metadata"], "managedFields", entries)
+def _require_none(
+    resource: resources.ResourceType, document: Document, errors: Iterable[Cause]
+) -> None:
+    """Raise StatusError 422 if there are errors in an object."""
+    if causes := list(errors):
+        meta = document["metadata"]
+        name = meta.get("name") or meta.get("generateName", "")
+        raise status_errors.invalid(resource, name, causes)

@@ -4,27 +4,25 @@ Start at `of(resource)`, or at `of_kind(group, version, kind)` for kinds that ar
 (DeleteOptions, Binding, Eviction, lists):
 
     pod = api_types.of(resources.PODS)                            # kind "object"
-    containers = pod.field("spec").type.field("containers").type  # kind "list", keys ("name",)
+    containers = pod.fields["spec"].type.fields["containers"].type  # kind "list", keys ("name",)
     containers.item.fields["resources"].zero()                    # {}: encoded even if unset
 
 A `Type` describes the values and how server-side apply merges them (`merges`, `keys`). A `Field`
-describes the use of a type in its parent, with the rules of strategic merge patch (`patch_key`,
-`patch_strategies`). Both are built on first use and shared: never change them. They hash by
-identity, so a function of a Type can be cached with `functools.cache`. `raw` returns the OpenAPI
-definitions themselves.
+describes the use of a type in its parent, with the rules of strategic merge patch. Both are built
+on first use and shared: never change them. They hash by identity, so a function of a Type can be
+cached with `functools.cache`. `raw` returns the OpenAPI definitions themselves.
 
 tools/schemas.py writes the data files. Definitions: Copyright The Kubernetes Authors, Apache
 License 2.0.
 """
 
 import functools
-import pkgutil
-import zlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from harness.apiserver import json_codec
 from harness.apiserver.scheme import resources
 
 Kind = Literal[
@@ -40,7 +38,6 @@ parsers of their own.
 Merges = Literal["", "atomic", "set", "map"]
 Node = Mapping[str, Any]
 
-_GZIP = 16 + zlib.MAX_WBITS
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _SPECIAL: dict[str, Kind] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
@@ -95,10 +92,6 @@ class Type(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
             raise TypeError(f"expected a {self.kind} with items")
         return self.item
 
-    def field(self, name: str) -> "Field":
-        """Return a field by its name. Raises KeyError if there is none."""
-        return self.fields[name]
-
     def zero(self) -> Any:
         """Return a new zero value, as Go encodes it; None for types without one."""
         if self.kind != "object":
@@ -115,10 +108,9 @@ class Field(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Go encodes the field even if unset: it has no `omitempty`, or it is a struct."""
     pointer: bool = False
     """The Go field is a pointer: an empty value that was set is kept, an unset one is null."""
+    is_merged_by_patch: bool = False
+    """A strategic merge patch merges the list, by `patch_key` or, if that is empty, by value."""
     patch_key: str = ""
-    """The key that identifies list items in a strategic merge patch."""
-    patch_strategies: tuple[str, ...] = ()
-    """Some of `merge`, `replace`, `retainKeys`."""
 
     def zero(self) -> Any:
         """Return a new zero value of the field, None for a pointer."""
@@ -146,10 +138,9 @@ def definition(name: str) -> Type:
 @functools.cache
 def raw() -> Mapping[str, Node]:
     """Return the OpenAPI definitions by full name, without descriptions; `$ref`s are full names."""
-    data = pkgutil.get_data(__package__, "schemas.json.gz")
-    if data is None:
-        raise FileNotFoundError("schemas.json.gz")
-    definitions: Mapping[str, Node] = msgspec.json.decode(zlib.decompress(data, wbits=_GZIP))
+    definitions: Mapping[str, Node] = json_codec.decode(
+        json_codec.packed(__package__, "schemas.json.gz")
+    )
     return definitions
 
 
@@ -166,15 +157,15 @@ def _kinds() -> Mapping[tuple[str, str, str], str]:
 
 
 def _field(name: str, node: Node) -> Field:
+    kind = _type(node)
     return Field(
         name=name,
-        type=_type(node),
+        type=kind,
         always=node.get("x-go-always", False),
         pointer=node.get("x-go-pointer", False),
+        is_merged_by_patch=kind.kind == "list"
+        and "merge" in node.get("x-kubernetes-patch-strategy", "").split(","),
         patch_key=node.get("x-kubernetes-patch-merge-key", ""),
-        patch_strategies=tuple(
-            filter(None, node.get("x-kubernetes-patch-strategy", "").split(","))
-        ),
     )
 
 

@@ -20,14 +20,13 @@ from harness.apiserver.scheme import api_types
 Rule = Callable[[Document], None]
 MODE = 0o644
 """File mode of the files in a volume."""
-_TERMINATION_MESSAGE = {
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
 
 CONSTANTS: dict[str, Document] = {
     "core.v1.ConfigMapVolumeSource": {"defaultMode": MODE},
-    "core.v1.Container": _TERMINATION_MESSAGE,
+    "core.v1.Container": {
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    },
     "core.v1.ContainerPort": {"protocol": "TCP"},
     "core.v1.DownwardAPIVolumeSource": {"defaultMode": MODE},
     "core.v1.GRPCAction": {"service": ""},
@@ -157,41 +156,29 @@ def fill(kind: api_types.Type, document: Document) -> None:
 @functools.cache
 def _filler(kind: api_types.Type) -> Filler | None:
     """Return the function that sets the defaults of a value, None for types without defaults."""
-    if not _has_defaults(kind, ()):
+    if kind.item is None:
+        return _object_filler(kind)
+    if (fill_item := _filler(kind.item)) is None:
         return None
-    if kind.item is not None:
-        return _each(kind, _filler(kind.item))
-    return _object_filler(kind)
 
-
-def _has_defaults(kind: api_types.Type, above: tuple[api_types.Type, ...]) -> bool:
-    if kind in above:
-        return False
-    name = kind.name.removeprefix("io.k8s.api.")
-    if name in CONSTANTS or name in RULES:
-        return True
-    below = [field.type for field in kind.fields.values()] + ([kind.item] if kind.item else [])
-    return any(_has_defaults(child, (*above, kind)) for child in below)
-
-
-def _each(kind: api_types.Type, fill_item: Filler | None) -> Filler:
     def fill_each(value: Any) -> None:
         for item in value.values() if kind.kind == "map" else value:
-            fill_item(item)  # type: ignore[misc]  # None only if the list has no defaults either
+            fill_item(item)
 
     return fill_each
 
 
-def _object_filler(kind: api_types.Type) -> Filler:
+def _object_filler(kind: api_types.Type) -> Filler | None:
     name = kind.name.removeprefix("io.k8s.api.")
-    constants = CONSTANTS.get(name, {})
-    rule = RULES.get(name)
-    unset = {key: (None,) if kind.field(key).pointer else (None, "") for key in constants}
+    constants, rule = CONSTANTS.get(name, {}), RULES.get(name)
+    unset = {key: (None,) if kind.fields[key].pointer else (None, "") for key in constants}
     parts = [
         (field.name, filler, field.zero if field.always else None)
         for field in kind.fields.values()
         if (filler := _filler(field.type)) is not None
     ]
+    if not (constants or rule or parts):
+        return None
 
     def fill_object(value: Any) -> None:
         for name, filler, zero in parts:

@@ -45,8 +45,3 @@ def parse(text: str) -> dict[str, bool]:
 def choose(gates: Mapping[str, bool]) -> None:
     """Switch gates on or off, for as long as the process lives; the others keep their state."""
     _chosen.update(gates)
-
-
-def reset() -> None:
-    """Give every gate its default again."""
-    _chosen.update(DEFAULTS)

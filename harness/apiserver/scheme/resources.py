@@ -60,11 +60,6 @@ class ResourceType:
     """The resource has objects; reviews and bindings have none."""
 
     @functools.cached_property
-    def singular(self) -> str:
-        """The singular name: the kind in lower case."""
-        return self.kind.lower()
-
-    @functools.cached_property
     def api_version(self) -> str:
         """The `apiVersion` of its objects: `v1`, `resource.k8s.io/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
@@ -73,16 +68,6 @@ class ResourceType:
     def qualified(self) -> str:
         """The name in errors: `pods`, `resourceclaims.resource.k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @functools.cached_property
-    def qualified_kind(self) -> str:
-        """The name in validation errors: `Pod`, `ResourceClaim.resource.k8s.io`."""
-        return f"{self.kind}.{self.group}" if self.group else self.kind
-
-    @functools.cached_property
-    def has_status(self) -> bool:
-        """True if the resource has a `status` subresource."""
-        return "status" in self.subresources
 
     @functools.cached_property
     def storage_version_hash(self) -> str:
@@ -111,10 +96,6 @@ def group_versions() -> list[tuple[str, str]]:
 def optional(group: str, version: str, plural: str) -> ResourceType:
     """Return an optional resource. Raises KeyError if there is none."""
     return _OPTIONAL[group, version, plural]
-
-
-def optional_group_versions() -> list[str]:
-    return list(dict.fromkeys(item.api_version for item in OPTIONAL))
 
 
 def enable(group_version: str) -> None:

@@ -13,21 +13,17 @@ _TIME = re.compile(rf"({_DATE})([.,]\d+)?{_ZONE}")
 _MICRO_TIME = re.compile(rf"({_DATE})(\.\d{{6}}){_ZONE}")
 
 
-@functools.lru_cache(4096)
 def canonical(text: str) -> str:
     """Return a time in UTC, cut to seconds. Raises ValueError if it is malformed."""
-    moment = _parse(_TIME, text)
-    return _written(moment, "seconds")
+    return _canonical(text, _TIME, "seconds")
 
 
-@functools.lru_cache(4096)
 def canonical_micro(text: str) -> str:
     """Return a time in UTC with microseconds, which must have six digits.
 
     Raises ValueError if it is malformed.
     """
-    moment = _parse(_MICRO_TIME, text)
-    return _written(moment, "microseconds")
+    return _canonical(text, _MICRO_TIME, "microseconds")
 
 
 def later(text: str, seconds: int) -> str:
@@ -36,7 +32,8 @@ def later(text: str, seconds: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _parse(shape: re.Pattern[str], text: str) -> datetime.datetime:
+@functools.lru_cache(4096)
+def _canonical(text: str, shape: re.Pattern[str], unit: str) -> str:
     parts = shape.fullmatch(text)
     if parts is None:
         raise ValueError(f'parsing time "{text}": it is not a time of RFC 3339')
@@ -45,10 +42,7 @@ def _parse(shape: re.Pattern[str], text: str) -> datetime.datetime:
     offset = "+00:00" if zone == "Z" else zone
     try:
         moment = datetime.datetime.fromisoformat(f"{date}.{micros}{offset}")
-        return moment.astimezone(datetime.UTC)
+        utc = moment.astimezone(datetime.UTC).replace(tzinfo=None)
     except (ValueError, OverflowError) as error:
         raise ValueError(f'parsing time "{text}": {error}') from error
-
-
-def _written(moment: datetime.datetime, unit: str) -> str:
-    return moment.replace(tzinfo=None).isoformat(timespec=unit) + "Z"
+    return utc.isoformat(timespec=unit) + "Z"

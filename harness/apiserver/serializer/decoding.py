@@ -3,13 +3,12 @@
 Unknown fields are dropped, `null` means unset, empty fields with `omitempty` are left out and other
 unset fields are written with their zero value; times, quantities and bytes get their canonical
 form. Each type is compiled once, into a function that walks a value without tracking paths.
-`unknown_fields` walks a document again to name what the first walk has counted.
+`unknown_fields` walks a document again to find the paths.
 """
 
 import binascii
-import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from harness.apiserver.json_codec import Document
@@ -35,23 +34,17 @@ class MismatchError(ValueError):
         return f"{'.'.join(reversed(self._path))}: {self._why}" if self._path else self._why
 
 
-@dataclasses.dataclass(slots=True)
-class Tally:
-    """Counts of a walk through a document."""
-
-    unknown: int = 0
-    """Number of fields that the types do not have."""
+Unknown = list[str]
+"""Names of fields that the types do not have."""
+Reader = Callable[[Any, Unknown], Any]
 
 
-Reader = Callable[[Any, Tally], Any]
-
-
-def read(kind: api_types.Type, value: Any, tally: Tally | None = None) -> Any:
-    """Return the normalized value, and add to `tally`; the input is not changed.
+def read(kind: api_types.Type, value: Any, unknown: Unknown | None = None) -> Any:
+    """Return the normalized value, and add to `unknown`; the input is not changed.
 
     Raises MismatchError if the value is not of the type.
     """
-    return _reader(kind)(value, tally or Tally())
+    return _reader(kind)(value, [] if unknown is None else unknown)
 
 
 @functools.cache
@@ -67,54 +60,53 @@ Plan = tuple[type | None, Reader, bool]
 """How to read a field: the Python type to accept as is, the reader, whether to keep zeros."""
 
 
-class _Layout:
-    """The compiled fields of an object type."""
+def _layout(
+    kind: api_types.Type,
+) -> tuple[Mapping[str, Plan], Document, list[tuple[str, Callable[[], Any]]]]:
+    """Return how to read the fields of an object, and the zeros of those without `omitempty`.
 
-    def __init__(self, kind: api_types.Type) -> None:
-        self.plans: dict[str, Plan] = {}
-        self.constants: Document = {}
-        """Zero values of fields without `omitempty` that are not structs."""
-        self.structs: list[tuple[str, Callable[[], Any]]] = []
-        """Factories of empty structs for the struct fields without `omitempty`."""
-        for name, field in kind.fields.items():
-            distinguishes_zero = field.pointer or name == "managedFields"
-            keep_zero = distinguishes_zero or field.type.kind in ("object", "any")
-            self.plans[name] = (_PLAIN.get(field.type.kind), _reader(field.type), keep_zero)
-            if field.always:
-                self._add_zero(name, field)
-
-    def _add_zero(self, name: str, field: api_types.Field) -> None:
+    Zeros are constants, or factories for structs.
+    """
+    plans: dict[str, Plan] = {}
+    constants: Document = {}
+    structs: list[tuple[str, Callable[[], Any]]] = []
+    for name, field in kind.fields.items():
+        keeps_zero = (
+            field.pointer or name == "managedFields" or field.type.kind in ("object", "any")
+        )
+        plans[name] = (_PLAIN.get(field.type.kind), _reader(field.type), keeps_zero)
         zero = field.zero()
-        if isinstance(zero, dict):
-            self.structs.append((name, field.zero if zero else dict))
-        else:
-            self.constants[name] = zero
+        if field.always and isinstance(zero, dict):
+            structs.append((name, field.zero if zero else dict))
+        elif field.always:
+            constants[name] = zero
+    return plans, constants, structs
 
 
 def _object_reader(kind: api_types.Type) -> Reader:
-    layout: _Layout | None = None
+    layout: Any = None
 
-    def read_object(value: Any, tally: Tally) -> Any:
+    def read_object(value: Any, unknown: Unknown) -> Any:
         nonlocal layout
         if not isinstance(value, dict):
             raise _mismatch("an object", value)
-        layout = layout or _Layout(kind)  # compiled on first use, because types may be recursive
-        plans = layout.plans
-        normalized = layout.constants.copy()
+        layout = layout or _layout(kind)  # compiled on first use, because types may be recursive
+        plans, constants, structs = layout
+        normalized = constants.copy()
         name = ""
         try:
             for name, child in value.items():
                 if (plan := plans.get(name)) is None:
-                    tally.unknown += 1
+                    unknown.append(name)
                 elif child is not None:
                     plain, read_child, keep_zero = plan
-                    result = child if type(child) is plain else read_child(child, tally)
+                    result = child if type(child) is plain else read_child(child, unknown)
                     if result or keep_zero:
                         normalized[name] = result
         except MismatchError as error:
             error.add(name)
             raise
-        for name, zero in layout.structs:
+        for name, zero in structs:
             if name not in normalized:
                 normalized[name] = zero()
         return normalized
@@ -126,11 +118,15 @@ def _list_reader(kind: api_types.Type) -> Reader:
     item = kind.item_type
     plain, zero, read_item = _PLAIN.get(item.kind), item.zero, _reader(item)
 
-    def read_list(value: Any, tally: Tally) -> Any:
+    def read_list(value: Any, unknown: Unknown) -> Any:
         if not isinstance(value, list):
             raise _mismatch("a list", value)
         return [
-            child if type(child) is plain else zero() if child is None else read_item(child, tally)
+            child
+            if type(child) is plain
+            else zero()
+            if child is None
+            else read_item(child, unknown)
             for child in value
         ]
 
@@ -141,7 +137,7 @@ def _map_reader(kind: api_types.Type) -> Reader:
     item = kind.item_type
     plain, zero, read_item = _PLAIN.get(item.kind), item.zero, _reader(item)
 
-    def read_map(value: Any, tally: Tally) -> Any:
+    def read_map(value: Any, unknown: Unknown) -> Any:
         if not isinstance(value, dict):
             raise _mismatch("an object", value)
         return {
@@ -149,7 +145,7 @@ def _map_reader(kind: api_types.Type) -> Reader:
             if type(child) is plain
             else zero()
             if child is None
-            else read_item(child, tally)
+            else read_item(child, unknown)
             for key, child in value.items()
         }
 
@@ -164,7 +160,7 @@ def _mismatch(expected: str, value: Any) -> MismatchError:
 
 
 def _scalar_reader(expected: type) -> Reader:
-    def read_scalar(value: Any, _: Tally) -> Any:
+    def read_scalar(value: Any, _: Unknown) -> Any:
         if type(value) is not expected:
             raise _mismatch(f"a {expected.__name__}", value)
         return value
@@ -175,7 +171,7 @@ def _scalar_reader(expected: type) -> Reader:
 def _integer_reader(kind: api_types.Type) -> Reader:
     allowed = _INT32 if kind.format == "int32" else _INT64
 
-    def read_integer(value: Any, _: Tally) -> Any:
+    def read_integer(value: Any, _: Unknown) -> Any:
         if type(value) is not int or value not in allowed:
             raise _mismatch(f"an {kind.format or 'int64'}", value)
         return value
@@ -183,49 +179,43 @@ def _integer_reader(kind: api_types.Type) -> Reader:
     return read_integer
 
 
-def _read_number(value: Any, _: Tally) -> Any:
+def _read_number(value: Any, _: Unknown) -> Any:
     if type(value) not in (int, float):
         raise _mismatch("a number", value)
     return value
 
 
-def _read_int_or_string(value: Any, _: Tally) -> Any:
+def _read_int_or_string(value: Any, _: Unknown) -> Any:
     if type(value) is str or (type(value) is int and value in _INT32):
         return value
     raise _mismatch("a string or an int32", value)
 
 
-def _read_quantity(value: Any, _: Tally) -> Any:
-    if type(value) not in (str, int, float):
-        raise MismatchError(quantities.WRONG_FORMAT)
-    try:
-        return quantities.canonical(value)
-    except quantities.QuantityError as error:
-        raise MismatchError(str(error)) from error
+def _text_reader(
+    canonical: Callable[[Any], str], what: str, *, types: tuple[type, ...] = (str,)
+) -> Reader:
+    """Return the reader of values with a canonical form; `canonical` raises ValueError."""
 
-
-def _read_bytes(value: Any, _: Tally) -> Any:
-    if type(value) is not str:
-        raise _mismatch("base64", value)
-    try:
-        decoded = binascii.a2b_base64(value.replace("\n", "").replace("\r", ""), strict_mode=True)
-    except ValueError as error:
-        raise MismatchError(f"expected base64: {error}") from error
-    return binascii.b2a_base64(decoded, newline=False).decode()
-
-
-def _time_reader(canonical: Callable[[str], str]) -> Reader:
-    def read_time(value: Any, _: Tally) -> Any:
-        if type(value) is not str:
-            raise _mismatch("a time", value)
+    def read_text(value: Any, _: Unknown) -> Any:
+        if type(value) not in types:
+            raise _mismatch(what, value)
         try:
             return canonical(value)
         except ValueError as error:
-            raise MismatchError(str(error)) from error
+            raise MismatchError(f"expected {what}: {error}") from error
 
-    return read_time
+    return read_text
 
 
+def _canonical_base64(text: str) -> str:
+    decoded = binascii.a2b_base64(text.replace("\n", "").replace("\r", ""), strict_mode=True)
+    return binascii.b2a_base64(decoded, newline=False).decode()
+
+
+_read_quantity = _text_reader(quantities.canonical, "a quantity", types=(str, int, float))
+_read_bytes = _text_reader(_canonical_base64, "base64")
+_read_time = _text_reader(timestamps.canonical, "a time")
+_read_micro_time = _text_reader(timestamps.canonical_micro, "a time")
 _PLAIN: dict[api_types.Kind, type] = {"string": str, "boolean": bool}
 """Kinds whose values are valid if they have this Python type."""
 
@@ -241,8 +231,8 @@ _MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
     "int_or_string": lambda _: _read_int_or_string,
     "quantity": lambda _: _read_quantity,
     "bytes": lambda _: _read_bytes,
-    "time": lambda _: _time_reader(timestamps.canonical),
-    "micro_time": lambda _: _time_reader(timestamps.canonical_micro),
+    "time": lambda _: _read_time,
+    "micro_time": lambda _: _read_micro_time,
 }
 
 

@@ -1,16 +1,13 @@
 """Decode bodies in Kubernetes' protobuf encoding into documents, as Go writes them in JSON.
 
 A body is an envelope, `k8s.io/apimachinery/pkg/runtime.Unknown`, with the message of an object.
-Each type is compiled once, into a table of functions by field number. Unknown field numbers are
-skipped, as in Go. Zero values are kept for pointer fields only, where Go distinguishes them from
-unset ones. Responses are never in protobuf.
+Unknown field numbers are skipped, as in Go. Zero values are kept for pointer fields only, where Go
+distinguishes them from unset ones. Responses are never in protobuf.
 """
 
 import base64
 import datetime
 import functools
-import pkgutil
-import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,13 +21,12 @@ from harness.apiserver.scheme import api_types
 MAGIC = b"k8s\x00"
 INT_OR_STRING_IS_STRING = 1
 """The `type` of an IntOrString that has a string."""
-_GZIP = 16 + zlib.MAX_WBITS
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _YEAR_1_S = -62_135_596_800
 """The seconds of Go's zero time."""
 Paths = Mapping[str, tuple[int, ...]]
-Put = Callable[[Document, Any], None]
-Plan = dict[int, Put]
+Plan = dict[int, "api_types.Field | Plan"]
+"""Field number -> a field, or a message whose fields are those of the object."""
 Convert = Callable[[Any], Any]
 
 
@@ -87,10 +83,7 @@ def split(paths: Paths) -> tuple[dict[str, int], dict[int, Paths]]:
 
 @functools.cache
 def _tables() -> Mapping[str, Paths]:
-    data = pkgutil.get_data(__package__, "protobuf.json.gz")
-    if data is None:
-        raise FileNotFoundError("protobuf.json.gz")
-    text = zlib.decompress(data, wbits=_GZIP)
+    text = json_codec.packed(__package__, "protobuf.json.gz")
     return msgspec.json.decode(text, type=dict[str, dict[str, tuple[int, ...]]])
 
 
@@ -102,8 +95,8 @@ def _plan(kind: api_types.Type) -> Plan:
 def _branch(kind: api_types.Type, paths: Paths) -> Plan:
     """Return the plan of a message; fields with longer paths belong to embedded messages."""
     own, embedded = split(paths)
-    plan = {number: _putter(kind.field(name)) for name, number in own.items()}
-    return plan | {number: _embedded(_branch(kind, below)) for number, below in embedded.items()}
+    plan: Plan = {number: kind.fields[name] for name, number in own.items()}
+    return plan | {number: _branch(kind, below) for number, below in embedded.items()}
 
 
 # ------------------------------------------------------------------ fields
@@ -111,69 +104,32 @@ def _branch(kind: api_types.Type, paths: Paths) -> Plan:
 
 def _fill(document: Document, plan: Plan, message: bytes) -> None:
     for number, raw in protobuf_wire.read(message):
-        if (put := plan.get(number)) is not None:
-            put(document, raw)
+        match plan.get(number):
+            case api_types.Field() as field:
+                _put(document, field, raw)
+            case dict() as embedded:
+                _fill(document, embedded, _checked(raw, bytes))
 
 
-def _embedded(plan: Plan) -> Put:
-    return lambda document, raw: _fill(document, plan, _checked(raw, bytes))
-
-
-def _putter(field: api_types.Field) -> Put:
-    match field.type.kind:
-        case "object":
-            return _object_putter(field)
-        case "list":
-            return _list_putter(field)
-        case "map":
-            return _map_putter(field)
-    return _value_putter(field)
-
-
-def _object_putter(field: api_types.Field) -> Put:
+def _put(document: Document, field: api_types.Field, raw: Any) -> None:
     name, kind = field.name, field.type
-
-    def put_object(document: Document, raw: Any) -> None:
+    if kind.kind == "object":
         _fill(document.setdefault(name, {}), _plan(kind), _checked(raw, bytes))
-
-    return put_object
-
-
-def _value_putter(field: api_types.Field) -> Put:
-    name, (expected, convert) = field.name, _reader(field.type)
-    keeps_zero = field.pointer or field.type.kind == "any"
-
-    def put_value(document: Document, raw: Any) -> None:
+        return
+    expected, convert = _reader(kind.item or kind)
+    if kind.kind == "map":
+        key, value = _parts(_checked(raw, bytes), (bytes, expected))
+        document.setdefault(name, {})[_text(key)] = convert(value)
+    elif kind.kind == "list" and expected is int and type(raw) is bytes:
+        document.setdefault(name, []).extend(map(convert, protobuf_wire.packed(raw)))
+    elif kind.kind == "list":
+        document.setdefault(name, []).append(convert(_checked(raw, expected)))
+    else:
         value = convert(_checked(raw, expected))
-        if value or (keeps_zero and value is not None):
+        if value or (value is not None and (field.pointer or kind.kind == "any")):
             document[name] = value
         else:
             document.pop(name, None)  # the last occurrence of a field wins
-
-    return put_value
-
-
-def _list_putter(field: api_types.Field) -> Put:
-    name, (expected, convert) = field.name, _reader(field.type.item_type)
-
-    def put_item(document: Document, raw: Any) -> None:
-        items = document.setdefault(name, [])
-        if expected is int and type(raw) is bytes:
-            items.extend(map(convert, protobuf_wire.packed(raw)))
-        else:
-            items.append(convert(_checked(raw, expected)))
-
-    return put_item
-
-
-def _map_putter(field: api_types.Field) -> Put:
-    name, (expected, convert) = field.name, _reader(field.type.item_type)
-
-    def put_entry(document: Document, raw: Any) -> None:
-        key, value = _parts(_checked(raw, bytes), (bytes, expected))
-        document.setdefault(name, {})[_text(key)] = convert(value)
-
-    return put_entry
 
 
 def _checked(raw: Any, expected: type) -> Any:
@@ -194,6 +150,7 @@ def _parts(message: bytes, types: tuple[type, ...]) -> list[Any]:
 # ------------------------------------------------------------------ values
 
 
+@functools.cache
 def _reader(kind: api_types.Type) -> tuple[type, Convert]:
     match kind.kind:
         case "object":

@@ -46,10 +46,7 @@ _OWN_AGENT = "flake-hunt"
 _CONTROLLER = "system:serviceaccount:kube-system:generic-garbage-collector"
 _ID_PREFIX = str(uuid.uuid4())[:24]
 """The part of the UUIDs of this process that does not change."""
-_HEADER = "audit-id"
 _token = re.compile(r"([?&](?:access_)?token=)[^&#]+", re.IGNORECASE)
-_ID_LENGTH_MAX = 64
-"""Maximum length of a client's Audit-ID in characters; longer ones are cut, as in Kubernetes."""
 
 
 class AuditLog(writing.BufferedFile):
@@ -100,10 +97,6 @@ class AuditLog(writing.BufferedFile):
         if not self.is_of_writes or target is None or asked.user_agent.startswith(_OWN_AGENT):
             return False
         return asked.verb in ("list", "watch") and target.resource.plural == _READS_OF
-
-    def wants_status(self, status: int) -> bool:
-        """Return whether requests with this response are logged."""
-        return status < 400 or not self._writes_of
 
     def append(self, event: dict[str, Any]) -> None:
         """Buffer an event."""
@@ -179,7 +172,7 @@ class AuditEntry:
         self, log: AuditLog, request: request_info.Request, *, uri: str, source: str
     ) -> None:
         self._log, self._request = log, request
-        self.audit_id = request.headers.get(_HEADER, "")[:_ID_LENGTH_MAX] or log.next_id()
+        self.audit_id = request.headers.get("audit-id") or log.next_id()
         self._received, self._received_ns = log.now(), clocks.monotonic_ns()
         self._common: dict[str, Any] = {**COMMON, "auditID": self.audit_id}
         self._notes = {"authorization.k8s.io/decision": "forbid"}
@@ -213,7 +206,7 @@ class AuditEntry:
 
     def completed(self, status: int, answer: responses.Response | None = None) -> None:
         """Log `ResponseComplete`, before the response, or the end of a watch, is sent."""
-        if not self._log.wants_status(status):
+        if status >= 400 and self._log.is_of_writes:
             return
         rest: dict[str, Any] = {"responseStatus": {"metadata": {}, "code": status}}
         known = object_metadata.of_body(self._request.body)

@@ -81,11 +81,9 @@ class Connection(asyncio.Protocol):
         self._go_on()
 
     def pause_writing(self) -> None:
-        """Stop writing: the client does not read fast enough."""
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Go on writing: the client has caught up."""
         self._is_full = False
         if self._closes_after_out and not self._out:
             self._close()
@@ -168,10 +166,6 @@ class Connection(asyncio.Protocol):
 
     # -------------------------------------------------------------- watches
 
-    def write_head(self, status: int, content_type: str) -> None:
-        """Begin a chunked response."""
-        self.write(http_messages.chunked_head(status, content_type))
-
     def write_chunk(self, chunk: bytes) -> None:
         """Continue a chunked response: at once if the commits are written, else after that."""
         if self._out or not self._server.turn.is_settled:
@@ -210,7 +204,6 @@ class Connection(asyncio.Protocol):
             self.end()
 
     def abort(self) -> None:
-        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -114,8 +114,11 @@ def _key(name: bytes) -> str:
 # ------------------------------------------------------------------ responses
 
 _REASONS = {int(status): status.phrase.encode() for status in http.HTTPStatus}
+STREAM_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+"""The head of the response to a watch, which chunks follow."""
 LAST_CHUNK = b"0\r\n\r\n"
-
 _WARNINGS_MAX = 16
 """Maximum number of different warnings of a response; some clients accept few headers."""
 _KEPT_BYTES_MAX = 1024 * 1024
@@ -138,23 +141,11 @@ def response(answer: responses.Response, more: bytes = b"", *, is_head: bool = F
     )
 
 
-def chunked_head(status: int, content_type: str) -> bytes:
-    return b"HTTP/1.1 %d OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n\r\n" % (
-        status,
-        content_type.encode(),
-    )
-
-
 def _warning(text: str) -> bytes:
     """Return a Warning header line; line ends and other control characters are removed."""
     printable = "".join(character for character in text if character.isprintable())
     quoted = printable.replace("\\", "\\\\").replace('"', '\\"')
     return f'Warning: 299 - "{quoted}"\r\n'.encode()
-
-
-def chunk(data: bytes) -> bytes:
-    """Return the data as one chunk."""
-    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def event_line(kind: str, body: bytes) -> bytes:
@@ -180,7 +171,8 @@ class EventFramer:
         """Return some lines as one chunk; the caller must not change the list afterwards."""
         if lines == self._lines:  # mostly the same objects, which is quick to compare
             return self._chunk
-        made = chunk(b"".join(lines))
+        data = b"".join(lines)
+        made = b"%x\r\n%b\r\n" % (len(data), data)
         if len(made) <= _KEPT_BYTES_MAX:
             self._lines, self._chunk = lines, made
         return made

@@ -83,7 +83,7 @@ def serve(options: ServerOptions, *, note: Callable[[str], None]) -> int:
 def _enable(runtime_config: tuple[str, ...]) -> None:
     for item in runtime_config:
         group_version, _, wanted = item.partition("=")
-        known = resources.optional_group_versions()
+        known = dict.fromkeys(one.api_version for one in resources.OPTIONAL)
         if group_version not in known or wanted not in ("", "true", "false"):
             raise errors.UsageError(
                 f"expected runtime_config GROUP/VERSION=true with one of {', '.join(known)}, got {item!r}"
@@ -114,7 +114,12 @@ class _Process:
             if self._options.data_dir is not None:
                 self._audit.begin_again(store.resource_version)
         server = self._make_server(store, identity)
-        plain, tls = await self._listen(server, identity)
+        options, certificates = self._options, identity.certificates
+        plain_host = LOOPBACK if options.is_open else options.host
+        plain = await self._listen(server, plain_host, options.port, identity.port)
+        tls = await self._listen(
+            server, options.host, options.tls_port, identity.tls_port, certificates.context()
+        )
         with contextlib.closing(plain), contextlib.closing(tls):
             self._publish(identity, plain, tls)
             await self._stopped.wait()
@@ -137,14 +142,14 @@ class _Process:
     def _open_store(self) -> stores.Store:
         if self._options.data_dir is None:
             return self._make_store(None)
-        opened = persistence.open_journal(self._options.data_dir, self._make_store)
-        self._journal = opened.journal
-        if opened.cut_bytes:
+        store, journal = persistence.open_journal(self._options.data_dir, self._make_store)
+        self._journal = journal
+        if journal.cut_bytes:
             self._note(
-                f"{self._options.data_dir}: removed an incomplete last line ({opened.cut_bytes} "
+                f"{self._options.data_dir}: removed an incomplete last line ({journal.cut_bytes} "
                 "bytes); it was never acknowledged"
             )
-        return opened.store
+        return store
 
     def _make_store(self, past: watch_cache.Past | None) -> stores.Store:
         return stores.Store(
@@ -190,24 +195,11 @@ class _Process:
         self._stopped.set()
 
     async def _listen(
-        self, server: servers.Server, identity: identities.ServerIdentity
-    ) -> tuple[asyncio.Server, asyncio.Server]:
-        options = self._options
-        plain_host = LOOPBACK if options.is_open else options.host
-        plain = await self._listen_again(server, plain_host, options.port, identity.port)
-        context = identity.certificates.context()
-        tls = await self._listen_again(
-            server, options.host, options.tls_port, identity.tls_port, context=context
-        )
-        return plain, tls
-
-    async def _listen_again(
         self,
         server: servers.Server,
         host: str,
         port: int,
         last_port: int,
-        *,
         context: ssl.SSLContext | None = None,
     ) -> asyncio.Server:
         """Listen; with port 0 on the port of the last run if it is free: kubeconfigs name it."""

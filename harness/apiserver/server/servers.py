@@ -1,8 +1,6 @@
 """The state that all connections of one API server share: store, watches, limits, group commit.
 
-There is one thread and one event loop. A request is parsed by `http_messages`, answered in one step
-by `request_lifecycle` with the modules of `endpoints`, and its response is sent by `GroupCommit`
-once its commits are written. Watches buffer events in `watch_streams`.
+There is one thread and one event loop. `GroupCommit` sends a response once its commits are written.
 """
 
 import asyncio
@@ -91,8 +89,6 @@ class GroupCommit:
             show()
 
 
-EVENTS_FIRST_PROBABILITY = 0.5
-"""Probability that the events of a write are sent before its response."""
 GARBAGE_DELAY_S = 0.25
 """Least age at which garbage is collected; at most twice that, so that clients can see it."""
 
@@ -139,12 +135,11 @@ class Server:
         self.overlooking_handler = handlers.Handler(store, now=now, overlooks_finalizers=True)
         """Handles deletions that a fault hits."""
         self.token = token.encode()
-        self.turn = GroupCommit(self._settle, self.events_first)
+        self.turn = GroupCommit(self._settle, lambda: coin.random() < 0.5)
         self.limits, self.audit = parts.limits, parts.audit
         self.serves_faults = parts.faults is not None
         self.framer = http_messages.EventFramer()
         self._parts = parts
-        self._coin = coin
         self._loop = asyncio.get_running_loop()
         self.faults = parts.faults or injection.Faults(call_later=self._loop.call_later)
         self._roles_known_s = self._loop.time() + parts.limits.roles_late_s
@@ -164,13 +159,6 @@ class Server:
     def knows_roles(self) -> bool:
         """True if the server can tell what users may do."""
         return self._loop.time() >= self._roles_known_s
-
-    def age_s(self, version: int) -> float:
-        return self.version_times.age_s(version)
-
-    def events_first(self) -> bool:
-        """Decide whether the events of this iteration are sent before its responses."""
-        return self._coin.random() < EVENTS_FIRST_PROBABILITY
 
     # -------------------------------------------------------------- connections
 

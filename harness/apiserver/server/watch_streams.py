@@ -1,8 +1,7 @@
 """Watches: responses that are sent as fast as the client reads.
 
-A watch selects commits, buffers their event lines, and writes them once per iteration.
-
-Writing once per iteration of the event loop makes five watches nearly as cheap as one.
+A watch selects commits, buffers their event lines, and writes them once per iteration of the event
+loop, which makes five watches nearly as cheap as one.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ from harness.apiserver.endpoints import request_info, responses
 from harness.apiserver.errors import status_errors
 from harness.apiserver.registry import conversion
 from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.server import request_faults, servers
+from harness.apiserver.server import http_messages, request_faults, servers
 from harness.apiserver.storage import stored_objects, watch_cache
 from harness.faults import event_queues
 
@@ -30,14 +29,12 @@ LAST_BOOKMARK_BEFORE_END_S = 2.0
 _PAST_STEP_BYTES = 64 * 1024
 """Size of past events to send before other requests get their turn."""
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
-
-
 Seen = tuple[watch_cache.EventType, stored_objects.Stored]
 """An event that a watch sees: its type and its object."""
 
 
 class Watch:
-    """One watch: it selects commits, buffers their lines, and writes them once per iteration."""
+    """One watch."""
 
     def __init__(
         self,
@@ -75,11 +72,12 @@ class Watch:
 
     def start(self) -> None:
         """Send past events, then new ones; an error becomes the last event."""
-        self._connection.write_head(200, responses.JSON)
+        self._connection.write(http_messages.STREAM_HEAD)
         try:
             past = self._past()
-        except status_errors.StatusError as error:
-            self._fail(error)
+        except status_errors.StatusError as error:  # it becomes the last event
+            self._send_line(self._error_line(error))
+            self.end()
             return
         self._server.add_watch(self)
         self._set_timers()
@@ -118,11 +116,6 @@ class Watch:
         on_end, self.on_end = self.on_end, None
         if on_end is not None:
             on_end()
-
-    def _fail(self, error: status_errors.StatusError) -> None:
-        """Send the error as the last event."""
-        self._send_line(self._error_line(error))
-        self.end()
 
     def _error_line(self, error: status_errors.StatusError) -> bytes:
         return self._frame("ERROR", json_codec.encode(error.to_status()))
@@ -174,7 +167,9 @@ class Watch:
         """
         lines = []
         for seen in events:
-            item = self._item(seen, age_s=self._server.age_s(seen[1].resource_version))
+            item = self._item(
+                seen, age_s=self._server.version_times.age_s(seen[1].resource_version)
+            )
             if item.applied is None and not self._queue:
                 lines.append(item.frame)
             else:

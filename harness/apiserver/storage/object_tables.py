@@ -7,6 +7,8 @@ and the versions count the commits of all resources. No rule of Kubernetes belon
 import collections
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
@@ -46,21 +48,25 @@ class Objects:
     def _restore(self, past: watch_cache.Past) -> None:
         """Restore the past without calling listeners; queue objects that were being deleted."""
         self.resource_version = past.version
-        for resource, stored in past.objects:
-            self._keep(
-                watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
-            )
+        for commit in past.objects:
+            self._keep(commit)
         for change in past.changes:
-            commit = watch_cache.Commit(
-                resource=change.resource,
-                type=change.type,
-                object=change.object,
-                previous=self.find(change.resource, change.object.namespace, change.object.name),
-            )
+            previous = self.find(change.resource, change.object.namespace, change.object.name)
+            commit = msgspec.structs.replace(change, previous=previous)
             self.resource_version = change.object.resource_version
             self._keep(commit)
             self._history.append(commit)
         self.garbage.extend(self._ending.values())
+
+    def as_past(self) -> watch_cache.Past:
+        """Return the present objects, without history, in the order of their versions."""
+        objects = [
+            watch_cache.Commit(resource=resource, type="ADDED", object=stored)
+            for resource, table in self._tables.items()
+            for stored in table.values()
+        ]
+        objects.sort(key=lambda commit: commit.object.resource_version)
+        return watch_cache.Past(version=self.resource_version, objects=objects)
 
     # -------------------------------------------------------------- reading
 
@@ -96,9 +102,6 @@ class Objects:
         if resource not in self._orders:
             self._orders[resource] = sorted(self._tables[resource], key=_etcd_key)
         return self._orders[resource]
-
-    def tables(self) -> list[tuple[resources.ResourceType, list[stored_objects.Stored]]]:
-        return [(resource, list(table.values())) for resource, table in self._tables.items()]
 
     def contents(self, namespace: str) -> list[Place]:
         if not self._population[namespace]:
@@ -150,8 +153,14 @@ class Objects:
         resource: resources.ResourceType,
         old: stored_objects.Stored | None,
         document: Document,
+        *,
+        dry_run: bool = False,
     ) -> stored_objects.Stored:
-        """Commit a new object, or the next version of an old one."""
+        """Commit a new object, or the next version of an old one; a dry run only returns it."""
+        if dry_run and old is None:
+            return stored_objects.unstored(document)
+        if dry_run and old is not None:
+            return stored_objects.store(document, old.resource_version)
         stored = stored_objects.store(document, self.resource_version + 1)
         self._commit(resource, "ADDED" if old is None else "MODIFIED", stored, old)
         return stored

@@ -12,7 +12,7 @@ import msgspec
 
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
-from harness.apiserver.storage import field_selectors, label_selectors, stored_objects
+from harness.apiserver.storage import selectors, stored_objects
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -24,24 +24,19 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     type: EventType
     object: stored_objects.Stored
     """The new state; for DELETED the last one, with the version of the deletion."""
-    previous: stored_objects.Stored | None
-
-
-class Change(msgspec.Struct, frozen=True, gc=False):
-    """A commit as it is on disk, without the previous state: earlier commits have it."""
-
-    resource: resources.ResourceType
-    type: EventType
-    object: stored_objects.Stored
+    previous: stored_objects.Stored | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """The state that a store is restored from: all objects at one version, and changes since."""
+    """The state that a store is restored from: all objects at one version, and changes since.
+
+    The previous states of the changes need not be given.
+    """
 
     version: int
-    objects: Iterable[tuple[resources.ResourceType, stored_objects.Stored]]
-    changes: Iterable[Change]
+    objects: Iterable[Commit]
+    changes: Iterable[Commit] = ()
 
 
 class CommitHistory:
@@ -95,8 +90,8 @@ class Selection:
 
     resource: resources.ResourceType
     namespace: str = ""
-    label: label_selectors.LabelSelector | None = None
-    field: field_selectors.FieldSelector | None = None
+    label: selectors.LabelSelector | None = None
+    field: selectors.FieldSelector | None = None
 
     def has(self, stored: stored_objects.Stored) -> bool:
         """Return whether the object is selected."""

@@ -58,18 +58,12 @@ _REQUESTS = rules.items(_REQUEST, REQUESTS_MAX, key=rules.name_of)
 
 def _names(claim_devices: Document | None) -> frozenset[str]:
     """Return what names a request, or a request and a subrequest of it, of a claim."""
-    requests = (claim_devices or {}).get("requests") or ()
-    return frozenset(
-        name
-        for request in requests
-        for name in (
-            rules.name_of(request),
-            *(
-                f"{rules.name_of(request)}/{rules.name_of(subrequest)}"
-                for subrequest in request.get("firstAvailable") or ()
-            ),
-        )
-    )
+    names = set()
+    for request in (claim_devices or {}).get("requests") or ():
+        names.add(name := rules.name_of(request))
+        subrequests = request.get("firstAvailable") or ()
+        names.update(f"{name}/{rules.name_of(subrequest)}" for subrequest in subrequests)
+    return frozenset(names)
 
 
 def _reference(known: frozenset[str]) -> rules.Rule:

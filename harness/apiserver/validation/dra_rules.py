@@ -166,7 +166,7 @@ def raw(value: Any, at: str) -> Iterator[Cause]:
     if len(json_codec.encode(value)) > _OPAQUE_BYTES_MAX:
         yield field_errors.too_long(at, _OPAQUE_BYTES_MAX)
     elif not isinstance(value, dict):
-        yield field_errors.omitted(at, "must be a valid JSON object")
+        yield field_errors.invalid(at, value, "must be a JSON object")
 
 
 CONFIGURATION = (

@@ -13,7 +13,6 @@ _CACHE_SIZE = 8192
 _NAME_MAX = 63
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _NUMBER, _WORD = r"(0|[1-9]\d*)", r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
-_LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
 
 def _matching(pattern: str, what: str, *, most: int | None = None) -> Problems:
@@ -60,25 +59,12 @@ def qualified_name(value: str) -> tuple[str, ...]:
     return (*problems, *(f"name part {problem}" for problem in _short_name(name)))
 
 
-def cidr(value: str) -> Sequence[str]:
-    """Validate a CIDR range. Host bits may be set."""
-    return () if _interface(value) else ("must be a CIDR, as 10.9.8.0/24 or 2001:db8::/64",)
-
-
 def interface_cidr(value: str) -> Sequence[str]:
     """Validate an interface address in CIDR form, written as Go prints it."""
-    interface = _interface(value)
-    if interface is None:
+    address, _, length = value.partition("/")
+    try:
+        interface = ipaddress.ip_interface((address, int(length) if length.isdecimal() else -1))
+    except ValueError:
         return ("must be an address in CIDR form, as 10.9.8.7/24 or 2001:db8::1/64",)
     canonical = interface.with_prefixlen
     return () if value == canonical else (f'must be in canonical form ("{canonical}")',)
-
-
-def _interface(value: str) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface | None:
-    """Return an address with its prefix; leading zeros in IPv4 octets are allowed, and decimal."""
-    address, _, length = value.partition("/")
-    plain = _LEADING_ZEROS.sub("", address) if "." in address else address
-    try:
-        return ipaddress.ip_interface((plain, int(length) if length.isdecimal() else -1))
-    except ValueError:
-        return None

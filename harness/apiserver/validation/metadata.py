@@ -24,16 +24,16 @@ _IMMUTABLE = (
     "deletionGracePeriodSeconds",
 )
 _NOT_IN_TEMPLATES = ("name", "generateName", "namespace", "ownerReferences", "finalizers")
-_RBAC = "rbac.authorization.k8s.io"
+_QUALIFIED, _VALUE = rules.text(formats.qualified_name), rules.text(formats.label_value)
 _NAMES: dict[tuple[str, str], formats.Problems] = {
     ("", "namespaces"): formats.label,
     ("", "services"): formats.label,
     ("apps", "statefulsets"): formats.label,
     ("", "events"): formats.path_segment,
-    (_RBAC, "roles"): formats.path_segment,
-    (_RBAC, "rolebindings"): formats.path_segment,
-    (_RBAC, "clusterroles"): formats.path_segment,
-    (_RBAC, "clusterrolebindings"): formats.path_segment,
+    **{
+        ("rbac.authorization.k8s.io", plural): formats.path_segment
+        for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
+    },
 }
 """Name formats, by group and plural, of the kinds whose names are not subdomains."""
 
@@ -47,14 +47,11 @@ def new(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
             yield field_errors.invalid("metadata.generateName", prefix, problem)
     named = rules.required(rules.text(problems), "name or generateName is required")
     yield from named(meta.get("name"), "metadata.name")
-    yield from _WRITTEN(meta, "metadata")
-    yield from _finalizers(meta)
-    yield from _known_finalizers(resource, meta)
+    yield from _written(resource, meta)
 
 
 def changed(resource: resources.ResourceType, meta: Document, old: Document) -> Iterator[Cause]:
     """Validate the metadata of an updated object."""
-    yield from _finalizers(meta)
     added = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
     if old.get("deletionTimestamp") and added:
         why = f"no new finalizers can be added if the object is being deleted: {', '.join(added)}"
@@ -62,8 +59,7 @@ def changed(resource: resources.ResourceType, meta: Document, old: Document) -> 
     for key in _IMMUTABLE:
         if meta.get(key) != old.get(key):
             yield field_errors.immutable(f"metadata.{key}", meta.get(key))
-    yield from _WRITTEN(meta, "metadata")
-    yield from _known_finalizers(resource, meta)
+    yield from _written(resource, meta)
 
 
 def of_template(meta: Document | None, at: str) -> Iterator[Cause]:
@@ -76,34 +72,30 @@ def of_template(meta: Document | None, at: str) -> Iterator[Cause]:
             yield field_errors.forbidden(f"{at}.{key}", "cannot be set")
 
 
-def _finalizers(meta: Document) -> Iterator[Cause]:
-    """Validate the names of finalizers; `orphan` and `foregroundDeletion` exclude each other."""
+def _written(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
+    """Validate what clients write; finalizers of leases need no domain."""
+    yield from _WRITTEN(meta, "metadata")
     names, at = meta.get("finalizers") or (), "metadata.finalizers"
-    for name in names:
-        yield from rules.text(formats.qualified_name)(name, at)
+    for index, name in enumerate(names):
+        yield from _QUALIFIED(name, at)
+        if "/" not in name and name not in FINALIZERS and resource is not resources.LEASES:
+            yield field_errors.invalid(f"{at}[{index}]", name, UNKNOWN_FINALIZER)
     if "orphan" in names and "foregroundDeletion" in names:
         yield field_errors.invalid(at, names, "orphan and foregroundDeletion cannot be both set")
-
-
-def _known_finalizers(resource: resources.ResourceType, meta: Document) -> Iterator[Cause]:
-    """Reject finalizers without a domain that are not standard ones. Leases accept any."""
-    for index, name in enumerate(meta.get("finalizers") or ()):
-        if "/" not in name and name not in FINALIZERS and resource is not resources.LEASES:
-            yield field_errors.invalid(f"metadata.finalizers[{index}]", name, UNKNOWN_FINALIZER)
 
 
 def labels(document: Document | None, at: str) -> Iterator[Cause]:
     """Validate the keys and values of labels."""
     for key, value in (document or {}).items():
-        yield from rules.text(formats.qualified_name)(key, at)
-        yield from rules.text(formats.label_value)(value, at)
+        yield from _QUALIFIED(key, at)
+        yield from _VALUE(value, at)
 
 
 def _annotations(annotations: Document | None, at: str) -> Iterator[Cause]:
     size = 0
     for key, value in (annotations or {}).items():
         size += len(key.encode()) + len((value or "").encode())
-        yield from rules.text(formats.qualified_name)(key.lower(), at)
+        yield from _QUALIFIED(key.lower(), at)
     if size > ANNOTATIONS_BYTES_MAX:
         yield field_errors.too_long(at, ANNOTATIONS_BYTES_MAX)
 

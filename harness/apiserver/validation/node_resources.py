@@ -8,25 +8,8 @@ from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import quantities
 from harness.apiserver.validation import formats, rules
 
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_COUNTED = frozenset(
-    {
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    }
-)
-"""Standard resources that quotas count, in integers. Containers may not request them."""
-_QUOTAS = frozenset(
-    {*(f"{bound}.{name}" for bound in ("requests", "limits") for name in _COMPUTE), "storage"}
-)
-"""Standard resources of quotas and volume claims, which containers may not request either."""
+_STANDARD = ("cpu", "memory", "ephemeral-storage")
+"""The resources without a domain that containers may request, besides huge pages."""
 _HUGE_PAGES = "hugepages-"
 
 
@@ -35,7 +18,7 @@ def amount(name: str, value: object, at: str) -> Iterator[Cause]:
     found = quantity(value)
     if found.amount < 0:
         yield field_errors.invalid(at, found.text, "must be greater than or equal to 0")
-    if (name in _COUNTED or is_extended(name)) and found.amount % 1:
+    if (name == "pods" or is_extended(name)) and found.amount % 1:
         yield field_errors.invalid(at, found.text, "must be an integer")
 
 
@@ -74,11 +57,8 @@ def _name(name: str, at: str) -> Iterator[Cause]:
     if formats.qualified_name(name):
         yield from rules.text(formats.qualified_name)(name, at)
     elif "/" not in name:
-        if name in _COMPUTE or _is_huge(name):
-            return
-        if name not in _COUNTED | _QUOTAS:
-            yield field_errors.invalid(at, name, "must be a standard or a fully qualified name")
-        yield field_errors.invalid(at, name, "must be a standard resource for containers")
+        if name not in _STANDARD and not _is_huge(name):
+            yield field_errors.invalid(at, name, "must be a standard resource for containers")
     elif "kubernetes.io/" not in name and not is_extended(name):
         yield field_errors.invalid(at, name, "doesn't follow extended resource name standard")
 

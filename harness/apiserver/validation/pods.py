@@ -1,10 +1,11 @@
 """Pods: what schedulers, claims and kubelets depend on. After pkg/apis/core/validation.
 
 Not checked, as docs/reference/embedded-api-server.md says: volumes, ports, environment, probes,
-security contexts, pod affinity, topology spread, DNS, readiness gates, namespaces of the host.
+security contexts, pod affinity, topology spread, DNS, readiness gates, namespaces of the host, and
+the states of containers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.apiserver.errors import field_errors
@@ -18,12 +19,6 @@ _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
 """Fields that may change."""
 _GATED_FREE = ("nodeSelector", "affinity")
 """Fields that may also change while the pod has scheduling gates."""
-_FROZEN = (
-    "pod updates may not change fields other than `spec.containers[*].image`,"
-    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-    "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-    "previously negative)"
-)
 _SUBDOMAIN, _LABEL = rules.text(formats.subdomain), rules.text(formats.label)
 _QUALIFIED = rules.text(formats.qualified_name)
 
@@ -95,11 +90,12 @@ _CONTAINER = rules.fields(
     ("imagePullPolicy", rules.given(rules.one_of("Always", "IfNotPresent", "Never"))),
     ("resources", node_resources.of_container),
 )
-_CLAIM = rules.fields(
+CLAIM = rules.fields(
     ("name", rules.required(_LABEL)),
     ("", rules.exactly_one(*_CLAIM_SOURCES)),
     *((key, rules.given(_SUBDOMAIN)) for key in _CLAIM_SOURCES),
 )
+"""Validates a claim of a pod or PodGroup."""
 _TOLERATIONS = rules.items(
     rules.fields(
         ("key", rules.filled(_QUALIFIED)),
@@ -110,7 +106,7 @@ _TOLERATIONS = rules.items(
 )
 _POD_SPEC = rules.cached(
     rules.fields(
-        ("resourceClaims", rules.items(_CLAIM, key=rules.name_of, key_field="name")),
+        ("resourceClaims", rules.items(CLAIM, key=rules.name_of, key_field="name")),
         ("", _containers),
         ("restartPolicy", rules.required(rules.one_of("Always", "OnFailure", "Never"))),
         (
@@ -161,7 +157,8 @@ def pod_change(document: Document, old: Document) -> Iterator[Cause]:
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         yield field_errors.invalid("spec.nodeSelector", selector, why)
     if not rules.semantically_equal(_expected(spec, before, gated=gated), before):
-        yield field_errors.forbidden("spec", _FROZEN)
+        why = "only images, activeDeadlineSeconds, tolerations and scheduling gates may change"
+        yield field_errors.forbidden("spec", why)
 
 
 def _more_tolerations(spec: Document, before: Document) -> Iterator[Cause]:
@@ -184,10 +181,7 @@ def _fewer_gates(spec: Document, before: Document) -> Iterator[Cause]:
 
 def _expected(spec: Document, before: Document, *, gated: bool) -> Document:
     """Return the new spec with the old values of mutable fields; it should equal the old spec."""
-    free = [*_FREE, *(_GATED_FREE if gated else ())]
-    grace_s = before.get("terminationGracePeriodSeconds")
-    if grace_s is not None and grace_s < 0 and spec.get("terminationGracePeriodSeconds") == 1:
-        free.append("terminationGracePeriodSeconds")
+    free = (*_FREE, *(_GATED_FREE if gated else ()))
     expected = {key: value for key, value in spec.items() if key not in free}
     expected |= {key: before[key] for key in free if key in before}
     for key in ("containers", "initContainers"):
@@ -210,10 +204,9 @@ def pod_status_change(document: Document, old: Document) -> Iterator[Cause]:
         yield from _SUBDOMAIN(node, "status.nominatedNodeName")
     if (known := before.get("qosClass")) and status["qosClass"] != known:
         yield field_errors.immutable("status.qosClass", status["qosClass"])
-    yield from _restarts(status, before, spec)
     yield from claim_statuses(status, spec)
-    if (extended := status.get("extendedResourceClaimStatus")) is not None:
-        yield from _extended_claim(extended, spec, "status.extendedResourceClaimStatus")
+    extended = "extendedResourceClaimStatus"
+    yield from rules.given(_extended_claim(spec))(status.get(extended), f"status.{extended}")
 
 
 def claim_statuses(status: Document, spec: Document) -> Iterator[Cause]:
@@ -226,71 +219,32 @@ def claim_statuses(status: Document, spec: Document) -> Iterator[Cause]:
             yield field_errors.invalid(at, name, why)
 
 
-def _restarts(status: Document, before: Document, spec: Document) -> Iterator[Cause]:
-    """Reject a terminated container that is running again, unless its restart policy allows it."""
-    policy = spec.get("restartPolicy") or "Always"
-    for key, parts in (
-        ("containerStatuses", "containers"),
-        ("initContainerStatuses", "initContainers"),
-        ("ephemeralContainerStatuses", "ephemeralContainers"),
-    ):
-        policies = {
-            rules.name_of(item): item.get("restartPolicy") for item in spec.get(parts) or ()
-        }
-        now = {rules.name_of(item): item for item in status.get(key) or ()}
-        for index, item in enumerate(before.get(key) or ()):
-            name, ended = rules.name_of(item), _termination(item)
-            own = "Never" if parts == "ephemeralContainers" else policies.get(name) or policy
-            if ended is None or own == "Always" or (own == "OnFailure" and ended.get("exitCode")):
-                continue
-            if (new := now.get(name)) is not None and _termination(new) is None:
-                why = "may not be transitioned to non-terminated state"
-                yield field_errors.forbidden(f"status.{key}[{index}].state", why)
-
-
-def _termination(status: Document) -> Document | None:
-    terminated: Document | None = (status.get("state") or {}).get("terminated")
-    return terminated
-
-
-def _extended_claim(status: Document, spec: Document, at: str) -> Iterator[Cause]:
-    containers = {
-        rules.name_of(container): container
-        for key in ("initContainers", "containers")
-        for container in spec.get(key) or ()
+def _extended_claim(spec: Document) -> rules.Rule:
+    """Return the rule of `extendedResourceClaimStatus`: it maps requests of the containers."""
+    parts = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    requests = {
+        rules.name_of(part): (part.get("resources") or {}).get("requests") or {} for part in parts
     }
-    yield from rules.required(_SUBDOMAIN)(
-        status.get("resourceClaimName"), f"{at}.resourceClaimName"
+
+    def known(mapping: Document, at: str) -> Iterator[Cause]:
+        name, resource = (mapping.get(key) or "" for key in ("containerName", "resourceName"))
+        if name not in requests:
+            yield field_errors.invalid(f"{at}.containerName", name, "must be that of a container")
+        elif resource not in requests[name]:
+            why = "must be an extended resource that the container requests"
+            yield field_errors.invalid(f"{at}.resourceName", resource, why)
+
+    mapping = rules.fields(("", known), ("requestName", _LABEL))
+    mappings = rules.items(mapping, key=lambda item: tuple(sorted(item.items())))
+    return rules.fields(
+        ("resourceClaimName", rules.required(_SUBDOMAIN)),
+        ("requestMappings", rules.required(mappings)),
     )
-    mappings = status.get("requestMappings")
-    yield from rules.required()(mappings, f"{at}.requestMappings")
-    seen: set[tuple[str, ...]] = set()
-    for index, mapping in enumerate(mappings or ()):
-        here = f"{at}.requestMappings[{index}]"
-        yield from _known(mapping, containers, here)
-        # Upstream names the field without its index.
-        yield from _LABEL(mapping.get("requestName"), f"{at}.requestName")
-        values = tuple(mapping.get(key) or "" for key in _MAPPING_KEYS)
-        if values in seen:
-            for key, value in zip(_MAPPING_KEYS, values, strict=True):
-                yield field_errors.duplicate(f"{here}.{key}", value)
-        seen.add(values)
 
 
-def _known(mapping: Document, containers: Mapping[str, Document], at: str) -> Iterator[Cause]:
-    container = containers.get(name := mapping.get("containerName") or "")
-    resource = mapping.get("resourceName") or ""
-    if container is None:
-        why = "must match the name of a container"
-        yield field_errors.invalid(f"{at}.containerName", name, why)
-    elif resource not in ((container.get("resources") or {}).get("requests") or {}):
-        why = "must match an extended resource that the container requests"
-        yield field_errors.invalid(f"{at}.resourceName", resource, why)
-
-
-_MAPPING_KEYS = ("containerName", "resourceName", "requestName")
 _STATUS = rules.fields(
-    ("conditions", lambda items, _: _condition_types(items)),
+    # Upstream writes the field's name as in Go.
+    ("conditions", rules.items(lambda item, at: _QUALIFIED(item.get("type"), f"{at}.Type"))),
     (
         "resourceClaimStatuses",
         rules.items(
@@ -300,9 +254,3 @@ _STATUS = rules.fields(
         ),
     ),
 )
-
-
-def _condition_types(items: Sequence[Document] | None) -> Iterator[Cause]:
-    # Upstream writes the field's name as in Go.
-    for index, condition in enumerate(items or ()):
-        yield from _QUALIFIED(condition.get("type"), f"status.conditions[{index}].Type")

@@ -3,6 +3,7 @@
 After k8s.io/kubernetes/pkg/apis/resource/validation.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,8 +29,6 @@ LIST_VALUES = ("bools", "ints", "strings", "versions")
 """Fields of an attribute whose value is a list."""
 POLICY_VALUES_MAX = 10
 """Entries of `validValues` in a request policy."""
-_KEY_SHOWN_MAX = 63 + 1 + 32
-"""Characters of a map key in an error path; longer keys are shortened in the middle."""
 
 
 # ------------------------------------------------------------------------ attributes
@@ -67,16 +66,9 @@ def _by_name(rule: rules.Rule) -> rules.Rule:
     def check(documents: Document | None, at: str) -> Iterator[Cause]:
         for name, item in (documents or {}).items():
             yield from dra_rules.attribute_name(name, at)
-            yield from rule(item or {}, f"{at}[{_shortened(name)}]")
+            yield from rule(item or {}, f"{at}[{name}]")
 
     return check
-
-
-def _shortened(name: str) -> str:
-    if len(name) <= _KEY_SHOWN_MAX:
-        return name
-    left = _KEY_SHOWN_MAX - 3
-    return f"{name[: (left + 1) // 2]}...{name[len(name) - left // 2 :]}"
 
 
 # -------------------------------------------------------------- capacities, counters
@@ -92,36 +84,35 @@ def _shared(capacity: Document, at: str) -> Iterator[Cause]:
     """Validate the request policy of a device with `allowMultipleAllocations`."""
     policy, at = capacity.get("requestPolicy") or {}, f"{at}.requestPolicy"
     values, bounds = policy.get("validValues") or [], policy.get("validRange")
-    whole = node_resources.quantity(capacity.get("value") or "0")
     if values and bounds is not None:
         yield field_errors.forbidden(at, "only one of `validValues` and `validRange` is allowed")
-    elif (values or bounds is not None) and policy.get("default") is None:
+    elif not values and bounds is None:
+        return
+    elif policy.get("default") is None:
         yield field_errors.required(f"{at}.default", "required beside validValues and validRange")
-    elif values:
-        yield from _values(
-            node_resources.quantity(policy["default"]), whole, values, f"{at}.validValues"
-        )
-    elif bounds is not None:
-        yield from _range(
-            node_resources.quantity(policy["default"]), whole, bounds, f"{at}.validRange"
-        )
+    else:
+        whole = node_resources.quantity(capacity.get("value") or "0")
+        preset = node_resources.quantity(policy["default"])
+        if bounds is not None:
+            yield from _range(preset, whole, bounds, f"{at}.validRange")
+        else:
+            yield from _values(preset, whole, values, f"{at}.validValues")
 
 
 def _values(
     preset: quantities.Quantity, whole: quantities.Quantity, values: Sequence[Any], at: str
 ) -> Iterator[Cause]:
     options = list(map(node_resources.quantity, values))
-    for index in range(1, len(options)):
-        if options[index - 1].amount > options[index].amount:
+    for index, (before, option) in enumerate(itertools.pairwise(options), start=1):
+        if before.amount > option.amount:
             why = "values must be sorted in ascending order"
-            yield field_errors.invalid(f"{at}[{index}]", options[index].text, why)
-    fits = rules.wrong_if(
-        lambda text: node_resources.quantity(text).amount > whole.amount, "exceeds the value"
-    )
-    texts = [option.text for option in options]
-    yield from rules.items(
-        fits, POLICY_VALUES_MAX, key=lambda text: node_resources.quantity(text).integer()
-    )(texts, at)
+            yield field_errors.invalid(f"{at}[{index}]", option.text, why)
+
+    def fits(option: quantities.Quantity, at: str) -> Iterator[Cause]:
+        if option.amount > whole.amount:
+            yield field_errors.invalid(at, option.text, "exceeds the value")
+
+    yield from rules.items(fits, POLICY_VALUES_MAX, key=quantities.Quantity.integer)(options, at)
     if len(options) > POLICY_VALUES_MAX or preset.amount not in {one.amount for one in options}:
         yield field_errors.invalid(at, preset.text, "the default is none of the valid values")
 
@@ -133,7 +124,10 @@ def _range(
         yield field_errors.required(f"{at}.min", "required when validRange is defined")
         return
     low = node_resources.quantity(bounds["min"])
-    high = None if bounds.get("max") is None else node_resources.quantity(bounds["max"])
+    high, step = (
+        None if bounds.get(key) is None else node_resources.quantity(bounds[key])
+        for key in ("max", "step")
+    )
     wrong = [
         ("min", low, low.amount > whole.amount, "min is larger than the capacity"),
         ("min", preset, preset.amount < low.amount, "the default is less than min"),
@@ -144,29 +138,17 @@ def _range(
             ("max", high, high.amount > whole.amount, "max is larger than the capacity"),
             ("max", preset, preset.amount > high.amount, "the default is more than max"),
         ]
+    if step is not None and step.amount <= 0:
+        wrong.append(("step", step, True, "must be greater than zero"))
+    elif step is not None:
+        is_large = low.amount + step.amount > whole.amount
+        wrong.append(("step", step, is_large, "one step is larger than the capacity"))
+        for value in filter(None, (preset, high)):
+            is_between = (value.integer() - low.integer()) % step.integer() != 0
+            wrong.append(("step", value, is_between, "no whole number of steps from min"))
     for key, shown, is_wrong, why in wrong:
         if is_wrong:
             yield field_errors.invalid(f"{at}.{key}", shown.text, why)
-    if bounds.get("step") is not None:
-        limits = [preset, *([] if high is None else [high])]
-        yield from _step(node_resources.quantity(bounds["step"]), low, whole, limits, f"{at}.step")
-
-
-def _step(
-    step: quantities.Quantity,
-    low: quantities.Quantity,
-    whole: quantities.Quantity,
-    limits: Sequence[quantities.Quantity],
-    at: str,
-) -> Iterator[Cause]:
-    if step.amount <= 0:
-        yield field_errors.invalid(at, step.text, "must be greater than zero")
-        return
-    if low.amount + step.amount > whole.amount:
-        yield field_errors.invalid(at, step.text, "one step is larger than the capacity")
-    for value in limits:
-        if (value.integer() - low.integer()) % step.integer():
-            yield field_errors.invalid(at, value.text, "no whole number of steps from min")
 
 
 def _counters(counters: Document | None, at: str) -> Iterator[Cause]:

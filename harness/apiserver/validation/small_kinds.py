@@ -1,4 +1,4 @@
-"""Nodes, namespaces, ConfigMaps, events, leases, PriorityClasses and PodGroups."""
+"""Nodes, namespaces, ConfigMaps, events, leases and PodGroups."""
 
 from collections.abc import Iterator
 
@@ -8,40 +8,6 @@ from harness.apiserver.json_codec import Document
 from harness.apiserver.validation import dra_rules, formats, metadata, node_resources, pods, rules
 
 _QUALIFIED, _SUBDOMAIN = rules.text(formats.qualified_name), rules.text(formats.subdomain)
-
-# ----------------------------------------------------------------- PriorityClasses
-
-
-USER_VALUE_MAX = 1_000_000_000
-"""The highest priority of a class that is not a system class."""
-_SYSTEM = "system-"
-_SYSTEM_VALUES = {
-    "system-node-critical": 2 * USER_VALUE_MAX + 1000,
-    "system-cluster-critical": 2 * USER_VALUE_MAX,
-}
-
-
-def priority_class(document: Document) -> Iterator[Cause]:
-    """Validate a new PriorityClass. Names that begin with `system-` are reserved."""
-    name, value = document["metadata"].get("name") or "", document.get("value") or 0
-    if name.startswith(_SYSTEM):
-        if _SYSTEM_VALUES.get(name) != value or document.get("globalDefault"):
-            why = f"names with the prefix '{_SYSTEM}' are reserved for system use only"
-            yield field_errors.forbidden("metadata.name", why)
-    elif value > USER_VALUE_MAX:
-        why = f"maximum allowed value of a user defined priority is {USER_VALUE_MAX}"
-        yield field_errors.forbidden("value", why)
-    if (policy := document.get("preemptionPolicy")) is not None:
-        known = rules.required(rules.one_of(*pods.PREEMPTION_POLICIES))
-        yield from known(policy, "preemptionPolicy")
-
-
-def priority_class_change(document: Document, old: Document) -> Iterator[Cause]:
-    """Reject changes of `value` and `preemptionPolicy`."""
-    if (document.get("value") or 0) != (old.get("value") or 0):
-        yield field_errors.forbidden("value", "may not be changed in an update.")
-    yield from rules.immutable("preemptionPolicy")(document, old)
-
 
 # -------------------------------------------------------- leases, namespaces, nodes
 
@@ -60,27 +26,14 @@ def namespace(document: Document) -> Iterator[Cause]:
             yield field_errors.invalid("spec.finalizers", name, metadata.UNKNOWN_FINALIZER)
 
 
-def node(document: Document) -> Iterator[Cause]:
-    """Validate a node."""
+def node(document: Document, *_: Document) -> Iterator[Cause]:
+    """Validate the taints and the amounts of a node, new or updated."""
     spec, status = document.get("spec") or {}, document.get("status") or {}
     # kube-apiserver reports taints at `metadata.taints`.
     yield from _TAINTS(spec.get("taints"), "metadata.taints")
     for key in ("capacity", "allocatable"):
         for name, amount in (status.get(key) or {}).items():
             yield from node_resources.amount(name, amount, f"status.{key}.{name}")
-    cidrs, at = spec.get("podCIDRs") or [], "spec.podCIDRs"
-    yield from rules.items(rules.text(formats.cidr), key=rules.itself)(cidrs, at)
-    if len(cidrs) > len({":" in value for value in cidrs}):
-        yield field_errors.invalid(at, cidrs, "may have no more than one CIDR of an IP family")
-
-
-def node_change(document: Document, old: Document) -> Iterator[Cause]:
-    """Validate an updated node."""
-    spec, before = document.get("spec") or {}, old.get("spec") or {}
-    yield from node(document)
-    for key in ("podCIDRs", "providerID"):
-        if before.get(key) and spec.get(key) != before[key]:
-            yield field_errors.forbidden(f"spec.{key}", "may only change from nothing")
 
 
 _TAINTS = rules.items(
@@ -183,12 +136,6 @@ _NEW_EVENT = rules.fields(
 
 
 _POLICIES = ("basic", "gang")
-_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
-_GROUP_CLAIM = rules.fields(
-    ("name", rules.required(dra_rules.LABEL)),
-    ("", rules.exactly_one(*_SOURCES)),
-    *((key, rules.given(_SUBDOMAIN)) for key in _SOURCES),
-)
 pod_group = rules.whole(
     (
         "spec.schedulingPolicy",
@@ -197,7 +144,7 @@ pod_group = rules.whole(
             ("gang", rules.given(rules.fields(("minCount", rules.required(rules.at_least(1)))))),
         ),
     ),
-    ("spec.resourceClaims", rules.items(_GROUP_CLAIM, 4, key=rules.name_of)),
+    ("spec.resourceClaims", rules.items(pods.CLAIM, 4, key=rules.name_of)),
 )
 _GROUP_KEPT = [
     rules.immutable(f"spec.{key}")

@@ -274,10 +274,8 @@ class World:
 
     def listen(self, listener: world_specs.Listener) -> None:
         """Call the listener for every commit, beginning with those that created the world."""
-        for resource, stored in self._past.objects:
-            listener(
-                watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
-            )
+        for commit in self._past.objects:
+            listener(commit)
         self.store.listen(listener)
 
     def _judge(self, commit: watch_cache.Commit) -> None:

@@ -60,9 +60,7 @@ def _past(objects: str) -> watch_cache.Past:
     with _list_attributes():
         for document in json.loads(objects):
             create(store, document)
-    made = [(resource, stored) for resource, table in store.tables() for stored in table]
-    made.sort(key=lambda item: item[1].resource_version)
-    return watch_cache.Past(version=store.resource_version, objects=made, changes=[])
+    return store.as_past()
 
 
 @contextlib.contextmanager

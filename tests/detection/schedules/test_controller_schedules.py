@@ -73,7 +73,7 @@ def claims_of_the_pod_of_a_group(world: World) -> bool:
         pod["spec"]["schedulingGroup"] = {"podGroupName": "g"}
         world.put(apis.PODS, pod)
     finally:
-        feature_gates.reset()
+        feature_gates.choose(feature_gates.DEFAULTS)
     world.start()
     world.settle()
     owners = [item["metadata"]["ownerReferences"][0]["name"] for item in world.claims()]

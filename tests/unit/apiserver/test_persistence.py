@@ -26,11 +26,12 @@ class Session:
         self.lock = persistence.claim(folder)
         self.path = folder / persistence.COMMITS
         try:
-            self.opened = persistence.open_journal(folder, lambda past: make_store(past=past))
+            self.store, self.journal = persistence.open_journal(
+                folder, lambda past: make_store(past=past)
+            )
         except BaseException:
             self.end()
             raise
-        self.store, self.journal = self.opened.store, self.opened.journal
 
     def write(self, name: str) -> None:
         """Create, change or delete it."""
@@ -69,7 +70,7 @@ def test_everything_comes_back(tmp_path: pathlib.Path, make_store: MakeStore) ->
     old = filled(tmp_path, make_store, 50).store
     for _ in range(2):
         again = Session(tmp_path, make_store)
-        assert again.opened.cut_bytes == 0
+        assert again.journal.cut_bytes == 0
         assert again.store.resource_version == old.resource_version
         assert again.store.select(CONFIGMAPS) == old.select(CONFIGMAPS)
         known = old.commits_after(resources.CONFIGMAPS, 4)
@@ -96,11 +97,11 @@ def test_cut_at_any_byte_what_was_told_is_there(
         again = Session(copy, make_store)
         end, told = max(item for item in ends if item[0] <= length)
         assert again.store.resource_version == told
-        assert again.opened.cut_bytes == length - end
+        assert again.journal.cut_bytes == length - end
         again.write("next")
         again.end()
         third = Session(copy, make_store)
-        assert (third.opened.cut_bytes, third.store.resource_version) == (0, told + 1)
+        assert (third.journal.cut_bytes, third.store.resource_version) == (0, told + 1)
         third.end()
 
 
@@ -148,3 +149,23 @@ def test_a_directory_that_cannot_be_made_is_one_message(
 ) -> None:
     (tmp_path / "file").write_text("")
     assert "expected a directory that can be written" in refused(tmp_path / "file", make_store)
+
+
+def test_garbage_that_was_left_is_collected(make_store: MakeStore) -> None:
+    def config(name: str, **meta: Any) -> dict[str, Any]:
+        return {"metadata": {"name": name, **meta}}
+
+    commits: list[watch_cache.Commit] = []
+    store = make_store(listeners=[commits.append])
+    owner = store.create(resources.CONFIGMAPS, NAMESPACE, config("owner"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.uid}
+    store.create(resources.CONFIGMAPS, NAMESPACE, config("d", ownerReferences=[reference]))
+    store.create(resources.NAMESPACES, "", config("leaving"))
+    store.create(resources.CONFIGMAPS, "leaving", config("e"))
+    store.delete(resources.CONFIGMAPS, NAMESPACE, "owner")
+    store.delete(resources.NAMESPACES, "", "leaving")
+    again = make_store(past=watch_cache.Past(version=0, objects=[], changes=commits))
+    assert len(again.select(CONFIGMAPS)) == 2
+    again.collect_garbage()
+    assert again.select(CONFIGMAPS) == []
+    assert not again.has(resources.NAMESPACES, "", "leaving")

@@ -32,7 +32,7 @@ def problems(document: dict[str, Any]) -> list[str]:
     group, _, version = document["apiVersion"].rpartition("/")
     kind = api_types.of_kind(group, version, document["kind"])
     try:
-        decoding.read(kind, document, decoding.Tally())
+        decoding.read(kind, document)
     except decoding.MismatchError as error:
         return [str(error)]
     return list(decoding.unknown_fields(kind, document))

@@ -17,7 +17,7 @@ _NODE_RESOURCES = "nodeAllocatableResourceMappings"
 
 
 class ClaimStrategy(generic.Strategy):
-    """Resource claims: a write of the status changes the status only."""
+    """Resource claims, of which a write of the status changes the status only, and templates."""
 
     metadata_kept_by_status = generic.USER_METADATA
     reset_by_status = ("metadata",)
@@ -25,12 +25,23 @@ class ClaimStrategy(generic.Strategy):
     def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
         """Drop the reports on devices that a write of the status deallocates."""
         super().keep_unwritable(document, old, subresource)
-        if subresource == "status":
-            drop_stale_reports(document, old)
+        status = document.get("status") or {}
+        if subresource == "status" and (reports := status.get("devices")):
+            now, before = (
+                set(map(claims.device_key, claims.results_of(c))) for c in (document, old)
+            )
+            kept = [item for item in reports if claims.device_key(item) not in before - now]
+            generic.set_or_drop(status, "devices", kept)
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
-        """Normalize `requests: []` to null."""
-        _drop_empty_requests(document.get("spec") or {})
+        """Normalize `requests: []` to null.
+
+        managedFields tracks the empty list, storage omits it (`omitempty`).
+        """
+        spec = document.get("spec") or {}
+        devices = (spec.get("spec") or spec).get("devices") or {}
+        if devices.get("requests") == []:
+            devices["requests"] = None
 
     def errors(
         self, document: Document, served: resources.ResourceType, labels: generic.Labels
@@ -48,51 +59,10 @@ class ClaimStrategy(generic.Strategy):
         yield from super().update_errors(document, old, subresource, labels)
 
 
-def _drop_empty_requests(spec: Document) -> None:
-    """Normalize `requests: []` to null in the spec of a claim, in place.
-
-    managedFields tracks the empty list, storage omits it (`omitempty`).
-    """
-    devices = spec.get("devices") or {}
-    if devices.get("requests") == []:
-        devices["requests"] = None
-
-
 def _unless_admin(causes: Iterable[Cause], labels: generic.Labels) -> Iterable[Cause]:
     """Return the errors unless the namespace allows admin access to devices."""
     found = list(causes)
     return found if found and not claims.is_admin_namespace(labels()) else ()
-
-
-def drop_stale_reports(claim: Document, old: Document) -> None:
-    """Remove `status.devices` entries of devices that this update deallocates, in place."""
-    status = claim.get("status") or {}
-    reports = status.get("devices")
-    if not reports:
-        return
-    if deallocated := _allocated(old) - _allocated(claim):
-        status["devices"] = [item for item in reports if claims.device_key(item) not in deallocated]
-        if not status["devices"]:
-            del status["devices"]
-
-
-def _allocated(claim: Document) -> set[tuple[str, ...]]:
-    return set(map(claims.device_key, claims.results_of(claim)))
-
-
-class ClaimTemplateStrategy(generic.Strategy):
-    """Templates of resource claims."""
-
-    def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
-        """Normalize `requests: []` to null."""
-        _drop_empty_requests((document.get("spec") or {}).get("spec") or {})
-
-    def errors(
-        self, document: Document, served: resources.ResourceType, labels: generic.Labels
-    ) -> Iterator[Cause]:
-        """Allow `adminAccess` only in namespaces with the label for it."""
-        yield from _unless_admin(claims.admin_request(document), labels)
-        yield from super().errors(document, served, labels)
 
 
 class TaintRuleStrategy(generic.Strategy):

@@ -7,7 +7,6 @@ After k8s.io/apiserver/pkg/registry/rest (`RESTCreateStrategy`, `RESTUpdateStrat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from harness.apiserver.errors import status_errors
 from harness.apiserver.errors.field_errors import Cause
 from harness.apiserver.json_codec import Document
 from harness.apiserver.managedfields import field_sets
@@ -50,7 +49,7 @@ class Strategy:
     def __init__(self, resource: resources.ResourceType, rules: Rules) -> None:
         self.resource, self.rules = resource, rules
         self._reset_by_status = field_sets.of_paths("spec", *self.reset_by_status)
-        self._reset = field_sets.of_paths("status") if resource.has_status else {}
+        self._reset = field_sets.of_paths("status") if "status" in resource.subresources else {}
 
     def reset_fields(self, subresource: str) -> field_sets.Tree:
         """Return the fields that an endpoint ignores, so that its writers never own them."""
@@ -68,7 +67,7 @@ class Strategy:
         """Clear what clients may not set on a new object, and initialize its status, in place."""
         meta = document["metadata"]
         meta.pop("resourceVersion", None)
-        if self.resource.has_status and not self.keeps_new_status:
+        if "status" in self.resource.subresources and not self.keeps_new_status:
             document.pop("status", None)
         self.drop_disabled_fields(document)
         if self.resource.tracks_generation:
@@ -105,7 +104,7 @@ class Strategy:
                     take_over(document, old, key)
             for key in self.metadata_kept_by_status:
                 take_over(document["metadata"], old["metadata"], key)
-        elif self.resource.has_status:
+        elif "status" in self.resource.subresources:
             take_over(document, old, "status")
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
@@ -116,31 +115,10 @@ class Strategy:
 
     # -------------------------------------------------------------- validating
 
-    def require_valid(
-        self, document: Document, served: resources.ResourceType, labels: Labels
-    ) -> None:
-        """Raise StatusError 422 if a new object, in its stored form, is invalid.
-
-        The client sent it as `served`.
-        """
-        self._require_none(document, self.errors(document, served, labels))
-
-    def require_valid_update(
-        self, document: Document, old: Document, subresource: str, labels: Labels
-    ) -> None:
-        """Raise StatusError 422 if a changed object, in its stored form, is invalid."""
-        self._require_none(document, self.update_errors(document, old, subresource, labels))
-
-    def _require_none(self, document: Document, causes: Iterable[Cause]) -> None:
-        if found := list(causes):
-            meta = document["metadata"]
-            name = meta.get("name") or meta.get("generateName", "")
-            raise status_errors.invalid(self.resource, name, found)
-
     def errors(
         self, document: Document, served: resources.ResourceType, labels: Labels
     ) -> Iterator[Cause]:
-        """Yield the errors in a new object; `labels` are those of its namespace."""
+        """Yield the errors in a new object, in its stored form; the client sent it as `served`."""
         yield from metadata.new(self.resource, document["metadata"])
         yield from self.rules.new(document)
 

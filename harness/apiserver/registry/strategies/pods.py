@@ -1,7 +1,6 @@
 """Pods: their status, grace periods, conditions, quality of service, and binding to a node.
 
-After
-k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
+After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
 """
 
 from typing import Any
@@ -39,22 +38,15 @@ class PodStrategy(generic.Strategy):
     def keep_unwritable(self, document: Document, old: Document, subresource: str) -> None:
         """Keep the quality-of-service class if a new status omits it."""
         super().keep_unwritable(document, old, subresource)
-        if subresource == "status":
-            _keep_qos_class(document, old)
+        status, known = document.get("status") or {}, (old.get("status") or {}).get("qosClass")
+        if subresource == "status" and known and not status.get("qosClass"):
+            document["status"] = status | {"qosClass": known}  # older clients do not know it
 
     def drop_disabled_fields(self, document: Document, old: Document | None = None) -> None:
         """Drop fields of the gates GenericWorkload and DRANodeAllocatableResources."""
         if not feature_gates.is_on(feature_gates.POD_GROUPS):
             generic.drop_new(document, old, "spec", "schedulingGroup")
         generic.drop_new(document, old, "status", "nodeAllocatableResourceClaimStatuses")
-
-
-def _keep_qos_class(pod: Document, old: Document) -> None:
-    """Keep the class if the new status omits it, in place: older clients do not know the field."""
-    status = pod.get("status") or {}
-    known = (old.get("status") or {}).get("qosClass")
-    if known and not status.get("qosClass"):
-        pod["status"] = status | {"qosClass": known}
 
 
 def grace_seconds(pod: Document, requested_s: int | None) -> int:

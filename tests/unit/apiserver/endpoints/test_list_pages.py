@@ -28,18 +28,6 @@ def test_what_is_gone_may_be_deleted_with_a_list_of_the_past(live: Any) -> None:
     assert live.call("GET", CONFIGMAPS)[1]["items"] == []
 
 
-def test_a_list_of_the_past(live: Any) -> None:
-    first, second = make(live, "b", "a")
-    live.call("DELETE", f"{CONFIGMAPS}/b")
-    exact = f"{CONFIGMAPS}?resourceVersionMatch=Exact&resourceVersion="
-    assert names(live.call("GET", exact + first)[1]) == ["b"]
-    assert names(live.call("GET", exact + second)[1]) == ["a", "b"]
-    assert names(live.call("GET", f"{CONFIGMAPS}?resourceVersion={second}")[1]) == ["a"]
-    assert live.call("GET", exact + "1")[0] == 410
-    status, body = live.call("GET", exact + "1000000")
-    assert (status, body["reason"], body["details"]["retryAfterSeconds"]) == (504, "Timeout", 1)
-
-
 @pytest.mark.parametrize(
     ("query", "status", "why"),
     [

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.apiserver import json_codec
 from harness.apiserver.endpoints import request_info, request_options
 from harness.apiserver.registry import object_deletion
+from harness.apiserver.scheme import resources
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -57,9 +59,10 @@ def test_verbs(method: str, path: str, query: dict[str, str], verb: str) -> None
     ],
 )
 def test_the_manager_is_the_first_part_of_the_user_agent(user_agent: str, expected: str) -> None:
-    assert request_options.of_write(request(user_agent=user_agent)).write["manager"] == expected
+    write, _ = request_options.of_write(request(user_agent=user_agent))
+    assert write["manager"] == expected
     named = request(user_agent=user_agent, fieldManager="me")
-    assert request_options.of_write(named).write["manager"] == "me"
+    assert request_options.of_write(named)[0]["manager"] == "me"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_options_that_do_not_exist(query: dict[str, str], field: str, refuses: A
 
 def test_appliers_must_name_a_manager(refuses: Any) -> None:
     with refuses(422, "Invalid", "fieldManager: Required value: is required for apply patch"):
-        request_options.require_manager(request("PATCH"))
+        request_options.of_write(request("PATCH"), is_apply=True)
 
 
 def test_the_query_of_a_deletion_counts_when_there_is_no_body() -> None:
@@ -104,3 +107,40 @@ def test_deletions_that_are_refused(options: Any, code: int, reason: str, refuse
         request_options.deletion(request("DELETE", options))
     with refuses(400, "BadRequest", "expected an integer"):
         request_options.deletion(request("DELETE", gracePeriodSeconds="soon"))
+
+
+# ------------------------------------------------------------------ bodies
+
+CONFIGMAPS = request_info.Target(resource=resources.CONFIGMAPS)
+CLAIMS = request_info.Target(resource=resources.CLAIMS)
+
+
+def document(body: Any, target: request_info.Target = CONFIGMAPS) -> tuple[Any, list[str]]:
+    validation = request_options.Validation()
+    asked = msgspec.structs.replace(request(), body=body)
+    return request_options.document(asked, target, validation), validation.warnings
+
+
+def test_positions_in_lists_are_told() -> None:
+    body = b'{"spec":{"devices":{"requests":[{"name":"a"},{"name":"b","count":1}]}}}'
+    assert document(body, CLAIMS)[1] == ['unknown field "spec.devices.requests[1].count"']
+
+
+@pytest.mark.parametrize("body", [b'{"kind":', b"", b"{} x", b"null", b"[]", b"\xff"])
+def test_what_is_no_object(body: bytes, refuses: Any) -> None:
+    with refuses(400, "BadRequest"):
+        document(body)
+
+
+@pytest.mark.parametrize(
+    "change", [{"kind": "Secret"}, {"apiVersion": "foo/v9"}, {"kind": 5}, {"data": 1}]
+)
+def test_objects_of_another_kind_or_form(change: Any, refuses: Any) -> None:
+    with refuses(400, "BadRequest", "not a ConfigMap: "):
+        document(json_codec.encode(change))
+    with refuses(422, "Invalid", "the patch is invalid: "):
+        request_options.patched(change, resources.CONFIGMAPS, request_options.Validation())
+
+
+def test_an_empty_object_is_one() -> None:
+    assert document(b"{}") == ({"metadata": {}}, [])

@@ -25,10 +25,6 @@ def config(entries: list[Document] | None = None, **data: str) -> Document:
     )
 
 
-def fields(entries: list[Document]) -> dict[str, Any]:
-    return {entry["manager"]: entry["fieldsV1"] for entry in entries}
-
-
 def created(**data: str) -> list[Document]:
     return field_managers.of_created(config(**data), writer("creator"))
 

@@ -54,7 +54,8 @@ def test_taint_rules_exist_once(store: Any, refuses: Any, version: str) -> None:
     rules = resources.optional("resource.k8s.io", version, "devicetaintrules")
     taint = {"key": "broken", "effect": "NoExecute"}
     spec = {"deviceSelector": {"driver": "gpu.example"}, "taint": taint}
-    store.create(rules, "", {"metadata": {"name": "r"}, "spec": spec})
+    made = store.create(rules, "", {"metadata": {"name": "r"}, "spec": spec}).document()
+    assert made["spec"]["taint"]["timeAdded"].startswith("2026-")
     for other in ("v1beta2", "v1alpha3"):
         same = resources.optional("resource.k8s.io", other, "devicetaintrules")
         assert store.get(same, "", "r").document()["apiVersion"] == f"resource.k8s.io/{other}"

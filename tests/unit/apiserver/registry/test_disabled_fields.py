@@ -27,7 +27,7 @@ def test_fields_of_gates_that_are_off() -> None:
 @pytest.fixture
 def default_gates() -> Iterator[None]:
     yield
-    feature_gates.reset()
+    feature_gates.choose(feature_gates.DEFAULTS)
 
 
 @pytest.mark.usefixtures("default_gates")
@@ -56,53 +56,6 @@ def test_an_empty_list_of_devices_is_none_unless_there_are_counters() -> None:
         document: Document = {"spec": {"devices": [], **counters}}
         dra_kinds.drop_empty_devices(document)
         assert ("devices" in document["spec"]) is bool(counters)
-
-
-def test_coordinated_elections_are_off() -> None:
-    lease = {"spec": {"holderIdentity": "a", "strategy": "x", "preferredHolder": "b"}}
-    resource_strategies.of(R.LEASES).drop_disabled_fields(lease)
-    assert lease == {"spec": {"holderIdentity": "a"}}
-
-
-def test_reports_on_devices_that_are_gone() -> None:
-    def claim(*devices: str, reports: tuple[str, ...]) -> Document:
-        def named(names: tuple[str, ...]) -> list[Document]:
-            return [{"driver": "d", "pool": "p", "device": name} for name in names]
-
-        allocation = {"devices": {"results": named(devices)}} if devices else None
-        return {"status": {"allocation": allocation, "devices": named(reports)}}
-
-    old = claim("a", "b", reports=("a", "b"))
-    kept = claim("b", reports=("a", "b", "c"))
-    dra_kinds.drop_stale_reports(kept, old)
-    assert kept == claim("b", reports=("b", "c"))
-    nothing = claim(reports=("a", "b"))
-    dra_kinds.drop_stale_reports(nothing, old)
-    assert "devices" not in nothing["status"]
-
-
-def test_an_empty_list_of_requests_is_none_once_it_is_stored(store: Any) -> None:
-    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": []}}}
-    made = store.create(R.CLAIMS, "default", claim, manager="m").document()
-    assert made["spec"] == {"devices": {"requests": None}}
-    spec = {"spec": {"devices": {"requests": []}}}
-    made = store.create(R.CLAIM_TEMPLATES, "default", {"metadata": {"name": "t"}, "spec": spec})
-    assert made.document()["spec"]["spec"] == {"devices": {"requests": None}}
-
-
-def test_taints_get_a_date_in_slices_and_rules(store: Any) -> None:
-    taint = {"key": "a", "effect": "NoExecute"}
-    rule = {"metadata": {"name": "r"}, "spec": {"taint": dict(taint)}}
-    made = store.create(R.TAINT_RULES, "", rule).document()
-    assert made["spec"]["taint"]["timeAdded"].startswith("2026-")
-    spec = {
-        "driver": "d",
-        "nodeName": "n",
-        "pool": {"name": "p", "resourceSliceCount": 1},
-        "devices": [{"name": "d", "taints": [{**taint, "timeAdded": "2024-01-01T00:00:00Z"}]}],
-    }
-    made = store.create(R.SLICES, "", {"metadata": {"name": "s"}, "spec": spec}).document()
-    assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == "2024-01-01T00:00:00Z"
 
 
 def test_what_alpha_gates_add_to_pods() -> None:

@@ -44,14 +44,6 @@ def without_finalizers(document: Document) -> Document:
     return document
 
 
-@pytest.fixture
-def commits(store: Any) -> list[tuple[str, str]]:
-    """(type, name) of every commit from here on."""
-    seen: list[tuple[str, str]] = []
-    store.listen(lambda commit: seen.append((commit.type, commit.object.name)))
-    return seen
-
-
 # ---------------------------------------------------------------- pods
 
 
@@ -60,14 +52,6 @@ def bound_pod(store: Any) -> Any:
     store.create(R.PODS, "default", pod())
     store.bind("default", "p", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     return store.get(R.PODS, "default", "p")
-
-
-def test_a_pod_that_ends_gracefully_survives_updates(store: Any, bound_pod: Any) -> None:
-    store.delete(R.PODS, "default", "p")
-    store.patch(
-        R.PODS, "default", "p", lambda d: d | {"status": {"phase": "Running"}}, subresource="status"
-    )
-    assert names(store, R.PODS) == ["p"]
 
 
 def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
@@ -162,22 +146,6 @@ def test_a_pod_that_is_evicted_twice_says_so_once(store: Any, bound_pod: Any) ->
     assert store.get(R.PODS, "default", "p") == evicted
 
 
-def test_a_pod_that_goes_at_once_says_why_as_well(
-    store: Any, commits: list[tuple[str, str]]
-) -> None:
-    seen = []
-    store.listen(lambda commit: seen.append(commit.object.document()["status"].get("conditions")))
-    store.create(R.PODS, "default", pod())
-    store.evict("default", "p", object_deletion.AS_USUAL)
-    assert [kind for kind, _ in commits] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
-    assert [bool(conditions) for conditions in seen] == [False, True, True, True]
-
-
-def test_an_eviction_that_is_not_done_says_nothing(store: Any, bound_pod: Any) -> None:
-    store.evict("default", "p", object_deletion.DeleteOptions(dry_run=True))
-    assert store.get(R.PODS, "default", "p") == bound_pod
-
-
 # ---------------------------------------------------------------- namespaces
 
 
@@ -196,17 +164,6 @@ def test_some_namespaces_stay(store: Any, refuses: Any, name: str) -> None:
     with refuses(403, "Forbidden", f'namespaces "{name}" is forbidden: this namespace may not be'):
         store.delete(R.NAMESPACES, "", name)
     assert not store.get(R.NAMESPACES, "", name).deleting
-
-
-@pytest.mark.usefixtures("crowded")
-def test_controllers_see_why_nothing_can_be_created_in_a_namespace_that_ends(
-    store: Any, refuses: Any
-) -> None:
-    store.delete(R.NAMESPACES, "", "n")
-    with refuses(403, "Forbidden", "it is being terminated") as caught:
-        store.create(R.CONFIGMAPS, "n", {"metadata": {"name": "late"}})
-    (cause,) = caught.value.details["causes"]
-    assert (cause["reason"], cause["field"]) == ("NamespaceTerminating", "metadata.namespace")
 
 
 @pytest.mark.usefixtures("crowded")
@@ -277,21 +234,3 @@ def test_without_its_controller_a_namespace_keeps_what_is_in_it(make_store: Any)
     collect(store)
     assert store.get(R.NAMESPACES, "", "n").deleting
     assert names(store, namespace="n") == ["a", "b"]
-
-
-def test_the_spec_of_a_namespace_is_the_servers(store: Any) -> None:
-    before = store.create(R.NAMESPACES, "", {"metadata": {"name": "n"}, "spec": {"x": 1}})
-    assert before.document()["spec"] == {"finalizers": ["kubernetes"]}
-    assert store.patch(R.NAMESPACES, "", "n", lambda document: document | {"spec": {}}) == before
-
-
-@pytest.mark.usefixtures("crowded")
-def test_a_terminating_namespace_survives_updates(store: Any) -> None:
-    store.delete(R.NAMESPACES, "", "n")
-
-    def label(document: Document) -> Document:
-        document["metadata"]["labels"] = {"a": "b"}
-        return document
-
-    store.patch(R.NAMESPACES, "", "n", label)
-    assert store.get(R.NAMESPACES, "", "n").deleting

@@ -22,7 +22,7 @@ AT_ONCE = object_deletion.DeleteOptions(grace_period_s=0)
 def gates() -> Iterator[None]:
     feature_gates.choose(feature_gates.parse("GenericWorkload=true,DRAWorkloadResourceClaims=true"))
     yield
-    feature_gates.reset()
+    feature_gates.choose(feature_gates.DEFAULTS)
 
 
 def group(name: str = "g", **spec: Any) -> Document:
@@ -51,11 +51,6 @@ def test_a_group_with_its_claims(store: stores.Store) -> None:
     }
 
 
-def test_claims_are_dropped_unless_their_gate_is_on(store: stores.Store) -> None:
-    feature_gates.choose({feature_gates.GROUP_CLAIMS: False})
-    assert "resourceClaims" not in create(store, group(resourceClaims=[CLAIM]))["spec"]
-
-
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
@@ -78,12 +73,6 @@ def test_what_is_refused(
 ) -> None:
     with refuses(422, "Invalid", text):
         create(store, group(**spec))
-
-
-def test_a_group_of_a_workload_is_refused(store: stores.Store, refuses: Callable[..., Any]) -> None:
-    reference = {"workload": {"workloadName": "w", "podGroupTemplateName": "p"}}
-    with refuses(403, "Forbidden", 'PodGroup rejected: Workload "w" not found'):
-        create(store, group(podGroupTemplateRef=reference))
 
 
 def test_the_spec_stays(store: stores.Store, refuses: Callable[..., Any]) -> None:
@@ -116,13 +105,6 @@ def test_a_deleted_group_stays_until_its_pods_have_ended(store: stores.Store) ->
     store.collect_garbage()
     assert not store.has(resources.POD_GROUPS, "default", "g")
     assert store.has(resources.POD_GROUPS, "default", "other")
-
-
-def test_a_deleted_group_without_pods_goes_at_once(store: stores.Store) -> None:
-    create(store, group())
-    store.delete(resources.POD_GROUPS, "default", "g")
-    store.collect_garbage()
-    assert not store.has(resources.POD_GROUPS, "default", "g")
 
 
 @pytest.mark.parametrize(

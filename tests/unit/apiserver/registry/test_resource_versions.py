@@ -63,3 +63,17 @@ def test_an_update_creates_what_some_kinds_miss(live: Any) -> None:
         "PUT", "/api/v1/namespaces/default/configmaps/a", {"metadata": {"name": "a"}}
     )
     assert status == 404, "config maps are created by a POST only"
+
+
+def test_a_version_that_is_given_at_creation_is_refused_by_the_storage(live: Any) -> None:
+    configmaps = "/api/v1/namespaces/default/configmaps"
+
+    def create(name: str, version: str = "1", query: str = "") -> int:
+        document = {"metadata": {"name": name, "resourceVersion": version}}
+        status: int = live.call("POST", configmaps + query, document)[0]
+        return status
+
+    assert create("c", query="?dryRun=All") == 201, "a dry run does not reach the storage"
+    assert create("c") == 500
+    assert create("Not A Name") == 422, "the rules come first"
+    assert [create(f"c{n}", text) for n, text in enumerate(("", "0", "00", "abc"))] == [201] * 4

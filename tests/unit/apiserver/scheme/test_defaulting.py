@@ -23,36 +23,6 @@ def _pod(**container):
     }
 
 
-def test_defaults_are_filled_once():
-    once = filled(resources.PODS, _pod())
-
-    assert filled(resources.PODS, once) == once
-
-
-def test_what_was_set_stays():
-    pod = _pod(imagePullPolicy="Never")
-    pod["spec"] |= {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False}
-
-    made = filled(resources.PODS, pod)["spec"]
-    assert made["terminationGracePeriodSeconds"] == 0
-    assert made["enableServiceLinks"] is False
-    assert made["containers"][0]["imagePullPolicy"] == "Never"
-
-
-def test_limits_are_requested():
-    resources_ = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}
-    made = filled(resources.PODS, _pod(resources=resources_))["spec"]["containers"][0]
-
-    assert made["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
-
-
-def test_ports_of_the_host_network():
-    pod = _pod(ports=[{"containerPort": 80}])
-    pod["spec"]["hostNetwork"] = True
-
-    assert filled(resources.PODS, pod)["spec"]["containers"][0]["ports"][0]["hostPort"] == 80
-
-
 @pytest.mark.parametrize(
     ("image", "policy"),
     [
@@ -70,17 +40,6 @@ def test_pull_policies(image, policy):
     assert defaults.pull_policy(image) == policy
 
 
-@pytest.mark.parametrize(
-    ("resource", "part", "given", "added"),
-    [
-        (resources.PODS, "status", {"podIP": "10.0.0.1"}, {"podIPs": [{"ip": "10.0.0.1"}]}),
-        (resources.PODS, "status", {"podIPs": [{"ip": "10.0.0.1"}]}, {"podIP": "10.0.0.1"}),
-    ],
-)
-def test_first_items_with_fields_of_their_own(resource, part, given, added):
-    assert filled(resource, {part: given})[part].items() >= (given | added).items()
-
-
 def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
     pod = _pod() | {"metadata": {}}
     pod["spec"]["restartPolicy"] = ""
@@ -88,14 +47,6 @@ def test_an_empty_text_is_a_default_unless_go_holds_it_by_a_pointer():
 
     assert filled(resources.PRIORITY_CLASSES, priority_class)["preemptionPolicy"] == ""
     assert filled(resources.PODS, pod)["spec"]["restartPolicy"] == "Always"
-
-
-def test_pods_in_templates_of_other_kinds():
-    kind = api_types.of_kind("apps", "v1", "Deployment")
-    deployment = {"metadata": {}, "spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
-    defaults.fill(kind, deployment)
-
-    assert deployment["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
 
 
 def test_constants_are_never_shared():
@@ -185,13 +136,6 @@ def test_refused_priorities(spec, why):
     with pytest.raises(status_errors.StatusError, match=why) as error:
         _prioritised(spec, {})
     assert error.value.code == 403
-
-
-def test_an_update_keeps_the_priority():
-    spec = {}
-    admission.keep_priority(spec, {"priority": 3, "preemptionPolicy": "Never"})
-
-    assert spec == {"priority": 3, "preemptionPolicy": "Never"}
 
 
 FULL = {"cpu": "1", "memory": "1Gi"}

@@ -80,7 +80,7 @@ def fields() -> Iterator[tuple[str, api_types.Field, dict[str, Any]]]:
     """Yield the path of each field, the server's data on it, and its tags."""
     for name, kind in TYPES.items():
         for at, tags in GO[name].items():
-            yield f"{name.removeprefix('io.k8s.api.')}.{at}", kind.field(at), tags
+            yield f"{name.removeprefix('io.k8s.api.')}.{at}", kind.fields[at], tags
 
 
 def test_how_the_fields_are_held() -> None:

@@ -11,9 +11,8 @@ from harness.apiserver.scheme import quantities
 PRINTED = {
     "0": "0",
     "00": "0",
-    "-": "0",
     "1": "1",
-    "+1": "+1",
+    "+1": "1",
     "1Gi": "1Gi",
     "8Gi": "8Gi",
     "1024Mi": "1Gi",
@@ -23,7 +22,6 @@ PRINTED = {
     "0.5Ki": "512",
     "0.3Ki": "307200m",
     "1.5": "1500m",
-    "1.500": "1.500",
     "0.5": "500m",
     "1000": "1k",
     "1000m": "1",
@@ -50,21 +48,10 @@ def test_numbers_of_json_are_quantities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "must match the regular expression"),
-        ("lots", "must match the regular expression"),
-        ("1 Gi", "must match the regular expression"),
-        ("1.2.3", "must match the regular expression"),
-        ("k", "unable to parse numeric part"),
-        (".", "unable to parse numeric part"),
-        ("1KK", "unable to parse quantity's suffix"),
-        ("1e", "unable to parse quantity's suffix"),
-        ("1ki", "unable to parse quantity's suffix"),
-    ],
+    "text", ["", "-", "lots", "1 Gi", "1.2.3", "k", ".", "1KK", "1e", "1ki", "1" * 1001]
 )
-def test_what_is_no_quantity(text: str, why: str) -> None:
-    with pytest.raises(quantities.QuantityError, match=why):
+def test_what_is_no_quantity(text: str) -> None:
+    with pytest.raises(quantities.QuantityError, match="quantities must be a number"):
         quantities.parse(text)
 
 

@@ -69,16 +69,6 @@ def test_a_body_is_cut_in_the_middle(faulty: Any, size: int) -> None:
     assert (entry["action"]["type"], entry["facts"]["name"]) == ("truncate", "a")
 
 
-def test_a_write_is_committed_although_its_response_is_cut(faulty: Any) -> None:
-    begin(faulty, "response", {"type": "truncate"})
-    with faulty_servers.RawConnection(faulty) as connection:
-        connection.ask(CONFIGMAPS, method="POST", body=b'{"metadata":{"name":"a"}}')
-        text, end = connection.rest()
-    assert b"201 Created" in text
-    assert end == "reset"
-    assert faulty.call("GET", f"{CONFIGMAPS}/a")[0] == 200
-
-
 def test_what_has_no_body_is_passed_over(faulty: Any) -> None:
     begin(faulty, "response", {"type": "truncate"}, count=1)
     with faulty_servers.RawConnection(faulty) as connection:
@@ -258,21 +248,6 @@ def test_an_event_is_cut_in_the_middle(faulty: Any) -> None:
     assert not rest.endswith(b"\n")
 
 
-def test_no_event_overtakes_a_late_one(faulty: Any, clock: faulty_servers.Clock) -> None:
-    lag(faulty, name="late-*")
-    with RawWatch(faulty) as watch:
-        create(faulty, "first", "late-1", "second", "late-2", "third")
-        assert watch.next_name() == "first"
-        (_, end_1), (_, end_2) = clock.delays
-        faulty.run(end_2)
-        assert watch.has_none_now()
-        assert all(entry["ended"] is None for entry in applied(faulty)), "nothing was sent yet"
-        faulty.run(end_1)
-        assert [watch.next_name() for _ in range(4)] == ["late-1", "second", "late-2", "third"]
-        ends = [entry["ended"]["monotonicNs"] for entry in applied(faulty)]
-        assert ends == sorted(ends)
-
-
 def test_a_watch_that_resumes_is_late_too(
     faulty: Any, clock: faulty_servers.Clock, at: Callable[[float], None]
 ) -> None:
@@ -312,19 +287,6 @@ def test_a_watch_that_is_too_far_behind_is_dropped(
     for _, end in clock.delays:
         live.run(end)
     assert all(entry["ended"] is not None for entry in applied(live))
-
-
-def test_a_watch_that_ends_drops_what_is_late(faulty: Any, clock: faulty_servers.Clock) -> None:
-    lag(faulty)
-    with RawWatch(faulty, "&timeoutSeconds=1") as watch:
-        create(faulty, "a")
-        watch.end()
-        assert watch.how_it_ended == "ended"
-    (entry,) = applied(faulty)
-    assert entry["ended"] is None
-    faulty.run(clock.delays[0][1])
-    (entry,) = applied(faulty)
-    assert entry["ended"] is not None
 
 
 # ---------------------------------------------------------------- bookmarks
@@ -371,27 +333,6 @@ def test_a_client_is_known_by_the_user_that_it_impersonates(faulty: Any) -> None
     mine = faulty_servers.impersonating("scheduler")
     assert [faulty.call("GET", CONFIGMAPS, headers=mine)[0] for _ in range(3)] == [503, 500, 200]
     assert {entry["facts"]["client"] for entry in applied(faulty)} == {"scheduler"}
-
-
-def test_events_of_a_client_are_hit_and_no_others(faulty: Any, clock: faulty_servers.Clock) -> None:
-    begin(faulty, "event", {"type": "delay", "seconds": 5}, match={"clients": ["scheduler"]})
-    user = faulty_servers.impersonating("scheduler")["Impersonate-User"]
-    with RawWatch(faulty, Impersonate_User=user) as mine, RawWatch(faulty) as other:
-        create(faulty, "a")
-        assert other.next_name() == "a"
-        assert mine.has_none_now()
-        faulty.run(clock.delays[0][1])
-        assert mine.next_name() == "a"
-    assert [entry["facts"]["client"] for entry in applied(faulty)] == ["scheduler"]
-
-
-@pytest.mark.parametrize("code", [429, 500])
-def test_a_watch_can_be_refused_before_its_response(faulty: Any, code: int) -> None:
-    begin(faulty, "response", {"type": "reject", "code": code}, match=EVENTS, count=1)
-    assert faulty.call("GET", f"{CONFIGMAPS}?watch=1", headers=VICTIM)[0] == code
-    with RawWatch(faulty) as watch:
-        create(faulty, "a")
-        assert watch.next_name() == "a"
 
 
 # ------------------------------------------------------------------------ deletions

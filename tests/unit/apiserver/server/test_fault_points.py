@@ -247,12 +247,6 @@ def test_a_watch_that_is_held_ends_when_it_is_let_go(faulty: Any, events: Any) -
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
-def test_a_watch_that_is_asked_for_may_be_refused(faulty: Any) -> None:
-    begin(faulty, "request", {"type": "reject", "code": 410, "reason": "Expired"}, match=WATCHERS)
-    status, body = faulty.call("GET", f"{CONFIGMAPS}?watch=true&resourceVersion=4")
-    assert (status, body["reason"]) == (410, "Expired")
-
-
 def test_what_is_held_is_answered_when_the_server_stops(faulty: Any) -> None:
     name = begin(faulty, "response", {"type": "block"})
     call = Call(faulty, "POST", CONFIGMAPS, config("a"))

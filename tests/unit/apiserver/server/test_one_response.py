@@ -67,19 +67,7 @@ def test_an_upgrade_is_refused_in_one_answer(live: Any, upgrade: bytes) -> None:
     assert b"\r\nConnection: close\r\n" in said
 
 
-def test_connect_is_refused_in_one_answer(live: Any) -> None:
-    assert codes(talk(live, b"CONNECT x:1 HTTP/1.1\r\n" + HEAD + b"\r\n" + CLOSE)) == [400]
-
-
 # ---------------------------------------------------------------- headers
-
-
-def test_of_a_repeated_header_the_first_value_counts(live: Any) -> None:
-    accepted = b"Accept: application/json\r\nAccept: application/vnd.kubernetes.protobuf\r\n"
-    said = talk(
-        live, b"GET /api/v1/pods HTTP/1.1\r\n" + HEAD + accepted + b"Connection: close\r\n\r\n"
-    )
-    assert b"Content-Type: application/json\r\n" in said
 
 
 def test_a_trailer_is_no_header(live: Any) -> None:
@@ -108,7 +96,3 @@ def test_a_client_that_closes_gets_nothing_after_a_watch(live: Any) -> None:
     said = talk(live, watch + b"Connection: close\r\n\r\n" + CLOSE)
     assert codes(said) == [200]
     assert said.endswith(b"0\r\n\r\n")
-
-
-def test_who_said_that_it_closes_gets_no_second_answer(live: Any) -> None:
-    assert codes(talk(live, CLOSE + b"GET /healthz HTTP/1.1\r\n\r\n")) == [200]

@@ -1,6 +1,5 @@
 """Clients that are too greedy: the server goes on for all others."""
 
-import asyncio
 import re
 import socket
 from collections.abc import Callable
@@ -83,20 +82,6 @@ def test_a_long_past_is_sent_as_it_is_read(serve_with: Callable[..., Any]) -> No
     names = re.findall(rb'"name":"(big-\d+|late)"', text)
     assert sorted(names) == [*sorted(b"big-%d" % number for number in range(12)), b"late"]
     assert names[-1] == b"late"
-
-
-def test_what_came_later_is_not_sent_when_the_past_is_cut_short(
-    serve_with: Callable[..., Any],
-) -> None:
-    live = serve_with()
-    with stalled_watch(live) as connection:
-        stopping = asyncio.run_coroutine_threadsafe(
-            live.server.stop(timeout_s=TIMEOUT_S), live._loop
-        )
-        text = read_all(connection)
-        stopping.result(TIMEOUT_S)
-    assert text.endswith(b"0\r\n\r\n")
-    assert b'"name":"late"' not in text
 
 
 @pytest.mark.parametrize("announced", [True, False])

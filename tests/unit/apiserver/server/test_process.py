@@ -257,14 +257,4 @@ def test_damaged_tokens_are_one_message(start: Callable[..., Any], tmp_path: pat
     assert "expected the tokens and certificates of the server in" in text
 
 
-def test_nothing_in_a_data_folder_is_anybody_elses_business(
-    start: Callable[..., Any], connect: Callable[[str], apis.Api], tmp_path: pathlib.Path
-) -> None:
-    data = tmp_path / "data"
-    start("--data-dir", data)
-    connect("plain").create(apis.LEASES, lease("a"), namespace="default")
-    assert {oct(path.stat().st_mode & 0o777) for path in data.iterdir()} == {"0o600"}
-    assert data.stat().st_mode & 0o777 == 0o700
-
-
 # ---------------------------------------------------------------- audit log and faults

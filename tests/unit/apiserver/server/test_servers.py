@@ -109,13 +109,6 @@ def test_a_server_error_is_answered_and_serving_goes_on(
 # ---------------------------------------------------------------- verbs
 
 
-def test_every_openapi_document_that_is_named_is_there(live: Any) -> None:
-    _, index = live.call("GET", "/openapi/v3")
-    for entry in index["paths"].values():
-        status, body = live.call("GET", entry["serverRelativeURL"])
-        assert (status, body.get("openapi")) == (200, "3.0.0"), entry
-
-
 def test_head_answers_without_a_body(live: Any) -> None:
     with live.connect() as connection:
         connection.sendall(raw("HEAD", "/healthz", headers=b"Connection: close\r\n"))
@@ -167,49 +160,6 @@ def test_a_watch_after_a_pipelined_write_comes_after_its_answer(
     assert re.findall(rb"HTTP/1.1 (\d+) ", text) == [b"201", b"200"]
     assert text.index(b"201 Created") < text.index(b'"type"')
     assert text.endswith(b"0\r\n\r\n")
-
-
-@pytest.mark.parametrize("coin", [EVENTS_FIRST, ANSWER_FIRST])
-def test_the_coin_decides_whether_events_or_the_answer_come_first(
-    serve: Callable[..., Any], coin: random.Random
-) -> None:
-    """One loop writes both, so the order of its writes is seen where they are made."""
-    live = serve(coin)
-    written: list[str] = []
-    with live.connect() as watcher, live.connect() as writer:
-        watcher.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
-        read_until(watcher, lambda t: t.endswith(b"\r\n\r\n"))
-        live.run(lambda: _spy(live.server, written))
-        writer.sendall(raw("POST", CONFIGMAPS, json.dumps(config("a")).encode()))
-        read_until(writer, lambda t: t.endswith(b"}"))
-        read_until(watcher, lambda t: b"ADDED" in t)
-    order = ["event", "answer"] if coin is EVENTS_FIRST else ["answer", "event"]
-    assert written == order
-
-
-def _spy(server: servers.Server, written: list[str]) -> None:
-    for client in server._connections:
-        connection: Any = client
-        connection._transport = _Spy(connection._transport, written)
-
-
-class _Spy:
-    """A transport that notes what goes through it."""
-
-    def __init__(self, inner: Any, written: list[str]) -> None:
-        self._inner, self._written = inner, written
-
-    def write(self, data: bytes) -> None:
-        self._written.append("event" if b'"type"' in data else "answer")
-        self._inner.write(data)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
-def test_both_orders_happen(serve: Callable[..., Any]) -> None:
-    live = serve(random.Random(3))
-    assert {live.run(live.server.events_first) for _ in range(50)} == {True, False}
 
 
 # ---------------------------------------------------------------- watches
@@ -279,21 +229,4 @@ def test_a_client_that_leaves_takes_its_watch_along(live: Any) -> None:
         lambda: not live.run(lambda: any(live.server._watches.values())),
         timeout_s=TIMEOUT_S,
         why="the watch to be removed",
-    )
-
-
-def test_garbage_is_collected_by_the_server(live: Any) -> None:
-    _, owner = live.call("POST", CONFIGMAPS, config("owner"))
-    reference = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "name": "owner",
-        "uid": owner["metadata"]["uid"],
-    }
-    live.call("POST", CONFIGMAPS, {"metadata": {"name": "d", "ownerReferences": [reference]}})
-    live.call("DELETE", f"{CONFIGMAPS}/owner")
-    clocks.wait_until(
-        lambda: live.call("GET", f"{CONFIGMAPS}/d")[0] == 404,
-        timeout_s=TIMEOUT_S,
-        why="the dependent to be collected",
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.scheme import resources
-from harness.apiserver.storage import field_selectors, label_selectors
+from harness.apiserver.storage import selectors
 
 R = resources
 LABELS = {"app": "web", "tier": "front", "size": "5"}
@@ -18,7 +18,7 @@ LABELS = {"app": "web", "tier": "front", "size": "5"}
 )  # fmt: skip
 def test_what_is_no_label_selector(refuses: Any, text: str) -> None:
     with refuses(400, "BadRequest", "not a label selector"):
-        label_selectors.label_selector(text)
+        selectors.label_selector(text)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_what_is_no_label_selector(refuses: Any, text: str) -> None:
     ],
 )
 def test_unusual_label_selectors(text: str, expected: bool) -> None:
-    assert label_selectors.label_selector(text)(LABELS | {"none": ""}) is expected
+    assert selectors.label_selector(text)(LABELS | {"none": ""}) is expected
 
 
 POD = {
@@ -50,4 +50,4 @@ POD = {
 )
 def test_what_is_no_field_selector(refuses: Any, resource: Any, text: str) -> None:
     with refuses(400, "BadRequest", ""):
-        field_selectors.field_selector(resource, text)
+        selectors.field_selector(resource, text)

@@ -70,7 +70,7 @@ def test_compiling_is_imported_late() -> None:
 def list_attributes() -> Iterator[None]:
     feature_gates.choose({feature_gates.LIST_ATTRIBUTES: True})
     yield
-    feature_gates.reset()
+    feature_gates.choose(feature_gates.DEFAULTS)
 
 
 INCLUDES = 'device.attributes["d"].models.includes("a")'

@@ -77,27 +77,3 @@ def test_finalizers_of_what_is_being_deleted(fields: Any) -> None:
     assert fields(metadata.changed(R.CONFIGMAPS, more, old)) == [
         ("metadata.finalizers", "Forbidden")
     ]
-
-
-def test_finalizers_that_are_added_need_a_domain(store: Any, refuses: Any) -> None:
-    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
-    finalized = {"metadata": {"name": "c", "finalizers": ["x/y", "nope"]}}
-    with refuses(422, "Invalid", 'metadata.finalizers[1]: Invalid value: "nope": name is neither'):
-        store.update(R.CONFIGMAPS, "default", "c", finalized)
-
-
-def test_a_mistake_in_changed_metadata_has_one_cause(store: Any, refuses: Any) -> None:
-    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c"}})
-    labels = {"metadata": {"name": "c", "labels": {"a": "x y"}}}
-    with refuses(
-        422, "Invalid", 'ConfigMap "c" is invalid: metadata.labels: Invalid value'
-    ) as caught:
-        store.update(R.CONFIGMAPS, "default", "c", labels)
-    assert len(caught.value.details["causes"]) == 1
-    assert caught.value.message.count("metadata.labels") == 1
-
-
-def test_an_owner_has_a_version_with_one_slash_at_the_most(fields: Any) -> None:
-    meta = {"name": "n", "ownerReferences": [OWNER | {"apiVersion": "a/b/c"}]}
-    wrong = [("metadata.ownerReferences.apiVersion", "Invalid")]
-    assert fields(metadata.new(resources.CONFIGMAPS, meta)) == wrong

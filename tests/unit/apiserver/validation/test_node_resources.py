@@ -13,7 +13,7 @@ AMOUNTS = [
     ({"hugepages-2Mi": "2Mi", "cpu": "1"}, {"hugepages-2Mi": "2Mi"}, []),
     ({"cpu": "1"}, {"cpu": "2"}, [("r.requests", "Invalid")]),
     ({"cpu": "-1"}, {}, [("r.limits[cpu]", "Invalid")]),
-    ({"gpu": "1"}, {}, [("r.limits[gpu]", "Invalid")] * 2),
+    ({"gpu": "1"}, {}, [("r.limits[gpu]", "Invalid")]),
     ({"pods": "1"}, {}, [("r.limits[pods]", "Invalid")]),
     ({"-": "1"}, {}, [("r.limits[-]", "Invalid")]),
     ({"a.b/gpu": "500m"}, {}, [("r.limits[a.b/gpu]", "Invalid")]),

@@ -67,10 +67,6 @@ def test_parts_of_new_pods(fields: Any, document: Document, wrong: list[Any]) ->
     assert fields(pods.pod(document)) == wrong
 
 
-ENDED = {"name": "c", "state": {"terminated": {"exitCode": 1}}}
-RUNNING = {"name": "c", "state": {"running": {}}}
-
-
 def with_status(status: Document, **spec: Any) -> Document:
     return {"metadata": {"name": "p"}, "spec": spec, "status": status}
 
@@ -105,42 +101,6 @@ def test_nominated_nodes_have_names_of_nodes(fields: Any) -> None:
 def test_the_class_of_a_pod_stays(fields: Any) -> None:
     old, new = with_status({"qosClass": "Burstable"}), with_status({"qosClass": "Guaranteed"})
     assert fields(pods.pod_status_change(new, old)) == [("status.qosClass", "Invalid")]
-
-
-@pytest.mark.parametrize(
-    ("key", "parts", "policy", "own", "allowed"),
-    [
-        ("containerStatuses", "containers", "Always", None, True),
-        ("containerStatuses", "containers", "OnFailure", None, True),
-        ("containerStatuses", "containers", "Never", None, False),
-        ("containerStatuses", "containers", "Never", "Always", True),
-        ("initContainerStatuses", "initContainers", "Never", None, False),
-        ("initContainerStatuses", "initContainers", "Never", "Always", True),
-        ("ephemeralContainerStatuses", "ephemeralContainers", "Always", None, False),
-    ],
-)
-def test_containers_that_have_ended(
-    fields: Any, key: str, parts: str, policy: str, own: str | None, allowed: bool
-) -> None:
-    container = {"name": "c"} | ({"restartPolicy": own} if own else {})
-    spec = {"restartPolicy": policy, parts: [container]}
-    found = fields(
-        pods.pod_status_change(
-            with_status({key: [RUNNING]}, **spec), with_status({key: [ENDED]}, **spec)
-        )
-    )
-    assert found == ([] if allowed else [(f"status.{key}[0].state", "Forbidden")])
-
-
-def test_success_is_not_tried_again(fields: Any) -> None:
-    spec = {"restartPolicy": "OnFailure", "containers": [{"name": "c"}]}
-    old = with_status(
-        {"containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 0}}}]}
-    )
-    new = with_status({"containerStatuses": [RUNNING]}, **spec)
-    assert fields(pods.pod_status_change(new, old)) == [
-        ("status.containerStatuses[0].state", "Forbidden")
-    ]
 
 
 MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}

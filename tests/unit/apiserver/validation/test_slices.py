@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from harness.apiserver.validation import slices
-from tests.support import cases
 
 Document = dict[str, Any]
-TERM = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
 
 
 def device_slice(*devices: Document, **spec: Any) -> Document:
@@ -24,12 +22,6 @@ def device_slice(*devices: Document, **spec: Any) -> Document:
 
 def device(**fields: Any) -> Document:
     return {"name": "d0", **fields}
-
-
-@pytest.mark.parametrize(("spec", "wrong"), cases.read(__file__, "slices"))
-def test_slices(fields: Any, spec: Document, wrong: list[Any]) -> None:
-    found = fields(slices.device_slice(device_slice(**spec)))
-    assert found == list(map(tuple, wrong))
 
 
 DEVICES = [
@@ -63,22 +55,6 @@ def test_a_list_halves_the_number_of_devices(fields: Any) -> None:
     assert not fields(slices.device_slice(device_slice(*many, plain)))
     found = fields(slices.device_slice(device_slice(*many, listed)))
     assert found == [("spec.devices", "TooMany")]
-
-
-def test_long_names_are_cut_in_paths(fields: Any) -> None:
-    name = "x" * 120
-    found = fields(slices.device_slice(device_slice(device(attributes={name: {}}))))
-    at = "spec.devices[0].attributes"
-    assert found == [(at, "TooLong"), (f"{at}[{'x' * 47}...{'x' * 46}]", "Invalid")]
-
-
-@pytest.mark.parametrize(("policy", "wrong"), cases.read(__file__, "policies"))
-def test_request_policies(fields: Any, policy: Document, wrong: list[Any]) -> None:
-    capacity = {"m": {"value": "10Gi", "requestPolicy": policy}}
-    shared = device(allowMultipleAllocations=True, capacity=capacity)
-    found = fields(slices.device_slice(device_slice(shared)))
-    at = "spec.devices[0].capacity[m].requestPolicy"
-    assert found == [(f"{at}{field}", reason) for field, reason in wrong]
 
 
 def test_what_is_stored_already_is_not_questioned(fields: Any) -> None:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from harness.apiserver.storage import watch_cache
 from harness.explore.worlds import world_fixtures
 from harness.explore.worlds.oracles import granted_devices
 
@@ -13,8 +13,7 @@ Object = dict[str, Any]
 
 def judged(*documents: Object) -> str | None:
     oracle = granted_devices.GrantedDevices()
-    for resource, stored in world_fixtures.past(list(documents)).objects:
-        commit = watch_cache.Commit(resource=resource, type="ADDED", object=stored, previous=None)
+    for commit in world_fixtures.past(list(documents)).objects:
         oracle.on_commit(commit)
     return oracle.finding
 
@@ -82,13 +81,9 @@ def test_what_was_not_asked_for_is_found(documents: tuple[Object, ...], kind: st
 def test_what_was_gone_at_the_last_rest_is_not_allocated_any_more() -> None:
     oracle = granted_devices.GrantedDevices()
     past = world_fixtures.past([POOL, allocated(world_fixtures.claim("claim-1"), "device-0")])
-    [pool, claim] = [item for item in past.objects if item[0].plural.startswith("resource")]
-    for (resource, stored), kind in ((pool, "ADDED"), (pool, "DELETED")):
-        oracle.on_commit(
-            watch_cache.Commit(resource=resource, type=kind, object=stored, previous=None)
-        )
+    [pool, claim] = [one for one in past.objects if one.resource.plural.startswith("resource")]
+    oracle.on_commit(pool)
+    oracle.on_commit(msgspec.structs.replace(pool, type="DELETED"))
     oracle.rested()
-    oracle.on_commit(
-        watch_cache.Commit(resource=claim[0], type="ADDED", object=claim[1], previous=None)
-    )
+    oracle.on_commit(claim)
     assert oracle.finding == "gone: claim-1 got device-0, which is in no slice"

@@ -1,4 +1,6 @@
-"""Strategic merge patch: a JSON merge patch that merges some lists by key, with directives.
+"""Patches: JSON patch (RFC 6902), merge patch (RFC 7386), and strategic merge patch.
+
+A strategic merge patch is a merge patch that merges some lists by key, with directives:
 
     $patch: replace | delete              replace or delete an object, or an item of a merged list
     $retainKeys: [...]                    remove all other fields of the object
@@ -18,18 +20,81 @@ from typing import Any
 from harness.apiserver import json_codec
 from harness.apiserver.errors import status_errors
 from harness.apiserver.json_codec import Document
-from harness.apiserver.scheme import api_types
+from harness.apiserver.scheme import api_types, resources
 
+COPIED_BYTES_MAX = 3 * 1024 * 1024
+"""Maximum size of all copies by a JSON patch in bytes."""
 Identity = Callable[[Any], Any]
 """Returns the hashable merge key of a list's item."""
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
-_DELETED = object()
+_ANY = api_types.Type(kind="any")
 
 
-def patch(kind: api_types.Type, document: Document, change: Document) -> Document:
-    """Return the patched document; the input is not changed. Raises 500 if the patch is invalid."""
-    return _object(kind, document, change)
+def json_patch(_: resources.ResourceType, document: Document, patch: Any) -> Document:
+    """Apply a JSON patch in place. Raises 400 and 422."""
+    import jsonpatch  # few clients send one: the server starts without it
+
+    if not isinstance(patch, list) or not all(isinstance(item, dict) for item in patch):
+        raise status_errors.bad_request("expected a JSON patch, which is a list of objects")
+    patched, copied_bytes = document, 0
+    try:
+        for operation in patch:
+            if operation.get("op") == "copy":
+                copied = jsonpatch.JsonPointer(operation["from"]).resolve(patched)
+                copied_bytes += len(json_codec.encode(copied))
+                _require_small(copied_bytes)
+            patched = jsonpatch.JsonPatch([operation]).apply(patched, in_place=True)
+    except (
+        jsonpatch.JsonPatchException,
+        jsonpatch.JsonPointerException,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise status_errors.StatusError(422, "Invalid", f"the patch fails: {error}", {}) from error
+    return _require_object(patched)
+
+
+def _require_small(copied_bytes: int) -> None:
+    """Raise ValueError for copies of copies, which double."""
+    if copied_bytes > COPIED_BYTES_MAX:
+        raise ValueError(f"more than {COPIED_BYTES_MAX} bytes would be copied")
+
+
+def merge_patch(_: resources.ResourceType, document: Document, patch: Any) -> Document:
+    """Return the document with a JSON merge patch applied. Raises 400."""
+    return _require_object(_merge(document, _require_object(patch)))
+
+
+def strategic_patch(resource: resources.ResourceType, document: Document, patch: Any) -> Document:
+    """Return the document with a strategic merge patch applied. Raises 400 and 500.
+
+    It does not change the kind, whatever it names.
+    """
+    patched = _object(api_types.of(resource), document, _require_object(patch))
+    return {**patched, "apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def _require_object(value: Any) -> Document:
+    if not isinstance(value, dict):
+        raise status_errors.bad_request(f"expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def _merge(old: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merge(result.get(key), value)
+    return result
+
+
+# ------------------------------------------------------------------ strategic merge
 
 
 def _object(kind: api_types.Type, old: Any, change: Document) -> Document:
@@ -43,8 +108,7 @@ def _object(kind: api_types.Type, old: Any, change: Document) -> Document:
         case other:
             raise _broken(f"unknown patch type: {other}")
     merged = dict(old) if isinstance(old, dict) else {}
-    if isinstance(names := change.get("$retainKeys"), list):
-        retained = {name for name in names if isinstance(name, str)}
+    if isinstance(retained := change.get("$retainKeys"), list):
         merged = {name: value for name, value in merged.items() if name in retained}
     for name in _field_names(change):
         _merge_field(kind, merged, name, change)
@@ -65,60 +129,34 @@ def _merge_field(kind: api_types.Type, merged: Document, name: str, change: Docu
     if name in change and value is None:
         merged.pop(name, None)
     elif isinstance(value, dict):
-        merged[name] = _object(field.type if field else _item_type(kind), old, value)
-    elif field is not None and _is_merged_list(field) and isinstance(value, list | None):
+        merged[name] = _object(field.type if field else kind.item or _ANY, old, value)
+    elif field is not None and field.is_merged_by_patch and isinstance(value, list | None):
         if name in change or old:
             merged[name] = _list(field, old, name, change)
     elif name in change:
         merged[name] = value
 
 
-def _is_merged_list(field: api_types.Field) -> bool:
-    return field.type.kind == "list" and "merge" in field.patch_strategies
-
-
-def _item_type(kind: api_types.Type) -> api_types.Type:
-    return kind.item or _ANY
-
-
-_ANY = api_types.Type(kind="any")
-
-
 # ------------------------------------------------------------------ lists
 
 
 def _list(field: api_types.Field, old: Any, name: str, change: Document) -> list[Any]:
-    if old is None and _ORDER + name not in change:
-        return _new_list(field, change.get(name) or [])
-    before = old if isinstance(old, list) else []
     patched = change.get(name) or []
+    if old is None and _ORDER + name not in change:  # new items need no merge keys
+        return [_new(field, item) for item in patched if not _directive(item)]
+    before = old if isinstance(old, list) else []
     identity = _identity(field)
     order = change.get(_ORDER + name)
     if order is not None:
         _require_order(identity, [item for item in patched if not _directive(item)], order)
     if any(_directive(item) == "replace" for item in patched):
         return [item for item in patched if _directive(item) != "replace"]
-    remaining = _without(before, change.get(_DELETE_FROM + name))
+    deleted = set(map(_hashable, change.get(_DELETE_FROM + name) or ()))
+    remaining = [item for item in before if _hashable(item) not in deleted]
     merged = _merged(field, remaining, patched, identity)
     if order is None:
         order = [item for item in patched if _directive(item) != "delete"]
     return _ordered(merged, before, order, identity)
-
-
-def _new_list(field: api_types.Field, items: list[Any]) -> list[Any]:
-    """Return the items for a list that did not exist; they need no merge keys."""
-    return [
-        _object(_item_type(field.type), {}, item) if isinstance(item, dict) else item
-        for item in items
-        if not _directive(item)
-    ]
-
-
-def _without(items: list[Any], deleted: Any) -> list[Any]:
-    if not isinstance(deleted, list):
-        return items
-    keys = set(map(_hashable, deleted))
-    return [item for item in items if _hashable(item) not in keys]
 
 
 def _hashable(value: Any) -> Any:
@@ -142,22 +180,21 @@ def _merged(
     field: api_types.Field, before: list[Any], patched: list[Any], identity: Identity
 ) -> list[Any]:
     merged = list(before)
-    positions: dict[Any, collections.deque[int]] = collections.defaultdict(collections.deque)
-    for position, item in enumerate(before):
-        positions[identity(item)].append(position)
     for item in patched:
-        same_key = positions[identity(item)]
+        key = identity(item)
+        at = next((at for at, known in enumerate(merged) if identity(known) == key), None)
         if _directive(item) == "delete":
-            if same_key:
-                merged[same_key.popleft()] = _DELETED
-        elif not same_key:
-            same_key.append(len(merged))
-            is_object = isinstance(item, dict)
-            merged.append(_object(_item_type(field.type), {}, item) if is_object else item)
+            if at is not None:
+                del merged[at]
+        elif at is None:
+            merged.append(_new(field, item))
         elif isinstance(item, dict):
-            first = same_key[0]
-            merged[first] = _object(_item_type(field.type), merged[first], item)
-    return [item for item in merged if item is not _DELETED]
+            merged[at] = _object(field.type.item_type, merged[at], item)
+    return merged
+
+
+def _new(field: api_types.Field, item: Any) -> Any:
+    return _object(field.type.item_type, {}, item) if isinstance(item, dict) else item
 
 
 def _directive(item: Any) -> str:
@@ -166,10 +203,8 @@ def _directive(item: Any) -> str:
 
 def _require_order(identity: Identity, items: list[Any], order: list[Any]) -> None:
     """Raise 500 unless the items of a patch are a subsequence of its `$setElementOrder`."""
-    ordered_keys = [identity(item) for item in order]
-    keys = [identity(item) for item in items]
-    rest = iter(ordered_keys)
-    if not all(key in rest for key in keys):
+    rest = map(identity, order)
+    if not all(identity(item) in rest for item in items):
         raise _broken("the order in the patch does not match its $setElementOrder")
 
 
@@ -197,9 +232,6 @@ def _ordered(
 def _positions(items: list[Any], identity: Identity) -> dict[Any, int]:
     """Return the first position of each merge key."""
     return {identity(items[index]): index for index in reversed(range(len(items)))}
-
-
-# ------------------------------------------------------------------ messages
 
 
 def _broken(message: str) -> status_errors.StatusError:

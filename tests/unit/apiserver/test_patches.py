@@ -1,18 +1,43 @@
-"""JSON patch, merge patch, strategic merge patch."""
+"""JSON patch, strategic merge patch."""
 
 from typing import Any
 
 import pytest
 
-from harness.apiserver.patch import strategic_merge
-from harness.apiserver.scheme import api_types, resources
+from harness.apiserver import patches
+from harness.apiserver.scheme import resources
 from tests.support import cases
 
 R = resources
 
 
+def test_copies_that_double_are_stopped(refuses: Any) -> None:
+    doubling = [{"op": "copy", "from": "/data", "path": f"/data/x{n}"} for n in range(24)]
+    with refuses(422, "Invalid", "more than 3145728 bytes"):
+        patches.json_patch(R.CONFIGMAPS, {"data": {"a": "x" * 100}}, doubling)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "shake", "path": "/a"},
+        {"op": "copy", "path": "/a"},
+        {"op": "add", "path": "/a"},
+        {"op": "remove", "path": ""},
+        {"op": "move", "from": "/a", "path": "/a/b"},
+        {"op": "replace", "path": "/a/1", "value": 1},
+        {"op": 1, "path": 2},
+        {"op": "test", "path": "/a/0", "value": 9},
+    ],
+)
+def test_operations_that_fail_are_refused(operation: Any, refuses: Any) -> None:
+    with refuses(422, "Invalid", "the patch fails"):
+        patches.json_patch(R.CONFIGMAPS, {"a": [1]}, [operation])
+
+
 def strategic(resource: resources.ResourceType, document: Any, patch: Any) -> Any:
-    return strategic_merge.patch(api_types.of(resource), document, patch)
+    patched = patches.strategic_patch(resource, document, patch)
+    return {key: value for key, value in patched.items() if key not in ("apiVersion", "kind")}
 
 
 @pytest.mark.parametrize(
@@ -21,18 +46,6 @@ def strategic(resource: resources.ResourceType, document: Any, patch: Any) -> An
 def test_strategic_patch(resource: str, document: Any, patch: Any, expected: Any) -> None:
     found = getattr(R, resource.upper())
     assert strategic(found, document, patch) == expected
-
-
-def test_items_without_their_key_are_refused(refuses: Any) -> None:
-    with refuses(500, "", "merge key: uid"):
-        old = {"status": {"reservedFor": [{"uid": "u"}]}}
-        strategic(R.CLAIMS, old, {"status": {"reservedFor": [{"name": "a"}]}})
-
-
-def test_a_list_that_was_not_there_is_taken_as_it_is_but_for_directives() -> None:
-    reserved = [{"name": "a"}, {"uid": "u", "$patch": "delete"}]
-    patched = strategic(R.CLAIMS, {}, {"status": {"reservedFor": reserved}})
-    assert patched == {"status": {"reservedFor": [{"name": "a"}]}}
 
 
 def test_directives_that_make_no_sense_are_refused(refuses: Any) -> None:

@@ -1,11 +1,11 @@
-"""Field selectors: the fields that each kind supports, read from stored objects.
+"""Label and field selectors: predicates over objects.
 
-After k8s.io/apimachinery/pkg/fields/selector.go.
+After k8s.io/apimachinery/pkg/labels/selector.go and pkg/fields/selector.go.
 """
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,8 +13,66 @@ import msgspec
 from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects
+from harness.apiserver.validation import formats
 
+Labels = Mapping[str, str]
+LabelSelector = Callable[[Labels], bool]
 FieldSelector = Callable[[stored_objects.Stored], bool]
+
+# ------------------------------------------------------------------ labels
+
+_WORD = r"[^\s=!(),<>]"
+_REQUIREMENT = re.compile(
+    rf"""\s*(?:
+        !\s*(?P<absent>{_WORD}+)
+      | (?P<key>{_WORD}+)(?:
+            \s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)
+          | \s*(?P<how>==?|!=)\s*(?P<value>{_WORD}*)
+        )?
+    )\s*(?:,\s*(?=\S)|$)""",
+    re.VERBOSE,
+)
+
+
+def label_selector(text: str) -> LabelSelector:
+    """Return a predicate over labels; raises StatusError 400 for bad syntax."""
+    try:
+        terms = [_label_term(found) for found in _requirements(text)]
+    except ValueError as error:
+        raise status_errors.bad_request(f"not a label selector: {text!r}: {error}") from error
+    if len(terms) == 1:
+        return terms[0]
+    return lambda labels: all(term(labels) for term in terms)
+
+
+def _requirements(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    while at < len(text.rstrip()):
+        found = _REQUIREMENT.match(text, at)
+        if found is None:
+            raise ValueError(f"expected a requirement at {text[at:]!r}")
+        yield found
+        at = found.end()
+
+
+def _label_term(found: re.Match[str]) -> LabelSelector:
+    key = found["absent"] or found["key"]
+    listed = (found["value"] or "") if found["values"] is None else found["values"]
+    values = {value.strip() for value in listed.split(",")}
+    of_values = (problem for value in values for problem in formats.label_value(value))
+    if problems := [*formats.qualified_name(key), *of_values]:
+        raise ValueError("; ".join(problems))
+    match found["set"] or found["how"]:
+        case "in" | "=" | "==":
+            return lambda labels: labels.get(key) in values
+        case "notin" | "!=":
+            return lambda labels: labels.get(key) not in values
+    is_wanted = found["absent"] is None
+    return lambda labels: (key in labels) is is_wanted
+
+
+# ------------------------------------------------------------------ fields
+
 Paths = tuple[str, ...]
 _TERM = re.compile(r"(?P<key>(?:[^=!]|!(?!=))*?)(?P<how>!=|==|=)(?P<value>.*)", re.DOTALL)
 _ESCAPED = re.compile(r"\\([\\,=])")
@@ -26,25 +84,16 @@ def _same(*paths: str) -> dict[str, Paths]:
     return {path: (path,) for path in paths}
 
 
+_OF_POD_SPECS = "nodeName", "restartPolicy", "schedulerName", "serviceAccountName", "hostNetwork"
 _INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _FIELDS: dict[tuple[str, str], Mapping[str, Paths]] = {
     ("", "Pod"): {
-        **_same(
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-            "spec.hostNetwork",
-        ),
+        **_same(*(f"spec.{part}" for part in _OF_POD_SPECS)),
+        **_same("status.phase", "status.podIP", "status.nominatedNodeName"),
         "spec.host": ("spec.nodeName",),
     },
     ("", "Node"): _same("spec.unschedulable"),
     ("", "Namespace"): _same("status.phase"),
-    ("", "Secret"): _same("type"),
-    ("", "Service"): _same("spec.clusterIP", "spec.type"),
     ("", "Event"): {
         **_same(*(f"involvedObject.{part}" for part in _INVOLVED), "reason", "type"),
         "source": ("source.component", "reportingComponent"),
@@ -66,13 +115,13 @@ A field has the first of its paths that is set. The objects are as they are stor
 def field_selector(resource: resources.ResourceType, text: str) -> FieldSelector:
     """Return a predicate over objects; raises StatusError 400 for unknown fields and bad syntax."""
     parts = [part for part in re.split(r"(?<!\\),", text) if part]
-    terms = [_term(resource, part) for part in parts]
+    terms = [_field_term(resource, part) for part in parts]
     if len(terms) == 1:
         return terms[0]
     return lambda stored: all(term(stored) for term in terms)
 
 
-def _term(resource: resources.ResourceType, part: str) -> FieldSelector:
+def _field_term(resource: resources.ResourceType, part: str) -> FieldSelector:
     match = _TERM.fullmatch(part)
     if match is None:
         raise status_errors.bad_request(f"not a field selector: {part!r}")
