@@ -1,6 +1,4 @@
-"""Two answers, place by place. Texts that are meant for people are compared apart from everything
-else.
-"""
+"""Two answers, place by place. Texts that are meant for people are not compared."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,27 +16,14 @@ class Difference:
     actual: Any
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
-    """Return the differences between the answers to a case."""
-
-    structure: Sequence[Difference]
-    messages: Sequence[Difference] = ()
-    """Of steps that are right otherwise."""
-
-
-def judge(steps: Sequence[Mapping[str, Any]], answers: Sequence[Any]) -> Judgement:
-    structure: list[Difference] = []
-    messages: list[Difference] = []
+def judge(steps: Sequence[Mapping[str, Any]], answers: Sequence[Any]) -> list[Difference]:
+    """Return the differences between the answers to a case and those expected."""
+    found: list[Difference] = []
     for number, step in enumerate(steps, start=1):
-        expected = step["expect"]
-        actual = answers[number - 1] if number <= len(answers) else {}
-        ours, theirs = (_without_plain_text(_without_messages(side)) for side in (actual, expected))
-        found = list(differences(theirs, ours, f"step{number}"))
-        structure += found
-        if not found:
-            messages += differences(expected, actual, f"step{number}")
-    return Judgement(structure, messages)
+        sides = step["expect"], answers[number - 1] if number <= len(answers) else {}
+        theirs, ours = (_without_plain_text(_without_messages(side)) for side in sides)
+        found += differences(theirs, ours, f"step{number}")
+    return found
 
 
 def differences(expected: Any, actual: Any, path: str) -> Iterator[Difference]:
