@@ -146,13 +146,13 @@ class KnownDevice:
 
     @functools.cached_property
     def capacity(self) -> dict[str, Fraction]:
-        """What there is of each capacity, by its name without the domain of the driver."""
+        """The amount of each capacity, by its name without the domain of the driver."""
         named = capacities.by_plain_name(self.device.capacity or {}, self.driver)
         return {name: quantities.amount(item.value) for name, item in named.items()}
 
     @functools.cached_property
     def counters(self) -> dict[CounterKey, Fraction]:
-        """What it consumes of the counters of its pool."""
+        """The amounts that it consumes of the counters of its pool."""
         return amounts_of((item.counter_set, item) for item in self.device.consumes_counters or ())
 
 
