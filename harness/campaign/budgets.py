@@ -167,10 +167,7 @@ def _needed_s(
     found: Iterable[results.RunResult],
     runs: Iterable[campaign_plan.PlannedRun],
 ) -> float:
-    """Return how long these runs take, those without a result as much slower than estimated.
-
-    Without any result, the budget was too short for the first run.
-    """
+    """Runs without a result take as much longer than estimated as the others did."""
     taken_s = {result.kind: result.seconds for result in found if not result.cut}
     known_s = taken_s or {plan.runs[0].kind: max(60 * plan.minutes, plan.runs[0].estimate_s)}
     slower = sum(known_s.values()) / sum(plan.kinds[kind].estimate_s for kind in known_s)

@@ -59,10 +59,7 @@ def planned(reports: pathlib.Path) -> campaign_plan.CampaignPlan:
 def _failed(
     plan: campaign_plan.CampaignPlan, made: Sequence[results.RunResult]
 ) -> Iterator[campaign_plan.PlannedRun]:
-    """Yield the planned runs that were not as expected in their last attempt.
-
-    Of a campaign with a time budget also the first run of each kind that had none.
-    """
+    """Of a campaign with a time budget also the first run of each kind that had none."""
     last = {result.number: result for result in results.in_plan_order(made)}
     had_runs = {result.kind for result in made if not result.cut}
     left = {run.number for kind, run in plan.kinds.items() if kind not in had_runs}

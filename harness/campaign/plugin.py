@@ -54,10 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _interrupt_again(lost: Any) -> None:
-    """Interrupt the worker a moment later if Python could only print the interruption.
-
-    It does so in `__del__` and in callbacks, with a traceback that says nothing to the user.
-    """
+    """Python only prints an interruption that comes in `__del__` and callbacks."""
     if lost.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(lost)
         return
@@ -73,10 +70,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _limit(config: pytest.Config, budget: budgets.Budget) -> None:
-    """Have a worker interrupted that has not stopped its run some time after the budget's end.
-
-    Most runs end at it by themselves; a cluster that is being created, or a judge, does not.
-    """
+    """A cluster that is being created, or a judge, does not end at the budget's end."""
     if hasattr(config, "workerinput") and budget.left_s() < math.inf:
         signal.signal(signal.SIGALRM, _interrupt)
         signal.setitimer(signal.ITIMER_REAL, max(budget.left_s() + budgets.GRACE_S, 0.001))
@@ -175,10 +169,7 @@ _HELD = pytest.StashKey[tuple[interfaces.Cluster, profiles.Profile, contextlib.E
 def _cluster_of(
     config: pytest.Config, profile: profiles.Profile, *, name: str, folder: pathlib.Path
 ) -> interfaces.Cluster:
-    """Return the cluster of this worker; create one if there is none of this profile that lives.
-
-    `name` is the name of a new cluster. Its files remain in the campaign's folder.
-    """
+    """Return the living cluster of this worker and profile, or a new one of this name."""
     cluster, held_profile, _ = config.stash.get(_HELD, (None, None, None))
     if cluster is None or held_profile != profile or cluster.exit_report() is not None:
         pytest_unconfigure(config)

@@ -33,11 +33,7 @@ def _subjects(tested: Sequence[results.Row]) -> str:
 
 
 def _found(tested: Sequence[results.Row], *, ends_at_first: bool) -> str:
-    """Return what was violated in how many runs, and where first.
-
-    Runs that did not examine exclusivity say nothing about double allocations: they count only in
-    a rate of other violations.
-    """
+    """Runs that did not examine exclusivity count only in a rate of other violations."""
     every = [run for row in tested for run in row.runs]
     runs = [run for run in every if run.is_conclusive]
     bad = [run for run in runs if run.is_violated]

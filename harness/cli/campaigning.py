@@ -130,10 +130,7 @@ def annotate(document: "campaign_documents.CampaignDocument", summary: pathlib.P
 
 
 def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> None:
-    """Point `latest` at the worst run of the tested subject, if there is one.
-
-    Controls and hazards are not about the subject, and fail as they should.
-    """
+    """Controls and hazards are not about the subject, and fail as they should."""
     from harness.checks import verdicts
     from harness.history.purposes import Purpose
 

@@ -73,10 +73,7 @@ def _add(app: typer.Typer, names: Sequence[str], panel: str) -> None:
 
 
 def _settle(app: typer.Typer) -> None:
-    """Give all commands the help of `helps`, and make one line of each paragraph of a docstring.
-
-    Typer keeps the line breaks of all paragraphs but the first.
-    """
+    """Typer keeps the line breaks of all paragraphs of a docstring but the first."""
     for command in app.registered_commands:
         command.cls = helps.Command
         if command.help is None and command.callback is not None:
@@ -180,10 +177,7 @@ def _message(error: Any) -> str:
 
 
 def _hint(error: Any) -> str:
-    """Return which command has help; if an argument is missing, also the order of all of them.
-
-    The one that is named may not be the one that was left out.
-    """
+    """Of several arguments that are missing, the one that is named may be another."""
     context = getattr(error, "ctx", None)
     if context is None:
         return ""

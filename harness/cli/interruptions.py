@@ -53,10 +53,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
 
 
 def _loses_exceptions(frame: types.FrameType | None) -> bool:
-    """Return whether Python would print an exception and go on.
-
-    It does so in `__del__` and in the callbacks of weak references; the import system has one.
-    """
+    """In `__del__`, and in callbacks of weak references; the import system has one."""
     while frame is not None:
         code = frame.f_code
         if code.co_name == "__del__" or (code.co_name == "cb" and "importlib" in code.co_filename):

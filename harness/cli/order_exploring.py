@@ -140,8 +140,8 @@ def _document(
         "answer": played.answer,
         "exit_code": played.answer.exit_code,
         "sentence": played.sentence,
-        "directory": str(played.directory.resolve()),
+        "directory": played.directory.resolve(),
         "search": {key: getattr(searched, key) for key in ("tries", "seconds", "places", "pairs")},
         "shrunk": shrunk,
-        "script": {"file": str(written.file), "confirmed": written.rate} if written else None,
+        "script": {"file": written.file, "confirmed": written.rate} if written else None,
     }

@@ -48,10 +48,7 @@ def redacted(run: contents.RunContent) -> tuple[contents.RunContent, list[str]]:
 
 
 def _sealed(run: contents.RunContent, directory: directories.RunDirectory) -> contents.RunContent:
-    """Return a run with the files of a directory, where a manifest and the judging are written.
-
-    Raises UsageError if the verdict, or the number of violations of a check, is not the run's.
-    """
+    """Write manifest and judging; raise UsageError if the verdict or a count is another."""
     manifests.write(directory, run_id=run.plan.run_id)
     examination = judging.examine(directory)
     before, judgement = run.judgement, examination.judgement

@@ -99,10 +99,7 @@ class DriverProcesses:
         }
 
     def _boot_id(self, place: driver_commands.Place) -> pathlib.Path | None:
-        """Return the file with the boot id of the node of a process; None: it serves several.
-
-        A node without a CDI folder has just booted, and gets a new one.
-        """
+        """A node without a CDI folder has just booted, and gets a new one."""
         if len(place.nodes) > 1:
             return None
         node = place.nodes[0]

@@ -276,10 +276,7 @@ class Execution:
         return self._pods.present + self._pods.ran > 0
 
     def _wait_for_pods(self) -> None:
-        """Wait until pods that are not deleted are Running, or until the scenario's timeout.
-
-        If progress is judged, a standstill ends the wait too: that is a finding, not a timeout.
-        """
+        """If progress is judged, a standstill ends the wait: a finding, no timeout."""
         traffic = self._scenario.traffic
         if not isinstance(traffic, traffic_specs.AllAtOnceTraffic):
             return
@@ -404,10 +401,7 @@ class Execution:
         return None
 
     def _remove(self, world: fake_world.FakeWorld) -> None:
-        """Remove the run's objects, unless the cluster has died.
-
-        If that fails, only report it: the verdict is valid, and `kubectl` can remove the objects.
-        """
+        """If that fails it is told: the verdict is valid, and `kubectl` can remove the rest."""
         for number in range(REMOVE_TRIES):
             if self._cluster.exit_report():
                 return

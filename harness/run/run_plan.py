@@ -192,10 +192,7 @@ def _with_most_time(scenario: specs.Scenario) -> specs.Scenario:
 
 
 def _among_others(scenario: specs.Scenario, run_id: str) -> specs.Scenario:
-    """Return the scenario with pools of the run's own on a cluster that others use.
-
-    Raises ScenarioError for rules of files, which could taint devices of other users.
-    """
+    """Raise ScenarioError for rules of files, which could taint devices of other users."""
     if "taint-rules" in getattr(scenario.pools.imported, "has", ()):
         raise errors.ScenarioError(
             "pools.from: expected no DeviceTaintRules on a cluster that others use, got some: "
@@ -300,10 +297,7 @@ def _version_of(distribution: str) -> str:
 
 @functools.cache
 def _commit() -> str:
-    """Return the commit of the checkout, with `-dirty` for local changes, or why it is unknown.
-
-    Asked once: this process goes on with the code that it has imported.
-    """
+    """Asked once: this process goes on with the code that it has imported."""
     if not (_CHECKOUT / ".git").exists():
         return "unknown (not a checkout)"
     try:

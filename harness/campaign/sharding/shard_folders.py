@@ -173,11 +173,7 @@ def opened(
 
 
 def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.RunResult]:
-    """Return the results to keep; results.jsonl then has only these.
-
-    Raises UsageError for lines that cannot be read: they may say what another start would hide. A
-    last line that was not written whole is none of them: its run is made again.
-    """
+    """Raise UsageError for a line that may say what another start would hide."""
     file = path / results.FILE
     if not file.exists():
         return []

@@ -1,9 +1,10 @@
 """`flake-hunt confirm`: play the script of a finding on any program."""
 
+import dataclasses
 import functools
 import itertools
 import pathlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness import processes, seeds
 from harness.cli import choosing, options, playing
@@ -73,8 +74,7 @@ def confirm(
 
 
 def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -> None:
-    """Print the answer of one play on a line, with its page; below it, the last calls of one that
-    was not followed, unless there are several."""
+    """Below one play that was not followed are its last calls."""
     out.note(f"{played.script}: {played.sentence}  {played.page}")
     for call in () if is_repeated else played.last_calls:
         out.note(f"    {call}")
@@ -82,33 +82,24 @@ def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -
 
 def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
     if out.is_json:
-        out.document(_document(what, outcome))
+        plays = [
+            dataclasses.asdict(item) | {"directory": item.directory.resolve()}
+            for item in outcome.played
+        ]
+        out.document(
+            {
+                "schema": 1,
+                "what": what,
+                "answer": outcome.answer,
+                "exit_code": outcome.answer.exit_code,
+                "confirmed": outcome.rate.failed,
+                "runs": outcome.rate.runs,
+                "interval": outcome.rate.interval,
+                "left_out": outcome.left_out,
+                "plays": plays,
+            }
+        )
         return
     rate = str(outcome.rate).replace("failed", "confirmed", 1)
     without = f"; without: {'; '.join(outcome.left_out)}" if outcome.left_out else ""
     print(f"{what}: {outcome.answer}{f', {rate}' * (len(outcome.played) > 1)}{without}")
-
-
-def _document(what: str, outcome: "confirming.Confirmation") -> dict[str, Any]:
-    low, high = outcome.rate.interval
-    return {
-        "schema": 1,
-        "what": what,
-        "answer": outcome.answer,
-        "exit_code": outcome.answer.exit_code,
-        "confirmed": outcome.rate.failed,
-        "runs": outcome.rate.runs,
-        "interval": [low, high],
-        "left_out": list(outcome.left_out),
-        "plays": [
-            {
-                "script": item.script,
-                "answer": item.answer,
-                "sentence": item.sentence,
-                "late_step": item.late_step,
-                "last_calls": list(item.last_calls),
-                "directory": str(item.directory.resolve()),
-            }
-            for item in outcome.played
-        ],
-    }

@@ -234,10 +234,7 @@ def _run(
     form: outputs.Output,
     ends_at: "rules.Level | None",
 ) -> tuple[str, list[results.Result]]:
-    """Return the driver's name and the results; what an end has left out is undecided.
-
-    `ends_at`: the least weight of a rule whose failure ends the test; None: none does.
-    """
+    """`ends_at`: the least weight of a rule whose failure ends the test; None: none does."""
     from harness.cli.terminal import displaying
     from harness.conformance.drivers import suite
 

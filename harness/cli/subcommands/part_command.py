@@ -104,10 +104,7 @@ def claim_controller(*, kubeconfig: pathlib.Path = KUBECONFIG, options: SubjectO
 
 
 def _require_defects_of(of_part: "known_defects.Part", defects: Collection[str]) -> None:
-    """Raise UsageError for a name that is not a defect of this part.
-
-    Without any, the parts that have defects are not imported: it would slow down every start.
-    """
+    """Without defects, the parts that have some are not imported: that takes long."""
     if defects:
         from harness.run.defects import known_defects
 

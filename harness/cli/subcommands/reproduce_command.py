@@ -85,15 +85,13 @@ def _show(outcome: "reproducing.Outcome", out: outputs.Output) -> None:
 
 
 def _document(outcome: "reproducing.Outcome") -> dict[str, Any]:
-    low, high = outcome.rate.interval
-    folder = outcome.folder
     return {
         "schema": 1,
         "exit_code": _exit_code(outcome),
         "all_runs": outcome.runs,
         "failed": outcome.rate.failed,
         "runs": outcome.rate.runs,
-        "interval": [low, high],
+        "interval": outcome.rate.interval,
         "scenario": outcome.scenario.model_dump(mode="json") if outcome.scenario else None,
-        "directory": str(folder.resolve()) if folder else None,
+        "directory": outcome.folder and outcome.folder.resolve(),
     }

@@ -157,10 +157,7 @@ def test(
 
 
 def _require_a_step(words: Sequence[str], beside: Mapping[str, object]) -> None:
-    """Raise BadParameter, which ends the search: the mistake would be the same at every revision.
-
-    `words` begin with the scenarios; `beside` are options that have no place here, by name.
-    """
+    """BadParameter ends the search: the mistake would be the same at every revision."""
     if not words or words[0].startswith("-"):
         raise typer.BadParameter(
             "expected --bisect with the scenario in which the defect shows, got none: name it after the program, such as "

@@ -270,10 +270,7 @@ def _print(
 
 
 def _headline(judgement: verdict_files.Judgement, *, in_full: bool) -> str:
-    """Return scenario, subject and reason on one line.
-
-    Unless `in_full`, an incomplete certificate gives a count only, since `_details` lists its gaps.
-    """
+    """Unless `in_full`, an incomplete certificate is a count: `_details` has its gaps."""
     missing = sum(not item.ok for item in judgement.certificate)
     reason = judgement.reason
     if judgement.verdict is verdicts.Verdict.UNKNOWN and missing and not in_full:
@@ -319,10 +316,7 @@ def _gaps(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[s
 
 
 def _describe(violation: verdicts.Violation) -> Iterator[str]:
-    """Yield the guarantee and summary, then a line for each kind of object, and one for faults.
-
-    The report has the uids and resourceVersions.
-    """
+    """The report has the uids and resourceVersions."""
     yield f"{violation.guarantee}: {violation.summary}"
     names: dict[str, list[str]] = collections.defaultdict(list)
     for item in violation.objects:

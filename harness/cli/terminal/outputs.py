@@ -56,7 +56,7 @@ class Output:
             print(text, flush=True)
 
     def document(self, value: Any) -> None:
-        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+        text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
         print(escaping.in_json(text), file=self.document_file, flush=True)
 
 

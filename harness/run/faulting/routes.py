@@ -52,11 +52,7 @@ def _server(stage: injecting.Stage) -> carriers.AdminCarrier:
 
 
 def _proxy(stage: injecting.Stage) -> carriers.AdminCarrier:
-    """Start the fault proxy, which ends with the run, and lead the clients through it.
-
-    The kubeconfigs that it writes are beside the cluster's, and it removes them when it ends.
-    Raises the errors of `Supervisor.wait_ready` if it does not start.
-    """
+    """The kubeconfigs that it writes are beside the cluster's, and go when it ends."""
     own = stage.cluster.kubeconfig.resolve()
     proxied = {client: _proxied(own, client) for client in _clients(stage.plan)}
     admin, settings = _proxied(own, "admin"), stage.directory.logs / f"{PROXY}-settings.json"

@@ -22,6 +22,7 @@ from harness.campaign.budgets import Ending
 from harness.checks.verdicts import Verdict
 from harness.history import campaign_folders, results
 from harness.history.purposes import Purpose
+from tests.support import cases
 
 OK, BAD, OPEN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 KINDS = {"correct": Purpose.SUBJECT, "a-defect": Purpose.CONTROL, "b-defect": Purpose.CONTROL}
@@ -151,15 +152,7 @@ def test_without_a_budget_no_run_ends(tmp_path: pathlib.Path) -> None:
     assert unlimited.left_s() == math.inf
 
 
-@pytest.mark.parametrize(
-    ("found", "minutes"),
-    [
-        ([], 4),  # each of three kinds may take the minute that one did not end in
-        ([60.0], 4),
-        ([60.0, 200.0], 9),
-        ([1.0], 2),
-    ],
-)
+@pytest.mark.parametrize(("found", "minutes"), cases.read(__file__, "that_will_do"))
 def test_the_budget_that_will_do_follows_from_the_runs_on_this_machine(
     found: list[float], minutes: int
 ) -> None:

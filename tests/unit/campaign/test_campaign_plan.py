@@ -78,15 +78,7 @@ def test_what_is_planned(
         assert plan.versions["claim-controller"] == "kube-controller-manager v1.36.4"
 
 
-@pytest.mark.parametrize(
-    ("own", "chosen", "of_controls"),
-    [
-        ("auto", "python", ""),
-        ("auto", "external", "external"),
-        ("external", "", "external"),
-        ({"kind": "kube-controller-manager"}, "", "python"),
-    ],
-)
+@pytest.mark.parametrize(("own", "chosen", "of_controls"), cases.read(__file__, "controllers"))
 def test_controls_have_our_claim_controller_unless_one_works_already(
     own: object, chosen: str, of_controls: str
 ) -> None:
@@ -102,16 +94,7 @@ def test_controls_have_our_claim_controller_unless_one_works_already(
     assert campaign_plan.controls(scenario, theirs, found) == both[:1]
 
 
-@pytest.mark.parametrize(
-    ("defects", "otherwise"),
-    [
-        ([], False),
-        (["gather-not-atomic"], False),
-        (["controller-claims-not-enqueued"], True),
-        (["slice-tracker-shared-drain"], True),
-        (["slice-tracker-shared-drain", "gather-not-atomic"], False),
-    ],
-)
+@pytest.mark.parametrize(("defects", "otherwise"), cases.read(__file__, "otherwise"))
 def test_defects_of_other_parts_show_in_other_ways(defects: list[str], otherwise: bool) -> None:
     run = campaign_plan.PlannedRun(scenario="s", title="s", defects=defects, repetition=0, seed=1)
     assert run.shows_otherwise is otherwise

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness.campaign import campaign_plan, junit_files
-from tests.support import shards
+from tests.support import cases, shards
 
 PLAN = shards.campaign(subjects=4, controls=3)
 SUBJECT, CONTROL = PLAN.runs[0], PLAN.runs[4]
@@ -130,16 +130,7 @@ def test_cases_are_named_by_scenario_and_subject(tmp_path: pathlib.Path) -> None
     assert str(tmp_path) not in text
 
 
-@pytest.mark.parametrize(
-    ("tested", "name"),
-    [
-        ("kube-scheduler v1.36.3", "pod-churn[kube-scheduler-0]"),
-        ("kube-scheduler v1.37.0-alpha.0.12+f00", "pod-churn[kube-scheduler-0]"),
-        ("kube-scheduler v1.36.3, mine 2.0", "pod-churn[kube-scheduler, mine-0]"),
-        ("python as 1.36.2", "pod-churn[python as 1.36.2-0]"),
-        ("", "pod-churn[correct-0]"),
-    ],
-)
+@pytest.mark.parametrize(("tested", "name"), cases.read(__file__, "names"))
 def test_a_new_version_is_the_same_case_and_another_class(tested: str, name: str) -> None:
     run = msgspec.structs.replace(SUBJECT, tested=tested, repetition=0)
     (case,) = ET.fromstring(junit_files.render(of_runs(run), OUTCOMES[1])).iter("testcase")

@@ -93,21 +93,11 @@ def test_rows_put_the_correct_subject_first_and_count() -> None:
     assert control.is_as_expected
 
 
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        ("S!stuck=3", (0, 3, 0, False)),
-        ("C!stuck=3", (0, 3, 0, False)),
-        ("H!stuck=3", (0, 3, 0, False)),
-        ("H!", (1, 0, 1, True)),
-        ("H!by_one_scheduler=1", (1, 0, 1, False)),
-        ("H!H2:by_one_scheduler=1", (1, 0, 1, True)),
-    ],
-)
-def test_a_row(text: str, row: tuple[int, int, int, bool]) -> None:
+@pytest.mark.parametrize(("text", "row"), cases.read(__file__, "rows"))
+def test_a_row(text: str, row: list[Any]) -> None:
     [found] = table(text)
     caught = found.caught if found.purpose.must_fail else 0
-    assert (caught, found.stuck, found.double_allocations, found.is_as_expected) == row
+    assert [caught, found.stuck, found.double_allocations, found.is_as_expected] == row
 
 
 @pytest.mark.parametrize("text", ["S+ Sm", "S! Sm", "S+ C! Cm"])

@@ -8,20 +8,10 @@ import pytest
 from harness import errors
 from harness.cli import choosing
 from harness.scenario import profiles
+from tests.support import cases
 
 
-@pytest.mark.parametrize(
-    ("cores", "asked", "profile", "expected"),
-    [
-        (8, None, "embedded", 12),
-        (1, None, "embedded", 1),
-        (2, None, "local", 2),
-        (16, None, "kind", 4),
-        (2, None, "kind-1.34", 1),
-        (2, 3, "kind", 3),
-        (None, None, "local", 1),
-    ],
-)
+@pytest.mark.parametrize(("cores", "asked", "profile", "expected"), cases.read(__file__, "jobs"))
 def test_runs_at_once(
     monkeypatch: pytest.MonkeyPatch,
     cores: int | None,

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import cases
+
 FILE = """
 subject = "python"
 reports = "mine"
@@ -43,18 +45,7 @@ def test_a_command_without_such_options_does_not_read_it(
     assert flake_hunt("scenarios", "pod-churn")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("job = 3", "minutes, thresholds, jobs; Object contains unknown field `job`"),
-        ("jobs = '3'", "Expected `int`, got `str` - at `$.jobs`"),
-        ("jobs = true", "Expected `int`, got `bool` - at `$.jobs`"),
-        ("thresholds = [1]", "Expected `str`, got `int` - at `$.thresholds[0]`"),
-        ("cluster = 1", "Expected `str | array`, got `int` - at `$.cluster`"),
-        ("cluster = 'nope'", "Shipped cluster profiles: embedded"),
-        ("jobs =", "expected TOML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), cases.read(__file__, "mistakes"))
 def test_a_mistake_is_one_sentence(
     flake_hunt: Any, folder: pathlib.Path, text: str, message: str
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from harness.cli import choosing, searching
 from harness.cli.subcommands import explore_command
 from harness.explore.search import shrink_world, tokens
+from tests.support import cases
 
 TOKEN = re.compile(r"fh3-[\w-]+")
 FlakeHunt = Callable[..., tuple[int, str, str]]
@@ -48,16 +49,7 @@ def test_the_middle_of_a_long_story_is_only_in_its_page(
     assert told[-1].endswith("therefore nothing was found")
 
 
-@pytest.mark.parametrize(
-    ("defects", "is_exhaustive", "world"),
-    [
-        ([], False, "two-claims-one-device"),
-        (["gather-not-atomic"], False, "four-claims-two-devices"),
-        (["gather-not-atomic"], True, "two-claims-one-device"),
-        (["taint-rule-kills", "gather-not-atomic"], False, "taint-rule"),
-        (["admin-access-for-all"], False, "two-claims-one-device"),
-    ],
-)
+@pytest.mark.parametrize(("defects", "is_exhaustive", "world"), cases.read(__file__, "worlds"))
 def test_a_defect_brings_its_world(defects: list[str], *, is_exhaustive: bool, world: str) -> None:
     assert explore_command._world(defects, is_exhaustive=is_exhaustive) == world
 

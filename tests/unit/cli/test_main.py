@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.cli import main
+from tests.support import cases
 from tests.support.called_commands import FlakeHunt
 
 TEST = ["test", "./mine", "--bisect"]
@@ -46,17 +47,7 @@ def test_other_commands_keep_their_codes(arguments: list[str]) -> None:
     assert main.run(ends(10), arguments) == 10
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--bisect"], "expected --bisect with the scenario in which the defect shows, got none"),
-        (["--bisect-fix", "--", "--v=4"], "expected --bisect with the scenario"),
-        (["pod-churn", "--bisect", "--minutes", "3"], "expected --bisect without --minutes"),
-        (["pod-churn", "--bisect", "--dry-run"], "expected --bisect without --dry-run"),
-        (["pod-churn", "--bisct"], "No such option: --bisct"),
-        (["pod-churn", "--bisect", "--bisect-steps", "9"], "use `--repeat N`, the number of"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), cases.read(__file__, "mistakes"))
 def test_a_mistake_ends_the_search(flake_hunt: FlakeHunt, words: list[str], message: str) -> None:
     code, _, printed = flake_hunt("test", "python", *words)
     assert (code, message in printed) == (255, True), printed

@@ -5,6 +5,7 @@ import pytest
 from harness import concurrency
 from harness.run import goals
 from harness.scenario import loading, traffic_specs
+from tests.support import cases
 
 
 def test_pods_are_counted_once_and_forgotten_when_they_go() -> None:
@@ -46,19 +47,7 @@ def test_a_pod_with_several_claims_counts_for_all_of_them_and_devices_only_for_r
     )
 
 
-@pytest.mark.parametrize(
-    ("at_s", "ran", "is_up"),
-    [
-        (9, 0, False),  # the time of the scenario
-        (11, 0, True),
-        (11, 50, True),  # not to be reached in twice the time
-        (11, 60, False),
-        (19, 94, True),
-        (19, 96, False),
-        (21, 99, True),
-        (21, 300, True),  # something else is missing
-    ],
-)
+@pytest.mark.parametrize(("at_s", "ran", "is_up"), cases.read(__file__, "slow_loads"))
 def test_a_slow_load_gets_more_time_if_it_reaches_its_goal_then(
     at_s: float, ran: int, is_up: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

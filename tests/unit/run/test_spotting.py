@@ -11,6 +11,7 @@ from harness.history import directories, plans
 from harness.run import spotting
 from tests.histories import building
 from tests.histories.specimens import GOLDEN
+from tests.support import cases
 
 
 def claim(uid: str, *devices: str, **flags: object) -> dict[str, Any]:
@@ -66,15 +67,7 @@ def test_the_record_of_shares_and_counters_is_looked_at(tmp_path: pathlib.Path) 
 # --------------------------------------------------------------------------- what was recorded
 
 
-@pytest.mark.parametrize(
-    ("defects", "expected"),
-    [
-        (["gather-not-atomic"], "DoubleAllocationSpotter"),
-        (["gather-not-atomic", "finalizer-not-added"], "DoubleAllocationSpotter"),
-        (["finalizer-not-added"], "RecordSpotter"),
-        (["controller-reservations-dropped"], "RecordSpotter"),
-    ],
-)
+@pytest.mark.parametrize(("defects", "expected"), cases.read(__file__, "otherwise"))
 def test_where_a_defect_shows_otherwise_the_record_is_looked_at(
     tmp_path: pathlib.Path, defects: list[str], expected: str
 ) -> None:

@@ -12,6 +12,7 @@ from harness.cluster import interfaces
 from harness.run import subjects
 from harness.scenario import fault_kinds, loading, specs, subject_specs
 from tests.stand_ins import commands
+from tests.support import cases
 
 BARE, WHOLE = (
     interfaces.Capabilities(),
@@ -33,21 +34,7 @@ def of(subject: subject_specs.SubjectSpec) -> specs.Scenario:
 # --------------------------------------------------------------------------------- naming
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("python", {"kind": "python", "scheduler_name": ""}),
-        ("kube-scheduler", {"kind": "kube-scheduler", "binary": ""}),
-        ("kube-scheduler=/opt/ks", {"kind": "kube-scheduler", "binary": "/opt/ks"}),
-        ("cluster", {"kind": "cluster", "scheduler_name": "default-scheduler"}),
-        ("cluster=gpus", {"kind": "cluster", "scheduler_name": "gpus"}),
-        ("external=volcano", {"kind": "external", "scheduler_name": "volcano"}),
-        (
-            "command=run --to={kubeconfig} 'a b'",
-            {"kind": "command", "command": ["run", "--to={kubeconfig}", "a b"]},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), cases.read(__file__, "forms"))
 def test_forms(text: str, expected: dict[str, Any]) -> None:
     parsed = subjects.parse(text)
     assert {key: getattr(parsed, key) for key in expected} == expected
@@ -120,15 +107,7 @@ def test_the_version_and_path_of_kube_scheduler_are_found(tmp_path: pathlib.Path
     assert subjects.versions(of(subject)) == {"scheduler": "kube-scheduler v1.36.4"}
 
 
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        ("kube-scheduler", "1.36.10"),
-        ("kube-scheduler=1.36.9", "1.36.9"),
-        ("kube-scheduler=v1.34.2", "1.34.2"),
-        ("kube-scheduler=1.36", "1.36.10"),
-    ],
-)
+@pytest.mark.parametrize(("text", "version"), cases.read(__file__, "versions"))
 def test_a_kube_scheduler_is_chosen_by_its_version(
     tmp_path: pathlib.Path, text: str, version: str
 ) -> None:

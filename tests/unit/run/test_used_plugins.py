@@ -15,7 +15,7 @@ from harness.run.defects import known_defects
 from harness.scenario import loading, profiles
 from harness.subject import assembling
 from harness.subject.tracking import gathering
-from tests.support import plugin_packages
+from tests.support import cases, plugin_packages
 
 SCENARIO = (loading.SHELF.folder() / "pod-churn.toml").read_text()
 CLUSTER = (profiles.SHELF.folder() / "embedded.toml").read_text()
@@ -147,30 +147,14 @@ def test_a_shell_completes_the_names_of_plugins(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("acme")
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("silent", "in its docstring"),
-        ("of-nothing", "to be a subclass of a part"),
-        ("nowhere", "No module named 'acme.nowhere'"),
-        ("forgoten", r"Did you mean 'forgotten'\? .*Plug-ins: forgotten, "),
-    ],
-)
+@pytest.mark.parametrize(("name", "reason"), cases.read(__file__, "no_defects"))
 def test_a_defect_that_is_none_is_refused(name: str, reason: str) -> None:
     with pytest.raises(errors.UsageError, match=reason):
         known_defects.require_known([name])
 
 
 @pytest.mark.usefixtures("acme")
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("wordless", "a program in the command"),
-        ("numbers", "with a list of words"),
-        ("class", "to be a harness.api.Subject, got type"),
-        ("myne", "Did you mean 'mine'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "reason"), cases.read(__file__, "no_subjects"))
 def test_a_subject_that_is_none_is_refused(name: str, reason: str) -> None:
     with pytest.raises(errors.UsageError, match=reason):
         run_plan.plan(loading.load("pod-churn"), seed=1, chosen_subjects=[name])

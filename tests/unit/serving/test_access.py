@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support import served_reports
+from tests.support import cases, served_reports
 
 PAGES = ("/", "/campaigns", "/running", "/nothing")
 REPORT = "/files/pods/20260101T000000Z-good/report.html"
@@ -36,15 +36,7 @@ def test_pages_of_other_sites_may_link_and_read_nothing(
     assert answer.headers["Access-Control-Allow-Origin"] is None
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"Host": "localhost:9000"},
-        {"Sec-Fetch-Site": "same-origin"},
-        {"Sec-Fetch-Site": "none"},
-    ],
-)
+@pytest.mark.parametrize("headers", cases.read(__file__, "admitted"))
 def test_requests_of_the_user_and_of_pages_are_admitted(
     headers, client: served_reports.Client
 ) -> None:

@@ -6,7 +6,7 @@ import urllib.parse
 import pytest
 
 from harness.serving import pages
-from tests.support import page_markup, served_reports
+from tests.support import cases, page_markup, served_reports
 from tests.unit.serving import conftest
 
 
@@ -22,20 +22,7 @@ def test_all_runs_are_listed_newest_first(client: served_reports.Client) -> None
     assert found.index("20260107T000000Z-unfinished") < found.index("20260103T000000Z-caught")
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("expected=no", ["bad"]),
-        ("expected=none", ["damaged", "unfinished"]),
-        ("verdict=INVALID&expected=yes", ["caught"]),
-        ("purpose=control", ["caught"]),
-        ("scenario=nothing", []),
-        ("text=unfinished", ["unfinished"]),
-        ("text=%3CIMG", ["<i>'"]),
-        ("verdict=%22%3E%3Cscript%3E", []),
-        ("page=99999999999999999999&scenario=written-by-hand", ["caught"]),
-    ],
-)
+@pytest.mark.parametrize(("query", "names"), cases.read(__file__, "filters"))
 def test_filters(query: str, names: list[str], client: served_reports.Client) -> None:
     text = client.ask(f"/?{query}").text
     found = [urllib.parse.unquote(link) for link in links(text)]

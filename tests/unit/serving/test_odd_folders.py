@@ -8,24 +8,12 @@ import socket
 import pytest
 
 from tests.histories import archives, damages
-from tests.support import served_reports
+from tests.support import cases, served_reports
 
 HOWS = [*damages.CONTENTS, "a FIFO", "a folder", "a link", "a loop", "closed"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "plan.json",
-        "verdict.json",
-        "manifest.json",
-        "cluster.json",
-        "observations.jsonl",
-        "operations-traffic-0.jsonl",
-        "processes.jsonl",
-        "report.html",
-    ],
-)
+@pytest.mark.parametrize("name", cases.read(__file__, "files"))
 def test_files_of_a_run(name: str, tmp_path: pathlib.Path) -> None:
     made = archives.run(tmp_path, "made")
     for how in HOWS:

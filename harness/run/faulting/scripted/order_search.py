@@ -166,10 +166,7 @@ class OrderSearch:
 
 
 def _named(item: script_specs.ScriptObject, number: int) -> script_specs.ScriptObject:
-    """Return an object with names of its try.
-
-    A claim that takes the name of one that has gone is a hazard of its own (H22).
-    """
+    """A claim that takes the name of one that has gone is a hazard of its own (H22)."""
 
     def named(names: Sequence[str]) -> list[str]:
         return [f"{name}-{number}" for name in names]

@@ -121,10 +121,7 @@ class ScriptPlayer:
         return ""
 
     def _arm_since(self, name: str | None) -> None:
-        """Begin to hold what counts from the step of this name; None: from the beginning.
-
-        The end of a watch without such a step is prepared at its own turn.
-        """
+        """None: from the beginning. Ends of watches without such a step come at their turn."""
         for number, step in self._numbered:
             if not isinstance(step, script_specs.OfClient) or step.since != name:
                 continue

@@ -15,7 +15,7 @@ from harness.campaign.sharding import sharded_plans
 from harness.history.purposes import Purpose
 from harness.run import run_plan
 from harness.scenario import loading
-from tests.support import schemas, shards
+from tests.support import cases, schemas, shards
 
 EXAMPLE = pathlib.Path(__file__).parents[4] / "examples" / "my-plugins"
 
@@ -113,16 +113,7 @@ def test_a_key_of_a_later_version_does_not_change_the_digest(tmp_path: pathlib.P
     sharded_plans.read(tmp_path / "plan.json")
 
 
-@pytest.mark.parametrize(
-    ("plan", "here", "message"),
-    [
-        ({"flake-hunt": "9.9"}, {}, r"which has flake-hunt .* instead of '9\.9'"),
-        ({"commit": "abc"}, {"commit": "def"}, "commit def instead of 'abc'"),
-        ({"commit": "abc"}, {"commit": "abc"}, None),
-        ({"commit": "abc"}, {"commit": "unknown (not a checkout)"}, None),
-        ({"commit": "unknown (not a checkout)"}, {"commit": "def"}, None),
-    ],
-)
+@pytest.mark.parametrize(("plan", "here", "message"), cases.read(__file__, "versions"))
 def test_a_plan_of_another_version_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     plan: dict[str, str],

@@ -20,7 +20,7 @@ from harness.cli.terminal import displaying, outputs, tables
 from harness.cluster import cluster_records
 from harness.history import results
 from harness.scenario import profiles
-from tests.support import schemas
+from tests.support import cases, schemas
 
 README = pathlib.Path(__file__).parents[4] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
@@ -60,15 +60,7 @@ def test_an_ascii_terminal_gets_everything_else(arguments: list[str]) -> None:
     assert ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "completed"),
-    [
-        ("flake-hunt explo", "explore"),
-        ("flake-hunt run pod-c", "pod-churn"),
-        ("flake-hunt run x --defect gath", "gather-not-atomic"),
-        ("flake-hunt run x --cluster embed", "embedded"),
-    ],
-)
+@pytest.mark.parametrize(("words", "completed"), cases.read(__file__, "completions"))
 def test_a_shell_completes_commands_and_names(words: str, completed: str) -> None:
     place = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     ended = command(_FLAKE_HUNT_COMPLETE="complete_bash", **place)

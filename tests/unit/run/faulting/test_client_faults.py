@@ -11,7 +11,7 @@ from harness.history import plans, records
 from harness.run import run_plan
 from harness.run.faulting import fault_process, injecting
 from harness.scenario import loading
-from tests.support import plugin_packages
+from tests.support import cases, plugin_packages
 from tests.unit.run.faulting import fake_parts
 
 HEAD = "import os\nclass Cordon:\n    def inject(self, target):\n"
@@ -97,18 +97,7 @@ def test_a_plugin_that_is_done_ends_its_fault(acme: pathlib.Path) -> None:
     assert (window.applied_count, window.error) == (1, "")
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("failing", "the fault 'failing' of acme 1.2.0 to inject, but it failed: KeyError: 'why'"),
-        ("leaving", "it failed: SystemExit: why"),
-        ("abrupt", "the fault 'abrupt' of acme 1.2.0 ended without a word"),
-        ("nonsense", r"it failed: TypeError: applied\(\) has no colour"),
-        ("empty", "it failed: ValidationError"),
-        ("offline", "it failed: KubeconfigError"),
-        ("late", "the fault 'late' of acme 1.2.0 did not end within 0.3 s"),
-    ],
-)
+@pytest.mark.parametrize(("name", "reason"), cases.read(__file__, "failures"))
 def test_a_failure_is_an_error_of_the_window(
     acme: pathlib.Path, monkeypatch: pytest.MonkeyPatch, name: str, reason: str
 ) -> None:

@@ -11,6 +11,7 @@ from harness.run import run_plan, subjects
 from harness.run.programs import controller_commands
 from harness.scenario import loading, profiles, specs, subject_specs
 from tests.stand_ins import commands
+from tests.support import cases
 
 BARE = interfaces.Capabilities()
 WHOLE = interfaces.Capabilities(claim_controller=True)
@@ -78,15 +79,7 @@ def test_what_cannot_be(setting: Any, on: interfaces.Capabilities, message: str)
 # -------------------------------------------------------------------------- feature gates
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "expected"),
-    [
-        ("pod-churn", "v1.36.3", {}),
-        ("stale-list", "v1.36.3", {"WatchListClient": False}),
-        ("stale-list", "v1.34.2", {"WatchListClient": False}),
-        ("binding-conditions", "v1.34.2", {"DRADeviceBindingConditions": True}),
-    ],
-)
+@pytest.mark.parametrize(("name", "version", "expected"), cases.read(__file__, "gates"))
 def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[str, bool]) -> None:
     given = printing(tmp_path, version, feature_gates={"A": True})
     made = scenario(name, given)

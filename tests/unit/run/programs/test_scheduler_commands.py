@@ -10,6 +10,7 @@ import pytest
 from harness.run.programs import scheduler_commands
 from harness.scenario import subject_specs
 from tests.stand_ins import commands
+from tests.support import cases
 
 SCHEMA = json.loads((commands.HERE / "kube-scheduler-config-v1.schema.json").read_text())
 
@@ -80,18 +81,7 @@ def test_leader_election_is_off_unless_the_scenario_asks_for_it() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("chosen", "expected"),
-    [
-        ({}, None),
-        ({"filter_timeout_s": 0}, {"filterTimeout": "0ms"}),
-        (
-            {"filter_timeout_s": 2.5, "binding_timeout_s": 80_000},
-            {"filterTimeout": "2500ms", "bindingTimeout": "80000000ms"},
-        ),
-        ({"binding_timeout_s": 0.5}, {"bindingTimeout": "1000ms"}),
-    ],
-)
+@pytest.mark.parametrize(("chosen", "expected"), cases.read(__file__, "timeouts"))
 def test_timeouts_of_the_plugin_are_given_if_they_are_not_the_defaults(
     chosen: dict[str, float], expected: dict[str, str] | None
 ) -> None:
