@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from harness import clocks, errors, regular_files, seeds, writing
+from harness import clocks, errors, seeds, writing
 from harness.campaign.programs import fitting, tested_programs
 from harness.cluster import interfaces, providers
-from harness.history import plans, results, subject_names
+from harness.history import files, plans, results, subject_names
 from harness.history.purposes import Purpose
 from harness.model import naming
 from harness.run import run_plan, thread_plans
@@ -399,6 +399,6 @@ def write(path: pathlib.Path, plan: CampaignPlan) -> None:
 def read(path: pathlib.Path) -> CampaignPlan:
     """Read campaign.json; raise HistoryError if it is damaged."""
     try:
-        return msgspec.json.decode(regular_files.content(path), type=CampaignPlan)
-    except (OSError, *results.DECODING) as error:
+        return files.decoded(files.read_small(path), CampaignPlan)
+    except errors.HistoryError as error:
         raise errors.HistoryError(f"{path}: expected the plan of a campaign ({error})") from error

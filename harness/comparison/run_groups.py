@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from harness.comparison import documents, setting_differences, sides
+from harness.history import subject_names
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Group:
 
     @property
     def subject(self) -> str:
-        return ", ".join(dict.fromkeys(run.plan.subject_name for run in self.runs))
+        return ", ".join(dict.fromkeys(subject_names.of_plan(run.plan) for run in self.runs))
 
     def load_difference(self, other: "Group") -> str:
         """Return how two loads differ, in a clause; empty if they are comparable."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from harness.comparison import sides
-from harness.history import run_folders
+from harness.history import plans, run_folders, subject_names
 from harness.scenario.toml_files import documents
 
 _ABOUT = frozenset({"title", "description", "schema_version"})
@@ -33,12 +33,12 @@ _NESTED_MAX = 32
 Flat = Mapping[str, str]
 
 
-def load_of(plan: run_folders.Plan) -> Flat:
+def load_of(plan: plans.Plan) -> Flat:
     """Return the load of a run, without its duration if it ends at the first double allocation.
 
     Such a run may last longer, so that there is more to find; it is the same load.
     """
-    flat = dict(_load(bytes(plan.settings)))
+    flat = dict(_load(msgspec.json.encode(plan.settings)))
     if plan.until_found:
         flat.pop(_DURATION, None)
     return flat
@@ -88,11 +88,11 @@ def _values(runs: Iterable[sides.Run]) -> dict[str, set[str]]:
 
 def _of_run(run: sides.Run) -> Iterator[tuple[str, str]]:
     plan = run.plan
-    yield "subject", plan.subject_name
+    yield "subject", subject_names.of_plan(plan)
     yield "until_found", _text(plan.until_found)
     yield "machine", f"boot {plan.boot_id[:8]}"
     yield "jobs", jobs_text(plan.jobs)
-    yield from _settings(bytes(plan.settings))
+    yield from _settings(msgspec.json.encode(plan.settings))
     profile = {key: plan.cluster_profile[key] for key in plan.cluster_profile.keys() - _ABOUT}
     profile.pop("chosen", None)
     yield from _flat("cluster", profile)
@@ -125,11 +125,8 @@ def _load(content: bytes) -> tuple[tuple[str, str], ...]:
 
 
 def _decoded(content: bytes) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    return documents.without(found) if isinstance(found, dict) else {}
+    found: dict[str, Any] = documents.without(msgspec.json.decode(content))
+    return found
 
 
 def _flat(key: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:

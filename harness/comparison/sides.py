@@ -14,7 +14,7 @@ import msgspec
 from harness import errors
 from harness.checks import verdicts
 from harness.comparison import documents
-from harness.history import campaign_folders, files, report_folders, run_folders
+from harness.history import campaign_folders, files, plans, report_folders, run_folders
 
 LABELS = ("A", "B")
 _INDEPENDENT = "make the runs of each side independently"
@@ -29,7 +29,7 @@ class Run:
     """One judged run."""
 
     path: pathlib.Path
-    plan: run_folders.Plan
+    plan: plans.Plan
     verdict: run_folders.Verdict
     purpose: str
 

@@ -80,22 +80,25 @@ def is_one(path: pathlib.Path) -> bool:
 def read(path: pathlib.Path) -> CampaignFolder:
     """Return the summary of a campaign's folder; a damaged one has a problem."""
     try:
-        plan = msgspec.json.decode(files.read_small(path / PLAN), type=_Plan)
+        plan = files.decoded(files.read_small(path / PLAN), _Plan)
         made = campaign_results.read(path)
-    except (errors.HistoryError, *campaign_results.DECODING) as error:
+    except errors.HistoryError as error:
         return CampaignFolder(path=path, problem=f"it is damaged ({error})")
-    document = _document(path)
+    try:
+        document, problem = files.decoded(files.read_small(path / DOCUMENT), _Document), ""
+    except errors.HistoryError:
+        document, problem = _Document("", ""), _unended(path)
     return CampaignFolder(
         path=path,
-        problem="" if document else _unended(path),
+        problem=problem,
         seed=plan.seed,
         cluster=plan.cluster.name,
         failed_in=plan.failed_in,
         planned=len(plan.runs),
         results=made,
-        verdict=document.verdict if document else "",
-        summary=document.summary if document else "",
-        rows=document.rows if document else [],
+        verdict=document.verdict,
+        summary=document.summary,
+        rows=document.rows,
     )
 
 
@@ -109,13 +112,6 @@ def require_unchosen(path: pathlib.Path) -> None:
             f"expected runs that were not chosen by their outcome, but {path} has only those that "
             f"failed in {chosen} (--last-failed): their rates say nothing; name whole campaigns"
         )
-
-
-def _document(path: pathlib.Path) -> _Document | None:
-    try:
-        return msgspec.json.decode(files.read_small(path / DOCUMENT), type=_Document)
-    except (errors.HistoryError, *campaign_results.DECODING):
-        return None
 
 
 def _unended(path: pathlib.Path) -> str:

@@ -25,18 +25,13 @@ def compress_run(directory: directories.RunDirectory) -> None:
 
     A file that cannot be read or written again stays as it is.
     """
-    for path, least in _candidates(directory):
+    least_bytes = dict.fromkeys(directory.logs.rglob("*.log"), LEAST_LOG_BYTES)
+    least_bytes |= dict.fromkeys([*directory.journals(), *directory.audit_logs()], LEAST_BYTES)
+    for path, least in least_bytes.items():
         is_plain = path.suffix not in (zstd_frames.SUFFIX, ".gz") and not path.is_symlink()
         if is_plain and path.is_file() and path.stat().st_size >= least:
             with contextlib.suppress(OSError):
                 compress(path)
-
-
-def _candidates(directory: directories.RunDirectory) -> Iterator[tuple[pathlib.Path, int]]:
-    for path in (*directory.journals(), *directory.audit_logs()):
-        yield path, LEAST_BYTES
-    for path in directory.logs.rglob("*.log"):
-        yield path, LEAST_LOG_BYTES
 
 
 def compress(path: pathlib.Path) -> pathlib.Path:

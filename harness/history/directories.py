@@ -64,8 +64,6 @@ def _form(path: pathlib.Path) -> pathlib.Path:
 
 
 class _File:
-    """A file or folder of a run directory, by its name there."""
-
     def __init__(self, name: str, *, compressed: bool = False) -> None:
         """`compressed`: it may be, and then the path is that of the form there is."""
         self._name, self._compressed = name, compressed
@@ -95,6 +93,8 @@ class RunDirectory:
     """ProcessStarted, ProcessEnded and Phase records of the orchestrator."""
     faults = _File("faults.jsonl", compressed=True)
     """FaultApplied and FaultWindow records; missing if the plan has no faults."""
+    observations = _File("observations.jsonl", compressed=True)
+    """Listed, Observation, Gap and Resumed records of the recorder."""
     script = _File("script.jsonl", compressed=True)
     """ScriptStep records; missing if the run plays no script."""
     orders = _File("orders.jsonl", compressed=True)
@@ -116,21 +116,9 @@ class RunDirectory:
     compressed_trace = _File("trace.json.gz")
     """The timeline of a large run, instead of `trace`."""
 
-    @property
-    def observations(self) -> pathlib.Path:
-        """Listed, Observation, Gap and Resumed records of the recorder, plain or compressed.
-
-        The form that there is; the plain one if there is none, or if there are both.
-        """
-        return next(iter(self.all_observations()), self.new_observations("none"))
-
     def new_observations(self, compression: str) -> pathlib.Path:
         """Return the file in which observations are written; `compression`: as in the plan."""
         return self.path / f"observations.jsonl{_SUFFIXES[compression]}"
-
-    def all_observations(self) -> list[pathlib.Path]:
-        """Return the forms of the observations that exist; there should be one."""
-        return forms(self.new_observations("none"))
 
     def _of_process(self, kind: str, process: str) -> pathlib.Path:
         return _form(self.path / f"{kind}-{process}.jsonl")
@@ -149,11 +137,11 @@ class RunDirectory:
         return self.path / process
 
     def journals(self) -> list[pathlib.Path]:
-        alone = (self.processes, self.faults, self.script, self.orders)
+        alone = (self.processes, self.faults, self.script, self.orders, self.observations)
         single = [form for path in alone for form in forms(path)]
         kinds = ("operations-", "preparations-", "pool-changes-", "steps-")
         by_processes = [path for kind in kinds for path in self._named(kind)]
-        return [*single, *self.all_observations(), *by_processes]
+        return [*single, *by_processes]
 
     def _named(self, prefix: str) -> list[pathlib.Path]:
         try:
@@ -204,25 +192,15 @@ def existing(path: pathlib.Path) -> RunDirectory:
     """
     directory = RunDirectory(path)
     try:
-        mode = path.stat().st_mode
-        has_plan = stat.S_ISDIR(mode) and directory.plan.is_file()
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+        why = f"has no plan.json: {_ADVICE}" if is_folder else f"is a file: {_ADVICE}"
+        if is_folder and directory.plan.is_file():
+            return directory
+    except (FileNotFoundError, NotADirectoryError):
+        why = "does not exist"
     except (OSError, ValueError) as error:
-        raise errors.RunDirectoryError(
-            f"expected a run directory, but {path} {_why_not(error)}"
-        ) from error
-    if not stat.S_ISDIR(mode):
-        raise errors.RunDirectoryError(f"expected a run directory, but {path} is a file: {_ADVICE}")
-    if not has_plan:
-        raise errors.RunDirectoryError(
-            f"expected a run directory, but {path} has no plan.json: {_ADVICE}"
-        )
-    return directory
-
-
-def _why_not(error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "does not exist"
-    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        why = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+    raise errors.RunDirectoryError(f"expected a run directory, but {path} {why}")
 
 
 def link_latest(reports: pathlib.Path, directory: RunDirectory) -> None:

@@ -9,13 +9,14 @@ import dataclasses
 import functools
 import os
 import pathlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 from harness import errors
 from harness.history import directories, files, journal_reader, manifests, plans, records
 from harness.model import naming
 
+T = TypeVar("T")
 DAMAGED_HASHED_MAX = 2**30
 """Largest damaged journal that is hashed, in bytes; nothing rests on a damaged one, and a line
 without an end can be as long as the file system allows."""
@@ -109,21 +110,15 @@ class History:
 
         Their journals may end at any byte.
         """
-        journal = self.processes
         return frozenset(
             item.process
-            for item in (journal.records if journal else ())
-            if isinstance(item, records.ProcessEnded)
-            and (item.lease_lost or (item.fault and item.exit_code < 0))
+            for item in self._of_run(records.ProcessEnded)
+            if item.lease_lost or (item.fault and item.exit_code < 0)
         )
 
     def _expected(self, key: str) -> list[str]:
         names = dict.fromkeys(getattr(self.plan, key))
-        started = [
-            item.process
-            for item in (self.processes.records if self.processes else ())
-            if isinstance(item, records.ProcessStarted)
-        ]
+        started = (item.process for item in self._of_run(records.ProcessStarted))
         later = [name for name in started if naming.first_incarnation(name) in names]
         return list(names | dict.fromkeys(later))
 
@@ -160,11 +155,13 @@ class History:
     orders = functools.partialmethod(_journal, "orders")
 
     @property
-    def phases(self) -> Iterable[records.Phase]:
-        journal = self.processes
-        return (
-            [item for item in journal.records if isinstance(item, records.Phase)] if journal else []
-        )
+    def phases(self) -> list[records.Phase]:
+        return self._of_run(records.Phase)
+
+    def _of_run(self, kind: type[T]) -> list[T]:
+        """Return the records of a kind that the run itself has written."""
+        journal = self.processes.records if self.processes else []
+        return [item for item in journal if isinstance(item, kind)]
 
     def damages(self) -> list[str]:
         """Return the damage found in all journals.
@@ -172,15 +169,9 @@ class History:
         Of journals that no reader has iterated, only the beginning is read.
         """
         for path in self.directory.journals():
-            if path not in self._readers:
-                reader = self._new_reader(path)
+            if path not in self._readers and (reader := self._reader(path)):
                 next(iter(reader), None)
-                self._readers[path] = reader
-        return [
-            self._readers[path].damage
-            for path in sorted(self._readers)
-            if self._readers[path].damage
-        ]
+        return [reader.damage for _, reader in sorted(self._readers.items()) if reader.damage]
 
     def digests(self) -> dict[str, str]:
         """Return name -> digest, or why there is none.
@@ -208,24 +199,14 @@ class History:
     ) -> EvidenceReader | None:
         if not os.path.lexists(path):
             return None
-        cut_off = bool(process) and process in self.cut_off
-        self._readers[path] = self._new_reader(path, may_be_cut_off=cut_off, decode=decode)
-        return self._readers[path]
-
-    def _new_reader(
-        self,
-        path: pathlib.Path,
-        *,
-        may_be_cut_off: bool = False,
-        decode: journal_reader.DecodeLines | None = None,
-    ) -> EvidenceReader:
-        return EvidenceReader(
+        self._readers[path] = EvidenceReader(
             path,
             self.plan,
-            may_be_cut_off=may_be_cut_off,
+            may_be_cut_off=bool(process) and process in self.cut_off,
             change=self._change(path),
             decode=decode,
         )
+        return self._readers[path]
 
     def _change(self, path: pathlib.Path) -> str:
         forms = directories.forms(path)

@@ -27,7 +27,7 @@ TRAILER_MAX = 4096
 
 Decode: TypeAlias = Callable[[bytes], Any]
 DecodeLines: TypeAlias = Callable[[Sequence[bytes]], Iterable[Any]]
-NO_RECORD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+NO_RECORD = files.DECODING
 _decoder: msgspec.json.Decoder[records.Record] = msgspec.json.Decoder(records.Record)
 _ENDS = frozenset({records.Header, records.Trailer})
 decode_record = _decoder.decode
@@ -93,7 +93,9 @@ class Reader:
             try:
                 [record] = self._decode([line])
             except NO_RECORD as error:
-                raise self._no_record(line, error) from error
+                begin = (line + b"\n")[:60]
+                what = f"expected a complete record, got {begin!r} ({error})"
+                raise self._damage(self.line, what) from error
             if type(record) is records.Header:
                 self._accept_header(record, self.line)
                 self._is_body = True
@@ -107,7 +109,10 @@ class Reader:
                 yield [record]
 
     def _lines(self, file: io.BufferedReader) -> Iterator[list[bytes]]:
-        """Yield the complete lines of each block without their ends; note if the last is torn."""
+        """Yield the complete lines of each block without their ends, none of an empty one.
+
+        Note if the last is torn.
+        """
         self.line, begun = 0, bytearray()
         for block in self._blocks(file):
             lines = block.split(b"\n")
@@ -119,6 +124,8 @@ class Reader:
                 lines[0] = bytes(begun)
                 begun = bytearray(lines.pop())
                 yield lines
+            elif not block:
+                yield []
         if begun:
             self.line += 1
             self.torn = True
@@ -132,10 +139,6 @@ class Reader:
             self.torn = True
         except zstd_frames.FrameError as error:
             raise self._damage(self.line + 1, str(error)) from error
-
-    def _no_record(self, line: bytes, error: Exception) -> errors.HistoryError:
-        begin = (line + b"\n")[:60]
-        return self._damage(self.line, f"expected a complete record, got {begin!r} ({error})")
 
     def _accept_header(self, header: records.Header, number: int) -> None:
         if number != 1:

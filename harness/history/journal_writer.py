@@ -44,7 +44,6 @@ class Writer:
         self._count += 1
 
     def write_many(self, batch: Sequence[records.Body]) -> None:
-        """Append several records with one write(2)."""
         if batch:
             self._append(_encoder.encode_lines(batch))
         self._count += len(batch)

@@ -91,7 +91,6 @@ def _is_text(name: str) -> bool:
 
 
 def _entry(path: pathlib.Path) -> Entry | None:
-    """Return the entry of a file; None if it cannot be read."""
     try:
         size, digest = files.size(path), files.digest(path)
     except errors.HistoryError:
@@ -100,7 +99,6 @@ def _entry(path: pathlib.Path) -> Entry | None:
 
 
 def _count(path: pathlib.Path) -> int | None:
-    """Return the number of records of a journal that was closed; None for any other file."""
     is_journal = directories.plain_form(path).suffix == ".jsonl"
     trailer = journal_reader.last_trailer(path) if is_journal else None
     return None if trailer is None else trailer.count
@@ -135,19 +133,12 @@ def compare(directory: directories.RunDirectory, plan: plans.Plan) -> Comparison
 _MISSING = "manifest.json is missing: the run was interrupted, or the file was removed"
 
 
-class _Head(msgspec.Struct):
-    schema: int
-
-
 def _read(directory: directories.RunDirectory, plan: plans.Plan) -> Manifest:
     """Raise HistoryError if the manifest is damaged, has another schema or is of another run."""
     content = files.read_small(directory.manifest)
     try:
-        schema = msgspec.json.decode(content, type=_Head).schema
-        if schema != SCHEMA_VERSION:
-            raise _reject(f"expected schema {SCHEMA_VERSION}, got {schema}")
-        manifest = msgspec.json.decode(content, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        manifest = files.decoded(content, Manifest, schemas=[SCHEMA_VERSION])
+    except errors.HistoryError as error:
         raise _reject(f"expected the manifest of a run ({error})") from error
     if manifest.run_id != plan.run_id:
         raise _reject(

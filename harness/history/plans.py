@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from harness import errors, writing
-from harness.history import files, records
+from harness.history import files, purposes, records
 
 
 class Requirements(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,45 +180,35 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     """Versions of python, platform, flake-hunt, its commit and the main libraries."""
 
+    @property
+    def hypothesis(self) -> str:
+        return str(self.settings.get("known_to_fail") or "")
+
+    @property
+    def purpose(self) -> purposes.Purpose:
+        if self.defects:
+            return purposes.Purpose.CONTROL
+        mending = self.settings.get("remedies")
+        if isinstance(mending, list) and mending and {*map(str, mending)} <= {*self.remedies}:
+            return purposes.Purpose.REMEDY
+        return purposes.Purpose.HAZARD if self.hypothesis else purposes.Purpose.SUBJECT
+
 
 def write(path: pathlib.Path, plan: Plan) -> None:
     writing.replace(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
 
-def read(path: pathlib.Path) -> Plan:
-    """Read plan.json.
+def decoded(content: bytes) -> Plan:
+    """Return the plan in the bytes of plan.json.
 
-    Raises RunDirectoryError if it is damaged or has another schema.
+    Raises HistoryError if it is damaged or has another schema.
     """
+    return files.decoded(content, Plan, schemas=[records.SCHEMA_VERSION])
+
+
+def read(path: pathlib.Path) -> Plan:
+    """Read plan.json. Raises RunDirectoryError where `decoded` raises HistoryError."""
     try:
-        content = files.read_small(path)
-        _require_readable(path, content)
-        return msgspec.json.decode(content, type=Plan)
-    except (
-        errors.HistoryError,
-        msgspec.DecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ) as error:
+        return decoded(files.read_small(path))
+    except errors.HistoryError as error:
         raise errors.RunDirectoryError(f"{path}: expected the plan of a run ({error})") from error
-
-
-class _Head(msgspec.Struct):
-    schema: int
-    remote_operations: list[str] = []
-    """Of former versions: processes of the load that may have run on other hosts."""
-
-
-def _require_readable(path: pathlib.Path, content: bytes) -> None:
-    found, advice = (
-        msgspec.json.decode(content, type=_Head),
-        "the version of Flake Hunt that wrote it",
-    )
-    if found.schema != records.SCHEMA_VERSION:
-        raise errors.RunDirectoryError(
-            f"{path}: expected schema {records.SCHEMA_VERSION}, got {found.schema}: read it with {advice}"
-        )
-    if found.remote_operations:
-        raise errors.RunDirectoryError(
-            f"{path}: expected a load of one machine, got one of several: judge it with {advice}"
-        )

@@ -18,7 +18,7 @@ class ReportFolder:
     def __init__(self, path: pathlib.Path) -> None:
         self._runs = sorted(run_paths(path), key=lambda run: run.name, reverse=True)
         self._campaigns = sorted(
-            _campaign_paths(path / campaign_folders.FOLDER),
+            filter(campaign_folders.is_one, folders(path / campaign_folders.FOLDER)),
             key=lambda item: item.name,
             reverse=True,
         )
@@ -45,10 +45,6 @@ def run_paths(reports: pathlib.Path) -> Iterator[pathlib.Path]:
     for scenario in folders(reports):
         if scenario.name != campaign_folders.FOLDER:
             yield from (run for run in folders(scenario) if (run / "plan.json").is_file())
-
-
-def _campaign_paths(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    yield from (path for path in folders(folder) if campaign_folders.is_one(path))
 
 
 def folders(path: pathlib.Path) -> Iterator[pathlib.Path]:

@@ -23,7 +23,6 @@ FILE = "results.jsonl"
 """The results of the runs, in the order in which they came."""
 EXCLUSIVITY = "device_exclusivity"
 """The check of double allocations."""
-DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Kind = tuple[Purpose, str, str, str]
 """Purpose, scenario, subject and hazard: the runs of a row of the table."""
 
@@ -97,7 +96,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_violated(self) -> bool:
-        """True if a guarantee is violated, and not only thresholds are not met."""
         is_invalid = self.verdict is answers.Verdict.INVALID
         return is_invalid and (self.breaks > 0 or not self.thresholds)
 
@@ -150,7 +148,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_missed(self) -> bool:
-        """True if it did not find what it must find: a known defect or hazard."""
         was_made = not (self.error or self.missing or self.cut)
         return self.purpose.must_fail and was_made and not self.is_found
 
@@ -213,7 +210,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_regression(self) -> bool:
-        """True if a run failed in another way than the hazard explains."""
         return any(run.is_regression for run in self.runs)
 
     @property
@@ -291,8 +287,8 @@ def decode(content: bytes) -> list[RunResult]:
     """Return the results in whole lines; raise HistoryError if they are damaged."""
     lines = filter(None, content.split(b"\n"))
     try:
-        return [msgspec.json.decode(line, type=RunResult) for line in lines]
-    except DECODING as error:
+        return [files.decoded(line, RunResult) for line in lines]
+    except errors.HistoryError as error:
         raise errors.HistoryError(f"{FILE}: expected a result on each line ({error})") from error
 
 

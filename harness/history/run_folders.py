@@ -9,13 +9,11 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.history import campaign_folders, directories, files, subject_names
+from harness.history import campaign_folders, directories, files, plans
 from harness.model import answers
 
-_PLAN = "plan.json"
 OLDEST_SCHEMA = 4
 """Oldest schema of verdict.json whose figures are as they are today."""
-_DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class State(enum.StrEnum):
@@ -28,59 +26,6 @@ class State(enum.StrEnum):
     """It is under way, or was interrupted."""
     DAMAGED = "damaged"
     """plan.json or verdict.json cannot be used."""
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The part that summaries need of plan.json (`plans.Plan`)."""
-
-    run_id: str
-    scenario: str
-    seed: int
-    subject: str
-    defects: list[str]
-    cluster: str
-    boot_id: str
-    pid: int = 0
-    created_wall_ns: int
-    until_found: bool
-    settings: msgspec.Raw
-    versions: dict[str, str]
-    remedies: list[str] = []
-    release: str = ""
-    cluster_profile: dict[str, Any] = {}
-    again: list[str] = []
-    jobs: int = 0
-    campaign: str = ""
-
-    @property
-    def subject_name(self) -> str:
-        """The subject for tables: `correct`, a known defect, or a foreign scheduler's version."""
-        has_others = {subject_names.EXTERNAL, subject_names.COMMAND} & set(
-            self.subject.split(" + ")
-        )
-        names = subject_names.labels(self._settings()) if has_others else ()
-        return subject_names.of_run(self, names)
-
-    @property
-    def purpose(self) -> str:
-        if self.defects:
-            return "control"
-        settings = self._settings()
-        mending = settings.get("remedies")
-        if isinstance(mending, list) and mending and set(map(str, mending)) <= set(self.remedies):
-            return "remedy"
-        return "hazard" if settings.get("known_to_fail") else "subject"
-
-    @property
-    def hypothesis(self) -> str:
-        """Name of the hazard, such as `H1`; empty if the scenario has none."""
-        return str(self._settings().get("known_to_fail") or "")
-
-    def _settings(self) -> dict[str, Any]:
-        try:
-            return msgspec.json.decode(self.settings, type=dict[str, Any])
-        except _DECODING:
-            return {}
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +115,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def violations_of(self, check: str) -> int:
-        """Return the number of violations that a check found; 0 if it did not run."""
         return sum(item.violation_count for item in self.checks if item.check == check)
 
 
@@ -181,14 +125,10 @@ class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     problem: str = ""
     """Why it is not judged, as a sentence; empty: it is."""
-    plan: Plan | None = None
+    plan: plans.Plan | None = None
     """None if plan.json cannot be used."""
     verdict: Verdict | None = None
     """None unless it is judged."""
-
-
-class _Head(msgspec.Struct):
-    schema: int
 
 
 class _ClusterRecord(msgspec.Struct):
@@ -203,7 +143,7 @@ def read(path: pathlib.Path) -> RunFolder:
     directory = directories.existing(path)
     try:
         content = files.read_small(directory.plan)
-        plan = plan_of(content)
+        plan = plans.decoded(content)
     except errors.HistoryError as error:
         return RunFolder(path=path, state=State.DAMAGED, problem=f"plan.json is damaged ({error})")
     if not os.path.lexists(directory.verdict):
@@ -211,7 +151,9 @@ def read(path: pathlib.Path) -> RunFolder:
     try:
         verdict = verdict_of(files.read_small(directory.verdict), plan, content)
     except errors.HistoryError as error:
-        return RunFolder(path=path, state=State.DAMAGED, plan=plan, problem=f"verdict.json {error}")
+        return RunFolder(
+            path=path, state=State.DAMAGED, plan=plan, problem=f"verdict.json is damaged ({error})"
+        )
     return RunFolder(path=path, state=State.JUDGED, plan=plan, verdict=verdict)
 
 
@@ -219,12 +161,12 @@ def cluster_versions(path: pathlib.Path) -> dict[str, str]:
     """Return the versions of the cluster's components; empty if the run recorded none."""
     try:
         content = files.read_small(directories.RunDirectory(path).cluster)
-        return msgspec.json.decode(content, type=_ClusterRecord).versions
-    except (errors.HistoryError, *_DECODING):
+        return files.decoded(content, _ClusterRecord).versions
+    except errors.HistoryError:
         return {}
 
 
-def _without_verdict(directory: directories.RunDirectory, plan: Plan) -> RunFolder:
+def _without_verdict(directory: directories.RunDirectory, plan: plans.Plan) -> RunFolder:
     state, problem = State.UNFINISHED, "it is under way, or was interrupted"
     if os.path.lexists(directory.manifest):
         state, problem = State.UNJUDGED, "it ended, but has no verdict.json"
@@ -233,7 +175,7 @@ def _without_verdict(directory: directories.RunDirectory, plan: Plan) -> RunFold
     return RunFolder(path=directory.path, state=state, plan=plan, problem=problem)
 
 
-def _cut(directory: directories.RunDirectory, plan: Plan) -> str:
+def _cut(directory: directories.RunDirectory, plan: plans.Plan) -> str:
     """Return why the campaign of a run without a verdict cut it; empty: it has none, or did not."""
     folder = directory.path.parent.parent / campaign_folders.FOLDER / plan.campaign
     if not plan.campaign or not os.path.lexists(folder / campaign_folders.DOCUMENT):
@@ -241,41 +183,23 @@ def _cut(directory: directories.RunDirectory, plan: Plan) -> str:
     return next((one.reason for one in campaign_folders.read(folder).results if one.cut), "")
 
 
-def plan_of(content: bytes) -> Plan:
-    """Return the plan in the bytes of plan.json; raise HistoryError if it is damaged."""
-    try:
-        content.decode()  # settings are not decoded yet, and must be text too
-        return msgspec.json.decode(content, type=Plan)
-    except _DECODING as error:
-        raise errors.HistoryError(str(error)) from error
-
-
-def verdict_of(document: bytes, plan: Plan, content: bytes) -> Verdict:
+def verdict_of(document: bytes, plan: plans.Plan, content: bytes) -> Verdict:
     """Return the verdict in the bytes of verdict.json; `content` are those of plan.json.
 
     Raises HistoryError if it is damaged, contradicts itself, has another schema, or is about
     another run or plan.
     """
-    verdict = _decoded(document)
+    schemas = range(OLDEST_SCHEMA, answers.SCHEMA_VERSION + 1)
+    verdict = files.decoded(document, Verdict, schemas=schemas)
     if verdict.run_id != plan.run_id:
-        raise errors.HistoryError(f"is about run {verdict.run_id!r:.60}, not {plan.run_id!r:.60}")
+        raise errors.HistoryError(
+            f"it is about run {verdict.run_id!r:.60}, not {plan.run_id!r:.60}"
+        )
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    if verdict.evidence.get(_PLAN) != digest:
-        raise errors.HistoryError("is about another plan.json")
+    if verdict.evidence.get("plan.json") != digest:
+        raise errors.HistoryError("it is about another plan.json")
     if verdict.verdict is answers.Verdict.VALID and verdict.missed_thresholds:
-        raise errors.HistoryError("says VALID, and has thresholds that are not met")
+        raise errors.HistoryError("it says VALID, and has thresholds that are not met")
     if verdict.verdict is answers.Verdict.VALID and verdict.violations:
-        raise errors.HistoryError(f"says VALID, and has {verdict.violations} violations")
+        raise errors.HistoryError(f"it says VALID, and has {verdict.violations} violations")
     return verdict
-
-
-def _decoded(document: bytes) -> Verdict:
-    try:
-        schema = msgspec.json.decode(document, type=_Head).schema
-        if OLDEST_SCHEMA <= schema <= answers.SCHEMA_VERSION:
-            return msgspec.json.decode(document, type=Verdict)
-    except _DECODING as error:
-        raise errors.HistoryError(f"is damaged ({error})") from error
-    raise errors.HistoryError(
-        f"has schema {schema}, expected {OLDEST_SCHEMA} to {answers.SCHEMA_VERSION}"
-    )

@@ -7,16 +7,10 @@ version, whatever its runs have shown.
 import pathlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from harness.history import plans
 from harness.model import naming
-
-if TYPE_CHECKING:
-    from harness.history import run_folders
-
-Planned: TypeAlias = "plans.Plan | run_folders.Plan"
-"""A plan, which names the subject of a run."""
 
 CORRECT = "correct"
 """The Python subject without defects."""
@@ -34,31 +28,31 @@ EXTERNAL = "external"
 
 
 def of_plan(plan: plans.Plan) -> str:
-    return of_run(plan, labels(plan.settings))
-
-
-def of_run(plan: Planned, names: Sequence[str] = ()) -> str:
     """Return the subject of a run: its defects and remedies, or its schedulers and controller.
 
-    `names` are the labels of each, which distinguish schedulers of others. Several Python
-    schedulers are counted, and one in the explorer is marked.
+    Labels distinguish schedulers of others. Several Python schedulers are counted, and one in the
+    explorer is marked.
     """
-    kinds = _kinds(plan)
-    defects = ", ".join(plan.defects)
+    kinds, defects = _kinds(plan), ", ".join(plan.defects)
     if is_ours(plan):
         base = defects or _ours(plan)
     else:
-        base = _mixed(kinds, plan, names) + f" with {defects}" * bool(defects)
+        given = labels(plan.settings)
+        named = [
+            _ours(plan) if kind == PYTHON else _foreign(index, kind, plan, given)
+            for index, kind in enumerate(kinds)
+        ]
+        base = " + ".join(named) + f" with {defects}" * bool(defects)
     name = " + ".join([base, *plan.remedies, *_controllers(plan)])
     return f"{name} (explored)" if kinds == [EXPLORED] else name + several(plan)
 
 
-def is_ours(plan: Planned) -> bool:
+def is_ours(plan: plans.Plan) -> bool:
     """Return whether all schedulers are Python schedulers."""
     return set(_kinds(plan)) <= _OURS
 
 
-def several(plan: Planned) -> str:
+def several(plan: plans.Plan) -> str:
     """Return ` (2 schedulers)` for two Python schedulers; empty for one, or if others are there."""
     count = len(_kinds(plan))
     return f" ({count} schedulers)" if count > 1 and is_ours(plan) else ""
@@ -104,11 +98,11 @@ def words_of_program(command: Sequence[str]) -> list[str]:
     return [command[0]]
 
 
-def _kinds(plan: Planned) -> list[str]:
+def _kinds(plan: plans.Plan) -> list[str]:
     return plan.subject.partition(" as ")[0].split(" + ")
 
 
-def _ours(plan: Planned) -> str:
+def _ours(plan: plans.Plan) -> str:
     """Return the Python scheduler without its defects and remedies; correct only among ours."""
     release = plan.subject.partition(" as ")[2]
     if release:
@@ -117,7 +111,7 @@ def _ours(plan: Planned) -> str:
     return CORRECT if is_pure else PYTHON
 
 
-def _controllers(plan: Planned) -> list[str]:
+def _controllers(plan: plans.Plan) -> list[str]:
     found = plan.versions.get(naming.CLAIM_CONTROLLER)
     return [found] if found else []
 
@@ -131,14 +125,7 @@ def versions(of_plan: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _mixed(kinds: Sequence[str], plan: Planned, given: Sequence[str]) -> str:
-    return " + ".join(
-        _ours(plan) if kind == PYTHON else _foreign(index, kind, plan, given)
-        for index, kind in enumerate(kinds)
-    )
-
-
-def _foreign(index: int, kind: str, plan: Planned, given: Sequence[str]) -> str:
+def _foreign(index: int, kind: str, plan: plans.Plan, given: Sequence[str]) -> str:
     if kind == _OF_CLUSTER:
         return f"kube-scheduler of {plan.cluster_profile.get('name', 'the cluster')}"
     if kind == EXTERNAL and index < len(given):

@@ -19,11 +19,6 @@ FRAME_MAX = 16 * 2**20
 because each frame can be decompressed without the others."""
 WINDOW_MAX = 8 * 2**20
 """Largest window of a frame, in bytes: RFC 8878 recommends that every decoder supports it."""
-_PIECE = 1024
-"""Compressed bytes that are decompressed at once, to at most 32 MiB: a block has 4 bytes or more
-and becomes 128 KiB or less."""
-
-
 UNPACKED_MAX = 128 * 2**20
 """Bytes to which a file may grow, however small it is."""
 UNPACKED_RATIO_MAX = 300
@@ -69,8 +64,6 @@ class Compressor:
 
 
 class _Decompressing(io.RawIOBase):
-    """The content of a file of frames."""
-
     def __init__(self, file: IO[bytes]) -> None:
         from harness.compression import zstd
 
@@ -83,7 +76,6 @@ class _Decompressing(io.RawIOBase):
         """The frame that is being read; None: between two frames."""
         self._rest = b""
         """Compressed bytes behind the end of a frame."""
-        self._content = memoryview(b"")
         self._packed, self._unpacked = 0, 0
         """Bytes so far."""
 
@@ -92,40 +84,36 @@ class _Decompressing(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Raise FrameError at damage, and EOFError where a frame is cut short."""
-        while not self._content:
-            piece = self._rest or self._next()
-            if not piece and self._frame is not None:
-                raise EOFError("the last zstd frame has no end")
-            if not piece:
-                return 0
-            self._content = memoryview(self._decompress(piece))
-            self._require_bounded()
-        count = min(len(buffer), len(self._content))
-        buffer[:count] = self._content[:count]
-        self._content = self._content[count:]
-        return count
-
-    def _next(self) -> bytes:
-        piece = self._file.read(_PIECE)
-        self._packed += len(piece)
-        return piece
-
-    def _require_bounded(self) -> None:
-        self._unpacked += len(self._content)
+        content = b""
+        while not content:
+            piece = b""
+            if self._frame is None or self._frame.needs_input:
+                piece, self._rest = self._rest or self._next(), b""
+                if not piece and self._frame is not None:
+                    raise EOFError("the last zstd frame has no end")
+                if not piece:
+                    return 0
+            content = self._decompress(piece, len(buffer))
+        self._unpacked += len(content)
         if self._unpacked > max(UNPACKED_MAX, UNPACKED_RATIO_MAX * self._packed):
             raise FrameError(
                 f"it grows to more than {UNPACKED_MAX >> 20} MiB and {UNPACKED_RATIO_MAX} times "
                 "its size, and is not read further"
             )
+        buffer[: len(content)] = content
+        return len(content)
 
-    def _decompress(self, piece: bytes) -> bytes:
-        if self._frame is None:
-            self._frame = self._new_frame()
+    def _next(self) -> bytes:
+        piece = self._file.read(io.DEFAULT_BUFFER_SIZE)
+        self._packed += len(piece)
+        return piece
+
+    def _decompress(self, piece: bytes, most: int) -> bytes:
+        self._frame = self._frame or self._new_frame()
         try:
-            content: bytes = self._frame.decompress(piece)
+            content: bytes = self._frame.decompress(piece, most)
         except self._error as error:
             raise FrameError(f"expected zstd frames ({error})") from error
-        self._rest = b""
         if self._frame.eof:
             self._rest, self._frame = self._frame.unused_data, None
         return content

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from harness import writing
 from harness.checks import verdicts
-from harness.history import campaign_folders, report_folders, run_folders, subject_names
+from harness.history import campaign_folders, plans, report_folders, run_folders, subject_names
 from harness.history.purposes import Purpose
 from harness.report import escaping, page_templates, run_facts
 
@@ -45,7 +45,6 @@ class RunRow(NamedTuple):
 
     @property
     def is_expected(self) -> bool | None:
-        """True if its verdict is as it should be; None: it has none."""
         return self.expected.startswith("✓") if self.expected else None
 
     @property
@@ -132,8 +131,8 @@ def _rates(
 
 def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
     plan, verdict = run.plan, run.verdict
-    purpose = plan.purpose if plan else "subject"
-    look, expected = _expected(Purpose(purpose), plan, verdict.verdict if verdict else None)
+    purpose = plan.purpose if plan else Purpose.SUBJECT
+    look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
     return RunRow(
         folder=run.path.parent.name,
         name=run.path.name,
@@ -143,8 +142,8 @@ def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
         expected=expected,
         started=run_facts.date(plan.created_wall_ns) if plan else _started(run.path),
         scenario=plan.scenario if plan else run.path.parent.name,
-        subject=plan.subject_name if plan else "",
-        cluster=_cluster(plan) if plan else "",
+        subject=subject_names.of_plan(plan) if plan else "",
+        cluster=str(plan.cluster_profile.get("name") or plan.cluster) if plan else "",
         reason=_shortened(verdict.reason if verdict else run.problem),
         link=link,
         campaign=plan.campaign if plan else "",
@@ -152,7 +151,7 @@ def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
 
 
 def _expected(
-    purpose: Purpose, plan: run_folders.Plan | None, verdict: verdicts.Verdict | None
+    purpose: Purpose, plan: plans.Plan | None, verdict: verdicts.Verdict | None
 ) -> tuple[str, str]:
     """Return the look of a run, and its expected verdict as text; nothing without a verdict."""
     is_hazard, wanted = purpose is Purpose.HAZARD, purpose.expected
@@ -177,27 +176,18 @@ def _asked(hazard: str, verdict: verdicts.Verdict) -> tuple[str, str]:
 
 
 def campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> CampaignRow:
-    ended = len(campaign.results)
+    ended = [result.verdict or "ERROR" for result in campaign.results]
+    counts = ", ".join(f"{ended.count(name)} {name}" for name in sorted({*ended}))
     return CampaignRow(
         name=campaign.path.name,
         verdict=campaign.verdict,
         started=_started(campaign.path),
-        runs=f"{ended} of {campaign.planned}" if campaign.problem else str(ended),
+        runs=f"{len(ended)} of {campaign.planned}" if campaign.problem else str(len(ended)),
         seed=str(campaign.seed or ""),
         cluster=campaign.cluster,
-        summary=_shortened(campaign.problem or campaign.summary or _counted(campaign)),
+        summary=_shortened(campaign.problem or campaign.summary or counts),
         link=link,
     )
-
-
-def _counted(campaign: campaign_folders.CampaignFolder) -> str:
-    found = [result.verdict or "ERROR" for result in campaign.results]
-    return ", ".join(f"{found.count(name)} {name}" for name in sorted(set(found)))
-
-
-def _cluster(plan: run_folders.Plan) -> str:
-    name = plan.cluster_profile.get("name")
-    return name if isinstance(name, str) else plan.cluster
 
 
 def _started(path: pathlib.Path) -> str:

@@ -11,11 +11,12 @@ import msgspec
 from harness.campaign import campaign_plan
 from harness.campaign.sharding import shard_folders, sharded_plans
 from harness.checks import verdicts
-from harness.history import campaign_folders, results, run_folders
+from harness.history import campaign_folders, results
 from harness.history.purposes import Purpose
 from harness.run import run_plan
 from harness.scenario import profiles
 from harness.seeds import Seeds
+from tests.histories import building
 
 SCENARIO = "pod-churn"
 DEFECT = "gather-not-atomic"
@@ -108,19 +109,11 @@ def evidence(
     folder = reports / made.scenario / f"run-{run.number}-{made.attempt}-{made.verdict}"
     folder.mkdir(parents=True, exist_ok=True)
     seed = Seeds(run.seed).derive(made.attempt) if made.attempt else run.seed
-    plan = run_folders.Plan(
-        run_id=folder.name,
-        scenario=run.title,
+    plan = msgspec.structs.replace(
+        building.plan(run_id=folder.name, scenario=run.title, remedies=run.remedies, settings={}),
         seed=seed,
-        subject="python",
         defects=run.defects,
-        remedies=run.remedies,
-        cluster="embedded",
-        boot_id="",
-        created_wall_ns=0,
         until_found=run.purpose.must_fail,
-        settings=msgspec.Raw(b"{}"),
-        versions={},
     )
     content = msgspec.json.encode(plan)
     (folder / "plan.json").write_bytes(content)

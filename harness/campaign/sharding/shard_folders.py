@@ -115,8 +115,8 @@ def read(path: pathlib.Path) -> tuple[sharded_plans.ShardedPlan, ShardRecord]:
     """Return the plan and the record of a shard's folder, which have to belong together."""
     plan = sharded_plans.read(path / PLAN)
     try:
-        record = msgspec.json.decode(files.read_small(path / RECORD), type=ShardRecord)
-    except (errors.HistoryError, *results.DECODING) as error:
+        record = files.decoded(files.read_small(path / RECORD), ShardRecord)
+    except errors.HistoryError as error:
         raise errors.HistoryError(f"{RECORD} is damaged ({error})") from error
     own, planned = record.versions.get("flake-hunt"), plan.campaign.versions.get("flake-hunt")
     found = (record.schema, record.plan, record.shards, own)

@@ -14,7 +14,7 @@ import msgspec
 
 from harness import errors, seeds
 from harness.campaign import campaign_plan
-from harness.history import campaign_folders, results, run_folders
+from harness.history import campaign_folders, files, results, run_folders, subject_names
 from harness.model import answers
 
 Attempts = list[results.RunResult]
@@ -85,8 +85,8 @@ def read(
 def _result(line: bytes, planned: Planned) -> results.RunResult:
     """Return the result of a line; raise HistoryError if it is no whole one of a planned run."""
     try:
-        result = msgspec.json.decode(line, type=results.RunResult)
-    except results.DECODING as error:
+        result = files.decoded(line, results.RunResult)
+    except errors.HistoryError as error:
         raise errors.HistoryError(f"expected a result ({error})") from error
     run = planned.get(result.number)
     was_made = not (result.missing or result.cut) and bool(result.error) == (result.verdict is None)
@@ -120,7 +120,7 @@ def _confirmed(
     seed = seeds.Seeds(run.seed).derive(result.attempt) if result.attempt else run.seed
     made = (plan.scenario, plan.seed, plan.defects, plan.remedies, plan.release)
     is_of_run = made == (run.title, seed, run.defects, run.remedies, run.release)
-    if not is_of_run or run.tested not in ("", plan.subject_name):
+    if not is_of_run or run.tested not in ("", subject_names.of_plan(plan)):
         return result, f"{place}: it is the directory of another run"
     said = verdict.of_result
     differing = [name for name, value in said.items() if getattr(result, name) != value]

@@ -15,7 +15,7 @@ import msgspec
 from harness import errors, regular_files, writing
 from harness.campaign import campaign_plan
 from harness.extensions import discovery, entry_points
-from harness.history import plans, results
+from harness.history import files, plans
 from harness.run import run_plan
 from harness.scenario import loading
 
@@ -138,7 +138,7 @@ def read(path: pathlib.Path) -> ShardedPlan:
             if _digest(content) == plan.digest:
                 return plan
         problem = "its digest is another" if schema == SCHEMA_VERSION else f"its schema is {schema}"
-    except (OSError, *results.DECODING) as error:
+    except (OSError, *files.DECODING) as error:
         problem = str(getattr(error, "strerror", "") or error)
     raise errors.UsageError(
         f"expected a whole plan as this version of `flake-hunt shards plan` writes it, got {path} "

@@ -8,14 +8,14 @@ import collections
 import contextlib
 import pathlib
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 from harness import clocks, errors
 from harness.checks import run_figures
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
-from harness.history import directories, journal_tails, records, run_folders
+from harness.history import directories, journal_tails, plans, records, run_folders, subject_names
 from harness.serving.live import snapshots
 
 WINDOW_S = 5
@@ -139,7 +139,7 @@ class LiveRun:
         self._is_read = False
 
     @property
-    def plan(self) -> run_folders.Plan | None:
+    def plan(self) -> plans.Plan | None:
         """The plan; None: it is damaged."""
         return self._known.plan
 
@@ -213,7 +213,7 @@ class LiveRun:
             directory=str(self._directory.path),
             run_id=plan.run_id if plan else "",
             scenario=plan.scenario if plan else "",
-            subject=plan.subject_name if plan else "",
+            subject=subject_names.of_plan(plan) if plan else "",
             seed=plan.seed if plan else 0,
             campaign=plan.campaign if plan else "",
             state=state,
@@ -293,8 +293,8 @@ def _ready(lives: Iterable[hold_history.Life]) -> int:
     return sum(life.ready_ns is not None for life in lives)
 
 
-def _decode(line: bytes) -> Any:
+def _decode(lines: Sequence[bytes]) -> list[Any]:
     try:
-        return observations.decode_line(line)
+        return observations.decode_lines(lines)
     except observations.ObjectError as error:
         raise errors.HistoryError(str(error)) from error

@@ -26,31 +26,6 @@ def _compress(directory: directories.RunDirectory) -> None:
     manifests.write(directory, run_id=plans.read(directory.plan).run_id)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "device_exclusivity/VALID",
-        "device_exclusivity/INVALID",
-        "device_exclusivity/UNKNOWN-gap",
-        "claim_progress/VALID",
-        "claim_progress/INVALID",
-        "bound_pods/INVALID",
-        "selected_devices/VALID",
-    ],
-)
-def test_a_golden_run_has_the_same_verdict_in_both_forms(tmp_path: pathlib.Path, name: str) -> None:
-    plain = judging.judge(directories.existing(specimens.GOLDEN / name))
-    shutil.copytree(specimens.GOLDEN / name, tmp_path / "run")
-    directory = directories.existing(tmp_path / "run")
-    _compress(directory)
-    found = judging.judge(directory)
-    assert (found.verdict, found.reason) == (plain.verdict, plain.reason)
-    assert found.checks == plain.checks
-    assert found.certificate == plain.certificate
-    assert "observations.jsonl.zst" in found.evidence
-    assert "observations.jsonl" not in found.evidence
-
-
 def test_a_change_is_named(tmp_path: pathlib.Path) -> None:
     directory = _build(tmp_path, VALID)
     damages.changed(damages.observations, lambda body: body[:-1])(directory)

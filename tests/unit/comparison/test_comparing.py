@@ -442,7 +442,7 @@ BAD = {
     _without_runs: "got none (it has no runs)",
     _torn_campaign: "it is damaged",
     _unjudged: "it ended, but has no verdict.json",
-    _of_the_future: "verdict.json has schema 99, expected 4 to 8",
+    _of_the_future: "verdict.json is damaged (expected schema 4 to 8, got 99",
 }
 
 

@@ -39,41 +39,6 @@ def _write(path: pathlib.Path, body: list[records.Body], *, close: bool = True) 
     return sizes
 
 
-def test_it_has_the_same_records_as_a_plain_one(path: pathlib.Path) -> None:
-    plain = path.with_suffix("")
-    _write(path, SEEN)
-    _write(plain, SEEN)
-    found, same = journal_reader.read(path), journal_reader.read(plain)
-    assert found.records == same.records == SEEN
-    assert found.header is not None
-    assert (found.header.process, found.header.run_id) == ("recorder", "run")
-    assert found.trailer is not None
-    assert found.trailer.count == len(SEEN)
-    assert not found.torn
-    assert path.stat().st_size < plain.stat().st_size / 4
-
-
-def test_many_records_at_once_are_one_block(path: pathlib.Path) -> None:
-    writer = journal_writer.Writer(path, process="recorder", run_id="run")
-    writer.write_many(SEEN)
-    writer.write_many([])
-    together = path.stat().st_size
-    writer.close()
-    assert journal_reader.read(path).records == SEEN
-    assert together < _write(path.with_name("single.zst"), SEEN)[-1]
-
-
-def test_every_line_is_there_before_the_writer_goes_on(path: pathlib.Path) -> None:
-    writer = journal_writer.Writer(path, process="recorder", run_id="run")
-    for count, record in enumerate(SEEN, start=1):
-        writer.write(record)
-        journal = journal_reader.read(path)
-        assert journal.records == SEEN[:count]
-        assert journal.torn
-        assert journal.trailer is None
-    writer.close()
-
-
 def test_a_file_that_is_there_is_not_written_again(either: pathlib.Path) -> None:
     _write(either, SEEN)
     before = either.read_bytes()
@@ -119,12 +84,11 @@ def test_an_empty_file_has_no_header(either: pathlib.Path) -> None:
 # ------------------------------------------------------------------------------ violent ends
 
 
-@pytest.mark.parametrize("frame_max", [700, 20_000, zstd_frames.FRAME_MAX])
-@pytest.mark.parametrize("lines", [1, 50, 400])
+@pytest.mark.parametrize("frame_max", [700, zstd_frames.FRAME_MAX])
 def test_a_killed_writer_loses_nothing_that_it_had_written(
-    path: pathlib.Path, frame_max: int, lines: int
+    path: pathlib.Path, frame_max: int
 ) -> None:
-    violent_ends.require_nothing_lost(path, after=lines, frame_max=frame_max)
+    violent_ends.require_nothing_lost(path, after=300, frame_max=frame_max)
 
 
 def test_evidence_that_cannot_be_written_is_an_error_at_once(either: pathlib.Path) -> None:
@@ -142,19 +106,6 @@ def _damage(path: pathlib.Path, content: bytes) -> str:
     assert message.startswith("observations.jsonl.zst, line ")
     assert message.endswith("The journal is damaged; restore the file or run again")
     return message.removeprefix("observations.jsonl.zst, ").partition(". The journal")[0]
-
-
-def test_what_is_not_compressed_is_damage(path: pathlib.Path) -> None:
-    plain = path.with_suffix("")
-    _write(plain, SEEN)
-    assert _damage(path, plain.read_bytes()).startswith("line 1: expected zstd frames (")
-
-
-def test_a_compressed_file_under_the_plain_name_is_damage(path: pathlib.Path) -> None:
-    _write(path, SEEN)
-    path.rename(path.with_suffix(""))
-    with pytest.raises(errors.HistoryError, match=r"observations\.jsonl, line 1: expected a compl"):
-        journal_reader.read(path.with_suffix(""))
 
 
 def test_garbage_between_two_frames_is_damage_with_its_line(

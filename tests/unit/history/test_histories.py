@@ -40,14 +40,6 @@ def test_the_effects_of_faults_are_there(tmp_path: pathlib.Path) -> None:
     assert "faults.jsonl" in history.digests()
 
 
-def test_a_run_without_faults_has_no_record_of_them(
-    directory: directories.RunDirectory,
-) -> None:
-    history = histories.load(directory.path)
-    assert history.faults() is None
-    assert "faults.jsonl" not in history.digests()
-
-
 @pytest.mark.parametrize(
     ("damage", "ending"),
     [
@@ -65,17 +57,6 @@ def test_a_record_of_faults_that_did_not_end_in_order(
     assert reader is not None
     list(reader)
     assert reader.ended_in_order("records") == (False, ending)
-
-
-def test_what_is_missing_is_said_to_be_missing(directory: directories.RunDirectory) -> None:
-    for file in damages.FILES:
-        damages.missing(file)(directory)
-    history = histories.load(directory.path)
-    assert history.processes is None
-    assert history.observations() is None
-    assert history.operations(building.TRAFFIC) is None
-    assert history.steps(building.SCHEDULER) is None
-    assert list(history.phases) == []
 
 
 @pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)

@@ -70,22 +70,20 @@ def test_a_reader_that_stops_goes_on_where_it_was(tmp_path: pathlib.Path) -> Non
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            b'{"record":"phase","name":"a","ts_ns":1}\n{"rec\n',
-            "j, line 2: expected a complete record",
-        ),
-        (b'{"record":"nonsense"}\n', "j, line 1: expected a complete record"),
-        (b"\xff\xfe\n", "j, line 1: expected a complete record"),
+        (b'{"rec\n', "j, line 3: expected a complete record"),
+        (b'{"record":"nonsense"}\n', "j, line 3: expected a complete record"),
+        (b"\xff\xfe\n", "j, line 3: expected a complete record"),
     ],
 )
 def test_damage_is_told_and_ends_the_file(
     tmp_path: pathlib.Path, content: bytes, said: str
 ) -> None:
-    (tmp_path / "j").write_bytes(content)
+    journal_writer.Writer(tmp_path / "j", process="run", run_id="1").write(phase(1))
+    with (tmp_path / "j").open("ab") as file:
+        file.write(content)
     tail = journal_tails.Tail(tmp_path / "j")
-    seen = list(tail.new())
+    assert list(tail.new()) == [phase(1)]
     assert tail.damage.startswith(said)
-    assert len(seen) == content.count(b"phase")
     with (tmp_path / "j").open("ab") as file:
         file.write(b'{"record":"phase","name":"b","ts_ns":2}\n')
     assert list(tail.new()) == []

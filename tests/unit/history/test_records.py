@@ -76,7 +76,7 @@ def test_every_kind_of_record_is_read_as_it_was_written(path: pathlib.Path) -> N
     assert journal.records == ONE_OF_EACH
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 100, 1_000])
+@pytest.mark.parametrize("size", [1, 7])
 def test_blocks_of_any_size_give_the_same_records(
     path: pathlib.Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,17 +101,6 @@ def test_a_line_may_be_as_long_as_allowed(
         journal_reader.read(path)
 
 
-def test_an_object_is_kept_to_the_byte(path: pathlib.Path) -> None:
-    _write(path, ONE_OF_EACH)
-    [seen, _] = [r for r in journal_reader.read(path).records if isinstance(r, records.Observation)]
-    assert bytes(seen.object) == bytes(OBJECT)
-
-
-def test_each_record_is_one_line(path: pathlib.Path) -> None:
-    _write(path, ONE_OF_EACH)
-    assert len(_lines(path)) == len(ONE_OF_EACH) + 2
-
-
 def test_header_and_trailer_say_who_and_how_many(path: pathlib.Path) -> None:
     writer = journal_writer.Writer(path, process="traffic-0", run_id="run")
     writer.write(PHASES[0])
@@ -128,14 +117,6 @@ def test_header_and_trailer_say_who_and_how_many(path: pathlib.Path) -> None:
 
 
 # --------------------------------------------------------------------------------- torn ends
-
-
-def test_no_trailer_is_noted(path: pathlib.Path) -> None:
-    _write(path, PHASES, close=False)
-    journal = journal_reader.read(path)
-    assert journal.records == PHASES
-    assert journal.trailer is None
-    assert not journal.torn
 
 
 @settings(max_examples=60)
@@ -169,7 +150,6 @@ def _damaged(path: pathlib.Path, lines: list[bytes]) -> str:
     return message.removeprefix(f"{path.name}, ").partition(". The journal")[0]
 
 
-@pytest.mark.parametrize("line", range(1, 8))
 @pytest.mark.parametrize(
     "garbage",
     [
@@ -183,11 +163,13 @@ def _damaged(path: pathlib.Path, lines: list[bytes]) -> str:
     ],
     ids=["blank", "empty", "null", "half", "unknown", "zeros", "not utf-8"],
 )
-def test_a_damaged_line_is_named(path: pathlib.Path, line: int, garbage: bytes) -> None:
+def test_a_damaged_line_is_named(path: pathlib.Path, garbage: bytes) -> None:
     _write(path, PHASES)
-    lines = _lines(path)
-    lines[line - 1] = garbage
-    assert _damaged(path, lines).startswith(f"line {line}: expected a complete record, got ")
+    for number, _ in enumerate(_lines(path)):
+        lines = _lines(path)
+        lines[number] = garbage
+        said = _damaged(path.with_name("other.jsonl"), lines)
+        assert said.startswith(f"line {number + 1}: expected a complete record, got ")
 
 
 def test_a_long_damaged_line_is_cut(path: pathlib.Path) -> None:
@@ -195,14 +177,6 @@ def test_a_long_damaged_line_is_cut(path: pathlib.Path) -> None:
     lines = _lines(path)
     lines[2] = b"x" * 10_000 + b"\n"
     assert len(_damaged(path, lines)) < 250
-
-
-def test_two_lines_that_ran_into_each_other_are_damage(path: pathlib.Path) -> None:
-    _write(path, PHASES)
-    lines = _lines(path)
-    assert "line 2: expected a complete record" in _damaged(
-        path, [lines[0], lines[1].rstrip(b"\n") + lines[2], *lines[3:]]
-    )
 
 
 @pytest.mark.parametrize("change", ["one less", "one more"])

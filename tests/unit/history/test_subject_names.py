@@ -15,9 +15,9 @@ CASES, COMMANDS = (cases.read(__file__, table) for table in ("names", "commands"
 
 @pytest.mark.parametrize(("name", "plan"), CASES.items())
 def test_the_name_of_a_subject(name: str, plan: dict[str, object]) -> None:
-    usual = {"subject": "python", "defects": [], "remedies": [], "versions": {}}
+    usual = {"subject": "python", "defects": [], "remedies": [], "versions": {}, "settings": {}}
     whole = SimpleNamespace(**usual | {"cluster_profile": {}} | plan)
-    assert subject_names.of_run(whole) == name
+    assert subject_names.of_plan(whole) == name
     assert subject_names.is_correct(name) is (name.startswith("correct"))
 
 
@@ -29,13 +29,12 @@ def test_the_versions_of_the_programs_under_test() -> None:
 @pytest.mark.parametrize(("command", "name"), COMMANDS.items())
 def test_another_program_is_named_after_itself_with_its_version(command: str, name: str) -> None:
     scheduler = {"kind": "command", "command": shlex.split(command), "scheduler_name": "x"}
-    labels = subject_names.labels({"subject": {"schedulers": [scheduler]}})
+    settings = {"subject": {"schedulers": [scheduler]}}
     usual = {"subject": "command", "defects": [], "remedies": [], "cluster_profile": {}}
-    assert labels == [name]
     for version in ("", "v1.2.3"):
         versions = {"scheduler": version} if version else {}
-        plan = SimpleNamespace(**usual | {"versions": versions})
-        assert subject_names.of_run(plan, labels) == f"{name} {version}".strip()
+        plan = SimpleNamespace(**usual | {"versions": versions, "settings": settings})
+        assert subject_names.of_plan(plan) == f"{name} {version}".strip()
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,6 @@ def test_each_frame_can_be_read_without_the_others(monkeypatch: pytest.MonkeyPat
         assert not torn
 
 
-def test_a_frame_ends_when_it_has_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    pieces = [b"%099d\n" % number for number in range(20)]
-    assert b"".join(compressed(pieces)).count(zstd_frames.MAGIC) == 1
-    monkeypatch.setattr(zstd_frames, "FRAME_MAX", 500)
-    content = b"".join(compressed(pieces))
-    begins = [at for at in range(len(content)) if content.startswith(zstd_frames.MAGIC, at)]
-    assert [len(read(content[begin:])[0]) for begin in begins] == [2_000, 1_500, 1_000, 500]
-
-
 @pytest.mark.parametrize(
     "content",
     [b"plain text\n", b"\x1f\x8b" + bytes(50), bytes(50), b"".join(compressed(PIECES)) + b"more"],
