@@ -8,8 +8,8 @@ import dataclasses
 import functools
 import re
 import statistics
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 _LIVES = {
     "claim_to_allocation": ("claim to allocation", "claims that were allocated"),
@@ -47,7 +47,6 @@ class Figure:
 
     @property
     def is_of_runs(self) -> bool:
-        """False for a figure that only campaigns have."""
         return bool(self.over_runs)
 
     def of_campaign(self, values: Sequence[float]) -> float:
@@ -66,9 +65,8 @@ class Figure:
 def _latencies() -> Iterator[Figure]:
     for life, (title, samples) in _LIVES.items():
         for quantile, least in _LEAST.items():
-            which = (
-                "the longest" if quantile == "max" else f"{quantile[1:]} % are at most this long"
-            )
+            is_max = quantile == "max"
+            which = "the longest" if is_max else f"{quantile[1:]} % are at most this long"
             yield Figure(
                 name=f"{life}.{quantile}_ms",
                 unit="ms",
@@ -77,122 +75,96 @@ def _latencies() -> Iterator[Figure]:
                 needs=samples,
                 count=f"{life}.count",
                 least=least,
-                over_runs="largest" if quantile == "max" else "median",
+                over_runs="largest" if is_max else "median",
             )
 
 
-def _rates() -> Iterator[Figure]:
-    calls, files = "calls of the API by the load and the kubelets", "operations-*.jsonl"
-    yield Figure(
-        name="allocations_per_s",
-        unit="allocations/s",
-        title="throughput",
-        meaning="allocations a second, from the first to the last",
-        needs="allocations",
-        count="allocations",
-        least=2,
-    )
-    yield Figure(
-        name="pods_per_s",
-        unit="pods/s",
-        title="pods",
-        meaning="pods that became Running a second, from the first to the last",
-        needs="pods that were seen Running",
-        count="pods_running",
-        least=2,
-    )
-    yield Figure(
-        name="calls_per_s",
-        unit="calls/s",
-        title="calls",
-        meaning=f"{calls} a second, over the run",
-        needs="calls",
-        count="api_calls",
-        file=files,
-    )
-    for name, title in (
-        ("error_rate", "that failed"),
-        ("conflict_rate", "that met a conflict (409)"),
-    ):
-        yield Figure(
-            name=name,
-            title=f"calls {title}",
-            meaning=f"share of the {calls} {title}, from 0 to 1",
-            needs="calls",
-            count="api_calls",
-            file=files,
-        )
-
-
-def _memory() -> Iterator[Figure]:
-    for name, whose in (
-        ("scheduler", "the scheduler, of several the largest"),
-        ("api_server", "the API server, and its etcd, where the run starts them"),
-        ("harness", "recorder, kubelets and load together, each at its largest"),
-    ):
-        yield Figure(
-            name=f"peak_memory.{name}_mib",
-            unit="MiB",
-            title=f"memory, {name.replace('_', ' ')}",
-            meaning=f"largest resident memory of {whose}",
-            needs="samples of memory, which are taken every 2 s",
-            file="processes.jsonl",
-            over_runs="largest",
-        )
-
-
-def _numbers() -> Iterator[Figure]:
-    for name, meaning in (
-        ("claims", "claims that were seen"),
-        ("allocations", "devices given to claims"),
-        ("pods", "pods that were seen"),
-        ("pods_running", "pods that were seen Running"),
-        ("devices_used_again", "times a device was given to a claim after another one"),
-    ):
-        yield Figure(
-            name=name,
-            title=name.replace("_", " "),
-            meaning=meaning,
-            needs="a record",
-            over_runs="sum",
-        )
-    yield Figure(
-        name="api_calls",
-        title="calls of the API",
-        meaning="calls by the load and the kubelets",
-        needs="a record",
-        file="operations-*.jsonl",
-        over_runs="sum",
-    )
-    yield Figure(
-        name="seconds",
-        unit="s",
-        title="seconds",
-        meaning="time from the first phase of the run to its last",
-        needs="phases",
-        file="processes.jsonl",
-    )
-
-
-def _of_campaigns() -> Iterator[Figure]:
-    counted = "runs of the tested subject, VALID or with a violation"
-    for name, meaning in (
-        ("invalid_rate", f"share of the {counted}, with a violation"),
-        ("invalid_rate_high", "upper end of the exact 95 % interval of that share"),
-    ):
-        yield Figure(
-            name=name,
-            title=name.replace("_", " "),
-            meaning=meaning,
-            needs=counted,
-            file="results.jsonl",
-            over_runs="",
-        )
-
-
+_BY = "calls of the API by the load and the kubelets"
+_DECIDED = "runs of the tested subject, VALID or with a violation"
+_OF_CALLS = {"needs": "calls", "count": "api_calls", "file": "operations-*.jsonl"}
+_OF_MEMORY = {"unit": "MiB", "needs": "samples of memory, which are taken every 2 s"}
+_OF_MEMORY |= {"file": "processes.jsonl", "over_runs": "largest"}
+_NUMBER = {"needs": "a record", "over_runs": "sum"}
+_OF_CAMPAIGNS = {"needs": _DECIDED, "file": "results.jsonl", "over_runs": ""}
+_OTHERS: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
+    (
+        "allocations_per_s",
+        "throughput",
+        "allocations a second, from the first to the last",
+        {"unit": "allocations/s", "needs": "allocations", "count": "allocations", "least": 2},
+    ),
+    (
+        "pods_per_s",
+        "pods",
+        "pods that became Running a second, from the first to the last",
+        {
+            "unit": "pods/s",
+            "needs": _LIVES["pod_to_running"][1],
+            "count": "pods_running",
+            "least": 2,
+        },
+    ),
+    ("calls_per_s", "calls", f"{_BY} a second, over the run", {**_OF_CALLS, "unit": "calls/s"}),
+    ("error_rate", "calls that failed", f"share of the {_BY} that failed, from 0 to 1", _OF_CALLS),
+    (
+        "conflict_rate",
+        "calls that met a conflict (409)",
+        f"share of the {_BY} that met a conflict (409), from 0 to 1",
+        _OF_CALLS,
+    ),
+    (
+        "peak_memory.scheduler_mib",
+        "memory, scheduler",
+        "largest resident memory of the scheduler, of several the largest",
+        _OF_MEMORY,
+    ),
+    (
+        "peak_memory.api_server_mib",
+        "memory, api server",
+        "largest resident memory of the API server, and its etcd, where the run starts them",
+        _OF_MEMORY,
+    ),
+    (
+        "peak_memory.harness_mib",
+        "memory, harness",
+        "largest resident memory of recorder, kubelets and load together, each at its largest",
+        _OF_MEMORY,
+    ),
+    ("claims", "", "claims that were seen", _NUMBER),
+    ("allocations", "", "devices given to claims", _NUMBER),
+    ("pods", "", "pods that were seen", _NUMBER),
+    ("pods_running", "", "pods that were seen Running", _NUMBER),
+    ("devices_used_again", "", "times a device was given to a claim after another one", _NUMBER),
+    (
+        "api_calls",
+        "calls of the API",
+        "calls by the load and the kubelets",
+        {**_NUMBER, "file": _OF_CALLS["file"]},
+    ),
+    (
+        "seconds",
+        "",
+        "time from the first phase of the run to its last",
+        {"unit": "s", "needs": "phases", "file": "processes.jsonl"},
+    ),
+    ("invalid_rate", "", f"share of the {_DECIDED}, with a violation", _OF_CAMPAIGNS),
+    (
+        "invalid_rate_high",
+        "",
+        "upper end of the exact 95 % interval of that share",
+        _OF_CAMPAIGNS,
+    ),
+)
+"""Name, title, meaning and further words; without a title, the name is it."""
 FIGURES = {
     figure.name: figure
-    for figure in (*_latencies(), *_rates(), *_memory(), *_numbers(), *_of_campaigns())
+    for figure in (
+        *_latencies(),
+        *(
+            Figure(name=name, title=title or name.replace("_", " "), meaning=meaning, **more)
+            for name, title, meaning, more in _OTHERS
+        ),
+    )
 }
 """Name -> figure, in the order of the documentation."""
 
@@ -226,8 +198,5 @@ def why_missing(measured: object, name: str) -> str:
     if found is not None and (count or 0) >= figure.least:
         return ""
     least = f"at least {figure.least} " * (figure.least > 1)
-    return f"it needs {least}{figure.needs}, and there {_are(int(count or 0))}"
-
-
-def _are(count: int) -> str:
-    return {0: "are none", 1: "is one"}.get(count, f"are {count}")
+    there = {0: "are none", 1: "is one"}.get(int(count or 0), f"are {count or 0:.0f}")
+    return f"it needs {least}{figure.needs}, and there {there}"
