@@ -47,7 +47,14 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
     server = _Server()
     for manifest in manifests:
         if manifest.kind == materials.SLICE:
-            for field in _dropped(manifest.obj):
+            dropped = {
+                field
+                for place, fields in _NEWER.items()
+                for table in places.tables(manifest.obj, place)
+                for field in fields
+                if table.pop(field, None) is not None
+            }
+            for field in sorted(dropped):
                 notes.add(f"left out: {field} of ResourceSlices, which 1.36 does not have")
         with _gates(cluster_features.EMBEDDED_GATES):
             why = _problem(server, manifest)
@@ -58,17 +65,6 @@ def checked(manifests: Iterable[sources.Manifest], notes: materials.Notes) -> It
         if why:
             raise manifest.error(f"the API server would refuse it: {why}")
         yield manifest.obj
-
-
-def _dropped(obj: Object) -> dict[str, None]:
-    """Drop the newer fields of a slice; return the names of those that it had."""
-    return {
-        field: None
-        for place, fields in _NEWER.items()
-        for table in places.tables(obj, place)
-        for field in fields
-        if table.pop(field, None) is not None
-    }
 
 
 def _problem(server: "_Server", manifest: sources.Manifest) -> str:
@@ -123,7 +119,6 @@ class _Server:
         self._ask(apis.NAMESPACES, {**space, "metadata": {"name": _NAMESPACE, "labels": marks}})
 
     def problem(self, resource: apis.Resource, obj: Object) -> str:
-        """Return why it would refuse an object; empty: it would not."""
         from harness.apiserver.errors import status_errors
 
         try:

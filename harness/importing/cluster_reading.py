@@ -54,7 +54,6 @@ class Reader:
         self._transport, self._context = transport, context
 
     def read(self, namespace: str) -> materials.Materials:
-        """Return the materials; see `read` of the module."""
         slices = self._newest(apis.SLICES, _VERSIONS)
         if slices is None:
             raise errors.UnusableClusterError(

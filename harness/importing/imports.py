@@ -53,7 +53,13 @@ def write(found: materials.Materials, folder: pathlib.Path, *, redacted: bool = 
     with folders.drafted(folder) as draft:
         files = _files(found, _name(folder), redacted=redacted)
         folders.write(draft, files)
-        _require_usable(draft, folder)
+        try:
+            run_plan.plan(loading.load(str(draft / SCENARIO)), seed=1)
+        except errors.UsageError as error:
+            said = str(error).replace(str(draft), str(folder))
+            raise errors.ScenarioError(
+                f"what was found makes no scenario that runs: {said}"
+            ) from error
     return Imported(files=[folder / file for file in files], notes=found.notes.lines)
 
 
@@ -74,15 +80,6 @@ def _files(found: materials.Materials, name: str, *, redacted: bool) -> folders.
         objects |= folders.manifests(one.name.replace("/", "-"), one.objects)
     text = folders.text(name, found, sets, list(pools), list(objects))
     return {SCENARIO: text.encode(), **pools, **objects}
-
-
-def _require_usable(draft: pathlib.Path, folder: pathlib.Path) -> None:
-    """Plan a run. Raises ScenarioError, with the path that was meant, if that is refused."""
-    try:
-        run_plan.plan(loading.load(str(draft / SCENARIO)), seed=1)
-    except errors.UsageError as error:
-        said = str(error).replace(str(draft), str(folder))
-        raise errors.ScenarioError(f"what was found makes no scenario that runs: {said}") from error
 
 
 def _name(folder: pathlib.Path) -> str:

@@ -77,7 +77,6 @@ class Materials:
         return -(-NODES_MIN // max(1, len(self.nodes)))
 
     def add(self, objects: Iterable[Object]) -> None:
-        """Take objects; those of other kinds are noted and left out."""
         for obj in objects:
             marks = obj["metadata"].get("annotations") or {}
             if obj["kind"] == CLAIM and _GENERATED & {*marks}:

@@ -82,8 +82,6 @@ def redacted(
 
 
 class _Redaction(documents.Documents):
-    """The replacements of one import."""
-
     def __init__(self, kept: set[str]) -> None:
         """`kept` are the texts that stay as they are."""
         self._numbers = names.Numbers("-")
@@ -99,7 +97,9 @@ class _Redaction(documents.Documents):
             **named,
             ("pool", str): self._pool,
             ("pool", dict): lambda pool: {**pool, "name": self._pool(pool["name"])},
-            ("attributes", dict): self._attributes,
+            ("attributes", dict): lambda given: {
+                name: self._attribute(name, item) for name, item in given.items()
+            },
             ("taint", dict): self._taint,
             ("taints", list): _each(self._taint),
             ("tolerations", list): _each(self._taint),
@@ -150,9 +150,6 @@ class _Redaction(documents.Documents):
 
     def _pool(self, name: str) -> str:
         return self._numbers.given("node").get(name) or self._numbers.of("pool", name)
-
-    def _attributes(self, attributes: Mapping[str, Object]) -> Object:
-        return {name: self._attribute(name, item) for name, item in attributes.items()}
 
     def _attribute(self, name: str, attribute: Object) -> Object:
         kept = dict(attribute)
@@ -283,7 +280,6 @@ def _texts_to_keep(
 
 
 def _answer(selector: str, driver: str, device: Object) -> bool | None:
-    """Return whether a device matches; None: the selector fails."""
     try:
         return device_selectors.compiled(selector).matches(driver, device)
     except device_selectors.SelectorError:

@@ -121,7 +121,6 @@ class _Divider:
         return {**made, "spec": spec}
 
     def _usable_parts(self, obj: Object) -> list[Object]:
-        """Return what a run can make of a workload, and note what becomes of it and why."""
         what = _what(obj)
         if maker := self._maker(obj):
             self._notes.add(f"left out: {what}: {maker} has made it")
@@ -171,7 +170,6 @@ class _Divider:
     # ------------------------------------------------------------------ added workloads
 
     def added_sets(self) -> Iterator[WorkloadSet]:
-        """Yield a pod for each template and claim; without any, for each class."""
         specs: list[Object] = []
         asked = [obj for obj in self._known.values() if obj["kind"] in _ENTRIES]
         for obj in asked or [_of_class(name) for name in sorted(self._classes)]:
@@ -211,7 +209,6 @@ def _parts(obj: Object) -> list[Object]:
 
 
 def _grouped(workloads: list[Object]) -> list[list[Object]]:
-    """Return the workloads that share a claim or a PodGroup together."""
     groups: list[tuple[set[tuple[str, ...]], list[Object]]] = []
     for obj in workloads:
         names: set[tuple[str, ...]] = {*_used(obj, materials.CLAIM)}
@@ -228,13 +225,11 @@ def _key(obj: Object) -> Key:
 
 
 def _used(obj: Object, kind: str) -> list[Key]:
-    """Return the claims, or the templates, that a workload's pods or a PodGroup use."""
     spec = obj.get("spec") if obj["kind"] == materials.POD_GROUP else pods.spec_of(obj)
     names = places.each(spec, f"resourceClaims[].{_ENTRIES[kind]}")
     return [(_key(obj)[0], name) for name in names]
 
 
 def _groups(obj: Object) -> list[Key]:
-    """Return the PodGroup of a workload's pods, if they have one."""
     names = places.each(pods.spec_of(obj), "schedulingGroup.podGroupName")
     return [(_key(obj)[0], name) for name in names]

@@ -58,7 +58,6 @@ def read(path: str) -> Iterator[tuple[sources.Source, Any]]:
 
 
 def _envelope(content: bytes) -> _Envelope | None:
-    """Return what a file of JSON has; None for YAML."""
     if not content.lstrip().startswith(b"{"):
         return None
     try:

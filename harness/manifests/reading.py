@@ -30,16 +30,8 @@ _OF_REQUEST = (
 )
 """Fields that are below `exactly` since v1beta2."""
 _OF_SERVER = (
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "finalizers",
-    "generation",
-    "managedFields",
-    "ownerReferences",
-    "resourceVersion",
-    "selfLink",
-    "uid",
+    *("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers"),
+    *("generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"),
 )
 """Keys of metadata that an API server or a controller writes."""
 _ANNOTATIONS = (
@@ -94,7 +86,6 @@ def made(
 def _of_value(
     source: sources.Source, value: Any, depth: int = 0
 ) -> Iterator[tuple[sources.Source, Object]]:
-    """Yield an object, or the items of a list of objects."""
     items = value.get("items") if isinstance(value, dict) else None
     if not isinstance(items, list) or depth == _LISTS_IN_LISTS_MAX:
         yield source, _object(source, value)

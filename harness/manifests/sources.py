@@ -51,7 +51,6 @@ class Manifest:
         return str(self.obj["metadata"].get("namespace", ""))
 
     def error(self, problem: str, *, field: str = "") -> errors.ManifestError:
-        """Return an error that names the place, the object and the field, then the problem."""
         name = self.name or self.obj["metadata"].get("generateName") or "without a name"
         field = f"{field}: " if field else ""
         return errors.ManifestError(f"{self.source}: {self.kind} {name}: {field}{problem}")

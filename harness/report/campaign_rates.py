@@ -2,12 +2,13 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
 from harness import rates
 from harness.history import campaign_folders
+from harness.history.purposes import Purpose
 from harness.rates import Rate
 from harness.report import page_templates
 
@@ -53,7 +54,13 @@ def section(campaigns: Iterable[tuple[str, campaign_folders.CampaignFolder]]) ->
     Empty if no run is VALID or INVALID. A campaign whose runs were chosen because they had failed
     says nothing about rates, and is left out.
     """
-    rows = pd.DataFrame(_rows(campaigns), columns=["started", *_SUBJECT, "invalid", "runs"])
+    counted = [
+        (started, row.subject, campaign.cluster, row.invalid, row.conclusive)
+        for started, campaign in campaigns
+        for row in (() if campaign.failed_in else campaign.rows)
+        if row.purpose is Purpose.SUBJECT and row.conclusive
+    ]
+    rows = pd.DataFrame(counted, columns=["started", *_SUBJECT, "invalid", "runs"])
     if rows.empty:
         return ""
     sums = rows.groupby(["started", *_SUBJECT], as_index=False).sum()
@@ -72,15 +79,6 @@ def section(campaigns: Iterable[tuple[str, campaign_folders.CampaignFolder]]) ->
             pairwise=itertools.pairwise,
         )
     )
-
-
-def _rows(
-    campaigns: Iterable[tuple[str, campaign_folders.CampaignFolder]],
-) -> Iterator[tuple[object, ...]]:
-    for started, campaign in campaigns:
-        for row in () if campaign.failed_in else campaign.rows:
-            if row.purpose == "subject" and row.conclusive:
-                yield started, row.subject, campaign.cluster, row.invalid, row.conclusive
 
 
 def _rates(rows: pd.DataFrame) -> list[Rate]:

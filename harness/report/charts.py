@@ -61,7 +61,6 @@ def latency(source: evidence.Evidence) -> Chart:
 
 
 def _scale(source: evidence.Evidence) -> drawing.Scale:
-    """Return the scale of seconds from the first object of the load to the end of the run."""
     lives = [*source.folded.claims.values(), *source.folded.pods.values()]
     first_ns = min((life.seen_ns for life in lives), default=source.started_ns)
     begin_s = max((first_ns - source.started_ns) / 1e9, 0.0)

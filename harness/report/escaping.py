@@ -17,16 +17,17 @@ _LINKED = {"@": "&#64;", "://": "&#58;//"}
 
 def visible(text: str) -> str:
     """Replace control characters by escapes such as `\\x1b`."""
-    return _OBEYED.sub(lambda match: _named(ord(match[0])), text)
+
+    def named(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+    return _OBEYED.sub(named, text)
 
 
 def shortened(text: str, most: int) -> str:
     """Return the text, or its beginning if it has more characters than `most`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _named(code: int) -> str:
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def in_json(document: str) -> str:

@@ -62,7 +62,6 @@ class Evidence:
 
     @property
     def seconds(self) -> float:
-        """The duration of the run; never zero."""
         return max((self.ended_ns - self.started_ns) / 1e9, 1e-9)
 
 
@@ -89,8 +88,6 @@ _Taken = tuple[str, records.Step]
 
 
 class _StepSorter:
-    """Assigns steps to the double allocations that they explain."""
-
     def __init__(self, violations: Iterable[verdicts.DoubleAllocation]) -> None:
         self._violations = list(violations)
         self._by_name: dict[str, list[int]] = collections.defaultdict(list)

@@ -3,7 +3,6 @@
 import base64
 import functools
 import hashlib
-from typing import Any
 
 import jinja2
 
@@ -26,12 +25,9 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_finalize,
+        # not Markup, a str subclass
+        finalize=lambda value: escaping.visible(value) if type(value) is str else value,
     )
-
-
-def _finalize(value: Any) -> Any:
-    return escaping.visible(value) if type(value) is str else value  # not Markup, a str subclass
 
 
 @functools.cache

@@ -35,15 +35,11 @@ def publish(examination: judging.Examination) -> None:
     read-only; a read-only folder stays unchanged.
     """
     directory = examination.history.directory
-    _remove_pages(directory)
+    for old in directory.pages():
+        with writing.explained(old):
+            old.unlink(missing_ok=True)
     _replace_verdict(directory, examination.judgement)
     write(examination)
-
-
-def _remove_pages(directory: directories.RunDirectory) -> None:
-    for page in directory.pages():
-        with writing.explained(page):
-            page.unlink(missing_ok=True)
 
 
 def _replace_verdict(
@@ -143,7 +139,6 @@ def _broken(check: verdicts.CheckResult) -> str:
 
 
 def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, str]]:
-    """Yield the steps of the script, each with the ms after the first at which it had happened."""
     played = run_course.script_steps(history)
     for step in played:
         yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
@@ -204,7 +199,6 @@ def _second(ns: int, started_ns: int) -> str:
 
 
 def _commands(source: evidence.Evidence) -> list[str]:
-    """Return the commands that repeat the run and that judge it again."""
     plan = source.history.plan
     token = plan.settings.get("token")
     if token:  # a run of the explorer

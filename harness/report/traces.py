@@ -44,9 +44,12 @@ def render(source: evidence.Evidence) -> bytes:
     """Return the trace as JSON; `otherData` says how much is left out."""
     holds, rows = source.holds, chosen(source.holds)
     steps = _Steps(source)
-    names = ["devices", "subject", *(["faults"] if source.faults.is_expected else []), "counters"]
     pids = {"devices": DEVICES_PID, "subject": SUBJECT_PID, "faults": FAULTS_PID}
-    parts = [_encoded(_process(pids.get(name, COUNTERS_PID), name)) for name in names]
+    pids["counters"] = COUNTERS_PID
+    if not source.faults.is_expected:
+        del pids["faults"]
+    named = {"ph": "M", "name": "process_name"}
+    parts = [_encoded({**named, "pid": pid, "args": {"name": name}}) for name, pid in pids.items()]
     parts += hold_events(holds, rows)
     others = (fault_events(source), counter_events(source), steps.events())
     parts += map(_encoded, itertools.chain.from_iterable(others))
@@ -69,10 +72,6 @@ def compressed(document: bytes) -> bytes:
 
 
 _encoded = msgspec.json.encode
-
-
-def _process(pid: int, name: str) -> Event:
-    return {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
 
 
 def _track(pid: int, track: int, name: str) -> Event:
@@ -126,7 +125,6 @@ def chosen(holds: hold_tables.HoldTable) -> hold_tables.Integers:
 
 
 def _evenly(rows: hold_tables.Integers, limit: int) -> hold_tables.Integers:
-    """Return at most `limit` of the rows, at equal distances."""
     if len(rows) <= limit:
         return rows
     found: hold_tables.Integers = rows[np.linspace(0, len(rows) - 1, limit).astype(np.int64)]
@@ -235,7 +233,6 @@ def counter_events(source: evidence.Evidence) -> Iterator[Event]:
 def _waits(
     pods: Iterable[hold_history.Life], started_ns: int
 ) -> tuple[binning.Times, binning.Times]:
-    """Return when pods began to wait, and when they ran or went; nanoseconds since the start."""
     lives = list(pods)
     left = [[at for at in (life.ready_ns, life.gone_ns) if at is not None] for life in lives]
     begins = np.array([life.seen_ns for life in lives], dtype=np.int64)
@@ -253,8 +250,6 @@ def _counter(name: str, values: binning.Floats, edges: binning.Times) -> Iterato
 
 
 class _Steps:
-    """Reads the steps and counts those that are left out."""
-
     def __init__(self, source: evidence.Evidence) -> None:
         self._source = source
         self._begins = source.holds.begins_of_doubles

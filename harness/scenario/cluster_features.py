@@ -156,4 +156,4 @@ def _tolerates(scenario: specs.Scenario) -> bool:
 
 
 def needs_rules(pools: pool_specs.PoolsSpec) -> bool:
-    return pool_changes.PoolChanges(changes=pools.changes).needs_rules or pools.has("taint-rules")
+    return any(map(pool_changes.is_by_rule, pools.changes)) or pools.has("taint-rules")

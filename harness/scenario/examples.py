@@ -18,7 +18,11 @@ def copy(folder: pathlib.Path, *, only: Sequence[str] = ()) -> list[pathlib.Path
     UnwritableError if one cannot be written.
     """
     shipped = documents.shipped_folder("examples")
-    contents = {str(path.relative_to(shipped)): path.read_bytes() for path in _files(shipped)}
+    contents = {
+        str(path.relative_to(shipped)): path.read_bytes()
+        for path in sorted(shipped.rglob("*.*"))
+        if path.is_file() and not _LEFT_BEHIND & {*path.relative_to(shipped).parts}
+    }
     contents[schemas.file_name("scenario")] = schemas.text("scenario").encode()
     contents = _chosen(contents, only) if only else contents
     targets = {folder / name: content for name, content in contents.items()}
@@ -46,11 +50,3 @@ def _chosen(contents: dict[str, bytes], only: Sequence[str]) -> dict[str, bytes]
         )
         raise errors.UsageError(f"expected the name of an example, got {wanted!r}.{near}")
     return {name: contents[name] for name, own in names.items() if own & {*only}}
-
-
-def _files(shipped: pathlib.Path) -> list[pathlib.Path]:
-    return sorted(
-        path
-        for path in shipped.rglob("*.*")
-        if path.is_file() and not _LEFT_BEHIND & {*path.relative_to(shipped).parts}
-    )

@@ -123,8 +123,6 @@ def read(paths: Sequence[str]) -> Imported:
 
 
 class _Collection:
-    """The objects of the files so far."""
-
     def __init__(self) -> None:
         from harness.compression import zstd
 
@@ -271,7 +269,6 @@ def _outline(manifest: sources.Manifest) -> Object:
 
 
 def _named_fields(obj: Object) -> Iterator[tuple[str, str]]:
-    """Yield each node that a slice or one of its devices names, and the field."""
     spec = obj["spec"]
     at = {f"spec.devices[{index}]": one for index, one in enumerate(spec.get("devices") or ())}
     for field, place in {"spec": spec, **at}.items():

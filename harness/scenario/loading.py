@@ -75,9 +75,11 @@ def load(
         )
     document = reading.with_sets(document, _folder(path, overrides, reading.KEY))
     scenario: specs.Scenario = SHELF.validate(document, path)
-    pools, pool_objects = _with_objects(
-        scenario.pools, _folder(path, overrides, imported_pools.KEY)
-    )
+    pools, pool_objects = scenario.pools, None
+    if pools.from_:
+        folder = _folder(path, overrides, imported_pools.KEY)
+        pool_objects = imported_pools.read([str(folder / name) for name in pools.from_])
+        pools = with_summary(pools, pool_objects.summary)
     decided = threshold_specs.with_options(scenario.thresholds, given_thresholds)
     scenario = scenario.model_copy(update={"pools": pools, "thresholds": decided})
     if found := list(possibility.objections(scenario)):
@@ -98,15 +100,6 @@ def _folder(path: pathlib.Path, overrides: Sequence[str], key: str) -> pathlib.P
     """Return the folder of the files that a key names: the current one if an override does."""
     keys = [override.partition("=")[0].strip() for override in overrides]
     return pathlib.Path() if key in keys else path.parent
-
-
-def _with_objects(
-    pools: pool_specs.PoolsSpec, folder: pathlib.Path
-) -> tuple[pool_specs.PoolsSpec, imported_pools.Imported | None]:
-    if not pools.from_:
-        return pools, None
-    found = imported_pools.read([str(folder / name) for name in pools.from_])
-    return with_summary(pools, found.summary), found
 
 
 def with_summary(

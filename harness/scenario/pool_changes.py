@@ -27,7 +27,6 @@ class PoolChange(Spec):
 
     @property
     def lasting_s(self) -> float:
-        """Return the seconds for which each change stays, 0 if it is not undone."""
         return getattr(self, "lasts_s", None) or 0.0
 
 

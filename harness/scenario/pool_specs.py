@@ -170,7 +170,6 @@ class PoolsSpec(Spec):
         return self.devices_per_node > 0
 
     def has(self, feature: Feature) -> bool:
-        """Return whether devices, described or of `from`, have a feature."""
         described = {
             "binding-conditions": any(kind.binding_conditions for kind in self.more),
             "counters": any(kind.has_counters for kind in self.more),

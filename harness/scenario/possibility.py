@@ -196,7 +196,6 @@ def _kinds(
 
 
 def _shares(kind: pool_kind_specs.PoolKindSpec, item: claim_specs.AlternativeSpec) -> int:
-    """Return how many devices, or shares of them, a pool can give away at once."""
     devices = min(kind.devices * max(kind.partitions or [1]), kind.limit or UNLIMITED)
     if item.capacity.keys() - kind.capacity.keys():
         return 0

@@ -28,7 +28,6 @@ def _tables(table: type[fields.Spec] = fields.Spec) -> Iterator[type[fields.Spec
 
 
 def _explained(table: type[fields.Spec]) -> dict[str, str]:
-    """Return name of key -> its documentation, of inherited keys, too."""
     bases = [base for base in reversed(table.__mro__) if issubclass(base, fields.Spec)]
     return {key: text for base in bases for key, text in _below_fields(base)}
 

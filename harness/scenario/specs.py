@@ -143,7 +143,6 @@ class Scenario(Spec):
         return list(fault_kinds.named(self.faults))
 
     def claim_kind(self, number: int) -> int:
-        """Return the index of the kind of the claim with this number, counted from 0."""
         rounds = [index for index, kind in enumerate(self.claims) for _ in range(kind.weight)]
         return rounds[number % len(rounds)] if rounds else 0
 

@@ -64,7 +64,6 @@ class AllAtOnceTraffic(WorkerKeys):
 
     @property
     def longest_s(self) -> float:
-        """Return the longest time that the waits of one user take; then its pods run."""
         return self.interval_s * self.pods
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +41,6 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _require_duckdb() -> Any:
-    """Return the module. Raises MissingExtraError if it is not installed."""
     try:
         return importlib.import_module("duckdb")
     except ImportError as error:
@@ -88,7 +87,6 @@ def connected(
 
 
 def _text(value: object) -> str:
-    """Return a value as a text of SQL."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
@@ -96,19 +94,6 @@ def _creations() -> Iterator[str]:
     for name, table in definitions.TABLES.items():
         types = ", ".join(f'"{column.name}" {column.kind.sql}' for column in table.columns)
         yield f"CREATE TABLE {name} ({types})"
-
-
-def _tables_of(statement: str) -> list[str]:
-    """Return the tables that a query can read: those whose names are in it."""
-    words = set(re.findall(r"\w+", statement.lower()))
-    return [name for name in definitions.TABLES if name in words]
-
-
-def _fill(connection: Any, run: directories.RunDirectory, tables: Sequence[str]) -> None:
-    for table, rows in reading.read(run, tables):
-        connection.register("batch", columns.frame(table, rows))
-        connection.execute(f"INSERT INTO {table.name} SELECT * FROM batch")
-        connection.unregister("batch")
 
 
 def query(
@@ -151,11 +136,15 @@ def _answered(
     """
     duckdb = _require_duckdb()
     runs = [directories.existing(path) for path in paths]
+    words = {*re.findall(r"\w+", statement.lower())}
+    asked = [name for name in definitions.TABLES if name in words]
     try:
         _require_select(duckdb, statement)
         with connected(_creations(), memory_mib=memory_mib) as connection:
-            for run in runs:
-                _fill(connection, run, _tables_of(statement))
+            for table, rows in (part for run in runs for part in reading.read(run, asked)):
+                connection.register("batch", columns.frame(table, rows))
+                connection.execute(f"INSERT INTO {table.name} SELECT * FROM batch")
+                connection.unregister("batch")
             connection.execute(f"SET allowed_paths = [{_text(file) if file else ''}]")
             connection.execute(_LOCK)
             found = interruptible(connection, lambda: connection.sql(statement.rstrip("; \n")))
@@ -165,14 +154,8 @@ def _answered(
             f"the query needs more than {memory_mib} MiB of memory: allow more with --memory"
         ) from error
     except duckdb.Error as error:
-        raise errors.UsageError(
-            f"the query cannot be executed: {_first_paragraph(error)}"
-        ) from error
-
-
-def _first_paragraph(error: Exception) -> str:
-    """Return what DuckDB says, with the name that was meant, without the query itself."""
-    return " ".join(str(error).strip().partition("\n\n")[0].split())
+        said = " ".join(str(error).strip().partition("\n\n")[0].split())  # not the query itself
+        raise errors.UsageError(f"the query cannot be executed: {said}") from error
 
 
 def _require_select(duckdb: Any, statement: str) -> None:

@@ -38,7 +38,6 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The type in pandas."""
         return self.kind.frame_with_na if self.is_optional else self.kind.frame
 
 
@@ -52,7 +51,6 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The names of its columns, in order."""
         return [column.name for column in self.columns]
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from harness.checks.holds import claim_events, hold_columns, hold_history
+from harness.checks.holds import hold_columns, hold_history
 from harness.checks.observed import folders, observations, observed_claims
 from harness.history import records
 
@@ -44,7 +44,6 @@ class ObservedRows(folders.Folder):
         """Claim and version -> what it has allocated from that version on."""
 
     def tables(self) -> Iterator[tuple[str, Iterable[Row]]]:
-        """Yield the tables with their rows."""
         for resource, lives in self._lives.items():
             for life in lives.values():
                 self._end_life(resource, life, _NEVER)
@@ -87,7 +86,9 @@ class ObservedRows(folders.Folder):
         begin, end = (hold.from_rv, hold.until_rv), (hold.from_ts_ns, hold.until_ts_ns)
         claim = hold.uid, hold.namespace, hold.name
         joined = (",".join(filter(None, parts)) or None for parts in texts)
-        return hold.device, *claim, _kind(hold.how), *begin, *end, *joined
+        how = hold.how
+        kind = "exclusive" if how.exclusive else "share" if how.shared else "admin"
+        return hold.device, *claim, kind, *begin, *end, *joined
 
     # ------------------------------------------------------------------------- lives
 
@@ -139,7 +140,3 @@ def _until(
     row: Row, since: tuple[int, int], rv: int | None = None, ts_ns: int | None = None
 ) -> Row:
     return (*row, since[0], rv, since[1], ts_ns)
-
-
-def _kind(how: claim_events.Held) -> str:
-    return "exclusive" if how.exclusive else "share" if how.shared else "admin"

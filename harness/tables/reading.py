@@ -68,8 +68,9 @@ def _in_parts(name: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str,
 
 def _observed(run: directories.RunDirectory) -> Iterator[tuple[str, Rows]]:
     fold = observed_rows.ObservedRows()
-    for path in run.all_observations():
-        folders.fold(journal_reader.Reader(path, decode=observations.decode_lines), fold)
+    if run.observations.exists():
+        journal = journal_reader.Reader(run.observations, decode=observations.decode_lines)
+        folders.fold(journal, fold)
     for name, rows in fold.tables():
         yield from _in_parts(name, rows)
 
@@ -92,7 +93,6 @@ def _document(run: directories.RunDirectory, name: str) -> dict[str, Any]:
 
 
 def _process(path: Any) -> str:
-    """Return the process of `operations-<process>.jsonl`."""
     return directories.journal_stem(path).partition("-")[2]
 
 

@@ -64,8 +64,6 @@ def on_init(environment: env.Environment, **_: Any) -> None:
 
 
 class _Master:
-    """Ends the test when all workers are done or one is lost, and waits for the workers to end."""
-
     def __init__(self, environment: env.Environment, runner: runners.MasterRunner) -> None:
         self._environment, self._runner = environment, runner
         self._done = 0

@@ -104,7 +104,6 @@ class RunObjects:
         return self._scenario.claim_kind(next(self._claim_numbers))
 
     def _claim_spec(self, name: str, owner: str, kind: int) -> tuple[Object, Mapping[str, str]]:
-        """Return the spec of a claim, and its annotations."""
         claim, pools = self._scenario.claim_kinds[kind], self._scenario.pools
         if owner:
             index = f'device.attributes["{pools.driver}"].index'

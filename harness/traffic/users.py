@@ -116,7 +116,6 @@ class ClaimUser(locust.User):
 
     @property
     def traffic(self) -> Any:
-        """The scenario's keys of the profile."""
         return self.worker.scenario.traffic
 
     def give_up(self) -> None:

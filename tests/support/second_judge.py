@@ -270,7 +270,7 @@ def judging(runs: Sequence[directories.RunDirectory]) -> Iterator[Any]:
     """Yield a connection to a database with the views of this judge, over the runs."""
     with database.connected(STATEMENTS) as connection:
         for run in runs:
-            for path in run.all_observations():
+            for path in directories.forms(run.observations):
                 compression = "zstd" if path.suffix == ".zst" else "none"
                 connection.execute(READ, [str(run.path), str(path), compression])
         yield connection

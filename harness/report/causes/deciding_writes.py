@@ -5,7 +5,6 @@ They are read from the observations in one pass for all violations of a page.
 
 import array
 import bisect
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import msgspec
 
 from harness.checks import verdicts
 from harness.history import histories, journal_reader, records
+from harness.manifests import places
 from harness.report import escaping
 
 LINES_MAX = 60
@@ -60,11 +60,7 @@ def _values(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for index, item in enumerate(value):
             yield from _values(item, f"{path}[{index}]")
     elif path:
-        yield path, _shown(value)
-
-
-def _shown(value: Any) -> str:
-    return escaping.shortened(msgspec.json.encode(value).decode(), VALUE_MAX)
+        yield path, escaping.shortened(msgspec.json.encode(value).decode(), VALUE_MAX)
 
 
 _OF_CLAIM = b'{"record":"observation","resource":"resourceclaims",'
@@ -100,10 +96,9 @@ class Version(NamedTuple):
         """The object was deleted; it is in its last state."""
         return self.event == "DELETED"
 
-    def part(self, section: str, name: str) -> Any:
-        """Return a value of `metadata`, `spec` or `status`; empty if there is none."""
-        found = self.object.get(section)
-        return found.get(name, "") if isinstance(found, dict) else ""
+    def part(self, place: str) -> Any:
+        """Return a value, such as that at `spec.nodeName`; empty if there is none."""
+        return places.value(self.object, place) or ""
 
 
 class _Place(msgspec.Struct, frozen=True, tag_field="record", tag="observation", gc=False):
@@ -152,7 +147,7 @@ class DecidingWrites:
 
     def versions_of_claim(self, claim: verdicts.Holder | verdicts.InvolvedObject) -> list[Version]:
         versions = self.versions(CLAIM, claim.namespace, claim.name)
-        return [item for item in versions if item.part("metadata", "uid") == claim.uid]
+        return [item for item in versions if item.part("metadata.uid") == claim.uid]
 
     def binding(self, namespace: str, pod: str) -> Version | None:
         """Return the version in which a pod was bound; None: it was not."""
@@ -161,12 +156,12 @@ class DecidingWrites:
     def _add(self, item: records.Observation) -> None:
         try:
             found = msgspec.json.decode(item.object, type=dict)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except journal_reader.NO_RECORD:
             return
         version = Version(item.resource_version, item.ts_ns, found, item.type)
         key = (
             item.resource,
-            *(str(version.part("metadata", name)) for name in ("namespace", "name")),
+            *(str(version.part(f"metadata.{name}")) for name in ("namespace", "name")),
         )
         if key in self._keys:
             self._versions.setdefault(key, []).append(version)
@@ -175,16 +170,15 @@ class DecidingWrites:
         """Return the writes of a double allocation, in the order of their commits."""
         found = []
         for holder, letter in zip(violation.holders, "AB", strict=True):
-            title = f"claim {letter}, {holder.name}, is allocated"
-            allocated = functools.partial(_is_version, resource_version=holder.held_from_rv)
-            found.append(self._first((_CLAIMS, holder.namespace, holder.name), title, allocated))
+            title, rv = f"claim {letter}, {holder.name}, is allocated", holder.held_from_rv
+            claim = _CLAIMS, holder.namespace, holder.name
+            found.append(self._first(claim, title, lambda at, rv=rv: at.resource_version == rv))
             for pod in holder.pods:
                 title = f"pod {pod} of claim {letter} is bound"
                 found.append(self._first((_PODS, holder.namespace, pod), title, _is_bound))
         return sorted(filter(None, found), key=lambda write: write.resource_version)
 
     def _first(self, key: _Key, title: str, is_it: Callable[[Version], bool]) -> Write | None:
-        """Return the first such version of an object, compared with the one before it."""
         before: dict[str, Any] = {}
         for version in self._versions.get(key, ()):
             if is_it(version):
@@ -200,12 +194,8 @@ def _keys(violation: verdicts.Violation) -> Iterator[_Key]:
             yield _RESOURCES[item.kind], item.namespace, item.name
 
 
-def _is_version(version: Version, *, resource_version: int) -> bool:
-    return version.resource_version == resource_version
-
-
 def _is_bound(version: Version) -> bool:
-    return bool(version.part("spec", "nodeName"))
+    return bool(version.part("spec.nodeName"))
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode

@@ -45,7 +45,6 @@ class LogCauses:
             self._found[found.device, claims] = found
 
     def of(self, violation: verdicts.DoubleAllocation) -> documents.DoubleAllocationDocument | None:
-        """Return what the logs say of a double allocation; None: nothing."""
         claims = frozenset(f"{item.namespace}/{item.name}" for item in violation.holders)
         return self._found.get((violation.device, claims))
 

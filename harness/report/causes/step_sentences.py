@@ -25,18 +25,12 @@ def tell(steps: Sequence[records.Step], names: Names, *, origin_ns: int) -> list
 
     Before it comes the number of the step, counted from 1.
     """
-    return [
-        (
-            number,
-            f"{_time(step, origin_ns)}: {sentence(step.thread, step.name, step.fields, names)}",
-        )
+    told = (
+        (number, step.ts_ns, sentence(step.thread, step.name, step.fields, names))
         for number, step in enumerate(steps, start=1)
         if has_sentence(step.name, step.fields)
-    ]
-
-
-def _time(step: records.Step, origin_ns: int) -> str:
-    return f"{(step.ts_ns - origin_ns) / 1e6:+,.3f} ms"
+    )
+    return [(number, f"{(at - origin_ns) / 1e6:+,.3f} ms: {text}") for number, at, text in told]
 
 
 def has_sentence(name: str, fields: Fields) -> bool:

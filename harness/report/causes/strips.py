@@ -138,8 +138,6 @@ _CROWDED = 9.0
 
 
 class _Lanes:
-    """Draws lanes from top to bottom on one scale of milliseconds."""
-
     def __init__(self, times: Sequence[int], origin: int) -> None:
         """Show all `times`, and something before and after them; `origin` counts as 0 ms."""
         margin_ns = max(_MARGIN_NS, (max(times) - min(times)) // 20)
@@ -151,7 +149,6 @@ class _Lanes:
         self.y = 0.0
 
     def x(self, ts_ns: int | None) -> float:
-        """Return the place of a time; None: the end of the picture."""
         end = self.scale.right
         return end if ts_ns is None else self.scale((ts_ns - self._origin) / 1e6)
 

@@ -21,14 +21,6 @@ _MEANINGS = {
     Kind.NOT_ASSUMED: "the update of a claim was stored, but did not get into the assume cache",
     Kind.REMOVED_TWICE: "a claim was to leave those in flight, but was not among them",
 }
-Signature = Literal[
-    "assume-cache early return",
-    "non-atomic gather",
-    "in-flight accounting unbalanced",
-    "lost answer of a status write",
-    "other",
-    "cannot tell",
-]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ class Window:
 
     microseconds: int
     """Time between the two lines."""
-    bound: Literal["exactly", "at least", "at most"]
+    bound: signatures.Bound
     """How long the window was, compared with it."""
     begin_line: int
     end_line: int
@@ -100,7 +92,7 @@ class DoubleAllocationDocument:
     """`driver/pool/device`."""
     first: Claim
     second: Claim
-    signature: Signature
+    signature: signatures.Signature
     is_certain: bool
     """True if the order of the lines leaves no other possibility."""
     why: Sequence[str]
@@ -130,14 +122,7 @@ class StaleGatherDocument:
 class FailuresDocument:
     """All failures of one kind; a double allocation need not come of them."""
 
-    kind: Literal[
-        "write conflict",
-        "lost answer",
-        "write not sent",
-        "gather repeated",
-        "not in the assume cache",
-        "in-flight claim removed twice",
-    ]
+    kind: Kind
     count: int
     meaning: str
     lines: Sequence[excerpts.Line]
@@ -149,7 +134,7 @@ class Explanation:
     """All that the logs say."""
 
     schema: Literal[1]
-    verdict: Literal["VALID", "INVALID", "UNKNOWN"]
+    verdict: analysis_results.Verdict
     exit_code: int
     summary: str
     logs: Sequence[Log]
@@ -169,7 +154,7 @@ class Explanation:
 def document(analysis: analysis_results.Analysis) -> Explanation:
     return Explanation(
         schema=SCHEMA,
-        verdict=analysis.verdict.value,
+        verdict=analysis.verdict,
         exit_code=analysis.verdict.exit_code,
         summary=_summary(analysis),
         logs=[Log(file.name, file.size, file.damage or None) for file in analysis.files],
@@ -184,7 +169,12 @@ def document(analysis: analysis_results.Analysis) -> Explanation:
         double_allocations=[_of_finding(finding) for finding in analysis.findings],
         undecided_count=analysis.undecided_count,
         stale_gathers=[_of_stale(stale) for stale in analysis.stale],
-        failures=[_of_failures(item) for item in analysis.failures],
+        failures=[
+            FailuresDocument(
+                item.kind, item.count, _MEANINGS[item.kind], excerpts.of_lines(item.lines)
+            )
+            for item in analysis.failures
+        ],
         reasons=analysis.reasons,
     )
 
@@ -217,7 +207,7 @@ def _of_finding(finding: analysis_results.Finding) -> DoubleAllocationDocument:
         device=found.device,
         first=_claim(found.first),
         second=_claim(found.second),
-        signature=cause.signature.value,
+        signature=cause.signature,
         is_certain=cause.is_certain,
         why=list(cause.sentences),
         stale_read=_stale_read(found),
@@ -245,15 +235,6 @@ def _stale_read(found: DoubleAllocation) -> StaleRead | None:
         return None
     listed = len(second.in_flight) if second.is_listing_known else None
     return StaleRead(begin.file.name, begin.number, end.number, listed)
-
-
-def _of_failures(failures: analysis_results.Failures) -> FailuresDocument:
-    return FailuresDocument(
-        failures.kind.value,
-        failures.count,
-        _MEANINGS[failures.kind],
-        excerpts.of_lines(failures.lines),
-    )
 
 
 def _of_stale(stale: StaleGather) -> StaleGatherDocument:

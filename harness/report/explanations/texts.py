@@ -93,18 +93,15 @@ def of_double_allocation(found: DoubleAllocationDocument) -> Iterator[str]:
 
 
 def _stale_read_text(found: DoubleAllocationDocument, read: StaleRead) -> str:
-    """Return what the gather for the second claim did not see, in one sentence."""
-    listed = "" if read.listed_in_flight is None else _listed(read.listed_in_flight)
+    count = read.listed_in_flight
+    listed = f" It is none of the {count or 0:,} devices that the gather listed as in flight."
+    if count == 1:
+        listed = " It is not the device that the gather listed as in flight."
+    listed *= count is not None
     return (
         f"between lines {read.begin_line} and {read.end_line}, the gather for "
         f"{found.second.claim} did not see the device as in use.{listed}"
     )
-
-
-def _listed(count: int) -> str:
-    if count == 1:
-        return " It is not the device that the gather listed as in flight."
-    return f" It is none of the {count:,} devices that the gather listed as in flight."
 
 
 def _of_stale_gather(stale: StaleGatherDocument) -> Iterator[str]:
@@ -124,7 +121,6 @@ def _paragraphs(label: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    """Return the lines of a paragraph; `first` and `rest` are what they begin with."""
     return textwrap.wrap(
         text,
         _WIDTH,
@@ -136,7 +132,6 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
 
 
 def _of_failures(failures: FailuresDocument, explanation: Explanation) -> Iterator[str]:
-    """Say how many failures of a kind there are, what they mean, and where the first ones are."""
     is_one = len(explanation.logs) < 2
     places = [
         f"{line.number}" if is_one else f"{line.log}:{line.number}" for line in failures.lines

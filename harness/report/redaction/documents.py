@@ -37,7 +37,6 @@ class Documents:
         return value
 
     def text(self, text: str) -> str:
-        """Return a text under a key of which nothing is known."""
         return text
 
     def key(self, name: str, parent: str) -> str:

@@ -62,7 +62,6 @@ class Texts:
         self._known: dict[str, str] = {}
 
     def of(self, text: str) -> str:
-        """Return a text without names, folders and addresses."""
         found = self._known.get(text)
         if found is None:
             if len(self._known) >= _KNOWN_MAX:

@@ -83,7 +83,7 @@ def _commits(race: Race) -> Iterator[tuple[int, Event]]:
         for pod in holder.pods:
             bound = race.writes.binding(holder.namespace, pod)
             if bound is not None:
-                text = f"{pod} of claim {letter} is bound to {bound.part('spec', 'nodeName')}"
+                text = f"{pod} of claim {letter} is bound to {bound.part('spec.nodeName')}"
                 yield bound.resource_version, Event(bound.ts_ns, _COMMIT, 1, text)
 
 
@@ -207,7 +207,6 @@ def _arrivals(race: Race) -> Iterator[Event]:
 
 
 def _faults(race: Race) -> Iterator[Event]:
-    """Yield each fault behind the double allocation; of what was held back, begin and end."""
     for effect in race.violation.faults:
         held = _held(race, effect) if effect.ended_ns != effect.begun_ns else ""
         begun = f"{held} ({effect.fault})" if held else effect.text

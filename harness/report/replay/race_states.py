@@ -1,8 +1,10 @@
 """States of a device in the versions of a claim, and claims as words."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from harness.manifests import places
 from harness.report.causes import deciding_writes
 
 _DEVICE = ("driver", "pool", "device")
@@ -34,26 +36,21 @@ class Stored(NamedTuple):
 
 def stored(version: deciding_writes.Version) -> Stored:
     """Return what a version of a claim says; parts that are not of the API are left out."""
-    meta, status = (_mapping(version.object.get(key)) for key in ("metadata", "status"))
-    allocated = _mapping(_mapping(status.get("allocation")).get("devices"))
-    results = [] if version.is_gone else map(_mapping, _list(allocated.get("results")))
-    reserved = [_mapping(item) for item in _list(status.get("reservedFor"))]
+    obj = version.object
+    results = places.tables(obj, "status.allocation.devices.results[]")
+    reserved = itertools.islice(places.each(obj, "status.reservedFor[].name"), _PODS_MAX)
     return Stored(
         version=version.resource_version,
-        devices=tuple("/".join(str(item.get(key)) for key in _DEVICE) for item in results),
-        pods=tuple(str(item.get("name")) for item in reserved[:_PODS_MAX]),
-        finalizers=tuple(map(str, _list(meta.get("finalizers")))),
-        is_ending=bool(meta.get("deletionTimestamp")),
+        devices=tuple(
+            "/".join(str(item.get(key)) for key in _DEVICE)
+            for item in results
+            if not version.is_gone
+        ),
+        pods=tuple(map(str, reserved)),
+        finalizers=tuple(map(str, places.each(obj, "metadata.finalizers[]"))),
+        is_ending=bool(places.value(obj, "metadata.deletionTimestamp")),
         is_gone=version.is_gone,
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else []
 
 
 def differing(before: Stored | None, after: Stored, device: str) -> Iterator[str]:

@@ -106,7 +106,6 @@ def _moments(
 
 
 def _parts(race: race_events.Race, facts: _Facts, ts_ns: int) -> Iterator[Part]:
-    """Yield the parts of the state; what no record shows is left out."""
     device = race.violation.device
     stored: dict[str, race_states.Stored] = {
         fact[1]: value for fact, value in facts.items() if fact[0] == race_events.STORED

@@ -83,7 +83,6 @@ class Watches:
         """They are versions that were sent, which may be received later."""
 
     def arrivals(self, version: int) -> Iterator[tuple[str, int]]:
-        """Yield each process that is known to have received a version, and when."""
         for process, received in self.of_processes.items():
             if (ts_ns := received.time_of(version)) is not None:
                 yield process, ts_ns

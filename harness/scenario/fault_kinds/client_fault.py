@@ -52,7 +52,6 @@ class EvictByOldClient(ClientFault):
     )
 
     def inject(self, target: contracts.FaultTarget) -> None:
-        """Evict pods until there were enough, or the load has ended."""
         left, is_over = self.times, False
         while left and not is_over:
             pod = _running(target)

@@ -159,7 +159,6 @@ class TrafficFault(fault.Fault):
 
 
 def _ordinal(number: int) -> str:
-    """Return `2nd`, `3rd`, `4th`, `11th`, `21st`, …"""
     endings = {1: "st", 2: "nd", 3: "rd"}
     is_teen = number % 100 in (11, 12, 13)
     return f"{number}{'th' if is_teen else endings.get(number % 10, 'th')}"

@@ -17,17 +17,9 @@ _UNUSED = ("ConfigMap", "Namespace", "Secret", "Service", "ServiceAccount")
 """Kinds without which the pods of a run do the same."""
 _OF_POOLS = ("DeviceClass", "DeviceTaintRule", "Node", "ResourceSlice")
 _OF_POD = (
-    "ephemeralContainers",
-    "nodeName",
-    "overhead",
-    "preemptionPolicy",
-    "priority",
-    "priorityClassName",
-    "runtimeClassName",
-    "schedulerName",
-    "serviceAccount",
-    "serviceAccountName",
-    "volumes",
+    *("ephemeralContainers", "nodeName", "overhead", "preemptionPolicy", "priority"),
+    *("priorityClassName", "runtimeClassName", "schedulerName", "serviceAccount"),
+    *("serviceAccountName", "volumes"),
 )
 """Keys of a pod that name what a run has not, or decides itself."""
 OF_GROUP = ("podGroupTemplateRef", "priority", "priorityClassName", "schedulingConstraints")

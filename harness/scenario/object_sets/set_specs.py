@@ -56,7 +56,6 @@ class PodSpec(Part, frozen=True):
 
     @property
     def every_container(self) -> Iterator[tuple[str, Container]]:
-        """The init containers and containers, each with its place below the spec."""
         for index, item in enumerate(self.init_containers or ()):
             yield f"initContainers[{index}]", item
         for index, item in enumerate(self.containers):
@@ -147,7 +146,6 @@ class Workload:
 
     @property
     def amounts(self) -> set[str]:
-        """Names of the resources that containers ask for."""
         return {name for _, item in self.spec.every_container for name in item.amounts}
 
 
@@ -253,7 +251,6 @@ class ObjectSet(Spec):
 
     @property
     def group_entries(self) -> dict[str, list[Entry]]:
-        """The entries of each PodGroup."""
         groups = self.of_kind(POD_GROUP)
         return {item.name: shape_of(item.manifest).resource_claims or [] for item in groups}
 

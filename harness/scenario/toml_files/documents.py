@@ -221,18 +221,10 @@ class Shelf:
         """
         try:
             text = regular_files.text(path)
-        except UnicodeDecodeError as error:
-            raise errors.ScenarioError(
-                f"{path}: expected a TOML file, got bytes that are not UTF-8 (first at byte {error.start})"
-            ) from error
-        except OSError as error:
-            raise errors.ScenarioError(
-                f"{path}: expected a readable TOML file ({error.strerror})"
-            ) from error
-        try:
             document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise errors.ScenarioError(f"{path}: expected TOML; {error}") from error
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            why = getattr(error, "strerror", "") or error
+            raise errors.ScenarioError(f"{path}: expected a readable TOML file ({why})") from error
         for override in overrides:
             self._override(document, override)
         return document, text

@@ -69,11 +69,6 @@ def test_an_object_with_another_part_is_refused_or_runs(
             assert said.startswith((str(files[0]), "what was found", "expected")), said
 
 
-def test_the_examples_run(tmp_path: pathlib.Path) -> None:
-    files = found_inputs.written(tmp_path, yaml.safe_dump_all(OBJECTS))
-    imported(files, tmp_path / "mine")
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -194,16 +194,6 @@ def test_a_text_that_decides_by_its_form_stays_and_is_told(
     assert any("nic.example/ifName" in line for line in found.notes.lines)
 
 
-def test_what_no_selector_looks_at_is_redacted_beside_what_stays(
-    found: materials.Materials,
-) -> None:
-    found.classes[0]["spec"]["selectors"] = [
-        {"cel": {"expression": "device.attributes['nic.example'].ifName.startsWith('eth')"}}
-    ]
-    made, _ = redacted(found)
-    assert UUID not in str(made.slices)
-
-
 # -------------------------------------------------------------------------- every text
 
 

@@ -115,13 +115,6 @@ def test_without_workloads_each_template_and_claim_has_a_pod() -> None:
     assert "left out: ResourceClaimTemplate like another one" in notes
 
 
-def test_without_anything_each_class_has_a_pod() -> None:
-    assert divided(a_slice(), a_class("b"), a_class("a"))[0] == {
-        "a": ["a", "pod"],
-        "b": ["b", "pod"],
-    }
-
-
 def test_without_classes_each_driver_has_one() -> None:
     files, notes = divided(a_slice())
     assert files == {"d.example": ["d.example", "pod"]}
@@ -136,13 +129,6 @@ def test_a_pod_with_an_extended_resource_needs_no_claim() -> None:
         pod("p", resources={"limits": limits}),
     )
     assert files == {"p": ["p"]}
-
-
-def test_no_more_files_than_a_scenario_may_have() -> None:
-    many = [template(f"t-{i}", request=f"r{i}") for i in range(workload_sets.SETS_MAX + 3)]
-    files, notes = divided(a_slice(), a_class(), *many)
-    assert len(files) == workload_sets.SETS_MAX
-    assert notes[-1].endswith("(3 times)")
 
 
 # ----------------------------------------------------- workloads as people deploy them

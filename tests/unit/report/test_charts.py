@@ -9,7 +9,7 @@ import pytest
 
 from harness.checks import judging
 from harness.history import records
-from harness.report import binning, charts, evidence, traces
+from harness.report import binning, charts, drawing, evidence, traces
 from tests.histories import building, damages, language
 
 Spans = list[tuple[float, float | None]]
@@ -35,25 +35,20 @@ def _random_spans(seed: int) -> Spans:
     return spans
 
 
-def _arrays(spans: Spans) -> tuple[binning.Times, binning.Times]:
-    begins = np.array([begin for begin, _ in spans], dtype=np.float64)
-    ends = np.array([end for _, end in spans if end is not None], dtype=np.float64)
-    return begins, ends
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_highest_level_of_each_bin(seed: int) -> None:
-    spans = _random_spans(seed)
+def test_the_highest_level_of_each_bin() -> None:
     edges = np.arange(0.0, 101.0, 5.0)
-    found = binning.highest(*_arrays(spans), edges)
-    expected = [
-        max(
-            sum(begin <= at and (end is None or at < end) for begin, end in spans)
-            for at in range(int(low), int(low) + 5)
-        )
-        for low in edges[:-1]
-    ]
-    assert found.tolist() == expected
+    for seed in range(30):
+        spans = _random_spans(seed)
+        begins = np.array([begin for begin, _ in spans], dtype=np.float64)
+        ends = np.array([end for _, end in spans if end is not None], dtype=np.float64)
+        expected = [
+            max(
+                sum(begin <= at and (end is None or at < end) for begin, end in spans)
+                for at in range(int(low), int(low) + 5)
+            )
+            for low in edges[:-1]
+        ]
+        assert binning.highest(begins, ends, edges).tolist() == expected
 
 
 def test_quantiles_of_each_bin() -> None:
@@ -100,6 +95,15 @@ def test_percentiles_have_a_legend_and_what_was_not_measured_is_said(
     assert "–" in {row[1] for row in chart.rows}
     nothing = charts.latency(_source(tmp_path / "nothing", "p*"))
     assert {row[1:] for row in nothing.rows} == {("–", "–", "–")}
+
+
+def test_a_vertical_axis_has_round_numbers_with_their_unit() -> None:
+    for top, shown in (
+        (48, ["20 pods", "40 pods"]),
+        (1, ["0.25 pods", "0.5 pods", "0.75 pods", "1 pods"]),
+    ):
+        drawn = list(drawing.value_axis(drawing.Scale(0, top, 120, 16), unit=" pods"))
+        assert [re.sub("<[^>]*>", "", label) for label in drawn[1::2]] == shown
 
 
 def test_pods_wait_until_they_run_or_are_gone(tmp_path: pathlib.Path) -> None:

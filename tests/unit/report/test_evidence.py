@@ -58,9 +58,3 @@ def test_the_order_across_schedulers_explains_it(tmp_path: pathlib.Path) -> None
     source = _collected(_with_successor(tmp_path, first, second))
     found = explaining.explain(source.double_allocations[0], source.steps[0])
     assert "a left the claims in flight before its device was inserted" in found
-
-
-def test_the_threads_of_one_scheduler_keep_their_names(tmp_path: pathlib.Path) -> None:
-    steps = races.steps(races.NOT_ATOMIC)
-    source = _collected(building.build(tmp_path / "run", races.TEXT, steps=steps))
-    assert source.steps == [steps]

@@ -67,17 +67,6 @@ def test_the_strip_draws_each_effect_and_says_it_in_words(tmp_path: pathlib.Path
     assert description.endswith(ATTRIBUTION)
 
 
-def test_a_violation_without_an_explanation_says_so(tmp_path: pathlib.Path) -> None:
-    page = _page(_published(tmp_path, "c+D2 /lose-response:c a+D1 b+D1"))
-    assert " no fault explains it." in page.texts
-
-
-def test_junit_names_them(tmp_path: pathlib.Path) -> None:
-    suite = ET.fromstring(_published(tmp_path).junit.read_bytes())
-    [output] = suite.findall("testcase[@name='device_exclusivity']/system-out")
-    assert output.text == f"gpu.example/pool/D1: a and b from version 32: {ATTRIBUTION}"
-
-
 def test_the_terminal_names_them(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,15 +48,6 @@ def test_gaps_of_the_certificate_are_named(tmp_path: pathlib.Path) -> None:
     assert re.search(r"^- not certified: .+\?", text, re.MULTILINE)
 
 
-def test_names_are_plain_text(tmp_path: pathlib.Path) -> None:
-    evil = "<b>*x* | [a](http://x) @me #1 `c`\n## head\x1b"
-    text = _summary(tmp_path / "run", "a+D1 b+D1", scenario=evil)
-    assert "\x1b" not in text
-    assert len(re.findall(r"^## ", text, re.MULTILINE)) == 1
-    assert "<b>" not in text
-    assert re.search(r"(?<!\\)\[a|@me|://", text) is None
-
-
 def test_a_check_without_an_answer_is_named(tmp_path: pathlib.Path) -> None:
     owed = plans.UsedPlugin(kind="checks", name="my_check", package="my-plugins", version="1.0")
     text = _summary(tmp_path / "run", "p:b b+D1 b^p p>n p*", changes={"plugins": [owed]})

@@ -35,11 +35,6 @@ def test_the_headline_names_both(judgement: verdict_files.Judgement) -> None:
     assert publishing._headline(judgement) == f"{double}; {STUCK}"
 
 
-def test_the_headline_names_what_is_stuck_alone(judgement: verdict_files.Judgement) -> None:
-    alone = msgspec.structs.replace(judgement, checks=judgement.checks[1:])
-    assert publishing._headline(alone) == STUCK
-
-
 def test_junit_has_a_failure_for_each(judgement: verdict_files.Judgement) -> None:
     suite = ET.fromstring(junit.render(judgement).encode())
     failures = {

@@ -29,13 +29,12 @@ def test_the_group_of_regressions_stands_apart() -> None:
         assert (scenario.plain_hunt, bool(scenario.controls)) == (False, True), scenario.name
 
 
-@pytest.mark.parametrize("name", loading.every_name())
-def test_every_shipped_scenario_loads_and_is_named_as_its_file(name: str) -> None:
-    loaded = loading.load(name)
-    assert loaded.scenario.name == name == loaded.path.stem
-    assert loaded.text == loaded.path.read_text()
-    assert loaded.scenario.title
-    assert loaded.scenario.description.strip()
+def test_every_shipped_scenario_loads_and_is_named_as_its_file() -> None:
+    for name in loading.every_name():
+        scenario = loading.load(name).scenario
+        assert scenario.name == name
+        assert scenario.title, name
+        assert scenario.description.strip(), name
 
 
 def test_the_example_of_the_documents_works(tmp_path: pathlib.Path) -> None:
@@ -68,10 +67,14 @@ def test_unknown_names_come_with_the_known_ones(name: str) -> None:
 
 
 def test_what_is_no_toml(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.ScenarioError, match=r"mine\.toml: expected TOML"):
+    with pytest.raises(
+        errors.ScenarioError, match=r"mine\.toml: expected a readable TOML file \(Inv"
+    ):
         load(tmp_path, "a = [")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(errors.ScenarioError, match=r"binary\.toml: expected a TOML file, got byt"):
+    with pytest.raises(
+        errors.ScenarioError, match=r"binary\.toml: expected a readable TOML file \(.utf"
+    ):
         loading.load(str(tmp_path / "binary.toml"))
 
 

@@ -60,8 +60,12 @@ def test_in_sql_and_parquet(name: str, run: pathlib.Path, tmp_path: pathlib.Path
     assert sorted(map(repr, json.loads(out)["rows"])) == expected
     file = tmp_path / f"{name}.parquet"
     assert ask("query", run, f"from {name}", "--output", file)[0] == 0
-    rows = [list(row) for row in duckdb.read_parquet(str(file)).fetchall()]
-    assert sorted(map(repr, rows)) == expected
+    written = duckdb.read_parquet(str(file))
+    assert sorted(map(repr, map(list, written.fetchall()))) == expected
+    types = [(column.name, column.kind.sql) for column in definitions.TABLES[name].columns]
+    assert [*zip(written.columns, map(str, written.types), strict=True)] == types
+    described = ask("query", run, f"describe {name}", "--output", "json")[1]
+    assert [(row[0], row[1]) for row in json.loads(described)["rows"]] == types
 
 
 def test_in_csv(run: pathlib.Path, tmp_path: pathlib.Path, ask) -> None:

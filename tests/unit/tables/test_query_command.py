@@ -13,7 +13,7 @@ import pytest
 
 from harness.cli import document_schemas
 from harness.history import compressed_files
-from harness.tables import database, definitions
+from harness.tables import database
 from tests.histories import building
 
 duckdb = pytest.importorskip("duckdb", reason="needs DuckDB: the extra `analysis`")
@@ -44,17 +44,6 @@ def test_csv(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
     assert file.read_text() == "name\np\n"
 
 
-@pytest.mark.parametrize("name", definitions.TABLES)
-def test_parquet(name: str, tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
-    file = tmp_path / f"{name}.parquet"
-    assert ask("query", run, f"from {name}", "--output", file) == (0, "", "")
-    with duckdb.connect() as connection:
-        written = connection.execute("DESCRIBE FROM read_parquet(?)", [str(file)]).fetchall()
-    described = [(row[0], row[1]) for row in written]
-    columns = definitions.TABLES[name].columns
-    assert described == [(column.name, column.kind.sql) for column in columns]
-
-
 @pytest.mark.parametrize("damage", ["journal", "statement", "folder", "suffix"])
 def test_a_file_is_written_whole_or_not_at_all(
     damage: str, tmp_path: pathlib.Path, run: pathlib.Path, ask
@@ -70,15 +59,6 @@ def test_a_file_is_written_whole_or_not_at_all(
     code, out, err = ask("query", run, asked, "--output", file)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-
-
-@pytest.mark.parametrize("name", definitions.TABLES)
-def test_every_view_has_the_columns_and_types_of_its_definition(name: str, run, ask) -> None:
-    code, out, err = ask("query", run, f"describe {name}", "--output", "json")
-    assert code == 0, err
-    described = [(row[0], row[1]) for row in json.loads(out)["rows"]]
-    columns = definitions.TABLES[name].columns
-    assert described == [(column.name, column.kind.sql) for column in columns]
 
 
 def test_a_run_with_compressed_observations(tmp_path: pathlib.Path, run, ask) -> None:
@@ -101,10 +81,8 @@ def test_several_runs(tmp_path: pathlib.Path, run: pathlib.Path, ask) -> None:
     ("statement", "why"),
     [
         ("select x from holds", "cannot be executed"),
-        ("selec", "cannot be executed"),
         ("select * from hold", 'hold does not exist! Did you mean "holds"?'),
         ("drop view holds", "expected a single SELECT, got DROP"),
-        ("select 1; select 2", "expected a single SELECT, got SELECT, SELECT"),
         ("", "expected a single SELECT, got nothing"),
         ("copy (select 1) to '/tmp/never.csv'", "expected a single SELECT, got COPY"),
         ("set enable_external_access = true", "expected a single SELECT, got SET"),
@@ -126,15 +104,10 @@ def test_without_duckdb(run: pathlib.Path, ask, monkeypatch: pytest.MonkeyPatch)
     assert "pip install '.[analysis]'" in err
 
 
-@pytest.mark.parametrize("name", ["plain", "what?", "a*b", "[x]", "b=1", "we ird?*[]"])
-@pytest.mark.parametrize("is_compressed", [False, True])
-def test_the_spelling_of_a_path_does_not_matter(
-    tmp_path: pathlib.Path, ask, name: str, is_compressed: bool
-) -> None:
-    directory = building.build(tmp_path / name / "run", HISTORY)
-    if is_compressed:
-        for path in directory.journals():
-            compressed_files.compress(path)
+def test_the_spelling_of_a_path_does_not_matter(tmp_path: pathlib.Path, ask) -> None:
+    directory = building.build(tmp_path / "we ird?*[x]b=1" / "run", HISTORY)
+    for path in directory.journals():
+        compressed_files.compress(path)
     asked = "select (select count(*) from holds), (select count(*) from operations)"
     code, out, err = ask("query", directory.path, asked, "--output", "json")
     assert code == 0, err

@@ -210,16 +210,6 @@ def test_starting_the_traffic_imports_neither_locust_nor_gevent() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_command_line_says_everything_that_a_config_file_might() -> None:
-    traffic = loading.load("pod-churn").scenario.traffic
-    command = launching.command(traffic)
-    options = dict(itertools.pairwise(command))
-    assert options["--processes"] == "2"
-    assert options["--users"] == options["--spawn-rate"] == "48"
-    assert options["--master-bind-host"] == "127.0.0.1"
-    assert int(options["--stop-timeout"]) > 0
-
-
 def test_the_port_of_local_workers_is_kept_until_the_master_listens() -> None:
     """Another program that is given a port, or asks for this one, does not get it."""
     with locust_process.local_port() as added, contextlib.ExitStack() as others:

@@ -4,7 +4,6 @@ import itertools
 import pathlib
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -113,11 +112,6 @@ def test_files_have_templates_of_their_own_and_may_use_those_of_others(load: Loa
     assert used == ["own", "own-file-2", "own"]
 
 
-def test_users_take_files_in_turn(load: Load) -> None:
-    rounds = _rounds(load(WHOLE, WHOLE, WHOLE))
-    assert list(itertools.islice(rounds.turns(7), 4)) == [1, 2, 0, 1]
-
-
 def test_classes_and_resources_have_the_names_that_a_shared_cluster_gives_them(load: Load) -> None:
     scenario = load(WHOLE)
     plan = building.plan(settings=scenario.model_dump(mode="json"))
@@ -129,12 +123,6 @@ def test_classes_and_resources_have_the_names_that_a_shared_cluster_gives_them(l
     assert request["exactly"]["deviceClassName"] == shared.pools.device_class.name != "gpu"
     (container,) = made.groups[0].pods[0]["spec"]["containers"]
     assert container["resources"]["limits"] == {shared.pools.device_class.extended_resource: 1}
-
-
-def test_replicas_are_pods_at_once(load: Load) -> None:
-    text = JOB.replace("kind: Job", "kind: Deployment").replace("completions: 3", "replicas: 4")
-    (group, _) = _round(load(CLAIM + TEMPLATE + text + POD)).groups
-    assert (len(group.pods), group.at_once, group.completes) == (4, 4, False)
 
 
 def test_what_is_left_out_is_said(load: Load) -> None:
@@ -176,6 +164,10 @@ def _workers(name: str, counts: str) -> str:
 
 
 OTHERS = {
+    "Deployment": (
+        f"apiVersion: apps/v1\nspec: {{replicas: 4, template: {{spec: {POD_SPEC}}}}}",
+        {"web": 4},
+    ),
     "StatefulSet": (
         f"apiVersion: apps/v1\nspec: {{replicas: 3, template: {{spec: {POD_SPEC}}}}}",
         {"web": 3},
@@ -234,13 +226,6 @@ def test_the_scenario_beside_the_files(load: Load, change: tuple[str, str], sent
     with pytest.raises(errors.UsageError) as caught:
         load(WHOLE, text=SCENARIO.replace(*change))
     assert sentence in str(caught.value)
-
-
-def test_a_scenario_with_sets_of_its_own_reads_no_file(load: Load) -> None:
-    found: Any = load(WHOLE).traffic
-    settings = load(WHOLE).model_dump(mode="json")
-    settings["traffic"]["sets"] = [one.model_dump(mode="json") for one in found.sets]
-    assert specs.Scenario.model_validate(settings).object_sets == found.sets
 
 
 GROUPED = TEMPLATE + TEXTS["grouped"]
