@@ -84,7 +84,7 @@ _DECIDED = "runs of the tested subject, VALID or with a violation"
 _OF_CALLS = {"needs": "calls", "count": "api_calls", "file": "operations-*.jsonl"}
 _OF_MEMORY = {"unit": "MiB", "needs": "samples of memory, which are taken every 2 s"}
 _OF_MEMORY |= {"file": "processes.jsonl", "over_runs": "largest"}
-_NUMBER = {"needs": "a record", "over_runs": "sum"}
+_COUNTED = {"needs": "a record", "over_runs": "sum"}
 _OF_CAMPAIGNS = {"needs": _DECIDED, "file": "results.jsonl", "over_runs": ""}
 _OTHERS: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
     (
@@ -130,16 +130,16 @@ _OTHERS: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
         "largest resident memory of recorder, kubelets and load together, each at its largest",
         _OF_MEMORY,
     ),
-    ("claims", "", "claims that were seen", _NUMBER),
-    ("allocations", "", "devices given to claims", _NUMBER),
-    ("pods", "", "pods that were seen", _NUMBER),
-    ("pods_running", "", "pods that were seen Running", _NUMBER),
-    ("devices_used_again", "", "times a device was given to a claim after another one", _NUMBER),
+    ("claims", "", "claims that were seen", _COUNTED),
+    ("allocations", "", "devices given to claims", _COUNTED),
+    ("pods", "", "pods that were seen", _COUNTED),
+    ("pods_running", "", "pods that were seen Running", _COUNTED),
+    ("devices_used_again", "", "times a device was given to a claim after another one", _COUNTED),
     (
         "api_calls",
         "calls of the API",
         "calls by the load and the kubelets",
-        {**_NUMBER, "file": _OF_CALLS["file"]},
+        {**_COUNTED, "file": _OF_CALLS["file"]},
     ),
     (
         "seconds",

@@ -17,12 +17,12 @@ _LINKED = {"@": "&#64;", "://": "&#58;//"}
 
 def visible(text: str) -> str:
     """Replace control characters by escapes such as `\\x1b`."""
+    return _OBEYED.sub(_escaped, text)
 
-    def named(found: re.Match[str]) -> str:
-        code = ord(found[0])
-        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
-    return _OBEYED.sub(named, text)
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def shortened(text: str, most: int) -> str:

@@ -15,7 +15,7 @@ from harness import clocks, errors
 from harness.checks import run_figures
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
-from harness.history import directories, journal_tails, plans, records, run_folders, subject_names
+from harness.history import directories, journal_reader, plans, records, run_folders, subject_names
 from harness.serving.live import snapshots
 
 WINDOW_S = 5
@@ -135,7 +135,7 @@ class LiveRun:
         self._faults_applied = 0
         self._phase = "starting the cluster"
         self._processes: set[tuple[str, int]] = set()
-        self._tails: dict[pathlib.Path, journal_tails.Tail] = {}
+        self._tails: dict[pathlib.Path, journal_reader.Tail] = {}
         self._is_read = False
 
     @property
@@ -170,12 +170,12 @@ class LiveRun:
             if tail is None or tail.is_lost:
                 is_recorder = path.name.startswith("observations")
                 decode = _decode if is_recorder else None
-                tail = self._tails[plain] = journal_tails.Tail(path, decode=decode)
+                tail = self._tails[plain] = journal_reader.Tail(path, decode=decode)
             for record in tail.new():
                 self._see(tail, record)
                 yield
 
-    def _see(self, tail: journal_tails.Tail, record: object) -> None:
+    def _see(self, tail: journal_reader.Tail, record: object) -> None:
         match record:
             case records.Invocation() | records.Completion():
                 self._calls.see(tail.path.name, record)
