@@ -1,6 +1,7 @@
 """The cause of a double allocation: window, story, and the writes as differences."""
 
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from harness.checks import judging, verdicts
 from harness.history import directories, records
 from harness.report import evidence, publishing
 from harness.report.causes import deciding_writes, explaining, held_threads, step_sentences, strips
-from tests.histories import building
+from tests.histories import building, damages, language
 from tests.support import cases, page_markup
 from tests.unit.report import races
 
@@ -71,6 +72,54 @@ def test_a_thread_that_was_held_then_has_a_lane(tmp_path: pathlib.Path) -> None:
     picture = strips.strip(violation, source.steps[0], held=held).picture
     assert picture.count("goroutine 7 at the entry of f, held<") == 1
     assert "goroutine 7 at the entry of f is held; it is in g" in picture
+
+
+# --------------------------------------------------------------------------- several schedulers
+
+SUCCESSOR = "scheduler.2"
+
+
+def _with_successor(
+    path: pathlib.Path, first: Sequence[records.Step], second: Sequence[records.Step]
+) -> directories.RunDirectory:
+    """A run whose scheduler was replaced by another incarnation."""
+    directory = building.build(path / "run", races.TEXT, steps=first)
+    building.write(directory.steps(SUCCESSOR), second, process=SUCCESSOR)
+    start, end = language.at(0), language.at(9)
+    damages.appended(
+        damages.processes,
+        records.ProcessStarted(process=SUCCESSOR, pid=9, argv=[SUCCESSOR], ts_ns=start),
+        records.ProcessEnded(process=SUCCESSOR, pid=9, exit_code=0, expected=True, ts_ns=end),
+    )(directory)
+    return directory
+
+
+def _lines(steps: Sequence[records.Step]) -> list[str]:
+    return [f"{step.thread} {step.name}" for step in steps]
+
+
+def test_the_gather_is_that_of_the_scheduler_which_took_the_device(tmp_path: pathlib.Path) -> None:
+    # Both schedulers count their steps from 0, and one gathers while the other one decides.
+    other = races.steps([races.added(races.A), races.removed(races.A), *races.GATHER])
+    later_ns = other[0].ts_ns + 150_000
+    decider = races.steps([*races.GATHER, races.added(races.B)], first_ns=later_ns)
+    source = _source(_with_successor(tmp_path, decider, other))
+    assert _lines(source.steps[0]) == [
+        f"{SUCCESSOR}/scheduling in-flight.added",
+        f"{SUCCESSOR}/binder-0 in-flight.removed",
+        *(f"scheduler/scheduling {name}" for _, name, _ in races.GATHER),
+        "scheduler/scheduling in-flight.added",
+    ]
+    assert [step.seq for step in source.steps[0]] == list(range(7))
+
+
+def test_the_order_across_schedulers_explains_it(tmp_path: pathlib.Path) -> None:
+    first = races.steps([races.added(races.A), races.removed(races.A)])
+    later_ns = first[-1].ts_ns + 50_000
+    second = races.steps([*races.GATHER, races.added(races.B)], first_ns=later_ns)
+    source = _source(_with_successor(tmp_path, first, second))
+    found = explaining.explain(source.double_allocations[0], source.steps[0])
+    assert "a left the claims in flight before its device was inserted" in found
 
 
 # ------------------------------------------------------------------------------------- the story

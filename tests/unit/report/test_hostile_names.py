@@ -1,12 +1,11 @@
-"""Names that mean something to a terminal, to HTML, Markdown, XML or rich are shown, not obeyed.
-
-`test_escaping` has control characters alone; here a name has all of it, in every output.
-"""
+"""Names that mean something to a terminal, to HTML, Markdown, XML or rich are shown, not obeyed."""
 
 import io
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -16,12 +15,36 @@ from harness.checks import judging, verdicts
 from harness.cli.terminal import annotations, displaying, outputs, tables
 from harness.history import directories, records, results
 from harness.history.purposes import Purpose
-from harness.report import publishing
-from tests.histories import damages, hostile_names
+from harness.report import escaping, publishing
+from tests.histories import building, damages, hostile_names
 from tests.support import page_markup
 
 EVIL, MARKUP, OBEYED = hostile_names.EVIL, hostile_names.MARKUP, hostile_names.OBEYED
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain ä 🦊\n\t", "plain ä 🦊\n\t"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\x00\x07\r\x7f\x9b", "\\x00\\x07\\x0d\\x7f\\x9b"),
+        ("\u202e\u2066", "\\u202e\\u2066"),
+        ("\udcff", "\\udcff"),
+        ("\ufffe\uffff\ufffd", "\\ufffe\\uffff\ufffd"),
+    ],
+)
+def test_control_characters_become_visible(text: str, shown: str) -> None:
+    assert escaping.visible(text) == shown
+    assert escaping.visible(shown) == shown
+
+
+def test_a_path_that_is_no_text_can_be_printed(tmp_path: pathlib.Path) -> None:
+    directory = building.build(tmp_path / "run-\udcff", "a+D1 p*")
+    argv = [sys.executable, "-m", "harness.cli.main", "check", str(directory.path)]
+    ended = subprocess.run(argv, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"run-\\udcff" in ended.stdout
 
 
 @pytest.fixture

@@ -3,9 +3,8 @@
 import pathlib
 
 from harness.history import plans
-from harness.model import figures
 from harness.run import run_plan
-from harness.scenario import loading, schemas, threshold_specs
+from harness.scenario import loading, threshold_specs
 from tests.unit.scenario import scenario_files
 
 P99 = "pod_to_running.p99_ms"
@@ -50,8 +49,3 @@ def test_what_a_plan_calls_it_is_the_option(tmp_path: pathlib.Path) -> None:
         threshold = plans.Threshold(metric="claims", max=number)
         [found] = threshold_specs.with_options([], [threshold.text])
         assert found.max == number
-
-
-def test_the_schema_knows_the_figures() -> None:
-    table = schemas.schema("scenario")["$defs"]["ThresholdSpec"]
-    assert table["properties"]["metric"]["enum"] == list(figures.FIGURES)
