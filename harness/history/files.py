@@ -14,7 +14,7 @@ from harness import errors, regular_files
 
 T = TypeVar("T")
 DECODING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding JSON raises."""
+"""The errors of decoding JSON."""
 SMALL_MAX = 64 * 2**20
 """Largest file that is read at once, such as plan.json, in bytes; most have a few thousand."""
 

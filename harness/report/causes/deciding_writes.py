@@ -6,7 +6,7 @@ They are read from the observations in one pass for all violations of a page.
 import array
 import bisect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -170,20 +170,21 @@ class DecidingWrites:
         """Return the writes of a double allocation, in the order of their commits."""
         found = []
         for holder, letter in zip(violation.holders, "AB", strict=True):
-            title, rv = f"claim {letter}, {holder.name}, is allocated", holder.held_from_rv
+            title = f"claim {letter}, {holder.name}, is allocated"
             claim = _CLAIMS, holder.namespace, holder.name
-            found.append(self._first(claim, title, lambda at, rv=rv: at.resource_version == rv))
+            found.append(self._first(claim, title, holder.held_from_rv))
             for pod in holder.pods:
                 title = f"pod {pod} of claim {letter} is bound"
-                found.append(self._first((_PODS, holder.namespace, pod), title, _is_bound))
+                found.append(self._first((_PODS, holder.namespace, pod), title))
         return sorted(filter(None, found), key=lambda write: write.resource_version)
 
-    def _first(self, key: _Key, title: str, is_it: Callable[[Version], bool]) -> Write | None:
+    def _first(self, key: _Key, title: str, wanted_rv: int | None = None) -> Write | None:
+        """Return this version of an object, or the first bound one, beside the one before it."""
         before: dict[str, Any] = {}
         for version in self._versions.get(key, ()):
-            if is_it(version):
-                lines = differences(before, version.object)
-                return Write(title, version.resource_version, version.ts_ns, lines)
+            rv = version.resource_version
+            if rv == wanted_rv or (wanted_rv is None and _is_bound(version)):
+                return Write(title, rv, version.ts_ns, differences(before, version.object))
             before = version.object
         return None
 
