@@ -45,11 +45,11 @@ def render(source: evidence.Evidence) -> bytes:
     holds, rows = source.holds, chosen(source.holds)
     steps = _Steps(source)
     pids = {"devices": DEVICES_PID, "subject": SUBJECT_PID, "faults": FAULTS_PID}
-    pids["counters"] = COUNTERS_PID
-    if not source.faults.is_expected:
-        del pids["faults"]
-    named = {"ph": "M", "name": "process_name"}
-    parts = [_encoded({**named, "pid": pid, "args": {"name": name}}) for name, pid in pids.items()]
+    parts = [
+        _encoded({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}})
+        for name, pid in {**pids, "counters": COUNTERS_PID}.items()
+        if name != "faults" or source.faults.is_expected
+    ]
     parts += hold_events(holds, rows)
     others = (fault_events(source), counter_events(source), steps.events())
     parts += map(_encoded, itertools.chain.from_iterable(others))
