@@ -1,8 +1,8 @@
 """Kubeconfigs: the address of the API server and the user's credentials.
 
-Supports tokens, token files, id tokens of the auth provider `oidc`, client certificates,
-certificate authorities, exec plugins, HTTP proxies and impersonation. Unsupported settings
-(passwords, other auth providers and proxies) are rejected with a remedy, never ignored.
+Supports tokens, token files, client certificates, certificate authorities, exec plugins, HTTP
+proxies and impersonation. Unsupported settings (passwords, auth providers, other proxies) are
+rejected with a remedy, never ignored.
 
 No library is used: of lightkube, kubernetes, kubernetes_asyncio, pykube-ng and kr8s, none supports
 impersonation; only kubernetes and kubernetes_asyncio support `proxy-url` and exec plugins that
@@ -139,22 +139,23 @@ def endpoint(document: Document, where: str) -> Endpoint:
         for entry in document[section]
     )
     user: Document = users[0] if users else {}
-    if user.get("username"):
-        raise errors.KubeconfigError(
-            f"{where}: the user has a user name with a password, which no supported API server "
-            "accepts: use a token or a client certificate"
-        )
+    for setting in ("username", "auth-provider"):
+        if user.get(setting):
+            raise errors.KubeconfigError(
+                f"{where}: expected a user with a token, a client certificate or an exec plugin, got "
+                f"one with the unsupported setting {setting}"
+            )
     url = _url(cluster.get("server"), ("https", "http"), where, "the server as an http(s) URL")
     certificate, key = _pem(user, "client-certificate", where), _pem(user, "client-key", where)
     file = user.get("tokenFile") if not user.get("token") else None
-    token = _token(user, file, where)
+    token = _bytes(file, "tokenFile", where).decode().strip() if file else user.get("token")
     command = user.get("exec") if not (token or certificate) else None
     return Endpoint(
         host=url.hostname or "",
         port=url.port or (443 if url.scheme == "https" else _PORT),
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
-        token=token,
+        token=str(token or ""),
         token_file=pathlib.Path(file) if file else None,
         authority=_pem(cluster, "certificate-authority", where),
         certificate=certificate,
@@ -194,20 +195,6 @@ def _bytes(file: str, key: str, where: str) -> bytes:
         return regular_files.content(file)
     except OSError as error:
         raise errors.KubeconfigError(f"{where}: {key} {file}: {error.strerror}") from error
-
-
-def _token(user: Document, file: str | None, where: str) -> str:
-    """Return the token, that of a file, or the id token of `oidc`, which nothing here renews."""
-    if file:
-        return _bytes(file, "tokenFile", where).decode().strip()
-    provider = user.get("auth-provider") or {}
-    token = user.get("token") or (provider.get("config") or {}).get("id-token") or ""
-    if provider and not token:
-        raise errors.KubeconfigError(
-            f"{where}: the user has the auth-provider {provider.get('name')!r} without an id-token: "
-            "use an exec plugin"
-        )
-    return str(token)
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

@@ -197,11 +197,8 @@ NO_PEM = encoded(b"no certificate")
             document({"proxy-url": "socks5://p:1"}),
             "expected the cluster's proxy-url as http://host:port",
         ),
-        (document(user={"username": "u", "password": "p"}), "a user name with a password"),
-        (
-            document(user={"auth-provider": {"name": "gcp"}}),
-            "the auth-provider 'gcp' without an id-token: use an exec plugin",
-        ),
+        (document(user={"username": "u", "password": "p"}), "unsupported setting username"),
+        (document(user={"auth-provider": {"name": "oidc"}}), "unsupported setting auth-provider"),
         (document(user={"as-groups": ["admins"], "token": "t"}), "expected a user to impersonate"),
         (document(user={"as": 7}), "`as` and `as-uid` as printable text"),
         (document(user={"as": "a", "as-groups": "admins"}), "`as-groups` as a list"),
@@ -229,12 +226,6 @@ def test_what_cannot_be_used(write: Any, content: Any, text: str, tmp_path: path
         assert str(path) in str(copied.value)
         assert "/proc/" not in str(copied.value)
     assert not (tmp_path / "copy").exists()
-
-
-def test_an_id_token_is_used_unless_there_is_another_one(write: Any) -> None:
-    provider = {"auth-provider": {"name": "oidc", "config": {"id-token": "id"}}}
-    assert kubeconfigs.load(write(document(user=provider))).token == "id"
-    assert kubeconfigs.load(write(document(user={**provider, "token": "t"}))).token == "t"
 
 
 @pytest.mark.parametrize(
