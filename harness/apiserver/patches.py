@@ -22,6 +22,8 @@ from harness.apiserver.errors import status_errors
 from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import api_types, resources
 
+OPERATIONS_MAX = 5_000
+"""Maximum number of operations of a JSON patch: they take a tenth of a second."""
 COPIED_BYTES_MAX = 3 * 1024 * 1024
 """Maximum size of all copies by a JSON patch in bytes."""
 Identity = Callable[[Any], Any]
@@ -32,11 +34,13 @@ _ANY = api_types.Type(kind="any")
 
 
 def json_patch(_: resources.ResourceType, document: Document, patch: Any) -> Document:
-    """Apply a JSON patch in place. Raises 400 and 422."""
+    """Apply a JSON patch in place. Raises 400, 413 and 422."""
     import jsonpatch  # few clients send one: the server starts without it
 
     if not isinstance(patch, list) or not all(isinstance(item, dict) for item in patch):
         raise status_errors.bad_request("expected a JSON patch, which is a list of objects")
+    if len(patch) > OPERATIONS_MAX:
+        raise status_errors.too_large(OPERATIONS_MAX)
     patched, copied_bytes = document, 0
     try:
         for operation in patch:

@@ -125,9 +125,7 @@ def deletion_options(given: Document) -> object_deletion.DeleteOptions:
 
 
 def document(
-    request: request_info.Request,
-    target: request_info.Target,
-    validation: Validation,
+    request: request_info.Request, target: request_info.Target, validation: Validation
 ) -> Document:
     """Return the object in a body. Raises 400 if it is malformed, 415 for other media types."""
     expected = target.body_type

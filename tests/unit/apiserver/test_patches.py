@@ -11,7 +11,9 @@ from tests.support import cases
 R = resources
 
 
-def test_copies_that_double_are_stopped(refuses: Any) -> None:
+def test_many_operations_and_copies_that_double_are_stopped(refuses: Any) -> None:
+    with refuses(413, "RequestEntityTooLarge"):
+        patches.json_patch(R.CONFIGMAPS, {}, [{"op": "remove", "path": "/a"}] * 5001)
     doubling = [{"op": "copy", "from": "/data", "path": f"/data/x{n}"} for n in range(24)]
     with refuses(422, "Invalid", "more than 3145728 bytes"):
         patches.json_patch(R.CONFIGMAPS, {"data": {"a": "x" * 100}}, doubling)
