@@ -49,7 +49,7 @@ def _figures(cluster: "Cluster", nodes: int) -> Figures:
     yield f"{nodes} nodes: memory of the scheduler", cluster.memory_mib, "MiB"
 
 
-class Bound:
+class Bound(informers.EventHandler):
     """An event handler that notes when pods are bound."""
 
     def __init__(self) -> None:

@@ -35,7 +35,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
         yield "  CPU time of the claim controller for each", controller_ms, "ms CPU"
 
 
-class Created:
+class Created(informers.EventHandler):
     """An event handler that notes when claims are created."""
 
     def __init__(self) -> None:
