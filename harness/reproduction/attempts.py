@@ -5,7 +5,7 @@ import pathlib
 import shutil
 from collections.abc import Callable
 
-from harness import errors
+from harness import errors, seeds
 from harness.checks import device_exclusivity, verdicts
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
@@ -56,7 +56,8 @@ class Attempts:
         A run that cannot be executed counts as one that did not fail. Raises UsageError for a
         scenario that cannot work, and the error of the last run after ERRORS_MAX such runs.
         """
-        plan = self.plan(scenario, seed=original_runs.seed_of(self._original, self.count + 1))
+        seed = seeds.Seeds(self._original.plan.seed).derive("reproduce", self.count + 1)
+        plan = self.plan(scenario, seed=seed)
         self.count += 1
         self._show(f"run {self.count}: {scenario_sizes.line(scenario)}")
         try:
@@ -87,28 +88,20 @@ class Attempts:
 
     def _execute(self, scenario: specs.Scenario, plan: plans.Plan) -> shrinking.Attempt:
         directory = runs.new_directory(plan, self._folder)
-        judgement = runs.run(
-            self._loaded(scenario),
-            plan,
-            directory,
-            cluster=self._living(),
-        )
+        judgement = runs.run(self._loaded(scenario), plan, directory, cluster=self._living())
         broken = (item.check for item in judgement.checks if item.verdict is INVALID)
-        failed = self._original.check.check in broken
-        if not failed:
-            shutil.rmtree(directory.path, ignore_errors=True)
         reason = f"{judgement.verdict}: {judgement.reason}"
-        kept = directory.path if failed else None
-        return shrinking.Attempt(failed=failed, reason=reason, directory=kept)
+        if self._original.check.check in broken:
+            return shrinking.Attempt(failed=True, reason=reason, directory=directory.path)
+        shutil.rmtree(directory.path, ignore_errors=True)
+        return shrinking.Attempt(failed=False, reason=reason)
 
     def _loaded(self, scenario: specs.Scenario) -> loading.Loaded:
-        path = self._folder / "scenario.toml"
-        text = scenario_files.text(scenario)
         return loading.Loaded(
             scenario=scenario,
-            text=text,
-            path=path,
-            given=path.name,
+            text=scenario_files.text(scenario),
+            path=self._folder / scenario_files.FILE,
+            given=scenario_files.FILE,
             pool_objects=self._original.pool_objects,
         )
 

@@ -5,10 +5,11 @@ import pathlib
 
 import pydantic
 
-from harness import errors, seeds
-from harness.checks import judging, verdict_files, verdicts
+from harness import errors
+from harness.checks import judging, verdicts
 from harness.cluster import providers
-from harness.history import campaign_folders, directories, plans
+from harness.history import directories, plans
+from harness.reproduction.issue import scenario_files
 from harness.reproduction.search import smaller_scenarios
 from harness.run import fault_planning, subjects
 from harness.scenario import (
@@ -19,7 +20,6 @@ from harness.scenario import (
     specs,
     subject_specs,
 )
-from harness.scenario.fault_kinds import fault
 from harness.scenario.toml_files import documents
 
 
@@ -55,75 +55,32 @@ def load(path: pathlib.Path) -> OriginalRun:
     """
     directory = directories.existing(path)
     plan = plans.read(directory.plan)
-    _require_made_by_run(plan, path)
-    _require_no_control(plan, directory)
-    judgement = judging.judge(directory)
-    _require_invalid(judgement, path)
-    broken = [item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
-    if not broken:
-        raise errors.UsageError(
-            f"expected a run with a violation, got {path}, which only did not meet thresholds "
-            f"({'; '.join(judgement.missed_thresholds)}): name a run in which a violation was found"
-        )
-    scenario = _scenario(plan, directory)
-    return OriginalRun(
-        plan=plan,
-        scenario=scenario,
-        pool_objects=_pool_objects(scenario, directory),
-        check=broken[0],
-    )
-
-
-def _pool_objects(
-    scenario: specs.Scenario, directory: directories.RunDirectory
-) -> imported_pools.Imported | None:
-    """Return the objects that the run saved: the files may have changed, or be elsewhere.
-
-    Raises ManifestError if they cannot be read.
-    """
-    if not scenario.pools.from_:
-        return None
-    return imported_pools.read([str(directory.pool_objects)])
-
-
-def _require_made_by_run(plan: plans.Plan, path: pathlib.Path) -> None:
     if token := plan.settings.get("token"):
         raise errors.UsageError(
             f"expected a run on a cluster, got {path}, which the explorer saved: it is small and "
             f"fails every time, see `flake-hunt replay {token} --pytest FILE`"
         )
-
-
-def _require_no_control(plan: plans.Plan, directory: directories.RunDirectory) -> None:
-    """Raise UsageError for a positive control of a campaign: its defect is known."""
     if plan.defects and plan.campaign:
-        defects = " ".join(f"--defect {name}" for name in plan.defects)
         raise errors.UsageError(
-            f"expected a run of the tested subject, got {directory.path}, a positive control of a "
-            f"campaign, with the known defect {', '.join(plan.defects)}: "
-            f"{_instead(directory.path.resolve().parents[1], plan.campaign)}; to reproduce the defect, "
-            f"name a run of `flake-hunt run {plan.scenario} {defects}`"
+            f"expected a run of the tested subject, got {path}, a positive control of a campaign, "
+            f"with the known defect {', '.join(plan.defects)}: name an INVALID run of the subject"
         )
-
-
-def _instead(reports: pathlib.Path, campaign: str) -> str:
-    folder = campaign_folders.read(reports / campaign_folders.FOLDER / campaign)
-    invalid = [
-        folder.directory_of(result)
-        for result in folder.results
-        if result.purpose == "subject" and result.verdict == "INVALID" and result.directory
-    ]
-    if invalid:
-        return f"name {invalid[0]} instead"
-    return "no run of the tested subject is INVALID in that campaign"
-
-
-def _require_invalid(judgement: verdict_files.Judgement, path: pathlib.Path) -> None:
-    if judgement.verdict is not verdicts.Verdict.INVALID:
+    judgement = judging.judge(directory)
+    broken = [item for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
+    if not broken:
         raise errors.UsageError(
-            f"expected an INVALID run, got the {judgement.verdict} run {path} ({judgement.reason}): "
-            "there is nothing to reproduce; name a run in which a violation was found"
+            f"expected a run with a violation, got the {judgement.verdict} run {path} "
+            f"({judgement.reason}): there is nothing to reproduce"
         )
+    scenario = _scenario(plan, directory)
+    # The files of `pools.from` may have changed, or be elsewhere: the run saved their objects.
+    saved = [str(directory.pool_objects)] if scenario.pools.from_ else []
+    return OriginalRun(
+        plan=plan,
+        scenario=scenario,
+        pool_objects=imported_pools.read(saved) if saved else None,
+        check=broken[0],
+    )
 
 
 def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Scenario:
@@ -135,11 +92,18 @@ def _scenario(plan: plans.Plan, directory: directories.RunDirectory) -> specs.Sc
                 f"expected a run with a load that can be made smaller, got one of the script "
                 f"{plan.scenario}: play it again with `flake-hunt run {plan.scenario}`"
             )
+        profile = profiles.restore(plan.cluster_profile)
+        faults = fault_planning.drawn(  # those of a nemesis, so that each can go
+            scenario,
+            seed=plan.seed,
+            on=providers.of(profile).capabilities,
+            provider=profile.provider,
+        )
         return smaller_scenarios.changed(
             scenario,
             pools=_shared(scenario.pools, plan.run_id),
             subject=_unresolved(scenario.subject),
-            faults=_drawn(plan, scenario),
+            faults=faults,
             controls=[],
             remedies=[],
             thresholds=[],
@@ -169,45 +133,22 @@ def _shared(pools: pool_specs.PoolsSpec, run_id: str) -> pool_specs.PoolsSpec:
 def _unresolved(subject: subject_specs.SubjectSpec) -> subject_specs.SubjectSpec:
     """Return the subject with defaults where the plan has names and places of one run.
 
-    A binary that is no longer where it was is looked for in the usual places.
+    A binary that is no longer where it was is looked for in the usual places. A claim controller
+    that was chosen stays; ours and the cluster's are the default.
     """
-    schedulers = []
-    for index, item in enumerate(subject.schedulers):
-        default = subjects.SCHEDULER_NAME + (f"-{index + 1}" if index else "")
-        changes: dict[str, object] = {}
-        if item.scheduler_name in (default, subjects.SCHEDULER_NAME) and item.kind != "external":
-            changes["scheduler_name"] = ""
-        if (
-            isinstance(item, subject_specs.KubeScheduler)
-            and not pathlib.Path(item.binary).is_file()
-        ):
-            changes["binary"] = ""
-        schedulers.append(item.model_copy(update=changes))
-    controller = _unresolved_controller(subject.claim_controller)
-    return subject.model_copy(update={"schedulers": schedulers, "claim_controller": controller})
-
-
-def _unresolved_controller(
-    controller: subject_specs.AnyClaimController,
-) -> subject_specs.AnyClaimController:
-    """Return a kube-controller-manager as it was chosen; ours and the cluster's are the default."""
-    if controller == "external":
-        return controller
-    if not isinstance(controller, subject_specs.KubeControllerManager):
-        return "auto"
-    is_there = pathlib.Path(controller.binary).is_file()
-    return controller if is_there else controller.model_copy(update={"binary": ""})
-
-
-def _drawn(plan: plans.Plan, scenario: specs.Scenario) -> list[fault.Fault]:
-    """Return the faults, with those that a nemesis drew in its place, so that each can go."""
-    profile = profiles.restore(plan.cluster_profile)
-    return fault_planning.drawn(
-        scenario,
-        seed=plan.seed,
-        on=providers.of(profile).capabilities,
-        provider=profile.provider,
+    found = scenario_files.without_binaries(
+        subject, lambda binary: not pathlib.Path(binary).is_file()
     )
+    schedulers = []
+    for index, item in enumerate(found.schedulers):
+        default = subjects.SCHEDULER_NAME + (f"-{index + 1}" if index else "")
+        is_default = item.scheduler_name in (default, subjects.SCHEDULER_NAME)
+        name = {"scheduler_name": ""} if is_default and item.kind != "external" else {}
+        schedulers.append(item.model_copy(update=name))
+    changes: dict[str, object] = {"schedulers": schedulers}
+    if found.claim_controller in ("python", "cluster"):
+        changes["claim_controller"] = "auto"
+    return found.model_copy(update=changes)
 
 
 def profile_of(run: OriginalRun, chosen: profiles.Profile | None) -> profiles.Profile:
@@ -227,8 +168,3 @@ def profile_of(run: OriginalRun, chosen: profiles.Profile | None) -> profiles.Pr
             "--cluster embedded"
         ) from error
     return profile
-
-
-def seed_of(run: OriginalRun, number: int) -> int:
-    """Return the seed of a run of the reproduction; `number` counts them from 1."""
-    return seeds.Seeds(run.plan.seed).derive("reproduce", number)

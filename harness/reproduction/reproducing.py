@@ -9,13 +9,7 @@ from collections.abc import Callable
 from harness import clocks, errors, rates, writing
 from harness.history import directories
 from harness.reproduction import attempts, original_runs
-from harness.reproduction.issue import (
-    issue_texts,
-    pictures,
-    run_instructions,
-    scenario_files,
-    specimens,
-)
+from harness.reproduction.issue import issue_texts, pictures, scenario_files, specimens
 from harness.reproduction.search import sequential_tests, shrinking
 from harness.scenario import imported_pools, profiles, specs
 
@@ -79,24 +73,26 @@ def reproduce(
     ):
         session = Session(original.scenario, running.make, options, note)
         is_interrupted = session.run()
-        if session.best.directory is None:
-            _require_uninterrupted(is_interrupted=is_interrupted)
+        best = session.best
+        if best.directory is None and is_interrupted:
+            raise errors.InterruptionError(
+                "interrupted before the run failed again; nothing written"
+            )
+        if best.directory is None:
             return Outcome(runs=running.count)
         findings = issue_texts.Findings(
             original=original.scenario,
-            scenario=session.best.scenario,
-            scenario_text=scenario_files.text(session.best.scenario),
-            rate=session.best.rate,
+            scenario=best.scenario,
+            rate=best.rate,
             is_interrupted=is_interrupted,
         )
-        specimen = specimens.read(session.best.directory, original.check.check)
-        write(folder, specimen, findings)
+        write(folder, specimens.read(best.directory, original.check.check), findings)
         if original.pool_objects is not None:
             imported_pools.save(original.pool_objects.compressed, folder / directories.POOL_OBJECTS)
     return Outcome(
         runs=running.count,
-        scenario=findings.scenario,
-        rate=findings.rate,
+        scenario=best.scenario,
+        rate=best.rate,
         folder=folder,
         is_interrupted=is_interrupted,
     )
@@ -154,29 +150,24 @@ class Session:
         return search.trail
 
     def _confirm(self, trail: list[shrinking.Tally]) -> None:
-        """Measure the rate of the smallest scenario; return to a larger one if it is below half."""
+        """Measure the rate of the smallest scenario; return to a larger one if it is below half.
+
+        Only the last one gets all runs that were planned in any case.
+        """
+        planned = self._options.confirmations
         for index in reversed(range(len(trail))):
-            self.best = self._measured(trail[index], is_last=index == 0)
-            self._note(f"{'original' if index == 0 else 'smallest'}: {self.best.rate}")
-            if sequential_tests.is_half(self.best.failed, self.best.runs):
+            tally = trail[index]
+            fresh = shrinking.Tally(tally.scenario, directory=tally.directory)
+            while fresh.runs < planned:
+                fresh.count(self._make(fresh.scenario))
+                self.best = fresh
+                if index and 2 * (fresh.failed + planned - fresh.runs) < planned:
+                    break  # whatever the others do
+            self._note(f"{'smallest' if index else 'original'}: {fresh.rate}")
+            if sequential_tests.is_half(fresh.failed, fresh.runs):
                 return
             if index:
                 self._note("it fails in less than half of its runs: back to the one before")
-
-    def _measured(self, tally: shrinking.Tally, *, is_last: bool) -> shrinking.Tally:
-        """Return fresh runs of a scenario; only of the last one all that were planned, in any case.
-
-        After an interruption `best` has those so far.
-        """
-        planned = self._options.confirmations
-        fresh = shrinking.Tally(tally.scenario, directory=tally.directory)
-        while fresh.runs < planned:
-            fresh.count(self._make(fresh.scenario))
-            self.best = fresh
-            few = sequential_tests.cannot_be_half(fresh.failed, fresh.runs, planned=planned)
-            if few and not is_last:
-                break
-        return fresh
 
 
 def write(
@@ -185,26 +176,23 @@ def write(
     """Write the folder. Raises StorageError or UnwritableError if that is not possible."""
     with writing.explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    scenario = findings.scenario_text.encode()
-    writing.replace(folder / run_instructions.FILE, scenario)
+    files = {
+        scenario_files.FILE: scenario_files.text(findings.scenario),
+        "README.md": issue_texts.of(specimen, findings),
+    }
     if specimen.strip is not None:
-        picture = pictures.standalone(specimen.strip.picture)
-        writing.replace(folder / pictures.FILE, picture.encode())
-    writing.replace(folder / "README.md", issue_texts.of(specimen, findings).encode())
+        files[pictures.FILE] = pictures.standalone(specimen.strip.picture)
+    for name, content in files.items():
+        writing.replace(folder / name, content.encode())
 
 
 def _new_folder(original: original_runs.OriginalRun, options: Options) -> pathlib.Path:
-    if options.folder is None:
+    folder = options.folder
+    if folder is None:
         start = clocks.wall_text().replace("-", "").replace(":", "")
         return options.reports / "reproductions" / f"{start}-{original.plan.run_id}"
-    folder = options.folder
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise errors.UsageError(
             f"expected a new or empty folder for the reproduction, got {folder}: name another one"
         )
     return folder
-
-
-def _require_uninterrupted(*, is_interrupted: bool) -> None:
-    if is_interrupted:
-        raise errors.InterruptionError("interrupted before the run failed again; nothing written")

@@ -150,29 +150,3 @@ def test_the_light_set_is_part_of_the_dependencies() -> None:
     extras = project["optional-dependencies"]
     assert {*extras["traffic"]} <= {*project["dependencies"]}
     assert {*extras["kind"], *extras["analysis"]} <= {*extras["dev"]}
-
-
-WITHOUT_DOCKER = """
-import sys
-sys.modules["docker"] = None
-from harness.reproduction.issue import run_instructions
-from harness.scenario import loading
-from tests.histories import building
-scenario = loading.load("pod-churn").scenario
-for item in run_instructions.instructions(scenario, building.plan(), {}):
-    print(item.title)
-"""
-
-
-def test_a_reproduction_names_kind_without_the_docker_sdk() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_DOCKER],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, done.stderr
-    titles = done.stdout.splitlines()
-    assert titles == ["Embedded API server", "etcd and kube-apiserver of envtest", "kind"]

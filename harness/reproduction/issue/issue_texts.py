@@ -2,29 +2,35 @@
 
 import dataclasses
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness import errors, rates
-from harness.checks import judging, run_figures, verdicts
+from harness.checks import judging, verdicts
 from harness.history import plans, run_folders, subject_names
+from harness.model import naming
 from harness.report import evidence, run_facts
 from harness.report.redaction import texts
 from harness.reproduction.issue import (
     markdown,
     pictures,
+    scenario_files,
     scenario_sizes,
-    specimen_sections,
     specimens,
     stored_objects,
 )
-from harness.scenario import hazards, specs
+from harness.scenario import hazards, specs, subject_specs
 
 SIZE_MAX = 60_000
 """Characters of the text; GitHub accepts 65,536."""
 _STORY_MAX = 60
 """Sentences of the story."""
-_KEPT = ("--subject", "--claim-controller", "--cluster")
-"""Options of a run that `confirm` needs, too."""
+_API_SERVERS = {
+    "embedded": "embedded: Flake Hunt's own",
+    "local": "kube-apiserver on etcd, without nodes",
+    "kind": "kube-apiserver of kind",
+    "kubeconfig": "that of an existing cluster",
+}
+_BINARIES = (subject_specs.KubeScheduler, subject_specs.KubeControllerManager)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +40,6 @@ class Findings:
     original: specs.Scenario
     scenario: specs.Scenario
     """The smallest scenario that still fails."""
-    scenario_text: str
-    """The content of its file."""
     rate: rates.Rate
     is_interrupted: bool = False
     """True if the search was interrupted: a smaller scenario may exist."""
@@ -79,30 +83,68 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _parts(specimen: specimens.Specimen, found: Findings | None) -> Iterator[str]:
-    yield specimen_sections.title(specimen)
-    yield from specimen_sections.moment(specimen, picture=pictures.FILE if found else "")
+    who, source = _scheduler(specimen.plan), specimen.source
+    if isinstance(specimen.violation, verdicts.DoubleAllocation):
+        yield f"# {who} allocates one device to two ResourceClaims"
+    else:
+        yield f"# {who} breaks the guarantee “{markdown.text(specimen.check.promise)}”"
+    yield from _moment(specimen, has_picture=found is not None)
     yield from _objects(specimen)
-    yield from _expected(specimen.source.judgement.checks)
-    yield from _how_often(found) if found else ()
-    yield from specimen_sections.versions(specimen.plan, specimen.cluster_versions)
-    yield from _how_to_run(specimen, found) if found else _repeating(specimen.plan)
-    yield from _figures(specimen.source)
-    yield from specimen_sections.steps_section(specimen)
+    yield "Expected, and violated:"
+    yield "\n".join(
+        f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
+        for check in source.judgement.checks
+        if check.violations
+    )
+    if found:
+        yield from _how_often(found)
+    yield from _versions(source)
+    yield from _how_to_run(specimen.plan, found) if found else _repeating(specimen.plan)
+    yield from _figures(source)
     yield from _story(specimen)
-    yield from _deciding_writes(specimen)
-    yield from specimen_sections.writes(specimen)
-    yield from specimen_sections.logs(specimen)
+    yield from _writes(specimen)
+    yield from _logs(specimen)
 
 
 def _of_thresholds(source: evidence.Evidence) -> Iterator[str]:
-    """Yield the parts of a run whose figures are beyond its bounds, without a violation."""
-    plan, missed = source.history.plan, source.judgement.missed_thresholds
-    yield f"# {specimen_sections.scheduler(plan)} misses a threshold"
+    plan = source.history.plan
+    yield f"# {_scheduler(plan)} misses a threshold"
+    missed = source.judgement.missed_thresholds
     yield "\n".join(f"- {markdown.text(clause)}" for clause in missed)
-    cluster_versions = run_folders.cluster_versions(source.history.directory.path)
-    yield from specimen_sections.versions(plan, cluster_versions)
+    yield from _versions(source)
     yield from _repeating(plan)
     yield from _figures(source)
+
+
+def _scheduler(plan: plans.Plan) -> str:
+    """Return the scheduler with its version; ours in words that need no knowledge of Flake Hunt."""
+    if not subject_names.is_ours(plan):
+        return markdown.text(subject_names.of_plan(plan))
+    changes = [f"defect {name}" for name in plan.defects]
+    changes += [f"remedy {name}" for name in plan.remedies]
+    added = f" with {', '.join(changes)}" if changes else ""
+    which = f" as {plan.release}" * bool(plan.release) + subject_names.several(plan)
+    if controller := plan.versions.get(naming.CLAIM_CONTROLLER):
+        added += f" and {controller}"
+    return markdown.text(f"Flake Hunt's Python port of kube-scheduler{which}{added}")
+
+
+def _moment(specimen: specimens.Specimen, *, has_picture: bool) -> Iterator[str]:
+    violation = specimen.violation
+    yield "## The moment"
+    yield markdown.text(violation.text)
+    if specimen.strip is not None and has_picture:
+        yield f"![Both claims, the faults and the scheduler's steps over time]({pictures.FILE})"
+    if specimen.why:
+        yield markdown.text(specimen.why)
+    if violation.attribution:
+        yield f"Faults behind it: {markdown.text(violation.attribution)}."
+    if specimen.plan.faults:
+        yield "The faults were injected on purpose:"
+        yield "\n".join(
+            f"- {markdown.code(item.name)}: {markdown.text(item.text)}"
+            for item in specimen.plan.faults
+        )
 
 
 def _objects(specimen: specimens.Specimen) -> Iterator[str]:
@@ -117,15 +159,6 @@ def _objects(specimen: specimens.Specimen) -> Iterator[str]:
     yield markdown.block("\n---\n".join("\n".join(lines) for lines in found).splitlines(), "yaml")
 
 
-def _expected(checks: Sequence[verdicts.CheckResult]) -> Iterator[str]:
-    yield "Expected, and violated:"
-    yield "\n".join(
-        f"- {markdown.text(check.promise)} ({verdicts.counted(check.violation_count, 'violation')})"
-        for check in checks
-        if check.violations
-    )
-
-
 def _how_often(found: Findings) -> Iterator[str]:
     yield "## How often"
     yield (
@@ -135,84 +168,42 @@ def _how_often(found: Findings) -> Iterator[str]:
     )
     if found.is_interrupted:
         yield "The search for a smaller scenario was interrupted; there may be one."
-    yield markdown.table(
-        ("", "original scenario", "this scenario"),
-        [
-            [name, before, now]
-            for name, before, now in scenario_sizes.compared(found.original, found.scenario)
-        ],
-    )
+    rows = scenario_sizes.compared(found.original, found.scenario)
+    yield markdown.table(("", "original scenario", "this scenario"), rows)
 
 
-def _how_to_run(specimen: specimens.Specimen, found: Findings) -> Iterator[str]:
-    # Needs what starts clusters, which machines that only judge do not have.
-    from harness.reproduction.issue import run_instructions
+def _versions(source: evidence.Evidence) -> Iterator[str]:
+    plan = source.history.plan
+    yield "## Versions"
+    rows = {"scheduler": _scheduler(plan)} if subject_names.is_ours(plan) else {}
+    rows |= {"API server": markdown.text(_API_SERVERS.get(plan.cluster, plan.cluster))}
+    found = run_folders.cluster_versions(source.history.directory.path)
+    found |= subject_names.versions(plan.versions)
+    own = ("flake-hunt", "commit", "python", "platform")
+    found |= {name: plan.versions[name] for name in own if name in plan.versions}
+    rows |= {markdown.text(name): markdown.text(version) for name, version in found.items()}
+    yield markdown.table(("component", "version"), rows.items())
 
+
+def _how_to_run(plan: plans.Plan, found: Findings) -> Iterator[str]:
     yield "## How to run it"
     yield (
-        f"Install Flake Hunt and save this as `{run_instructions.FILE}`. "
+        f"Install Flake Hunt and save this as `{scenario_files.FILE}`. "
         "Exit code 10 means that the violation was found."
     )
-    yield markdown.folded(
-        run_instructions.FILE, markdown.block(found.scenario_text.splitlines(), "toml")
-    )
-    versions = {**specimen.plan.versions, **specimen.cluster_versions}
-    kubernetes = {name: text for name, text in versions.items() if "kube" in f"{name} {text}"}
-    for item in run_instructions.instructions(found.scenario, specimen.plan, kubernetes):
-        yield f"**{item.title}.** {item.needs}"
-        yield markdown.block([item.command], "sh")
-
-
-def _figures(source: evidence.Evidence) -> Iterator[str]:
-    found = source.judgement.figures
-    meant = verdicts.meant_pairs(found.double_allocations, found.allocations)
-    rows = [
-        ("claims", str(found.claims)),
-        ("pods, of these Running", f"{found.pods}, {found.pods_running}"),
-        ("allocations of devices", f"{found.allocations} of {found.devices}"),
-        ("double allocations", f"{found.double_allocations}{meant}"),
-        ("allocations/s", str(found.allocations_per_s or "–")),
-        ("from claim to allocation", _latency(found.claim_to_allocation)),
-        ("from pod to Running", _latency(found.pod_to_running)),
-        ("date", run_facts.date(source.history.plan.created_wall_ns) or "unknown"),
-    ]
-    yield "## Figures"
-    yield markdown.table(
-        ("figure", "value"), [[name, markdown.text(value)] for name, value in rows]
-    )
-
-
-def _latency(found: run_figures.Latency) -> str:
-    if not found.count:
-        return "–"
-    return f"median {found.p50_ms} ms, p99 {found.p99_ms} ms ({found.count} measured)"
-
-
-def _story(specimen: specimens.Specimen) -> Iterator[str]:
-    if specimen.strip is None or not specimen.strip.story:
-        return
-    sentences = specimen.strip.story[-_STORY_MAX:]
-    lines = [
-        f"{number}. {markdown.text(text)}" for number, (_, text) in enumerate(sentences, start=1)
-    ]
-    yield markdown.folded(
-        f"The scheduler's steps in sentences; at 0 ms {specimen.strip.zero_meaning}",
-        "\n".join(lines),
-    )
-
-
-def _deciding_writes(specimen: specimens.Specimen) -> Iterator[str]:
-    if not isinstance(specimen.violation, verdicts.DoubleAllocation):
-        return
-    writes = specimen.stored.of(specimen.violation)
-    yield from ["## The deciding writes"] if writes else []
-    for write in writes:
-        after = (write.ts_ns - specimen.zero_ns) / 1e6
-        yield f"{markdown.text(write.title)}, resourceVersion {write.resource_version}, {after:+,.3f} ms:"
-        yield markdown.block((f"{line.sign} {line.text}" for line in write.lines), "diff")
-
-
-# ------------------------------------------------------------------------------- repeating it
+    lines = scenario_files.text(found.scenario).splitlines()
+    yield markdown.folded(scenario_files.FILE, markdown.block(lines, "toml"))
+    words = ["run", scenario_files.FILE, *["--until-found"] * plan.until_found]
+    words += [word for name in plan.defects for word in ("--defect", name)]
+    words += [word for name in plan.remedies for word in ("--remedy", name)]
+    if plan.cluster != "embedded":
+        words += ["--cluster", str(plan.cluster_profile.get("name", plan.cluster))]
+    yield markdown.block([_command(words)], "sh")
+    subject = found.scenario.subject
+    parts = (*subject.schedulers, subject.claim_controller)
+    needed = dict.fromkeys(item.kind for item in parts if isinstance(item, _BINARIES))
+    if needed:
+        yield f'It needs {" and ".join(needed)} in `"$KUBEBUILDER_ASSETS"`.'
 
 
 def _repeating(plan: plans.Plan) -> Iterator[str]:
@@ -224,36 +215,81 @@ def _repeating(plan: plans.Plan) -> Iterator[str]:
     version, commit = plan.versions.get("flake-hunt", ""), plan.versions.get("commit", "")
     lines = [f"pip install flake-hunt=={version}" + f"  # or its commit {commit}" * bool(commit)]
     yield markdown.block([*lines, _command(words)], "sh")
-    text = f"Scenario {markdown.code(plan.scenario)}, seed {plan.seed}; exit code 10 means that it was found."
-    if _is_script(plan) or token:
-        yield text
-        return
-    yield f"{text} A race may need several tries."
-    if confirming := _confirming(plan):
-        yield f"Without luck, the same hazard ({plan.known_to_fail}) with the order of its events commanded:"
-        yield markdown.block([_command(confirming)], "sh")
+    yield (
+        f"Scenario {markdown.code(plan.scenario)}, seed {plan.seed}; exit code 10 means that it was "
+        "found. A race may need several tries."
+    )
+    traffic = plan.settings.get("traffic")
+    is_script = isinstance(traffic, Mapping) and traffic.get("profile") == "script"
+    page = hazards.find(plan.known_to_fail)
+    if page is not None and hazards.scripts(page.hazard) and not is_script:
+        yield (
+            f"Without luck, `flake-hunt confirm {page.hazard.id}`, with the same options of the "
+            "subject: it commands the order of the events."
+        )
 
 
 def _command(words: Sequence[str]) -> str:
     return shlex.join(["flake-hunt", *(texts.program(word) for word in words)])
 
 
-def _confirming(plan: plans.Plan) -> list[str]:
-    """Return the arguments that play a script of the hazard of the run; empty: it has none."""
-    page = hazards.find(plan.known_to_fail)
-    if page is None or not hazards.scripts(page.hazard):
-        return []
-    options = [word for name in _KEPT for text in _option(plan, name) for word in (name, text)]
-    options += ["--as", plan.release] if plan.release and subject_names.is_ours(plan) else []
-    return ["confirm", page.hazard.id, *options]
+def _figures(source: evidence.Evidence) -> Iterator[str]:
+    found = source.judgement.figures
+    meant = verdicts.meant_pairs(found.double_allocations, found.allocations)
+    rows = {
+        "claims": found.claims,
+        "pods, of these Running": f"{found.pods}, {found.pods_running}",
+        "allocations of devices": f"{found.allocations} of {found.devices}",
+        "double allocations": f"{found.double_allocations}{meant}",
+        "allocations/s": found.allocations_per_s or "–",
+        "date": run_facts.date(source.history.plan.created_wall_ns) or "unknown",
+    }
+    for name, latency in (
+        ("from claim to allocation", found.claim_to_allocation),
+        ("from pod to Running", found.pod_to_running),
+    ):
+        if latency.count:
+            rows[name] = f"median {latency.p50_ms} ms, p99 {latency.p99_ms} ms"
+    yield "## Figures"
+    yield markdown.table(
+        ("figure", "value"), [[name, markdown.text(value)] for name, value in rows.items()]
+    )
 
 
-def _is_script(plan: plans.Plan) -> bool:
-    traffic = plan.settings.get("traffic")
-    return isinstance(traffic, dict) and traffic.get("profile") == "script"
+def _story(specimen: specimens.Specimen) -> Iterator[str]:
+    if specimen.strip is None or not specimen.strip.story:
+        return
+    sentences = specimen.strip.story[-_STORY_MAX:]
+    lines = [
+        f"{number}. {markdown.text(text)}" for number, (_, text) in enumerate(sentences, start=1)
+    ]
+    title = f"The scheduler's steps in sentences; at 0 ms {specimen.strip.zero_meaning}"
+    yield markdown.folded(title, "\n".join(lines))
 
 
-def _option(plan: plans.Plan, name: str) -> list[str]:
-    pairs = zip(plan.again, plan.again[1:], strict=False)
-    given = [value for option, value in pairs if option == name]
-    return given + [word.partition("=")[2] for word in plan.again if word.startswith(f"{name}=")]
+def _writes(specimen: specimens.Specimen) -> Iterator[str]:
+    if not specimen.writes:
+        return
+    yield "## The writes of the claims"
+    yield "As the API server published them, in the order of their commits:"
+    rows = [
+        [
+            f"{version.resource_version}",
+            f"{(version.ts_ns - specimen.zero_ns) / 1e6:+.1f}",
+            f"{letter} {markdown.code(name)}",
+            version.event,
+            markdown.text(state),
+        ]
+        for letter, name, version, state in specimen.writes
+    ]
+    yield markdown.table(("resourceVersion", "ms", "claim", "event", "state after it"), rows)
+
+
+def _logs(specimen: specimens.Specimen) -> Iterator[str]:
+    if not specimen.logs:
+        return
+    yield "## The scheduler's log"
+    yield "Lines that name one of the claims, their pods or the device:"
+    for excerpt in specimen.logs:
+        more = f", {excerpt.left_out} lines left out" if excerpt.left_out else ""
+        yield markdown.folded(f"{excerpt.name}{more}", markdown.block(excerpt.lines, "text"))

@@ -19,7 +19,7 @@ def text(value: object) -> str:
 
 def code(value: object) -> str:
     """Return a value as inline code; for table cells too."""
-    line = _one_line(value).replace("|", "¦")
+    line = " ".join(escaping.visible(texts.clean(str(value))).split()).replace("|", "¦")
     longest = max((len(run) for run in _FENCE.findall(line)), default=0)
     fence = "`" * (longest + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
@@ -35,7 +35,6 @@ def block(lines: Iterable[str], language: str = "") -> str:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; its cells are Markdown already."""
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -43,7 +42,3 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def folded(title: str, content: str) -> str:
     """Return content that is shown after a click on its title."""
     return f"<details><summary>{text(title)}</summary>\n\n{content}\n\n</details>"
-
-
-def _one_line(value: object) -> str:
-    return " ".join(escaping.visible(texts.clean(str(value))).split())

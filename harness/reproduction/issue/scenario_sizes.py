@@ -1,7 +1,5 @@
 """The sizes of a scenario as text: what is compared, and what one line says."""
 
-from collections.abc import Iterator
-
 from harness.checks import verdicts
 from harness.reproduction.issue import markdown
 from harness.reproduction.search import smaller_scenarios
@@ -11,9 +9,9 @@ from harness.scenario import specs, traffic_specs
 def line(scenario: specs.Scenario) -> str:
     """Return `2 claims, 1 device on 1 node, 1 user, 2 faults`."""
     pools, traffic = scenario.pools, scenario.traffic
-    devices = pools.device_count
+    devices = verdicts.counted(pools.device_count, "device")
     parts = [
-        f"{verdicts.counted(devices, 'device')} on {verdicts.counted(pools.nodes, 'node')}",
+        f"{devices} on {verdicts.counted(pools.nodes, 'node')}",
         verdicts.counted(traffic.users, "user"),
         verdicts.counted(len(scenario.faults), "fault"),
     ]
@@ -22,11 +20,11 @@ def line(scenario: specs.Scenario) -> str:
     return ", ".join(parts)
 
 
-def compared(original: specs.Scenario, smallest: specs.Scenario) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, size in the original, size in the smallest) as cells of a Markdown table."""
+def compared(original: specs.Scenario, smallest: specs.Scenario) -> list[list[str]]:
+    """Return name, size in the original and in the smallest, as cells of a Markdown table."""
     before, now = _sizes(original), _sizes(smallest)
-    for name, size in before.items():
-        yield markdown.text(name), markdown.text(size), markdown.text(now.get(name, "none"))
+    rows = ((name, size, now.get(name, "none")) for name, size in before.items())
+    return [[*map(markdown.text, row)] for row in rows]
 
 
 def _sizes(scenario: specs.Scenario) -> dict[str, str]:

@@ -4,12 +4,12 @@ import dataclasses
 import pathlib
 import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from harness import regular_files
 from harness.checks import judging, verdicts
-from harness.history import directories, plans, records, run_folders
+from harness.history import directories, plans, records
 from harness.report import escaping, evidence
 from harness.report.causes import deciding_writes, log_causes, strips
 from harness.report.replay import race_states
@@ -58,8 +58,6 @@ class Specimen:
     """None if the violation is no double allocation."""
     why: str
     """The cause of a double allocation, by the steps or by the logs; empty for others."""
-    steps: Sequence[records.Step]
-    """The scheduler's steps about the claims and the device, in order; empty: there are none."""
     zero_ns: int
     """The time that counts as 0 ms."""
     stored: deciding_writes.DecidingWrites
@@ -71,24 +69,17 @@ class Specimen:
     def plan(self) -> plans.Plan:
         return self.source.history.plan
 
-    @property
-    def cluster_versions(self) -> Mapping[str, str]:
-        """Component -> version, as detected on the running cluster."""
-        return run_folders.cluster_versions(self.source.history.directory.path)
-
 
 def read(path: pathlib.Path, check: str) -> Specimen:
-    """Read a run that failed this check.
-
-    The violation is the first one that a fault explains, or the first one.
-    Raises StopIteration if the run did not fail the check.
-    """
     directory = directories.existing(path)
     return of(evidence.Evidence(judging.examine(directory)), check)
 
 
 def of(source: evidence.Evidence, check: str) -> Specimen:
-    """Return the evidence of a run that failed this check; as `read`."""
+    """Return the evidence of a run that failed this check.
+
+    The violation is the first one that a fault explains, or the first one.
+    """
     directory = source.history.directory
     broken = next(item for item in source.judgement.checks if item.check == check)
     violation = next((item for item in broken.violations if item.faults), broken.violations[0])
@@ -108,7 +99,6 @@ def of(source: evidence.Evidence, check: str) -> Specimen:
         violation=violation,
         strip=strip,
         why=why,
-        steps=steps,
         zero_ns=zero_ns,
         stored=stored,
         writes=writes[:WRITES_MAX],
@@ -150,13 +140,9 @@ def _state(found: race_states.Stored) -> str:
     return ", ".join(["being deleted"] * found.is_ending + [devices, *reserved])
 
 
-# --------------------------------------------------------------------------------------- logs
-
-
 def excerpts(
     directory: directories.RunDirectory, violation: verdicts.Violation
 ) -> list[LogExcerpt]:
-    """Return the lines of the schedulers' logs with a name or a uid of the violation."""
     objects = (
         *_involved(violation, deciding_writes.CLAIM),
         *_involved(violation, deciding_writes.POD),

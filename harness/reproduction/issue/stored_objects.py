@@ -16,7 +16,6 @@ _KINDS = (deciding_writes.CLAIM, deciding_writes.POD)
 _META = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "finalizers")
 _POD_SPEC = ("nodeName", "schedulerName", "resourceClaims")
 _POD_STATUS = ("phase", "resourceClaimStatuses", "extendedResourceClaimStatus")
-_REQUEST_LEFT_OUT = ("config",)
 
 
 def moment(violation: verdicts.Violation) -> int | None:
@@ -69,7 +68,7 @@ def _of_claim(claim: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_config(devices: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: part for key, part in devices.items() if key not in _REQUEST_LEFT_OUT}
+    return {key: part for key, part in devices.items() if key != "config"}
 
 
 def _of_pod(pod: Mapping[str, Any]) -> dict[str, Any]:

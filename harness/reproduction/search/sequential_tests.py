@@ -35,8 +35,3 @@ def decide(failed: int, runs: int, *, runs_max: int = RUNS_MAX) -> bool | None:
 def is_half(failed: int, runs: int) -> bool:
     """Return whether at least half of the runs failed; False without runs."""
     return runs > 0 and 2 * failed >= runs
-
-
-def cannot_be_half(failed: int, runs: int, *, planned: int) -> bool:
-    """Return whether less than half of the planned runs will fail, whatever the others do."""
-    return 2 * (failed + planned - runs) < planned

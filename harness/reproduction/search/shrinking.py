@@ -1,22 +1,16 @@
 """Looks for the smallest scenario that still fails: greedily, one size or fault after another.
 
-First come a few guesses (see `leaps`). For each size the least value is tried first, then values
-halfway (geometrically) between one that does not fail and the present one. Passes over all sizes
-are repeated until one changes nothing. Candidates that were decided are not tried again.
-
-Guesses of a smallest scenario, tried first: two or three claims for one device, one by one.
-
-Most double allocations need two claims that want one device at different moments, and a few seconds
-of search find that out at once. A scenario that needs many objects at the same time does not fail
-then, and is shrunk size by size.
+First come guesses (see `leaps`): most double allocations need two claims that want one device at
+different moments. A scenario that needs many objects at the same time does not fail then, and is
+shrunk size by size: the least value is tried first, then values halfway (geometrically) between one
+that does not fail and the present one. Passes over all sizes are repeated until one changes
+nothing. Candidates that were decided are not tried again.
 """
 
 import dataclasses
 import math
 import pathlib
-from collections.abc import Callable, Iterable, Iterator
-
-import pydantic
+from collections.abc import Callable, Iterator
 
 from harness import errors, rates
 from harness.reproduction.search import sequential_tests, smaller_scenarios
@@ -36,35 +30,29 @@ def leaps(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
     """
     if not scenario.pools.is_plain or scenario.claims or not scenario.claim.is_plain:
         return
-    for claims in CLAIMS:
-        candidate = _small(scenario, claims)
-        if candidate != scenario:
-            yield f"{claims} claims, {INTERVAL_S:g} s apart", candidate
-
-
-def _small(scenario: specs.Scenario, claims: int) -> specs.Scenario:
     plain = subject_specs.SubjectSpec()
     calm = {
-        "start": plain.start,
-        "backoff_initial_s": plain.backoff_initial_s,
-        "backoff_max_s": plain.backoff_max_s,
-        "pauses": plain.pauses,
+        key: getattr(plain, key)
+        for key in ("start", "backoff_initial_s", "backoff_max_s", "pauses")
     }
     pools = {"nodes": 1, "devices_per_node": scenario.claim.devices}
-    return smaller_scenarios.changed(
-        scenario,
-        pools=scenario.pools.model_copy(update=pools),
-        subject=scenario.subject.model_copy(update=calm),
-        traffic=traffic_specs.AllAtOnceTraffic(
-            profile="all-at-once",
-            processes=1,
-            users=1,
-            pods=claims,
-            overcommit=True,
-            interval_s=INTERVAL_S,
-        ),
-        load=specs.LoadSpec(allocations_min=1, pods_running_min=1),
-    )
+    for claims in CLAIMS:
+        candidate = smaller_scenarios.changed(
+            scenario,
+            pools=scenario.pools.model_copy(update=pools),
+            subject=scenario.subject.model_copy(update=calm),
+            traffic=traffic_specs.AllAtOnceTraffic(
+                profile="all-at-once",
+                processes=1,
+                users=1,
+                pods=claims,
+                overcommit=True,
+                interval_s=INTERVAL_S,
+            ),
+            load=specs.LoadSpec(allocations_min=1, pods_running_min=1),
+        )
+        if candidate != scenario:
+            yield f"{claims} claims, {INTERVAL_S:g} s apart", candidate
 
 
 PASSES_MAX = 4
@@ -156,34 +144,21 @@ class Search:
                 return
 
     def _pass(self) -> None:
-        self._shrink(smaller_scenarios.axes)
-        self._simplify(smaller_scenarios.without)
-        self._shrink(smaller_scenarios.part_axes)
-        self._simplify(smaller_scenarios.plainer)
-
-    # ------------------------------------------------------------------ one change after another
-
-    def _simplify(
-        self, changes: Callable[[specs.Scenario], Iterable[tuple[str, specs.Scenario | None]]]
-    ) -> None:
-        tried: set[str] = set()
-        while change := next(
-            (one for one in changes(self.best.scenario) if one[0] not in tried), None
+        for axes in (
+            smaller_scenarios.axes,
+            smaller_scenarios.without,
+            smaller_scenarios.part_axes,
+            smaller_scenarios.plainer,
         ):
-            name, candidate = change
-            tried.add(name)
-            self._try(f"without {name}", candidate)
+            tried: set[str] = set()
+            while axis := next(
+                (one for one in axes(self.best.scenario) if one.name not in tried), None
+            ):
+                tried.add(axis.name)
+                if axis.value > axis.least:
+                    self._shrink(axis)
 
-    def _shrink(self, axes: Callable[[specs.Scenario], Iterable[smaller_scenarios.Axis]]) -> None:
-        tried: set[str] = set()
-        while axis := next(
-            (one for one in axes(self.best.scenario) if one.name not in tried), None
-        ):
-            tried.add(axis.name)
-            if axis.value > axis.least:
-                self._shrink_axis(axis)
-
-    def _shrink_axis(self, axis: smaller_scenarios.Axis) -> None:
+    def _shrink(self, axis: smaller_scenarios.Axis) -> None:
         """Make one size smaller; of seconds, keep the first that fails.
 
         The shortest time that fails is one of this machine, and would not fail on another one.
@@ -191,20 +166,19 @@ class Search:
         low, high = axis.least, axis.value
         size = low
         for _ in range(TRIES_PER_AXIS):
-            if self._try(f"{axis.name} {size:g}", _resized(axis, size)):
+            change = f"{axis.name} {size:g}" if size else f"without {axis.name}"
+            if self._try(change, axis.to(size)):
                 high = size
                 if size == axis.least or not axis.is_whole:
                     return
             else:
                 low = size
-            size = _between(low, high, is_whole=axis.is_whole)
-            if not low < size < high or high / low < _CLOSE:
+            middle = math.sqrt(low * high)
+            size = math.floor(middle) if axis.is_whole else float(f"{middle:.2g}")
+            if not low < size < high or high < _CLOSE * low:
                 return
 
-    # ------------------------------------------------------------------ one candidate
-
     def _try(self, change: str, candidate: specs.Scenario | None) -> bool:
-        """Run a candidate until it is decided; return whether it became the best scenario."""
         if candidate is None or self._is_over() or _key(candidate) in self._decided:
             return False
         tally = Tally(candidate)
@@ -218,32 +192,18 @@ class Search:
 
     def _decide(self, tally: Tally) -> bool:
         """Run a scenario until it is accepted or rejected; one that cannot be run is rejected."""
-        while True:
-            decision = sequential_tests.decide(tally.failed, tally.runs, runs_max=self._runs_max)
-            if decision is not None:
-                return decision
+        decision = None
+        while decision is None:
             try:
                 attempt = self._make(tally.scenario)
-                tally.count(attempt)
-                if not attempt.failed:
-                    self._note(f"  did not fail; {attempt.reason}")
             except errors.UsageError as error:
                 self._note(f"cannot be run: {error}")
                 return False
-
-
-def _resized(axis: smaller_scenarios.Axis, size: float) -> specs.Scenario | None:
-    """Return the scenario with another size; None if it would be invalid."""
-    try:
-        return axis.resized(size)
-    except pydantic.ValidationError:
-        return None
-
-
-def _between(low: float, high: float, *, is_whole: bool) -> float:
-    """Return the geometric mean of two sizes, a whole number or one of two significant digits."""
-    middle = math.sqrt(low * high)
-    return math.floor(middle) if is_whole else float(f"{middle:.2g}")
+            tally.count(attempt)
+            if not attempt.failed:
+                self._note(f"  did not fail; {attempt.reason}")
+            decision = sequential_tests.decide(tally.failed, tally.runs, runs_max=self._runs_max)
+        return decision
 
 
 def _key(scenario: specs.Scenario) -> str:

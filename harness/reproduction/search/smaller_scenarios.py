@@ -49,6 +49,17 @@ class Axis:
         """True for numbers of things, False for seconds."""
         return isinstance(self.least, int)
 
+    def to(self, size: float) -> specs.Scenario | None:
+        """Return the scenario with another size; None if it would be invalid or impossible.
+
+        So it is if claims request devices of a kind that goes, or another fault begins after it.
+        """
+        try:
+            candidate = self.resized(size)
+        except pydantic.ValidationError:
+            return None
+        return None if any(possibility.objections(candidate)) else candidate
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Part:
@@ -94,7 +105,6 @@ def axes(scenario: specs.Scenario) -> Iterator[Axis]:
 
 
 def part_axes(scenario: specs.Scenario) -> Iterator[Axis]:
-    """Yield the sizes of kinds of pools, of their changes and of faults."""
     for part in _parts(scenario):
         for key, least in part.sizes.items():
             now = getattr(part.table, key, None)
@@ -105,22 +115,22 @@ def part_axes(scenario: specs.Scenario) -> Iterator[Axis]:
                 )
 
 
-def without(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario | None]]:
-    """Yield (name, scenario without it) for each kind of claims, kind of pools, change and fault.
-
-    None: the rest would be invalid, as if claims request devices of the kind, or another fault
-    begins after it.
-    """
+def without(scenario: specs.Scenario) -> Iterator[Axis]:
+    """Yield each kind of claims, kind of pools, change and fault, which is there or is not."""
     for part in _parts(scenario):
-        yield part.name, _tried(part)
+        yield _switch(part.name, functools.partial(part.replaced, []))
 
 
-def plainer(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
-    """Yield (change, scenario with it) for each condition of a fault that can be left out."""
+def plainer(scenario: specs.Scenario) -> Iterator[Axis]:
     for part in _parts(scenario):
         for key, plain in _PLAIN.items() if part.sizes is _OF_FAULTS else ():
             if getattr(part.table, key, plain) != plain:
-                yield f"{key} of {part.name}", part.updated(key, plain)
+                left_out = functools.partial(part.updated, key, plain)
+                yield _switch(f"{key} of {part.name}", left_out)
+
+
+def _switch(name: str, off: Callable[[], specs.Scenario]) -> Axis:
+    return Axis(name, 1, 0, lambda _: off())
 
 
 def _parts(scenario: specs.Scenario) -> Iterator[_Part]:
@@ -160,14 +170,6 @@ def _listed(
         yield _Part(names[index], tables[index], sizes, functools.partial(replaced, index))
 
 
-def _tried(part: _Part) -> specs.Scenario | None:
-    try:
-        candidate = part.replaced([])
-    except pydantic.ValidationError:
-        return None
-    return None if any(possibility.objections(candidate)) else candidate
-
-
 def _with(scenario: specs.Scenario, table: str, key: str, size: float) -> specs.Scenario:
     updated = getattr(scenario, table).model_copy(update={key: int(size)})
     return changed(scenario, **{table: updated})
@@ -176,7 +178,6 @@ def _with(scenario: specs.Scenario, table: str, key: str, size: float) -> specs.
 def _with_files(
     scenario: specs.Scenario, traffic: traffic_specs.ObjectsTraffic, count: float
 ) -> specs.Scenario:
-    """Return the scenario with the first files of manifests."""
     kept = traffic.sets[: int(count)]
     update = {"sets": kept, "objects": [one.file for one in kept]}
     return changed(scenario, traffic=traffic.model_copy(update=update))
@@ -191,7 +192,6 @@ def _lasting(
 
 
 def _pooled(scenario: specs.Scenario, key: str, size: float) -> specs.Scenario:
-    """Return the scenario with fewer devices, and as much less load."""
     share = size / getattr(scenario.pools, key)
     load = "pods" if isinstance(scenario.traffic, traffic_specs.AllAtOnceTraffic) else "users"
     now = getattr(scenario.traffic, load)

@@ -1,8 +1,8 @@
 """The folder of a reproduction: its text, its picture and its commands."""
 
+import dataclasses
 import json
 import pathlib
-import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -11,14 +11,7 @@ import pytest
 from harness import rates
 from harness.history import directories, records
 from harness.reproduction import reproducing
-from harness.reproduction.issue import (
-    issue_texts,
-    pictures,
-    run_instructions,
-    scenario_files,
-    specimens,
-)
-from harness.scenario import specs
+from harness.reproduction.issue import issue_texts, pictures, specimens
 from tests.histories import building, language
 from tests.unit.reproduction import scenarios
 
@@ -49,7 +42,6 @@ def findings(**keys: Any) -> issue_texts.Findings:
     return issue_texts.Findings(
         original=scenarios.scenario(),
         scenario=small,
-        scenario_text=scenario_files.text(small),
         rate=rates.Rate(14, 20),
         **keys,
     )
@@ -80,10 +72,7 @@ def test_the_page_tells_everything(tmp_path: pathlib.Path) -> None:
         "| kube-apiserver | v1.36.2 |",
         "| nodes | 2 | 1 |",
         "flake-hunt run scenario.toml",
-        "--cluster local",
-        "--cluster kind-1.36",
         "![Both claims",
-        "in-flight.removed",
         f"allocated {DEVICE}",
     ):
         assert words in page, words
@@ -100,26 +89,6 @@ def test_the_writes_of_both_claims_are_in_the_order_of_their_commits(
         f"allocated {DEVICE}, reserved for p",
         f"allocated {DEVICE}, reserved for q",
     ]
-
-
-def test_the_text_has_a_bar_for_each_claim_and_fault(tmp_path: pathlib.Path) -> None:
-    page = page_of(run(tmp_path))
-    bars = re.findall(r"^(\S.*?) +\|( *)([=#]+) *\|$", page, re.MULTILINE)
-    assert [name for name, _, _ in bars] == [
-        "A a has it",
-        "B b has it",
-        "fault lose-response",
-        "fault delay-events",
-    ]
-    assert len(bars[0][1]) < len(bars[1][1]), "A has it first"
-
-
-def test_steps_long_before_the_moment_are_told(tmp_path: pathlib.Path) -> None:
-    early = building.step(0, "old", "in-flight.added", 1, claim="uid-a", device=DEVICE)
-    page = page_of(run(tmp_path, steps=[early, *STEPS]))
-    assert re.search(
-        r"^1 -\d+\.\d\d ms +old +in-flight.added +claim A, device D1$", page, re.MULTILINE
-    )
 
 
 def test_the_picture_is_a_file_of_its_own(tmp_path: pathlib.Path) -> None:
@@ -180,41 +149,12 @@ def test_an_interrupted_search_says_so(tmp_path: pathlib.Path) -> None:
     assert "The search for a smaller scenario was interrupted" in text
 
 
-# ------------------------------------------------------------------ commands
-
-
-def titles(scenario: specs.Scenario) -> list[str]:
-    found = run_instructions.instructions(scenario, building.plan(), {})
-    return [item.title for item in found]
-
-
-def test_only_clusters_that_can_show_it_are_named() -> None:
-    assert titles(scenarios.scenario()) == [
-        "Embedded API server",
-        "etcd and kube-apiserver of envtest",
-        "kind",
-    ]
-    of_cluster = scenarios.scenario(subject={"schedulers": [{"kind": "cluster"}]}, faults=[])
-    assert titles(of_cluster) == ["kind"]
-    external = {"kind": "external", "scheduler_name": "mine"}
-    assert titles(scenarios.scenario(subject={"schedulers": [external]})) == ["Your own cluster"]
-    assert titles(scenarios.scenario(subject={"claim_controller": "external"})) == []
-
-
-@pytest.mark.parametrize(
-    "subject",
-    [
-        {"schedulers": [{"kind": "kube-scheduler", "binary": "/home/me/kube-scheduler"}]},
-        {"claim_controller": {"kind": "kube-controller-manager", "binary": "/home/me/kcm"}},
-    ],
-)
-def test_a_program_of_kubernetes_needs_its_binary(subject: dict[str, Any]) -> None:
-    versions = {"scheduler": "kube-scheduler v1.35.1"}
-    found = [
-        *run_instructions.instructions(
-            scenarios.scenario(subject=subject), building.plan(), versions
-        )
-    ]
-    assert all('"$KUBEBUILDER_ASSETS"' in item.needs for item in found)
-    assert "--cluster kind-1.35" in found[2].command
-    assert "/home/me" not in str(found)
+def test_the_command_names_the_cluster_and_the_programs(tmp_path: pathlib.Path) -> None:
+    binary = {"kind": "kube-scheduler", "binary": "/home/me/kube-scheduler"}
+    changes = {"cluster": "local", "cluster_profile": {"name": "mine"}, "until_found": True}
+    directory = building.build(tmp_path / "run", TEXT, steps=STEPS, changes=changes)
+    found = scenarios.scenario(subject={"schedulers": [binary]})
+    page = issue_texts.of(read(directory), dataclasses.replace(findings(), scenario=found))
+    assert "flake-hunt run scenario.toml --until-found --cluster mine" in page
+    assert 'It needs kube-scheduler in `"$KUBEBUILDER_ASSETS"`.' in page
+    assert "/home/me" not in page

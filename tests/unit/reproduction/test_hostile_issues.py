@@ -8,7 +8,7 @@ import pytest
 
 from harness import rates
 from harness.history import directories
-from harness.reproduction.issue import issue_texts, pictures, scenario_files, specimens
+from harness.reproduction.issue import issue_texts, pictures, specimens
 from tests.histories import hostile_names
 from tests.unit.reproduction import scenarios
 
@@ -23,7 +23,6 @@ def _page(directory: directories.RunDirectory) -> str:
     found = issue_texts.Findings(
         original=scenario,
         scenario=scenario,
-        scenario_text=scenario_files.text(scenario),
         rate=rates.Rate(14, 20),
     )
     return issue_texts.of(specimens.read(directory.path, "device_exclusivity"), found)

@@ -60,7 +60,6 @@ def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
         "## Versions",
         "## Repeat it",
         "## Figures",
-        "## The deciding writes",
         "## The writes of the claims",
         "## The scheduler's log",
     ]
@@ -68,7 +67,6 @@ def test_it_tells_everything(tmp_path: pathlib.Path) -> None:
     assert "no device is held by two claims at once (1 violation)" in text
     assert "| kube-apiserver | v1.36.2 |" in text
     assert "flake-hunt run written-by-hand --seed 7" in text
-    assert '+ spec.nodeName: "n"' in text
     assert "the scheduler copies the allocated devices (0)" in text
     assert text.endswith("\n")
 
@@ -113,7 +111,7 @@ def test_opaque_parameters_are_not_shown() -> None:
 
 
 AGAIN = ["run", "answer-lost", "--subject", "kube-scheduler=/opt/kube/kube-scheduler"]
-CONFIRM = "flake-hunt confirm H1 --subject kube-scheduler=kube-scheduler"
+CONFIRM = "`flake-hunt confirm H1`"
 
 
 @pytest.mark.parametrize(

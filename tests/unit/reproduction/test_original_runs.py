@@ -11,7 +11,7 @@ from harness.history import directories, plans
 from harness.reproduction import attempts, original_runs, reproducing
 from harness.run import runs
 from harness.scenario import pool_specs, profiles, subject_specs
-from tests.histories import archives, building
+from tests.histories import building
 from tests.unit.reproduction import scenarios
 
 DOUBLE = "a+D1 b+D1"
@@ -159,12 +159,6 @@ def test_a_folder_with_files_is_not_written_to(tmp_path: pathlib.Path) -> None:
         reproducing.reproduce(path, options)
 
 
-def test_the_seeds_of_the_runs_are_derived(tmp_path: pathlib.Path) -> None:
-    found = original_runs.load(run(tmp_path).path)
-    seeds = [original_runs.seed_of(found, number) for number in (1, 2, 1)]
-    assert seeds[0] == seeds[2] != seeds[1]
-
-
 def test_runs_are_planned_with_the_subject_of_the_original(tmp_path: pathlib.Path) -> None:
     found = original_runs.load(run(tmp_path, defects=["gather-not-atomic"]).path)
     profile = original_runs.profile_of(found, None)
@@ -191,23 +185,8 @@ def test_runs_that_cannot_be_executed_end_the_reproduction(
 
 
 def test_a_control_of_a_campaign_is_refused_by_name(tmp_path: pathlib.Path) -> None:
-    """It names what to give instead: the INVALID run of the subject, or a run with the defect."""
-    reports = tmp_path / "reports"
-    changes = {"campaign": "c", "defects": ["gather-not-atomic"]}
-    control = run(reports / "s", **changes)
-    with pytest.raises(errors.UsageError) as caught:
-        original_runs.load(control.path)
-    assert "a positive control of a campaign, with the known defect gather-not-atomic" in str(
-        caught.value
-    )
-    assert "no run of the tested subject is INVALID in that campaign" in str(caught.value)
-    assert "flake-hunt run written-by-hand --defect gather-not-atomic" in str(caught.value)
-    bad = archives.run(reports, "bad", "INVALID")
-    control.verdict.write_bytes(bad.verdict.read_bytes())
-    archives.campaign(
-        reports, "c", [control, bad], purpose=lambda number: ("control", "subject")[number]
-    )
-    with pytest.raises(errors.UsageError, match=rf"name {bad.path} instead"):
+    control = run(tmp_path, campaign="c", defects=["gather-not-atomic"])
+    with pytest.raises(errors.UsageError, match="with the known defect gather-not-atomic"):
         original_runs.load(control.path)
 
 

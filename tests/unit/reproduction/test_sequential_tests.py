@@ -51,5 +51,3 @@ def test_half() -> None:
     assert sequential_tests.is_half(10, 20)
     assert not sequential_tests.is_half(9, 20)
     assert not sequential_tests.is_half(0, 0)
-    assert sequential_tests.cannot_be_half(0, 11, planned=20)
-    assert not sequential_tests.cannot_be_half(0, 10, planned=20)
