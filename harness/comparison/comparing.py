@@ -4,11 +4,9 @@ import pathlib
 import statistics
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from harness import rates
 from harness.checks import verdicts
-from harness.comparison import documents, rate_tests, run_groups, setting_differences, sides
+from harness.comparison import documents, rate_tests, run_groups, sides
 from harness.comparison.documents import Answer
 from harness.comparison.run_groups import Pair
 from harness.comparison.sides import LABELS
@@ -46,7 +44,12 @@ def compare(
     unread = [side.label for side in both if side.document.left_out]
     if doubts or (unread and answer in (Answer.SAME, Answer.BETTER)):
         answer = Answer.UNDECIDED
-    said = [*_summary(answer, rows), *_remarks(len(not_compared), unread), *doubts]
+    said = list(_summary(answer, rows))
+    if count := len(not_compared):
+        said.append(f"not compared: {verdicts.counted(count, 'group')} of runs")
+    if unread:
+        said.append(f"runs of {' and '.join(unread)} could not be read")
+    said += doubts
     return documents.Comparison(
         answer=answer,
         exit_code=answer.exit_code,
@@ -92,25 +95,19 @@ def _row(pairs: Sequence[Pair], test: rate_tests.Test, labels: Sequence[str]) ->
 
 def _outcomes(groups: Sequence[run_groups.Group]) -> documents.Outcomes:
     runs = [run for group in groups for run in group.runs]
-    rate = _rate(runs)
+    rate, is_one = _rate(runs), len(groups) == 1
+    found = [run for run in runs if run.verdict.is_violated and is_one]
     low, high = rate.interval
-    of_all = documents.Outcomes(
-        subject="",
+    return documents.Outcomes(
+        subject=groups[0].subject if is_one else "",
         invalid=rate.failed,
         conclusive=rate.runs,
         unknown=len(runs) - rate.runs,
         low=low,
         high=high,
-    )
-    if len(groups) > 1:
-        return of_all
-    found = next((run for run in runs if run.verdict.is_violated), None)
-    return msgspec.structs.replace(
-        of_all,
-        subject=groups[0].subject,
-        medians=dict(_medians(runs)),
-        finding=found.verdict.reason if found else "",
-        directory=str(found.path) if found else "",
+        medians=dict(_medians(runs)) if is_one else {},
+        finding=found[0].verdict.reason if found else "",
+        directory=str(found[0].path) if found else "",
     )
 
 
@@ -127,19 +124,19 @@ def _doubts(both: Sequence[sides.Side], scenarios: set[str], answer: Answer) -> 
     A side that missed a control might have missed what its subject does wrong, so that its rate is
     too low: that matters only for the side that the answer calls the better one, or for both.
     """
+
+    def compared(names: Sequence[str]) -> list[str]:
+        return [name for name in names if name.partition(": ")[0] in scenarios]
+
     first, second = (side.document for side in both)
     for side in {Answer.WORSE: [first], Answer.BETTER: [second]}.get(answer, [first, second]):
-        if missed := _of(side.missed, scenarios):
+        if missed := compared(side.missed):
             yield f"{side.label} did not catch {_named(missed)}, so that its rate may be too low"
     if first.headline and second.headline:
         for side, other in ((first, second), (second, first)):
-            mine, theirs = (_of([*one.caught, *one.missed], scenarios) for one in (side, other))
+            mine, theirs = (compared([*one.caught, *one.missed]) for one in (side, other))
             if more := sorted(set(mine) - set(theirs)):
                 yield f"only {side.label} has {_named(more)}"
-
-
-def _of(names: Sequence[str], scenarios: set[str]) -> list[str]:
-    return [name for name in names if name.partition(": ")[0] in scenarios]
 
 
 def _named(names: Sequence[str]) -> str:
@@ -163,7 +160,8 @@ def _cautions(pairs: Sequence[Pair], both: Sequence[sides.Side]) -> Iterator[str
             )
         if len({frozenset(run.plan.boot_id for run in group.runs) for group in pair}) > 1:
             yield "the machine may differ, and with it the speed at which processes race"
-        if run_groups.jobs(pair[0]) != run_groups.jobs(pair[1]):
+        jobs, others = ({run.plan.jobs for run in group.runs} for group in pair)
+        if jobs != others:
             yield "--jobs differs, and with it the speed at which processes race"
     first, second = ({run.plan.seed for run in side.runs} for side in both)
     if not (first <= second or second <= first):  # a time budget leaves some out
@@ -187,14 +185,13 @@ def _left_out_of_rates(group: run_groups.Group) -> Iterator[str]:
 def _settings(pairs: Sequence[Pair]) -> Iterator[documents.SettingDifference]:
     seen: dict[tuple[str, tuple[str, ...], tuple[str, ...]], set[str]] = {}
     for first, second in pairs:
-        for difference in setting_differences.between(first.runs, second.runs):
+        for difference in run_groups.differences((first, second)):
             seen.setdefault(difference, set()).add(first.scenario)
-    for (key, *values), scenarios in seen.items():
-        first_values, second_values = map(list, values)
+    for (key, mine, theirs), scenarios in seen.items():
         yield documents.SettingDifference(
             key=key,
-            first_values=first_values,
-            second_values=second_values,
+            first_values=list(mine),
+            second_values=list(theirs),
             scenarios=sorted(scenarios),
         )
 
@@ -205,31 +202,19 @@ def _summary(answer: Answer, rows: Sequence[documents.Row]) -> Iterator[str]:
             yield f"{row.scenario} ({row.subject}): {row.text}" if row.subject else row.text
     if not rows:
         yield "cannot tell: no runs can be compared"
-    elif answer is Answer.SAME and len(rows) > 1:
-        size = f"{documents.LARGE * 100:.0f} percentage points or more"
-        yield f"{rows[-1].text}; in each, one of {size} is excluded"
     elif answer is Answer.SAME:
-        yield rows[0].text
+        size = f"{documents.LARGE * 100:.0f} percentage points or more"
+        more = f"; in each, one of {size} is excluded" if len(rows) > 1 else ""
+        yield f"{rows[-1].text}{more}"
     elif answer is Answer.UNDECIDED:
         yield _undecided(rows)
 
 
 def _undecided(rows: Sequence[documents.Row]) -> str:
-    """Return in how many scenarios there were too few runs, and what the first of them says."""
     undecided = [row for row in rows if row.answer is Answer.UNDECIDED]
-    if len(rows) == 1 or not undecided:
-        return rows[0].text if undecided else "cannot tell"
-    found, scenarios = undecided[0], len(rows) - 1
+    if not undecided:
+        return "cannot tell"
+    found, count = undecided[0], sum(row is not rows[-1] for row in undecided)
     if found is rows[-1]:
         return found.text
-    count = sum(row is not rows[-1] for row in undecided)
-    return (
-        f"cannot tell in {count} of {scenarios} scenarios, such as {found.scenario}: {found.text}"
-    )
-
-
-def _remarks(not_compared: int, unread: Sequence[str]) -> Iterator[str]:
-    if not_compared:
-        yield f"not compared: {not_compared} group{'s' * (not_compared > 1)} of runs"
-    if unread:
-        yield f"runs of {' and '.join(unread)} could not be read"
+    return f"cannot tell in {count} of {len(rows) - 1} scenarios, such as {found.scenario}: {found.text}"

@@ -25,12 +25,10 @@ class Answer(enum.StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of `compare`."""
         return {Answer.SAME: 0, Answer.UNDECIDED: 20}.get(self, 10)
 
     @property
     def fix_exit_code(self) -> int:
-        """Exit code of `compare --fix`."""
         return {Answer.BETTER: 0, Answer.WORSE: 10}.get(self, 20)
 
 

@@ -58,11 +58,9 @@ class _Deals:
         self._ways = rates.log_ways(first), rates.log_ways(second), rates.log_ways(first + second)
 
     def least(self, failed: int) -> int:
-        """Return the least number of failures that the first side can have."""
         return max(0, failed - self._second)
 
     def chances(self, failed: int) -> _Array:
-        """Return the probabilities of the first side's failures, from `least` on."""
         of_first, of_second, of_both = self._ways
         counts = np.arange(self.least(failed), min(self._first, failed) + 1)
         logs: _Array = of_first[counts] + of_second[failed - counts] - of_both[failed]
@@ -93,7 +91,6 @@ def _largest_mean(weights: _Array) -> float:
 
 
 def _means(weights: _Array, chosen: _Array) -> _Array:
-    """Return the mean of the weights of a binomial count at each of these rates."""
     whole = len(weights) - 1
     counts = np.flatnonzero(weights)
     inner = chosen.clip(1e-12, 1 - 1e-12)[:, None]

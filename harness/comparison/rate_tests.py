@@ -45,7 +45,6 @@ class Test:
 
 
 def of_scenario(first: rates.Rate, second: rates.Rate) -> Test:
-    """Return the test of two rates; too few runs leave it open."""
     pairs = [(first, second)]
     if min(first.runs, second.runs) < RUNS_MIN:
         return Test(pairs, 1.0, 1.0)

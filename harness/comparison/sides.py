@@ -8,8 +8,7 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Iterator, Sequence
-
-import msgspec
+from typing import Any
 
 from harness import errors
 from harness.checks import verdicts
@@ -82,8 +81,10 @@ def _read(label: str, path: pathlib.Path) -> Side:
         else:
             read.append(Run(folder, run.plan, run.verdict, purpose or run.plan.purpose))
     if not read:
+        more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        why = left_out[0].replace("\n", " ")[:_REASON_MAX] if left_out else "it has no runs"
         raise errors.UsageError(
-            f"expected runs with verdicts in {path}, got none ({_reason(left_out)}): judge runs "
+            f"expected runs with verdicts in {path}, got none ({why}{more}): judge runs "
             "with flake-hunt check"
         )
     once = list(_once(read, left_out))
@@ -100,21 +101,21 @@ def _read(label: str, path: pathlib.Path) -> Side:
         left_out=left_out,
         copies=len(read) - len(once),
         others=len(once) - len(runs),
+        **(_of_campaign(path) if kind == "campaign" else {}),
     )
-    return Side(_with_campaign(document, path) if kind == "campaign" else document, runs)
+    return Side(document, runs)
 
 
-def _with_campaign(side: documents.Side, path: pathlib.Path) -> documents.Side:
+def _of_campaign(path: pathlib.Path) -> dict[str, Any]:
     campaign = campaign_folders.read(path)
     controls = [row for row in campaign.rows if row.purpose == "control"]
     hazards = [row for row in campaign.rows if row.purpose in ("hazard", "asked")]
-    return msgspec.structs.replace(
-        side,
-        headline=f"{campaign.verdict} {campaign.summary}" if campaign.verdict else "",
-        caught=[f"{row.scenario}: {row.subject}" for row in controls if row.caught],
-        missed=[f"{row.scenario}: {row.subject}" for row in controls if not row.caught],
-        shown=sorted({row.hypothesis for row in hazards if row.caught}),
-    )
+    return {
+        "headline": f"{campaign.verdict} {campaign.summary}" if campaign.verdict else "",
+        "caught": [f"{row.scenario}: {row.subject}" for row in controls if row.caught],
+        "missed": [f"{row.scenario}: {row.subject}" for row in controls if not row.caught],
+        "shown": sorted({row.hypothesis for row in hazards if row.caught}),
+    }
 
 
 def _once(read: Sequence[Run], left_out: list[str]) -> Iterator[Run]:
@@ -136,7 +137,7 @@ _Found = list[tuple[pathlib.Path, str]]
 def _runs_in(path: pathlib.Path) -> tuple[str, _Found, list[str]]:
     """Return the kind of a path, its runs, and why others are left out."""
     if campaign_folders.is_one(path):
-        return "campaign", *_of_campaign(path)
+        return "campaign", *_runs_of_campaign(path)
     if os.path.isfile(path / "plan.json"):  # noqa: PTH113 - never raises
         return "run", [(path, "")], []
     found = list(_below(path))
@@ -158,13 +159,14 @@ def _below(path: pathlib.Path) -> Iterator[pathlib.Path]:
         yield from sorted(report_folders.run_paths(path))
 
 
-def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
+def _runs_of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
     campaign_folders.require_unchosen(path)
     campaign = campaign_folders.read(path)
     if campaign.seed is None:
         raise errors.UsageError(f"expected a campaign, but of {path} {campaign.problem}")
     failed = [
-        f"{result.scenario}, {result.subject}: it could not be executed: {_message(result.error)}"
+        f"{result.scenario}, {result.subject}: it could not be executed: "
+        + "".join(result.error.strip().splitlines()[-1:]).strip()[:_REASON_MAX]
         for result in campaign.results
         if not (result.directory or result.cut)
     ]
@@ -176,15 +178,3 @@ def _of_campaign(path: pathlib.Path) -> tuple[_Found, list[str]]:
         for result in campaign.results
         if result.directory and not result.cut
     ], failed
-
-
-def _message(error: str) -> str:
-    """Return the last line of an error, which has the message of one with a traceback."""
-    return (error.strip().splitlines() or [""])[-1].strip()[:_REASON_MAX]
-
-
-def _reason(left_out: Sequence[str]) -> str:
-    if not left_out:
-        return "it has no runs"
-    more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-    return left_out[0].replace("\n", " ")[:_REASON_MAX] + more
