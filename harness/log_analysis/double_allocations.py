@@ -1,11 +1,16 @@
 """One device that two claims have, and a gather that missed a device, as found in a log."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from harness.log_analysis.log_records import LogRecord
+
+LISTED_MAX = 3
+"""Lines of what a gather listed that are shown; the others are counted."""
+Told = Iterator[tuple[LogRecord, str]]
+"""Lines, each with what it means."""
 
 
 class Gather(msgspec.Struct, eq=False):
@@ -26,10 +31,19 @@ class Gather(msgspec.Struct, eq=False):
         """The line that is known to be before the gather."""
         return self.started or self.attempt
 
-    def records(self) -> Iterator[LogRecord]:
-        """Yield all lines that are known."""
-        lines = (self.attempt, self.started, self.finished)
-        yield from (line for line in lines if line is not None)
+    def told(self, listed: Sequence["InFlightLine"]) -> Told:
+        """Yield the lines that are known; `listed` are the claims that it listed as in flight."""
+        for record, meaning in (
+            (self.attempt, "PreFilter: the attempt begins, the gather follows"),
+            (self.started, "the gather begins"),
+            (self.finished, "the gather ends"),
+        ):
+            if record is not None:
+                yield record, meaning
+        count = len(listed)
+        for position, line in enumerate(listed[:LISTED_MAX], 1):
+            more = f", {count - position} more follow" * (position == LISTED_MAX < count)
+            yield line.record, f"the gather lists in-flight claims ({position} of {count}{more})"
 
 
 class ClaimLines(msgspec.Struct, eq=False):
@@ -68,16 +82,21 @@ class ClaimLines(msgspec.Struct, eq=False):
     is_listing_known: bool = False
     """True if those lines were still kept."""
 
-    def records(self) -> Iterator[LogRecord]:
-        """Yield all lines that are known."""
-        if self.gather is not None:
-            yield from self.gather.records()
-        for record in (
-            *(self.reserved, self.written, self.assumed, self.removed, self.released),
-            *(self.unanswered, self.binding, self.bound, self.observed, self.freed_by),
+    def told(self) -> Told:
+        """Yield the lines that are known."""
+        for record, meaning in (
+            (self.reserved, "Reserve: planned, and in flight from here on"),
+            (self.released, "given up, no longer in flight"),
+            (self.written, "PreBind: stored by the API server"),
+            (self.assumed, "PreBind: put into the assume cache"),
+            (self.removed, "PreBind: no longer in flight"),
+            (self.unanswered, "PreBind: no answer to the status write"),
+            (self.observed, "the allocated devices get the device"),
+            (self.binding, "Bind: PreBind has ended"),
+            (self.freed_by, "the allocated devices lose the device"),
         ):
             if record is not None:
-                yield record
+                yield record, meaning
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,10 +119,6 @@ def precedes(first: LogRecord | None, second: LogRecord | None) -> bool:
     return first.order < second.order and first.time_us <= second.time_us
 
 
-LISTED_MAX = 3
-"""Lines of what a gather listed that are shown; the others are counted."""
-
-
 @dataclasses.dataclass(slots=True)
 class DoubleAllocation:
     """Two claims that have one device at a time."""
@@ -119,19 +134,19 @@ class DoubleAllocation:
     is_whole: bool = True
     """False if the log lacks lines between the two allocations, or close to them."""
 
-    def records(self) -> Iterator[LogRecord]:
+    @property
+    def gather(self) -> Gather:
+        """That of the second claim; without any line if it is not known."""
+        return self.second.gather or Gather()
+
+    def told(self) -> Told:
         """Yield the lines about both claims, and the first ones of what the gather listed."""
-        yield from self.first.records()
-        yield from self.second.records()
-        for line in self.second.in_flight[:LISTED_MAX]:
-            yield line.record
-
-
-def in_order(one: ClaimLines, other: ClaimLines) -> tuple[ClaimLines, ClaimLines]:
-    """Return the claim first that got the device first."""
-    if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
-        return other, one
-    return one, other
+        for rank, lines in (
+            ("first", self.first.told()),
+            ("second", self.second.told()),
+            ("second", self.gather.told(self.second.in_flight)),
+        ):
+            yield from ((record, f"{rank}: {meaning}") for record, meaning in lines)
 
 
 @dataclasses.dataclass(slots=True)
@@ -148,9 +163,7 @@ class StaleGather:
     is_followed: bool = False
     """True if the log goes on to what was allocated with it."""
 
-    def records(self) -> Iterator[LogRecord]:
+    def told(self) -> Told:
         """Yield the lines about the claim, the gather, and the first ones of what it listed."""
-        yield from self.missed.records()
-        yield from self.gather.records()
-        for line in self.in_flight[:LISTED_MAX]:
-            yield line.record
+        yield from ((record, f"missed: {meaning}") for record, meaning in self.missed.told())
+        yield from self.gather.told(self.in_flight)

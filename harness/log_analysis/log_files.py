@@ -33,33 +33,27 @@ class LogDamageError(Exception):
 
 
 def require_readable(name: str) -> None:
-    """Raise UsageError unless this is standard input or a file that can be opened."""
-    if name == STDIN:
-        return
+    """Raise UsageError unless this is standard input or a file that can be opened.
+
+    A pipe that is open already, as the shell's `<(…)` gives it, is one, too.
+    """
     path = pathlib.Path(name)
     try:
-        if path.is_dir():
+        is_open_pipe = path.is_fifo() and path.resolve().name.startswith("pipe:[")
+        is_other = path.exists() and not path.is_file() and not is_open_pipe
+        if name != STDIN and is_other:
             raise errors.UsageError(
-                f"expected a log file, got the folder {name}: name the files in it, or - for stdin"
+                f"expected a log file, got {name}, which is a device, a socket, a named pipe or a "
+                "folder: name a file, or - to read standard input"
             )
-        if not path.is_file() and not _is_pipe_of_shell(path) and path.exists():
-            raise errors.UsageError(
-                f"expected a log file, got {name}, which is a device, a socket or a named pipe: "
-                "name a file, or - to read standard input"
-            )
-        path.open("rb").close()
+        if name != STDIN:
+            path.open("rb").close()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        names = (other.name for other in path.parent.glob("*"))
-        beside = suggestions.did_you_mean(path.name, names)
+        beside = suggestions.did_you_mean(path.name, (item.name for item in path.parent.glob("*")))
         raise errors.UsageError(
             f"expected a log file, got {name} ({reason}).{beside} Name a file, or - for standard input"
         ) from error
-
-
-def _is_pipe_of_shell(path: pathlib.Path) -> bool:
-    """Return whether this is a pipe that is open already, as the shell's `<(…)` gives it."""
-    return path.is_fifo() and path.resolve().name.startswith("pipe:[")
 
 
 def pieces(name: str) -> Iterator[bytes]:
@@ -125,28 +119,21 @@ _PATTERNS = (
 
 
 def of_run(directory: directories.RunDirectory) -> list[str]:
-    """Return the logs that are not empty, relative to the run directory."""
     paths = (path for pattern in _PATTERNS for path in sorted(directory.logs.glob(pattern)))
     return [path.relative_to(directory.path).as_posix() for path in paths if size(path)]
 
 
 def required(path: pathlib.Path) -> list[str]:
-    """Return the logs of a run directory.
-
-    Raises UsageError if it is none, or has none.
-    """
-    directory = directories.existing(path)
-    names = of_run(directory)
-    if not names:
-        raise errors.UsageError(
-            f"expected the log of a scheduler in {path / 'logs'}, but there is none, or it is empty: "
-            "make the run with --set subject.verbosity=6"
-        )
-    return names
+    """Return the logs of a run directory. Raises UsageError if it is none, or has none."""
+    if names := of_run(directories.existing(path)):
+        return names
+    raise errors.UsageError(
+        f"expected the log of a scheduler in {path / 'logs'}, but there is none, or it is empty: "
+        "make the run with --set subject.verbosity=6"
+    )
 
 
 def size(path: pathlib.Path) -> int:
-    """Return the size of a file; 0 if it is none, or cannot be looked at."""
     try:
         return path.stat().st_size if path.is_file() else 0
     except OSError:

@@ -173,7 +173,6 @@ def _days(date: bytes) -> int | None:
 
 
 def _of_timestamp(milliseconds: object) -> int:
-    """Convert `ts`; the date moves to the year in which `_of_header` counts."""
     if not isinstance(milliseconds, int | float):
         return 0
     try:

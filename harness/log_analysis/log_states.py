@@ -84,14 +84,12 @@ class LogState:
         }
 
     def see(self, record: LogRecord) -> None:
-        """Take in the next line."""
         self.counts[record.message] += 1
         handler = self._see.get(record.message)
         if handler is not None:
             handler(record)
 
     def end(self) -> None:
-        """Take in that the log has no more lines."""
         self._gathers.end()
         self._count_missing()
         for found in self.found:
@@ -108,7 +106,6 @@ class LogState:
 
     @property
     def shows_devices(self) -> bool:
-        """Return whether the log shows which devices are in use, as with verbosity 6."""
         return self.counts[Message.OBSERVED] + self.counts[Message.FREED] > 0
 
     def _leave_out(self, record: LogRecord, gap: Gap) -> None:
@@ -347,7 +344,9 @@ class LogState:
         key = (device, frozenset((one.claim, other.claim)))
         if key in self._reported:
             return
-        first, second = double_allocations.in_order(one, other)
+        first, second = one, other
+        if one.reserved and other.reserved and other.reserved.order < one.reserved.order:
+            first, second = other, one
         self.found_count += 1
         if len(self.found) < FOUND_MAX:
             self._reported.add(key)
@@ -355,7 +354,7 @@ class LogState:
             self.found.append(found)
             self._by_holder.setdefault((device, one.claim), []).append(found)
             if len(self.found) <= open_gathers.FINDINGS_MAX:
-                open_gathers.keep(found.records, record)
+                open_gathers.keep(found, record)
 
     def _moments(self, claim: str) -> ClaimLines:
         """Return the lines about a claim; those of one whose plan is unknown begin here."""

@@ -178,18 +178,14 @@ def merged(files: Sequence[text_blocks.LogText]) -> Iterator[tuple[str, LogRecor
     process.
     """
     stems = {file: _stem(file.name) for file in files}
-    yield from ((stems[record.file], record) for record in _in_order(files))
-
-
-def _in_order(files: Sequence[text_blocks.LogText]) -> Iterator[LogRecord]:
-    if len(files) == 1:
-        return records(files[0])
-    sources = [_by_time(file, index) for index, file in enumerate(files)]
-    return (entry[2] for entry in heapq.merge(*sources, key=lambda entry: entry[:2]))
+    found = iter(records(files[0]))
+    if len(files) > 1:
+        timed = (_by_time(file, index) for index, file in enumerate(files))
+        found = (entry[2] for entry in heapq.merge(*timed, key=lambda entry: entry[:2]))
+    yield from ((stems[record.file], record) for record in found)
 
 
 def _by_time(file: text_blocks.LogText, index: int) -> Iterator[tuple[int, int, LogRecord]]:
-    """Yield the lines of a file with times that never go back."""
     latest = 0
     for record in records(file):
         latest = max(latest, record.time_us)

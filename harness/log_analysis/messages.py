@@ -90,5 +90,4 @@ class Gap(enum.Enum):
     )
 
     def counted(self, count: int) -> str:
-        """Return the sentence with its number."""
         return f"{count:,} {self.value[count != 1]}"

@@ -2,13 +2,19 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from harness.log_analysis import messages
-from harness.log_analysis.double_allocations import ClaimLines, Gather, InFlightLine, StaleGather
+from harness.log_analysis.double_allocations import (
+    ClaimLines,
+    DoubleAllocation,
+    Gather,
+    InFlightLine,
+    StaleGather,
+)
 from harness.log_analysis.log_records import LogRecord, Neighbours
 
 LINES = 2
@@ -21,14 +27,14 @@ _REACH = 8_192
 """Bytes before the begin of a line, and after it, that are looked at."""
 
 
-def keep(records: Callable[[], Iterable[LogRecord]], last: LogRecord) -> None:
-    """Keep what is around the lines that `records()` yields now, and once more some time later.
+def keep(found: DoubleAllocation | StaleGather, last: LogRecord) -> None:
+    """Keep what is around the lines of a finding that are known now, and once more later.
 
     `last` is the latest of them; lines that are about the same claims may follow it.
     """
 
     def collect() -> None:
-        for record in records():
+        for record, _ in found.told():
             if record.neighbours is None or len(record.neighbours.after) < LINES:
                 record.neighbours = _around(record) or record.neighbours
 
@@ -137,12 +143,10 @@ class OpenGathers:
         self._open: dict[str, _Open] = {}
 
     def forget(self) -> None:
-        """Forget all gathers: the scheduler was started again."""
         self._by_thread.clear()
         self._open.clear()
 
     def see_attempt(self, record: LogRecord) -> None:
-        """Take in that an attempt to schedule a pod began."""
         thread = record.thread
         self._follow(thread)
         if len(self._by_thread) > _THREADS_MAX:
@@ -178,7 +182,6 @@ class OpenGathers:
                     self._add(StaleGather(gather, device, moments, is_certain=True))
 
     def see_observed(self, device: str, moments: ClaimLines) -> None:
-        """Take in that a device became visible."""
         for opened in self._open.values():
             if len(opened.observed) < _DURING_MAX:
                 opened.observed.append((device, moments))
@@ -213,7 +216,7 @@ class OpenGathers:
         if len(self._stale) < STALE_MAX:
             self._stale.append(stale)
         if len(self._stale) <= FINDINGS_MAX and stale.gather.started:
-            keep(stale.records, stale.gather.started)
+            keep(stale, stale.gather.started)
 
     def _follow(self, thread: str) -> None:
         if not self._stale:

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, Gather, precedes
+from harness.log_analysis.double_allocations import DoubleAllocation, precedes
 from harness.log_analysis.log_records import LogRecord
 
 Bound = Literal["exactly", "at least", "at most"]
@@ -39,7 +39,6 @@ class Window:
 
     @property
     def us(self) -> int:
-        """Its length in microseconds, by the times of the lines."""
         return self.end.time_us - self.begin.time_us
 
 
@@ -48,17 +47,11 @@ class Cause:
     """The race behind a double allocation."""
 
     signature: Signature
-    is_certain: bool
-    """True if the order of the lines leaves no other possibility."""
     sentences: Sequence[str]
     """Why, with line numbers."""
+    is_certain: bool = True
+    """True if the order of the lines leaves no other possibility."""
     window: Window | None = None
-
-
-def _cause_of(
-    signature: Signature, *sentences: str, is_certain: bool = True, window: Window | None = None
-) -> Cause:
-    return Cause(signature, is_certain, sentences, window)
 
 
 def at(record: LogRecord | None) -> str:
@@ -73,147 +66,131 @@ def window_of(
     return Window(begin, end, bound, meaning) if begin and end else None
 
 
-def removal(moments: ClaimLines) -> LogRecord | None:
-    """Return a line by which the claim had certainly left the claims in flight.
-
-    A pod is bound after PreBind, whose last step removes its claims.
-    """
-    return moments.removed or moments.binding or moments.bound
-
-
-def find_other(found: DoubleAllocation) -> Cause | None:
-    """Return the cause if the device was freed, listed or known before the second allocation."""
-    return _freed(found) or _listed(found) or _known(found)
-
-
 def find_schedulers(found: DoubleAllocation) -> Cause | None:
-    """Return the cause if two schedulers allocated the device."""
     first, second = found.first, found.second
     one, other = first.reserved, second.reserved
     if one is None or other is None:
         return None
     if first.scheduler == second.scheduler and one.thread == other.thread:
         return None
-    return _cause_of(
-        Signature.OTHER,
+    sentence = (
         f"Two schedulers allocated the device: one {first.claim} ({at(one)}), another "
         f"{second.claim} ({at(other)}). Schedulers do not see each other's in-flight "
-        "claims.",
+        "claims."
     )
+    return Cause(Signature.OTHER, [sentence])
 
 
-def _freed(found: DoubleAllocation) -> Cause | None:
+def _find_other(found: DoubleAllocation) -> Cause | None:
+    """Return the cause if the device was freed, listed or known before the second allocation."""
+    sentence = _freed(found) or _listed(found) or _known(found)
+    return Cause(Signature.OTHER, [sentence]) if sentence else None
+
+
+def _freed(found: DoubleAllocation) -> str:
     first, freed = found.first, found.first.freed_by
     if freed is None or not precedes(freed, found.second.reserved):
-        return None
-    return _cause_of(
-        Signature.OTHER,
+        return ""
+    return (
         f"{freed.value('claim')} was deallocated ({at(freed)}), which took the device "
         f"out of the allocated devices while {first.claim} still had it. The set does not "
-        "count holders: an earlier double allocation caused this one.",
+        "count holders: an earlier double allocation caused this one."
     )
 
 
-def _listed(found: DoubleAllocation) -> Cause | None:
+def _listed(found: DoubleAllocation) -> str:
     for line in found.second.in_flight:
         if line.device == found.device and line.claim == found.first.claim:
-            return _cause_of(
-                Signature.OTHER,
+            return (
                 f"The gather listed the device as in flight for {line.claim} "
                 f"({at(line.record)}), and the allocator gave it to {found.second.claim} all the "
-                "same: the stale read is none of the gather's.",
+                "same: the stale read is none of the gather's."
             )
-    return None
+    return ""
 
 
-def _known(found: DoubleAllocation) -> Cause | None:
-    gather = found.second.gather or Gather()
-    if not precedes(found.first.observed, gather.begin):
-        return None
-    return _cause_of(
-        Signature.OTHER,
-        f"The allocated devices had the device ({at(found.first.observed)}) before the "
-        f"gather began ({at(gather.begin)}): none of the known races explains it.",
+def _known(found: DoubleAllocation) -> str:
+    begin, observed = found.gather.begin, found.first.observed
+    if not precedes(observed, begin):
+        return ""
+    return (
+        f"The allocated devices had the device ({at(observed)}) before the gather began "
+        f"({at(begin)}): none of the known races explains it."
     )
 
 
-_LOST_ANSWER = "the claim was not in flight any more, and its device not yet allocated"
-
-
-def find_lost_answer(found: DoubleAllocation) -> Cause | None:
+def _find_lost_answer(found: DoubleAllocation) -> Cause | None:
     """Return the cause if the API server stored the first allocation, but its answer was lost.
 
     The scheduler takes the write for failed, and gives the claim in flight back. Until the event of
     the write arrives, the device looks free. kube-scheduler does so up to 1.36 at least.
     """
-    first, gather = found.first, found.second.gather or Gather()
-    left = _left(first, found.second.reserved)
-    if first.unanswered is None or left is None or first.assumed is not None:
+    first = found.first
+    lines = (first.removed, first.released, first.unanswered)
+    before = [line for line in lines if line and precedes(line, found.second.reserved)]
+    if first.unanswered is None or not before or first.assumed is not None:
         return None
-    if precedes(first.observed, gather.begin):
+    if precedes(first.observed, found.gather.begin):
         return None  # The gather found the device among the allocated ones.
-    known = first.observed or first.written
+    left, known = min(before, key=lambda line: line.order), first.observed or first.written
+    lost = (
+        f"The answer to the status write of {first.claim} was lost ({at(first.unanswered)}). The "
+        f"scheduler took the write for failed, and the claim was not in flight any more ({at(left)})."
+    )
     stored = (
         f"The API server had stored the allocation: the device was seen later ({at(known)})."
         if known
         else "The log does not show when the scheduler saw that the API server had stored it."
     )
-    return _cause_of(
+    bound: Bound = "at least" if left is first.unanswered else "exactly"
+    return Cause(
         Signature.LOST_ANSWER,
-        f"The answer to the status write of {first.claim} was lost "
-        f"({at(first.unanswered)}). The scheduler took the write for failed, and the "
-        f"claim was not in flight any more ({at(left)}).",
-        stored,
+        [lost, stored],
         is_certain=precedes(left, known),
-        window=window_of(
-            left, known, "at least" if left is first.unanswered else "exactly", _LOST_ANSWER
-        ),
+        window=window_of(left, known, bound, _NOT_IN_FLIGHT),
     )
 
 
-def _left(first: ClaimLines, reserved: LogRecord | None) -> LogRecord | None:
-    """Return the first line by which the claim was not in flight, before the second was planned."""
-    lines = (first.removed, first.released, first.unanswered)
-    before = [line for line in lines if line is not None and precedes(line, reserved)]
-    return min(before, key=lambda line: line.order, default=None)
+_NOT_IN_FLIGHT = "the claim was not in flight any more, and its device not yet allocated"
+GATHERING = "the gather read the allocated devices, then the in-flight claims"
 
 
-_GATHERING = "the gather read the allocated devices, then the in-flight claims"
-
-
-def find_gathering(found: DoubleAllocation) -> Cause | None:
+def _find_gathering(found: DoubleAllocation) -> Cause | None:
     """Return the cause if the device became visible during the gather for the second claim.
 
     Before kubernetes#136269 the gather was not atomic: a device that moved from the in-flight
     claims to the allocated devices in between was seen in neither.
     """
-    first, gather = found.first, found.second.gather or Gather()
-    begin, observed = gather.begin, first.observed
-    end = gather.finished or found.second.reserved
+    gather, observed = found.gather, found.first.observed
+    begin, end = gather.begin, gather.finished or found.second.reserved
     if begin is None or end is None or observed is None:
         return None
     if not (precedes(begin, observed) and precedes(observed, end)):
         return None
-    if first.removed is not None:
-        return _by_removal(first, first.removed, gather, end)
+    if found.first.removed is not None:
+        return _by_removal(found, end)
     return _by_listing(found, begin, observed)
 
 
-def _by_removal(
-    first: ClaimLines, removed: LogRecord, gather: Gather, end: LogRecord
-) -> Cause | None:
-    observed, begin = first.observed, gather.begin
-    if not (precedes(observed, removed) and precedes(removed, end)):
+def _by_removal(found: DoubleAllocation, end: LogRecord) -> Cause | None:
+    first, gather = found.first, found.gather
+    if not (precedes(first.observed, first.removed) and precedes(first.removed, end)):
         return None
-    return _cause_of(
-        Signature.GATHER,
-        f"During the gather ({at(begin)} to {at(end)}), the allocated devices got "
-        f"the device ({at(observed)}), and then {first.claim} left the in-flight claims "
-        f"({at(removed)}).",
+    during = (
+        f"During the gather ({at(gather.begin)} to {at(end)}), the allocated devices got "
+        f"the device ({at(first.observed)}), and then {first.claim} left the in-flight claims "
+        f"({at(first.removed)})."
+    )
+    so = (
         "So the gather had read the allocated devices before, and read the in-flight claims "
-        "after it: it saw the device in neither.",
+        "after it: it saw the device in neither."
+    )
+    bound: Bound = "exactly" if gather.finished else "at most"
+    return Cause(
+        Signature.GATHER,
+        [during, so],
         is_certain=gather.started is not None,
-        window=window_of(begin, end, "exactly" if gather.finished else "at most", _GATHERING),
+        window=window_of(gather.begin, end, bound, GATHERING),
     )
 
 
@@ -225,39 +202,40 @@ def _by_listing(found: DoubleAllocation, begin: LogRecord, observed: LogRecord) 
     if precedes(first.assumed, begin):
         return None
     listed, last = second.in_flight[0].record, second.in_flight[-1].record
-    return _cause_of(
-        Signature.GATHER,
+    read = (
         f"The gather for {second.claim} began after {at(begin)}. The allocated devices "
         f"got the device after that ({at(observed)}), so the gather had read them "
         f"before. It listed the in-flight claims from {at(listed)} on, without "
-        f"{first.claim}.",
-        "The log does not show when the claim left the in-flight claims: if it was before "
-        f"{at(observed)}, Assume had returned early as well.",
-        is_certain=False,
-        window=window_of(begin, last, "at most", _GATHERING),
+        f"{first.claim}."
     )
+    unknown = (
+        "The log does not show when the claim left the in-flight claims: if it was before "
+        f"{at(observed)}, Assume had returned early as well."
+    )
+    window = window_of(begin, last, "at most", GATHERING)
+    return Cause(Signature.GATHER, [read, unknown], is_certain=False, window=window)
 
 
-_EARLY_RETURN = "the device was neither in flight nor among the allocated devices"
+_NEITHER = "the device was neither in flight nor among the allocated devices"
 
 
-def find_early_return(found: DoubleAllocation) -> Cause | None:
+def _find_early_return(found: DoubleAllocation) -> Cause | None:
     """Return the cause if the first claim left the claims in flight before its device was seen.
 
     Before kubernetes#136269, several goroutines delivered the events of the assume cache at a time.
     `Assume` could return while another one had the event that inserts the device: the claim left
     the claims in flight, and the device was in neither of the two.
     """
-    gather = found.second.gather or Gather()
-    if precedes(found.first.observed, gather.begin):
+    if precedes(found.first.observed, found.gather.begin):
         return None  # The gather found the device among the allocated ones.
     return _certain(found) or _likely(found)
 
 
 def _certain(found: DoubleAllocation) -> Cause | None:
-    first, second = found.first, found.second
-    left, observed = removal(first), first.observed
-    if not (precedes(left, observed) and precedes(left, second.reserved)):
+    first, observed = found.first, found.first.observed
+    # A pod is bound after PreBind, whose last step removes its claims.
+    left = first.removed or first.binding or first.bound
+    if not (precedes(left, observed) and precedes(left, found.second.reserved)):
         return None
     how = (
         f"{first.claim} left the in-flight claims ({at(left)})"
@@ -265,78 +243,65 @@ def _certain(found: DoubleAllocation) -> Cause | None:
         else f"PreBind of {first.pod} had ended, so {first.claim} had left the in-flight claims "
         f"({at(left)}, logged after it)"
     )
-    return _cause_of(
+    bound: Bound = "exactly" if left is first.removed else "at least"
+    return Cause(
         Signature.EARLY_RETURN,
-        f"{how} before the allocated devices got its device ({at(observed)}).",
-        "So Assume had returned before the event of its update was handled.",
-        window=window_of(
-            left, observed, "exactly" if left is first.removed else "at least", _EARLY_RETURN
-        ),
+        [
+            f"{how} before the allocated devices got its device ({at(observed)}).",
+            "So Assume had returned before the event of its update was handled.",
+        ],
+        window=window_of(left, observed, bound, _NEITHER),
     )
 
 
 def _likely(found: DoubleAllocation) -> Cause | None:
     """Judge a log without the lines of removals: of a release without the fixes."""
-    first, gather = found.first, found.second.gather or Gather()
+    first, begin = found.first, found.gather.begin
     assumed, observed = first.assumed, first.observed
-    if first.removed is not None or not (
-        precedes(assumed, gather.begin) and precedes(gather.begin, observed)
-    ):
+    if first.removed is not None or not (precedes(assumed, begin) and precedes(begin, observed)):
         return None
-    return _cause_of(
-        Signature.EARLY_RETURN,
-        f"{first.claim} was assumed ({at(assumed)}), the next attempt began "
-        f"({at(gather.begin)}), and only then the allocated devices got the device "
-        f"({at(observed)}).",
-        "The log does not show when the claim left the in-flight claims. If that was after "
-        f"{at(observed)}, it was the non-atomic gather instead.",
-        is_certain=False,
-        window=window_of(assumed, observed, "at most", _EARLY_RETURN),
+    late = (
+        f"{first.claim} was assumed ({at(assumed)}), the next attempt began ({at(begin)}), and "
+        f"only then the allocated devices got the device ({at(observed)})."
     )
+    unknown = (
+        "The log does not show when the claim left the in-flight claims. If that was after "
+        f"{at(observed)}, it was the non-atomic gather instead."
+    )
+    window = window_of(assumed, observed, "at most", _NEITHER)
+    return Cause(Signature.EARLY_RETURN, [late, unknown], is_certain=False, window=window)
 
 
-_ACCOUNTING = "the claim was not in flight any more, and its device not yet allocated"
-
-
-def find_accounting(found: DoubleAllocation) -> Cause | None:
-    """Return the cause if the first claim was not in flight until its update was assumed."""
+def _find_accounting(found: DoubleAllocation) -> Cause | None:
     first, reserved = found.first, found.second.reserved
     if precedes(first.removed, first.assumed) and precedes(first.removed, reserved):
-        return _cause(
-            first,
-            first.removed,
-            f"{first.claim} left the in-flight claims ({at(first.removed)}) before its "
-            f"update was in the assume cache ({at(first.assumed)}); it has to leave them "
-            "after that.",
+        left = first.removed
+        sentence = (
+            f"{first.claim} left the in-flight claims ({at(left)}) before its update was in the "
+            f"assume cache ({at(first.assumed)}); it has to leave them after that."
         )
-    if precedes(first.released, first.observed) and precedes(first.released, reserved):
-        return _cause(
-            first,
-            first.released,
-            f"The allocation of {first.claim} was given up ({at(first.released)}), but the "
-            f"API server had stored it: the device was seen later ({at(first.observed)}).",
+    elif precedes(first.released, first.observed) and precedes(first.released, reserved):
+        left = first.released
+        sentence = (
+            f"The allocation of {first.claim} was given up ({at(left)}), but the API server had "
+            f"stored it: the device was seen later ({at(first.observed)})."
         )
-    return None
-
-
-def _cause(first: ClaimLines, left: LogRecord | None, sentence: str) -> Cause:
-    window = window_of(left, first.observed or first.assumed, "exactly", _ACCOUNTING)
-    return _cause_of(Signature.ACCOUNTING, sentence, window=window)
+    else:
+        return None
+    window = window_of(left, first.observed or first.assumed, "exactly", _NOT_IN_FLIGHT)
+    return Cause(Signature.ACCOUNTING, [sentence], window=window)
 
 
 _FINDERS = (
-    *(find_schedulers, find_lost_answer, find_accounting, find_early_return),
-    *(find_gathering, find_other),
+    *(find_schedulers, _find_lost_answer, _find_accounting, _find_early_return),
+    *(_find_gathering, _find_other),
 )
 
 
 def name(found: DoubleAllocation) -> Cause:
-    """Return the race behind a double allocation."""
-    for find in _FINDERS:
-        cause = find(found)
-        if cause is not None:
-            return cause
-    return Cause(Signature.UNKNOWN, is_certain=False, sentences=tuple(_reasons(found)))
+    causes = (cause for find in _FINDERS if (cause := find(found)) is not None)
+    unknown = Cause(Signature.UNKNOWN, tuple(_reasons(found)), is_certain=False)
+    return next(causes, unknown)
 
 
 def _reasons(found: DoubleAllocation) -> Iterator[str]:
@@ -347,7 +312,7 @@ def _reasons(found: DoubleAllocation) -> Iterator[str]:
                 f"The log does not show how {moments.claim} was allocated: by another scheduler, "
                 "or the line is missing."
             )
-    if second.reserved is not None and (second.gather or Gather()).begin is None:
+    if second.reserved is not None and found.gather.begin is None:
         yield f"The log does not show the gather for {second.claim}."
     if first.observed is None:
         yield "The log does not show when the allocated devices got the device."

@@ -159,7 +159,6 @@ class LogText:
 
     @property
     def kept_from(self) -> int:
-        """The first place whose text is kept."""
         return self._kept[0].offset if self._kept else self.size
 
     def text(self, start: int, end: int) -> bytes:

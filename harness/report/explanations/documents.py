@@ -7,7 +7,9 @@ from typing import Literal
 from harness.checks import verdicts
 from harness.log_analysis import analysis_results, signatures
 from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, StaleGather
+from harness.log_analysis.messages import Message
 from harness.log_analysis.write_failures import Kind
+from harness.model import answers
 from harness.report.explanations import excerpts
 
 SCHEMA: Literal[1] = 1
@@ -160,9 +162,9 @@ def document(analysis: analysis_results.Analysis) -> Explanation:
         logs=[Log(file.name, file.size, file.damage or None) for file in analysis.files],
         seen=Seen(
             allocations=analysis.allocations,
-            deallocations=analysis.releases,
+            deallocations=analysis.counts[Message.FREED],
             plans=analysis.plans,
-            shares=analysis.shares,
+            shares=analysis.counts[Message.SHARED],
             versions=list(analysis.versions),
         ),
         double_allocation_count=len(analysis.findings),
@@ -189,7 +191,7 @@ def _summary(analysis: analysis_results.Analysis) -> str:
         meant = verdicts.meant_pairs(count, analysis.allocations or analysis.plans)
         more = f"; {doubtful:,} more cannot be decided" if doubtful else ""
         return f"{found}{meant} among {seen}{more}"
-    if analysis.verdict is analysis_results.Verdict.UNKNOWN:
+    if analysis.verdict is answers.Verdict.UNKNOWN:
         shown = seen if analysis.allocations or analysis.plans else "no allocation of a device"
         return f"inconclusive; the logs show {shown}"
     return f"no double allocation among {seen}"
@@ -213,7 +215,7 @@ def _of_finding(finding: analysis_results.Finding) -> DoubleAllocationDocument:
         stale_read=_stale_read(found),
         window=_window(cause.window),
         missing=list(finding.missing),
-        lines=excerpts.of_double_allocation(found),
+        lines=excerpts.of_told(found.told()),
     )
 
 
@@ -253,9 +255,7 @@ def _of_stale(stale: StaleGather) -> StaleGatherDocument:
     )
     after = "What was planned with it did not take the device."
     end = stale.gather.finished or (stale.in_flight[-1].record if stale.in_flight else left)
-    window = signatures.window_of(
-        begin, end, "at most", "the gather read the allocated devices, then the in-flight claims"
-    )
+    window = signatures.window_of(begin, end, "at most", signatures.GATHERING)
     return StaleGatherDocument(
         stale.device,
         missed.claim,
@@ -263,5 +263,5 @@ def _of_stale(stale: StaleGather) -> StaleGatherDocument:
         "non-atomic gather",
         [happened, found, *([after] if stale.is_followed else [])],
         _window(window),
-        excerpts.of_stale_gather(stale),
+        excerpts.of_told(stale.told()),
     )

@@ -1,16 +1,9 @@
 """The lines of a log about a double allocation, with what each of them means."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from harness.log_analysis import double_allocations
-from harness.log_analysis.double_allocations import (
-    ClaimLines,
-    DoubleAllocation,
-    Gather,
-    InFlightLine,
-    StaleGather,
-)
 from harness.log_analysis.log_records import LogRecord, Neighbours
 
 TEXT_MAX = 600
@@ -30,24 +23,12 @@ class Line:
     """The meaning of the line for the double allocation; empty for a line beside such a line."""
 
 
-def of_double_allocation(found: DoubleAllocation) -> list[Line]:
-    first, second = found.first, found.second
-    entries = [*_of_claim(first, "first"), *_of_claim(second, "second")]
-    entries += _of_gather(second.gather, second.in_flight, "second: ")
-    return _in_order(entries)
-
-
-def of_stale_gather(stale: StaleGather) -> list[Line]:
-    """Return the lines about a gather and the claim whose device it missed."""
-    entries = [*_of_claim(stale.missed, "missed"), *_of_gather(stale.gather, stale.in_flight, "")]
-    return _in_order(entries)
-
-
 def of_lines(records: Iterable[LogRecord]) -> list[Line]:
     return [_line(record, "") for record in records]
 
 
-def _in_order(entries: Iterable[tuple[LogRecord, str]]) -> list[Line]:
+def of_told(entries: double_allocations.Told) -> list[Line]:
+    """Return lines in order, each with its meaning, and those beside them."""
     known = list(entries)
     is_one_file = len({record.file.name for record, _ in known}) < 2
     ordered = sorted(
@@ -76,44 +57,6 @@ def _with_neighbours(record: LogRecord) -> Iterator[Line]:
 
 def _line(record: LogRecord, meaning: str) -> Line:
     return Line(record.file.name, record.number, _shortened(record.text, TEXT_MAX), meaning)
-
-
-def _of_claim(moments: ClaimLines, rank: str) -> Iterator[tuple[LogRecord, str]]:
-    for record, meaning in (
-        (moments.reserved, "Reserve: planned, and in flight from here on"),
-        (moments.released, "given up, no longer in flight"),
-        (moments.written, "PreBind: stored by the API server"),
-        (moments.assumed, "PreBind: put into the assume cache"),
-        (moments.removed, "PreBind: no longer in flight"),
-        (moments.unanswered, "PreBind: no answer to the status write"),
-        (moments.observed, "the allocated devices get the device"),
-        (moments.binding, "Bind: PreBind has ended"),
-        (moments.freed_by, "the allocated devices lose the device"),
-    ):
-        if record is not None:
-            yield record, f"{rank}: {meaning}"
-
-
-def _of_gather(
-    gather: Gather | None, listed: Sequence[InFlightLine], rank: str
-) -> Iterator[tuple[LogRecord, str]]:
-    if gather is None:
-        return
-    for record, meaning in (
-        (gather.attempt, "PreFilter: the attempt begins, the gather follows"),
-        (gather.started, "the gather begins"),
-        (gather.finished, "the gather ends"),
-    ):
-        if record is not None:
-            yield record, f"{rank}{meaning}"
-    count = len(listed)
-    for position, line in enumerate(listed[: double_allocations.LISTED_MAX], 1):
-        more = (
-            f", {count - double_allocations.LISTED_MAX} more follow"
-            if position == double_allocations.LISTED_MAX < count
-            else ""
-        )
-        yield line.record, f"{rank}the gather lists in-flight claims ({position} of {count}{more})"
 
 
 def _shortened(line: bytes, length: int) -> str:

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import strategies
 
 from harness.log_analysis import analyses, analysis_results
+from harness.model.answers import Verdict
 from tests.support import log_forms, log_lines
 from tests.support.log_lines import Story
 
-Verdict = analysis_results.Verdict
 OTHER = "gpu.example/worker-0/device-1"
 
 
@@ -61,14 +61,14 @@ def plain(name: str) -> str:
 
 
 LOGS = {
-    "recorded at 5": Verdict.FOUND,
-    "1.34.2 at 6": Verdict.FOUND,
-    "invalid at 5": Verdict.FOUND,
-    "invalid at 6": Verdict.FOUND,
-    "valid at 5": Verdict.NONE_SEEN,
-    "valid at 6": Verdict.NONE_SEEN,
+    "recorded at 5": Verdict.INVALID,
+    "1.34.2 at 6": Verdict.INVALID,
+    "invalid at 5": Verdict.INVALID,
+    "invalid at 6": Verdict.INVALID,
+    "valid at 5": Verdict.VALID,
+    "valid at 6": Verdict.VALID,
 }
-INVALID = [name for name, verdict in LOGS.items() if verdict is Verdict.FOUND]
+INVALID = [name for name, verdict in LOGS.items() if verdict is Verdict.INVALID]
 
 
 def analysed(content: bytes) -> analysis_results.Analysis:
@@ -218,4 +218,4 @@ def test_no_form_hides_a_double_allocation(
     text = log_forms.prefixed(prefix)("\n".join(lines)).decode()
     content = wrapper(text)
     analysis = analysed(content.encode() if isinstance(content, str) else content)
-    assert analysis.verdict is not Verdict.NONE_SEEN, (analysis.gaps, analysis.counts)
+    assert analysis.verdict is not Verdict.VALID, (analysis.gaps, analysis.counts)

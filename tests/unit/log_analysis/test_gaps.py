@@ -4,12 +4,11 @@ import os
 
 import pytest
 
-from harness.log_analysis import analysis_results
+from harness.model.answers import Verdict
 from tests.support import mutilated_logs
 from tests.support.log_lines import Story
 from tests.unit.log_analysis import conftest
 
-Verdict = analysis_results.Verdict
 CUTS = int(os.environ.get("FLAKE_HUNT_CUTS", "12"))
 REPLICAS = mutilated_logs.RUNS["two replicas"]
 PODS = "[pod/kube-scheduler-{0}/kube-scheduler] "
@@ -24,14 +23,14 @@ def test_a_mutilated_log_of_a_correct_run_is_never_invalid(
         logs = mutilated_logs.mutilated(mutilated_logs.RUNS[run], (run, seed, number))
         names = tuple(f"process-{number}" for number in range(len(logs)))
         analysis = analyse(*logs, names=names)
-        assert analysis.verdict is not Verdict.FOUND, (number, analysis.findings)
+        assert analysis.verdict is not Verdict.INVALID, (number, analysis.findings)
 
 
 @pytest.mark.parametrize("run", mutilated_logs.RUNS)
 def test_the_whole_logs_are_valid(analyse: conftest.Analyse, run: str) -> None:
     logs = [*map(mutilated_logs.content, mutilated_logs.RUNS[run])]
     analysis = analyse(*logs, names=tuple(mutilated_logs.RUNS[run]))
-    assert analysis.verdict is Verdict.NONE_SEEN, analysis.reasons
+    assert analysis.verdict is Verdict.VALID, analysis.reasons
 
 
 def test_lines_that_journald_suppressed_may_have_freed_the_device(
@@ -53,7 +52,7 @@ def test_replicas_in_one_stream_are_told_apart_and_count_an_allocation_once(
 ) -> None:
     one = "".join(line for name in REPLICAS for line in prefixed(name))
     analysis = analyse(one)
-    assert (analysis.verdict, analysis.allocations) == (Verdict.NONE_SEEN, 24)
+    assert (analysis.verdict, analysis.allocations) == (Verdict.VALID, 24)
 
 
 def test_the_line_with_which_a_process_starts_ends_what_the_one_before_believed(
@@ -63,7 +62,7 @@ def test_the_line_with_which_a_process_starts_ends_what_the_one_before_believed(
     story.add("Starting Kubernetes Scheduler", version="v1.36.3").observe("a")
     story.free("a").attempt("b").reserve("b").assume("b").observe("b")
     analysis = analyse(story.text())
-    assert (analysis.verdict, analysis.allocations) == (Verdict.NONE_SEEN, 2)
+    assert (analysis.verdict, analysis.allocations) == (Verdict.VALID, 2)
 
 
 def in_turn() -> Story:
@@ -77,7 +76,7 @@ def test_it_stands_if_the_first_claim_is_seen_to_lose_the_device_later(
 ) -> None:
     assert analyse(in_turn().text()).verdict is Verdict.UNKNOWN
     analysis = analyse(in_turn().free("a").text())
-    assert (analysis.verdict, analysis.undecided_count) == (Verdict.FOUND, 0)
+    assert (analysis.verdict, analysis.undecided_count) == (Verdict.INVALID, 0)
 
 
 def test_a_plan_that_came_to_nothing_proves_nothing_about_a_later_one(

@@ -13,7 +13,7 @@ LINES, LENGTH = open_gathers.LINES, open_gathers.BYTES_MAX
 def found(analyse: conftest.Analyse, text: bytes) -> list[LogRecord]:
     """The lines of the only double allocation; none of it is without neighbours."""
     (finding,) = analyse(text).findings
-    return [*finding.found.records()]
+    return [record for record, _ in finding.found.told()]
 
 
 def require_those_of_the_file(records: list[LogRecord], text: bytes) -> None:
@@ -67,15 +67,3 @@ def test_long_lines_are_cut(analyse: conftest.Analyse) -> None:
         assert record.neighbours is not None
         assert {len(line) for line in record.neighbours.after} <= {LENGTH, *range(LENGTH)}
         assert record.neighbours.after
-
-
-def test_a_line_alone_has_none(analyse: conftest.Analyse) -> None:
-    story = Story().reserve("a").observe("a").reserve("b").observe("b").free("a")
-    records = found(analyse, story.text("json").encode())
-    assert [len(record.neighbours.before) for record in records if record.neighbours] == [
-        0,
-        1,
-        2,
-        2,
-        2,
-    ]

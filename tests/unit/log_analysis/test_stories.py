@@ -4,11 +4,10 @@ import random
 
 import pytest
 
-from harness.log_analysis import analysis_results
+from harness.log_analysis.messages import Message
+from harness.model.answers import Verdict
 from tests.support.log_lines import DEVICE, Document, Story
 from tests.unit.log_analysis import conftest
-
-Verdict = analysis_results.Verdict
 
 
 def whole(story: Story, name: str) -> Story:
@@ -28,11 +27,15 @@ def test_a_device_that_is_freed_in_between_is_allocated_twice_in_turn(
     analyse: conftest.Analyse,
 ) -> None:
     analysis = analyse(whole(whole(Story(), "a").free("a"), "b").text())
-    assert (analysis.verdict, analysis.allocations, analysis.releases) == (Verdict.NONE_SEEN, 2, 1)
+    assert (analysis.verdict, analysis.allocations, analysis.counts[Message.FREED]) == (
+        Verdict.VALID,
+        2,
+        1,
+    )
 
 
 def test_the_same_claim_twice_is_no_pair(analyse: conftest.Analyse) -> None:
-    assert analyse(whole(whole(Story(), "a"), "a").text()).verdict is Verdict.NONE_SEEN
+    assert analyse(whole(whole(Story(), "a"), "a").text()).verdict is Verdict.VALID
 
 
 def test_no_allocation_is_unknown(analyse: conftest.Analyse) -> None:
@@ -44,7 +47,7 @@ def test_no_allocation_is_unknown(analyse: conftest.Analyse) -> None:
 def test_a_restart_begins_with_an_empty_memory(analyse: conftest.Analyse) -> None:
     story = whole(Story(), "a").add("Starting Kubernetes Scheduler", version="v1.34.2")
     analysis = analyse(whole(story, "b").text())
-    assert analysis.verdict is Verdict.NONE_SEEN  # the first may have been released in between
+    assert analysis.verdict is Verdict.VALID  # the first may have been released in between
     assert analysis.versions == ["v1.34.2"]
 
 
@@ -62,7 +65,7 @@ def test_devices_for_administrators_and_shares_are_no_conflict(analyse: conftest
         )
         story.add("Observed shared device allocation", shared_device="d/p/y/1", claim=name)
     analysis = analyse(story.observe("c").text())
-    assert (analysis.verdict, analysis.shares) == (Verdict.NONE_SEEN, 2)
+    assert (analysis.verdict, analysis.counts[Message.SHARED]) == (Verdict.VALID, 2)
 
 
 def test_at_verbosity_5_an_overlap_is_certain_while_the_first_pod_is_not_bound(
@@ -70,7 +73,7 @@ def test_at_verbosity_5_an_overlap_is_certain_while_the_first_pod_is_not_bound(
 ) -> None:
     story = Story().attempt("a").reserve("a").attempt("b").reserve("b").assume("a").assume("b")
     analysis = analyse(story.bind("a").bound("a").text())
-    assert analysis.verdict is Verdict.FOUND
+    assert analysis.verdict is Verdict.INVALID
 
 
 def test_at_verbosity_5_a_later_plan_may_follow_a_release(analyse: conftest.Analyse) -> None:
@@ -83,7 +86,7 @@ def test_at_verbosity_5_a_later_plan_may_follow_a_release(analyse: conftest.Anal
 def test_at_verbosity_5_different_devices_are_no_conflict(analyse: conftest.Analyse) -> None:
     story = Story().attempt("a").reserve("a").assume("a").bound("a")
     story.attempt("b").reserve("b", "gpu.example/worker-0/device-1").assume("b").bound("b")
-    assert analyse(story.text()).verdict is Verdict.NONE_SEEN
+    assert analyse(story.text()).verdict is Verdict.VALID
 
 
 def test_a_plan_for_a_device_in_use_that_the_log_leaves_open_is_unknown(
@@ -98,7 +101,7 @@ def test_a_plan_for_a_device_in_use_that_the_log_leaves_open_is_unknown(
 def test_a_plan_that_is_given_up_is_no_conflict(analyse: conftest.Analyse) -> None:
     story = whole(Story(), "a").attempt("b").gather().reserve("b")
     story.add("Released resource in allocation result", claim="default/b")
-    assert analyse(story.text()).verdict is Verdict.NONE_SEEN
+    assert analyse(story.text()).verdict is Verdict.VALID
 
 
 def test_a_gather_that_notices_a_change_is_not_stale(analyse: conftest.Analyse) -> None:
@@ -106,7 +109,7 @@ def test_a_gather_that_notices_a_change_is_not_stale(analyse: conftest.Analyse) 
     story.attempt("b").add("Starting GatherAllocatedState").assume("a").observe("a").remove("a")
     story.finish((), err="conflicting concurrent modification").gather(devices=[DEVICE])
     analysis = analyse(story.text())
-    assert (analysis.verdict, list(analysis.stale)) == (Verdict.NONE_SEEN, [])
+    assert (analysis.verdict, list(analysis.stale)) == (Verdict.VALID, [])
 
 
 @pytest.mark.parametrize("is_followed", [True, False])
@@ -121,7 +124,7 @@ def test_a_stale_gather_without_a_double_allocation_is_named(
     analysis = analyse(story.text())
     (stale,) = analysis.stale
     assert (stale.is_certain, stale.is_followed) == (True, is_followed)
-    assert analysis.verdict is (Verdict.NONE_SEEN if is_followed else Verdict.UNKNOWN)
+    assert analysis.verdict is (Verdict.VALID if is_followed else Verdict.UNKNOWN)
 
 
 def test_quotes_in_values_are_no_keys(analyse: conftest.Analyse) -> None:
@@ -164,6 +167,6 @@ def test_a_deleted_claim_may_be_named_by_its_uid(analyse: conftest.Analyse) -> N
     story = Story().attempt("a").reserve("a").assume("a").observe("a")
     story.add("Observed device deallocation", device=DEVICE, claim="uid-a")
     story.attempt("b").reserve("b").assume("b").observe("b")
-    assert analyse(story.text()).verdict is Verdict.NONE_SEEN
+    assert analyse(story.text()).verdict is Verdict.VALID
     other = story.text().replace('claim="uid-a"', 'claim="uid-of-another"')
     assert analyse(other).undecided_count == 1
