@@ -136,7 +136,7 @@ class Explanation:
     """All that the logs say."""
 
     schema: Literal[1]
-    verdict: analysis_results.Verdict
+    verdict: answers.Verdict
     exit_code: int
     summary: str
     logs: Sequence[Log]
