@@ -10,7 +10,7 @@ import pytest
 
 from harness import processes
 from harness.cluster import state_folder
-from tests.support import deferring, ordering, process_state
+from tests.support import called_commands, deferring, ordering, process_state
 
 STATE = pytest.StashKey[dict[str, Any]]()
 """The state that the last test left."""
@@ -22,6 +22,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background commands with SIGINT ignored, and child processes inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def flake_hunt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> called_commands.FlakeHunt:
+    """The command in this process."""
+    return called_commands.FlakeHunt(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session", autouse=True)

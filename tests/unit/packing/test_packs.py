@@ -14,13 +14,7 @@ from harness import errors
 from harness.packing import making
 from harness.report import publishing
 from tests.histories import archives
-from tests.support.called_commands import FlakeHunt
 from tests.unit.packing import packed
-
-
-@pytest.fixture
-def flake_hunt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FlakeHunt:
-    return FlakeHunt(monkeypatch, capsys)
 
 
 def files_of(pack: making.Pack) -> set[str]:

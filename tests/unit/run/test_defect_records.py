@@ -3,7 +3,6 @@
 import re
 
 import msgspec
-import pytest
 
 from harness.checks import check_registry
 from harness.explore.worlds import world_catalogue
@@ -103,11 +102,6 @@ def test_a_control_that_was_missed_counts_as_an_attempt() -> None:
     churn, lag = track_record.controls(made)["gather-not-atomic"]
     assert (churn.place, churn.attempts, churn.found, churn.median_s) == ("pod-churn", 2, 1, 4.0)
     assert (lag.place, lag.attempts, lag.found, lag.median_s) == ("watch-lag", 1, 0, None)
-
-
-@pytest.fixture
-def flake_hunt(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FlakeHunt:
-    return FlakeHunt(monkeypatch, capsys)
 
 
 def test_the_command_prints_every_defect_as_a_table_and_as_json(flake_hunt: FlakeHunt) -> None:

@@ -13,14 +13,7 @@ import pytest
 
 from harness.serving import servers
 from tests.histories import archives
-from tests.support import called_commands, served_reports
-
-
-@pytest.fixture
-def ask(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> called_commands.FlakeHunt:
-    return called_commands.FlakeHunt(monkeypatch, capsys)
+from tests.support import served_reports
 
 
 @contextlib.contextmanager
@@ -68,10 +61,10 @@ def contents(folder: pathlib.Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_a_port_in_use_is_one_sentence(ask, tmp_path: pathlib.Path) -> None:
+def test_a_port_in_use_is_one_sentence(flake_hunt, tmp_path: pathlib.Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        code, out, err = ask("serve", tmp_path, "--port", str(port))
+        code, out, err = flake_hunt("serve", tmp_path, "--port", str(port))
     assert (code, out) == (2, "")
     assert err == (
         f"flake-hunt: expected a free port for --port, got {port} (it is in use): choose another "
@@ -79,8 +72,8 @@ def test_a_port_in_use_is_one_sentence(ask, tmp_path: pathlib.Path) -> None:
     )
 
 
-def test_a_folder_that_is_none_is_one_sentence(ask, tmp_path: pathlib.Path) -> None:
-    code, out, err = ask("serve", tmp_path / "nothing", "--port", "0")
+def test_a_folder_that_is_none_is_one_sentence(flake_hunt, tmp_path: pathlib.Path) -> None:
+    code, out, err = flake_hunt("serve", tmp_path / "nothing", "--port", "0")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "expected a folder of reports" in err
 
