@@ -4,7 +4,7 @@ import math
 import os
 import pathlib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -225,26 +225,22 @@ def thresholds_judged(
     plan: campaign_plan.CampaignPlan, table: Iterable[results.Row]
 ) -> list[ThresholdResult]:
     """Return the answers about each scenario and subject that was to be tested."""
-    made = {(row.scenario, row.subject): row for row in table if row.purpose is Purpose.SUBJECT}
+    made = {
+        (row.scenario, row.subject): row.runs for row in results.of_purpose(table, Purpose.SUBJECT)
+    }
     asked = {
         (run.title, run.subject): run.thresholds
         for run in plan.runs
         if run.purpose is Purpose.SUBJECT and not plan.is_part
     }
-    return list(_judged(asked, made))
-
-
-def _judged(
-    asked: Mapping[tuple[str, str], Sequence[str]], made: Mapping[tuple[str, str], results.Row]
-) -> Iterator[ThresholdResult]:
+    judged = []
     for (scenario, subject), texts in asked.items():
-        row = made.get((scenario, subject))
         for threshold in thresholds_of(texts):
             if threshold.per == "campaign":
-                measured = _measured(threshold.metric, row.runs if row else ())
-                found = threshold_results.judged(threshold, *measured)
-                fields = msgspec.structs.asdict(found)
-                yield ThresholdResult(**fields, scenario=scenario, subject=subject)
+                measured = _measured(threshold.metric, made.get((scenario, subject), []))
+                found = msgspec.structs.asdict(threshold_results.judged(threshold, *measured))
+                judged.append(ThresholdResult(**found, scenario=scenario, subject=subject))
+    return judged
 
 
 def _measured(metric: str, runs: Sequence[results.RunResult]) -> tuple[float | None, str]:

@@ -104,9 +104,10 @@ def publish(
     document = campaign_documents.document(found, plan, folder, problems, ending=ending)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / campaign_folders.DOCUMENT, content)
-    junit_files.write(
-        folder, plan, found, thresholds=document.thresholds, problems=document.problems
+    cases = junit_files.render(
+        plan, found, thresholds=document.thresholds, problems=document.problems
     )
+    writing.replace(folder / junit_files.NAME, junit_files.portable(cases, folder).encode())
     is_one = document.verdict in list(verdicts.Verdict)  # and no harness error
     verdict = document.verdict if is_one else campaign_documents.verdict(document.rows)
     index = page(document, folder, verdict=verdicts.Verdict(verdict))
@@ -138,24 +139,21 @@ def _line(row: results.Row) -> str:
 
 
 def _facts(document: campaign_documents.CampaignDocument) -> dict[str, str]:
+    made = sum(len(row.runs) for row in document.rows)
+    within = f" ({document.planned} planned)"
+    if document.minutes:
+        within = f" in a time budget of {document.minutes:g} minutes"
     facts = {
         "seed": str(document.seed),
         "started": document.started,
         "cluster": document.cluster,
-        "runs": _runs(document),
+        "runs": f"{made}{within}",
         "jobs": str(document.jobs or ""),
         **{name: document.versions.get(name, "") for name in ("flake-hunt", "commit", "python")},
         **subject_names.versions(document.versions),
         **_cluster_versions(document),
     }
     return {name: text for name, text in facts.items() if text}
-
-
-def _runs(document: campaign_documents.CampaignDocument) -> str:
-    made = sum(len(row.runs) for row in document.rows)
-    if document.minutes:
-        return f"{made} in a time budget of {document.minutes:g} minutes"
-    return f"{made} ({document.planned} planned)"
 
 
 def _cluster_versions(document: campaign_documents.CampaignDocument) -> dict[str, str]:

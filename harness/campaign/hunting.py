@@ -77,24 +77,18 @@ _ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TE
 
 
 def _arguments(campaign: pathlib.Path, *, jobs: int, temporary: pathlib.Path) -> list[str]:
-    """Return pytest's arguments; pytest would leave a temporary folder of its own behind."""
+    """Workers import nothing from the current folder; pytest's own one would be left behind."""
+    workers = f"{jobs}*popen//python={shlex.join(prepared_processes.PYTHON)}"
     return [
         str(campaign),
         *("-c", os.devnull, "--rootdir", str(campaign.parent)),
         *("-p", "xdist.plugin", "-p", "harness.campaign.plugin"),
         *("-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:logging", "-s"),
         *("-p", "no:unraisableexception", "-p", "no:threadexception"),
-        *(_workers(jobs) if jobs else ()),
+        *(("--tx", workers, "--dist", "load", "--maxschedchunk", "1") if jobs else ()),
         "--max-worker-restart=0",
         f"--basetemp={temporary / 'pytest'}",
     ]
-
-
-def _workers(jobs: int) -> tuple[str, ...]:
-    """Return the options for worker processes, which import nothing from the current folder."""
-    python = shlex.join(prepared_processes.PYTHON)
-    spec = f"{jobs}*popen//python={python}"
-    return ("--tx", spec, "--dist", "load", "--maxschedchunk", "1")
 
 
 def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:

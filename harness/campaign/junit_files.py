@@ -9,7 +9,6 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from harness import writing
 from harness.campaign import campaign_documents, campaign_plan
 from harness.checks import verdicts
 from harness.history import results
@@ -19,11 +18,6 @@ NAME = "junit.xml"
 SUITE = "flake-hunt"
 _VERSION = re.compile(r"(?<! as) v?\d[\w.+-]*")
 _PACKAGE = pathlib.Path(__file__).parents[2]
-
-
-def classname(run: campaign_plan.PlannedRun) -> str:
-    """Return scenario and subject, as junit.xml of a single run names its cases."""
-    return f"{run.title} ({run.subject})"
 
 
 def case_name(run: campaign_plan.PlannedRun) -> str:
@@ -44,19 +38,6 @@ def portable(text: str, folder: pathlib.Path) -> str:
     for root in sorted(map(str, roots), key=len, reverse=True):
         text = text.replace(root.rstrip(os.sep) + os.sep, "") if root != os.sep else text
     return text
-
-
-def write(
-    folder: pathlib.Path,
-    plan: campaign_plan.CampaignPlan,
-    found: Iterable[results.RunResult],
-    *,
-    thresholds: Iterable[campaign_documents.ThresholdResult] = (),
-    problems: Sequence[str] = (),
-) -> None:
-    """Write the file into a campaign's folder; `problems` are those of a merge."""
-    content = render(plan, found, thresholds=thresholds, problems=problems)
-    writing.replace(folder / NAME, portable(content, folder).encode())
 
 
 def render(
@@ -101,9 +82,8 @@ def _cases(
 
 def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
     seconds = sum(result.seconds for result in attempts)
-    case = ET.Element(
-        "testcase", classname=classname(run), name=case_name(run), time=f"{seconds:.3f}"
-    )
+    place = f"{run.title} ({run.subject})"  # as junit.xml of a single run names its cases
+    case = ET.Element("testcase", classname=place, name=case_name(run), time=f"{seconds:.3f}")
     if not attempts:
         ET.SubElement(case, "skipped", message="the campaign ended before this run")
         return case

@@ -115,12 +115,11 @@ def test_cases_are_named_by_scenario_and_subject(tmp_path: pathlib.Path) -> None
     """Without the folder of the reports."""
     made = shards.result(SUBJECT, directory=f"{tmp_path}/pod-churn/20260101T000000Z-aa")
     folder = tmp_path / "campaigns" / "one"
-    folder.mkdir(parents=True)
     error = shards.result(
         CONTROL, verdict=None, error=f"no {tmp_path}/pod-churn/x {junit_files.__file__}"
     )
-    junit_files.write(folder, of_runs(SUBJECT, CONTROL), [made, error])
-    text = (folder / "junit.xml").read_text()
+    content = junit_files.render(of_runs(SUBJECT, CONTROL), [made, error])
+    text = junit_files.portable(content, folder)
     assert [case.get("classname") for case in ET.fromstring(text).iter("testcase")] == [
         "pod-churn (correct)",
         f"pod-churn ({shards.DEFECT})",

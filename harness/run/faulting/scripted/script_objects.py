@@ -107,17 +107,15 @@ class ScriptObjects:
 
     def _pod(self, item: script_specs.ScriptObject) -> Object:
         scheduler = self._scenario.subject.schedulers[item.scheduler].scheduler_name
+        use = objects.uses([*item.claims], [*item.templates])
+        if item.extended:
+            resource = self._scenario.pools.device_class.requested_resource
+            use = objects.uses_extended(resource, self._scenario.claim.devices)
         return objects.pod(
             item.name,
-            self._use(item),
+            use,
             run_id=self._run_id,
             scheduler=scheduler,
             node_name=item.node,
             runs_s=item.runs_s,
         )
-
-    def _use(self, item: script_specs.ScriptObject) -> Object:
-        if item.extended:
-            resource = self._scenario.pools.device_class.requested_resource
-            return objects.uses_extended(resource, self._scenario.claim.devices)
-        return objects.uses([*item.claims], [*item.templates])
