@@ -24,7 +24,7 @@ from harness.history import campaign_folders, results
 from harness.history.purposes import Purpose
 from tests.support import cases
 
-OK, BAD, OPEN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
+OK, BAD = Verdict.VALID, Verdict.INVALID
 KINDS = {"correct": Purpose.SUBJECT, "a-defect": Purpose.CONTROL, "b-defect": Purpose.CONTROL}
 
 
@@ -189,32 +189,24 @@ def test_a_campaign_of_the_budget_that_will_do_would_end(
 ALL = [result("correct", OK), result("a-defect", BAD), result("b-defect", BAD)]
 
 
+def ended(kind: str, word: str) -> results.RunResult:
+    if word in list(Verdict):
+        return result(kind, Verdict(word))
+    return result(kind, None, cut=word == "cut", error="no engine" * (word == "ERROR"))
+
+
 def document(
     found: list[results.RunResult], tmp_path: pathlib.Path, *, ending: Ending = Ending.NONE
 ) -> campaign_documents.CampaignDocument:
     return campaign_documents.document(found, plan(0.5), tmp_path, ending=ending)
 
 
-@pytest.mark.parametrize(
-    ("found", "verdict", "code"),
-    [
-        (ALL, "VALID", 0),
-        ([*ALL, result("correct", None, cut=True)], "VALID", 0),
-        (ALL[1:], "UNKNOWN", 20),
-        (ALL[:2], "UNKNOWN", 20),
-        ([*ALL[:2], result("b-defect", None, cut=True)], "UNKNOWN", 20),
-        ([*ALL[1:], result("correct", None, cut=True)], "UNKNOWN", 20),
-        ([], "UNKNOWN", 20),
-        ([result("correct", BAD)], "INVALID", 10),
-        ([*ALL, result("correct", BAD)], "INVALID", 10),
-        ([*ALL, result("correct", OPEN)], "UNKNOWN", 20),
-        ([*ALL[:2], result("b-defect", OK)], "UNKNOWN", 20),
-        ([*ALL, result("correct", None, error="no engine")], "ERROR", 1),
-    ],
-)
+@pytest.mark.parametrize(("runs", "verdict", "code"), cases.read(__file__, "verdicts"))
 def test_what_was_not_examined_is_not_valid(
-    tmp_path: pathlib.Path, found: list[results.RunResult], verdict: str, code: int
+    tmp_path: pathlib.Path, runs: dict[str, str], verdict: str, code: int
 ) -> None:
+    """Each kind with what its runs ended with."""
+    found = [ended(kind, word) for kind, words in runs.items() for word in words.split()]
     made = document(found, tmp_path)
     assert (made.verdict, made.exit_code) == (verdict, code)
     assert made.next.startswith("flake-hunt ") is (verdict == "UNKNOWN")

@@ -19,20 +19,12 @@ from harness.packing import making, packs
 from harness.report import publishing
 from harness.report.redaction import names, texts
 from tests.histories import building, recording
-from tests.support import archives, real_runs
+from tests.support import archives, cases, real_runs
 from tests.unit.packing import packed
 
 RECORDED = pathlib.Path(__file__).parents[2] / "histories" / "recorded"
 NAMED = re.compile(rb'"(?:name|namespace|nodeName|pool|device|username|host|node)":"([^"\\]+)"')
-PUBLIC = {"flake-hunt", "device", "devices", "work", "template", "scheduler", "kube-system"}
-PUBLIC |= {
-    "default",
-    "kube-public",
-    "kube-node-lease",
-    "flake-hunt-scheduler",
-    "flake-hunt-claim-controller",
-    "system",
-}
+PUBLIC = set(cases.read(__file__, "public"))
 
 
 def unpacked_bytes(content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -174,64 +166,20 @@ def test_names_in_variables_and_beside_uids() -> None:
 
 
 def test_images_users_hosts_paths_addresses_and_parameters(tmp_path: pathlib.Path) -> None:
-    secrets = [
-        "registry.acme.com/team/app:1",
-        "acme.com",
-        "alice",
-        "render-7",
-        "10.1.2.3",
-        "/opt/acme/scheduler",
-        "tenant-9",
-        "rack-4",
-        "sk-very-secret",
-    ]
-    pod = {
-        "metadata": {
-            "name": "p1",
-            "namespace": "team-rocket",
-            "uid": "u1",
-            "labels": {"acme.com/rack": "rack-4"},
-            "annotations": {"note": "by alice of /home/alice/x"},
-        },
-        "spec": {
-            "nodeName": "render-7",
-            "containers": [
-                {
-                    "name": "c",
-                    "image": secrets[0],
-                    "env": [{"name": "KEY", "value": "sk-very-secret"}],
-                    "resources": {"requests": {"acme.com/gpu": "1"}},
-                }
-            ],
-        },
-        "status": {"hostIP": "10.1.2.3", "phase": "Running"},
-    }
-    claim = {
-        "metadata": {"name": "c1", "namespace": "team-rocket", "uid": "u2"},
-        "spec": {
-            "devices": {
-                "config": [
-                    {"opaque": {"driver": "gpu.acme.com", "parameters": {"tenant": "tenant-9"}}}
-                ]
-            }
-        },
-    }
+    secrets, pod, claim, log = cases.read(__file__, "secrets")
     made = building.build(
         tmp_path / "s" / "one",
         "",
         observations=recording.record([recording.pod(pod), recording.claim(claim)]),
         changes={"again": ["run", "s", "--subject", "command=/opt/acme/scheduler"]},
     )
-    made.log("scheduler").write_text(
-        "E1 pulling registry.acme.com/team/app:1 on render-7 (10.1.2.3) for alice, tenant-9\n"
-        "Bearer sk-very-secret /opt/acme/scheduler/plugins\n"
-    )
+    made.log("scheduler").write_text(log)
     manifests.write(made, run_id=building.RUN_ID)
     pack = making.make([published(made).path], limit=packed.LIMIT, is_redacted=True)
     for name, data in unpacked_bytes(pack.content):
         assert [text for text in secrets if text.encode() in data] == [], name
-    log = next(data for name, data in unpacked_bytes(pack.content) if name.endswith(".log"))
-    assert log.startswith(b"E1 pulling image1 on node1 (address-1) for user1, parameter1\n")
+    hidden_log = next(data for name, data in unpacked_bytes(pack.content) if name.endswith(".log"))
+    assert hidden_log.startswith(b"E1 pulling image1 on node1 (address-1) for user1, parameter1\n")
 
 
 def test_a_run_that_would_be_judged_otherwise_is_not_packed(
