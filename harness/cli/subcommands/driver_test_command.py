@@ -108,7 +108,12 @@ def driver_test(
     chosen = conformance_rules.chosen(rulebook.all_rules(), rules or ())
     with outputs.chosen(output) as form:
         if list_rules:
-            return _list(chosen, form)
+            if form.is_json:
+                form.document([_described(rule) for rule in chosen])
+            else:
+                rows = [(rule.id, rule.level, rule.says) for rule in chosen]
+                print("\n".join(outputs.aligned(rows)))
+            return 0
         left_out = conformance_rules.skipped(rulebook.all_rules(), skip or ())
         options = _options(driver, registry, kubeconfig, claim, log, settings)
         rounds = [
@@ -132,15 +137,6 @@ def driver_test(
             _show(found)
             print(f"{verdict} {results.counted(found)}")
     return results.exit_code(found, least)
-
-
-def _list(chosen: "Sequence[rules.Rule]", form: outputs.Output) -> int:
-    if form.is_json:
-        form.document([_described(rule) for rule in chosen])
-        return 0
-    for line in outputs.aligned([(rule.id, rule.level, rule.says) for rule in chosen]):
-        print(line)
-    return 0
 
 
 def _described(rule: "rules.Rule") -> dict[str, Any]:
@@ -169,7 +165,17 @@ def _options(
     from harness.cluster.local import binaries
     from harness.conformance.drivers import benches, driver_commands, driver_instances
 
-    attached = _attached(registry, settings.socket, kubeconfig)
+    attached, socket = None, settings.socket
+    if registry is not None and kubeconfig is not None:
+        attached = benches.Attached(registry=registry, socket=socket, kubeconfig=kubeconfig)
+    elif registry or socket or kubeconfig:
+        raise errors.UsageError(
+            "expected --registry and --kubeconfig together, and --set socket=… only with them: "
+            "claims are made where the driver reads them"
+        )
+    for path in filter(None, (registry, socket)):
+        if not path.exists():
+            raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
     if (driver is None) == (attached is None):
         raise errors.UsageError(
             "expected one driver: name 'PROGRAM ARGUMENTS', "
@@ -189,27 +195,6 @@ def _options(
         kubelet_defects=settings.defect,
         log=log,
     )
-
-
-def _attached(
-    registry: pathlib.Path | None, socket: pathlib.Path | None, kubeconfig: pathlib.Path | None
-) -> "benches.Attached | None":
-    from harness.conformance.drivers import benches
-
-    if registry is None:
-        if socket or kubeconfig:
-            raise errors.UsageError(
-                "expected --registry, which goes with --kubeconfig and --set socket=…"
-            )
-        return None
-    if kubeconfig is None:
-        raise errors.UsageError(
-            "expected --kubeconfig with --registry: claims are made where the driver reads them"
-        )
-    for path in filter(None, (registry, socket)):
-        if not path.exists():
-            raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
-    return benches.Attached(registry=registry, socket=socket, kubeconfig=kubeconfig)
 
 
 def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
