@@ -71,9 +71,8 @@ def line(result: results.RunResult) -> tuple[str, str, str]:
         return word, "bold yellow", f"{about}: {attempt}{then} {took}"
     if result.purpose is Purpose.ASKED and result.verdict is verdicts.Verdict.VALID:
         return "NOT SHOWN", "green", f"{about}: {result.reason} {took}"
-    if result.purpose.is_of_hazard and result.is_found and not result.is_regression:
-        return result.purpose.found.upper(), "green", f"{about}: {result.reason} {took}"
-    if result.purpose.must_fail:
+    is_shown = result.purpose.is_of_hazard and result.is_found and not result.is_regression
+    if is_shown or result.purpose.must_fail:
         return result.purpose.found.upper(), "green", f"{about}: {result.reason} {took}"
     style = displaying.STYLES[result.verdict or verdicts.Verdict.UNKNOWN]
     return str(result.verdict), style, f"{about}: {result.reason} {took}"
