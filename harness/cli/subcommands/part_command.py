@@ -54,9 +54,6 @@ class SubjectOptions:
     """The options of the parts of the subject."""
 
     defect: list[str] | None = DEFECTS
-    verbosity: int = options.of(
-        "Log on stderr with klog's verbosity; 0: nothing.", "-v", min=0, max=10, default=0
-    )
     more: list[str] | None = key_values.WORDS
 
     def of_part(self, part_: "known_defects.Part", **given: Any) -> Any:
@@ -65,8 +62,9 @@ class SubjectOptions:
 
         defects = tuple(self.defect or ())
         _require_defects_of(part_, defects)
-        given |= {"defects": defects, "verbosity": self.verbosity}
-        options = key_values.fields(subject_process.SubjectOptions, self.more, **given)
+        options = key_values.fields(
+            subject_process.SubjectOptions, self.more, defects=defects, **given
+        )
         remedies.CATALOGUE.require_process(options.remedies, part_)
         return options
 
@@ -80,6 +78,13 @@ def scheduler(
     scheduler_name: str = options.of(
         "Schedule the pods with this schedulerName.", metavar="NAME", default="flake-hunt"
     ),
+    verbosity: int = options.of(
+        "Log what `explain` reads with klog's verbosity; 0: nothing.",
+        "-v",
+        min=0,
+        max=10,
+        default=0,
+    ),
 ) -> int:
     """Run the Python DRA scheduler against any kubeconfig.
 
@@ -88,7 +93,9 @@ def scheduler(
     from harness.subject.process import subject_process
 
     return subject_process.run_scheduler(
-        options.of_part("scheduler", kubeconfig=kubeconfig, scheduler_name=scheduler_name)
+        options.of_part(
+            "scheduler", kubeconfig=kubeconfig, scheduler_name=scheduler_name, verbosity=verbosity
+        )
     )
 
 

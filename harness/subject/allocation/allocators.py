@@ -26,7 +26,6 @@ from harness.subject.allocation import (
     searches,
 )
 from harness.subject.objects import quantities
-from harness.subject.telemetry import klog
 
 AllocationError = device_requests.AllocationError
 FILTER_TIMEOUT_S = 10.0
@@ -75,26 +74,7 @@ class Allocator:
 
     def allocate(self, node: Object) -> list[Object] | None:
         """Return one AllocationResult per claim, or None if the node cannot satisfy all claims."""
-        view, error = self._snapshot.view(node), None
-        self._log_begin(view, node)
-        found: list[Object] | None = None
-        try:
-            found = self._allocate(view, node)
-        except Exception as failure:
-            error = str(failure)
-            raise
-        finally:
-            done = found is not None
-            klog.info(5, "Done with allocation", node=node, success=done, err=error)
-        return found
-
-    def _log_begin(self, view: inventories.NodeView, node: Object) -> None:
-        if not klog.enabled(5):
-            return
-        count, slices = len(self._claims), sum(part.pool.slice_count for part in view.pools)
-        klog.info(5, "Starting allocation", node=node, numClaims=count, numSlicesForNode=slices)
-        names = ["/".join(part.pool.key) for part in view.pools]
-        klog.info(5, "Gathered pool information", node=node, pools=names)
+        return self._allocate(self._snapshot.view(node), node)
 
     def _allocate(self, view: inventories.NodeView, node: Object) -> list[Object] | None:
         try:
@@ -123,7 +103,7 @@ class Allocator:
 
     def _refuse(self, error: device_requests.PoolNotReadyError) -> list[Object] | None:
         """Rule out a node whose pools are not ready; others may have what is asked for."""
-        klog.info(5, "Node ruled out", err=str(error))
+        del error
         return None
 
     def _solution(self, search: searches.Search) -> Sequence[results.Choice] | None:
@@ -199,7 +179,6 @@ class Allocator:
     def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
         for index, claim in enumerate(self._claims):
             least = self._least(index, count)
-            klog.info(6, "Checked claim", claim=claim, minDevices=least)
             if least > device_requests.DEVICES_PER_CLAIM_MAX:
                 name = informers.key_of(claim)
                 raise AllocationError(

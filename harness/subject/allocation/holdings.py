@@ -3,7 +3,7 @@
 The search can give back the devices that it takes; those that are allocated already stay so.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import ClassVar
 
@@ -35,25 +35,17 @@ class Holdings:
         self._allocated, self._free_counters, self._rules = allocated, free_counters, rules
         self._holders: dict[devices.Device, frozenset[int]] = {}
         """The claims that have taken a device for themselves, or for admin access."""
-        self._owned: set[devices.Device] = set()
-        """The devices that one of these claims has for itself."""
         self._shares: dict[devices.Device, list[results.Choice]] = {}
         self._counters: dict[object, dict[devices.Counter, Decimal]] = {}
         """Free counters, by the key of their pool."""
-
-    def touched(self) -> Iterator[devices.Device]:
-        """Yield each device that the search has taken."""
-        yield from self._holders
-        yield from self._shares
 
     def holders(self, device: devices.Device) -> frozenset[int]:
         """Return the claims that have taken the device, other than shares of it."""
         return self._holders.get(device, _NONE)
 
-    def is_owned(self, device: devices.Device) -> bool:
-        return device in self._owned or any(
-            not share.option.admin_access for share in self.shares(device)
-        )
+    def _has_share(self, device: devices.Device) -> bool:
+        """Return whether the search has taken a share that is charged the device's counters."""
+        return any(not share.option.admin_access for share in self.shares(device))
 
     def shares(self, device: devices.Device) -> list[results.Choice]:
         return self._shares.get(device, [])
@@ -137,8 +129,6 @@ class Holdings:
             self._shares.setdefault(device, []).append(choice)
         else:
             self._holders[device] = self.holders(device) | {choice.claim}
-            if not choice.option.admin_access:
-                self._owned.add(device)
 
     def _give_back_device(self, choice: results.Choice) -> None:
         device = choice.device
@@ -150,8 +140,6 @@ class Holdings:
             left = self._holders.pop(device) - {choice.claim}
             if left:
                 self._holders[device] = left
-            if not choice.option.admin_access:
-                self._owned.discard(device)
 
     def _is_charged(self, option: device_requests.Option, device: devices.Device) -> bool:
         """Return whether the option takes the device's counters; admin access takes nothing."""
@@ -159,7 +147,7 @@ class Holdings:
 
     def _takes_counters(self, device: devices.Device) -> bool:
         """Return whether taking the device takes counters; of shares only the first one does."""
-        if not device.consumes or (device.is_shared and self.is_owned(device)):
+        if not device.consumes or (device.is_shared and self._has_share(device)):
             return False
         return not (device.is_shared and device.id in self._allocated.shares)
 

@@ -57,10 +57,6 @@ class Pool:
         has_counters = any(spec.get("sharedCounters") for spec in self._specs)
         return None if has_counters or len(names) != 1 else names.pop()
 
-    @property
-    def slice_count(self) -> int:
-        return len(self._specs)
-
     def every_device(self) -> Iterator[devices.Device]:
         """Yield the devices of all generations, on all nodes."""
         return itertools.chain.from_iterable(self._devices)
@@ -147,12 +143,9 @@ class Pool:
                 continue
             for declared in spec.get("sharedCounters") or ():
                 sets.append(declared["name"])
-                self._declare(declared)
+                for name, counter in declared["counters"].items():
+                    self.counters[declared["name"], name] = capacities.amount(counter["value"])
         self._fault = _doubled(sets, "counter set") or self._unknown_counter()
-
-    def _declare(self, declared: Object) -> None:
-        for name, counter in declared["counters"].items():
-            self.counters[declared["name"], name] = capacities.amount(counter["value"])
 
     def _unknown_counter(self) -> str | None:
         for device in self.consumers():

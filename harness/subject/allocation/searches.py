@@ -1,10 +1,7 @@
 """A depth-first search for the devices of all claims on one node: the first solution wins.
 
-As upstream, claims, requests, alternatives and devices are tried in order. Unlike upstream, the
-search does not try what is known to fail: after its first dead end it leaves out devices that are
-like one that failed, and states that are equal to one that failed (see `equivalences`). The
-solution that it finds is the same. It keeps its own stack, so that no number of devices is too
-deep, and it ends at its deadline.
+As upstream, claims, requests, alternatives and devices are tried in order, all of them. The search
+keeps its own stack, so that no number of devices is too deep, and it ends at its deadline.
 """
 
 import dataclasses
@@ -15,12 +12,10 @@ from harness.subject.allocation import (
     attributes,
     device_requests,
     devices,
-    equivalences,
     holdings,
     inventories,
     results,
 )
-from harness.subject.telemetry import klog
 
 DEVICES_BETWEEN_CHECKS = 16
 """Devices that are looked at before the time is checked again; their selectors may be slow."""
@@ -84,9 +79,6 @@ class Search:
         """Number of devices taken for each of them."""
         self._states: list[tuple[attributes.State, ...]] = []
         """States of the constraints of its claim, after each device."""
-        self._known_failures: equivalences.KnownFailures | None = None
-        self._is_logged = klog.enabled(7)
-        """Each device has its lines."""
 
     # ------------------------------------------------------------------- the stack
 
@@ -100,47 +92,20 @@ class Search:
             move = next(stack[-1], None)
             if move is None:
                 stack.pop()
-                self._fail()
+                if self._path:
+                    self._undo()
                 continue
             self._do(move)
             if self._is_complete():
                 return True
-            if self._known_failures and self._known_failures.has(self._state()):
-                self._undo()
-                continue
             stack.append(self._moves())
         return False
-
-    def _fail(self) -> None:
-        """Remember that the current state failed, and return to the one before."""
-        if self._known_failures is None:
-            self._known_failures = equivalences.KnownFailures(
-                self._problem.requests, self._problem.constraints, self._view.devices, self._held
-            )
-        self._known_failures.add(self._state())
-        if self._path:
-            self._undo()
-
-    def _state(self) -> equivalences.State:
-        index = len(self._begun)
-        if index and self._taken[-1] < self._begun[-1].needed:
-            index -= 1
-            option, taken = self._begun[-1].option, self._taken[-1]
-        else:
-            option, taken = None, 0
-        claim = self._claim_at(index)
-        states = self._constraint_states(claim)
-        return equivalences.State(index, option, taken, claim, self._results_of(claim), states)
 
     def _is_complete(self) -> bool:
         return len(self._begun) == len(self._problem.requests) and self._is_request_complete()
 
     def _is_request_complete(self) -> bool:
         return not self._begun or self._taken[-1] == self._begun[-1].needed
-
-    def _claim_at(self, index: int) -> int:
-        requests = self._problem.requests
-        return requests[index].claim if index < len(requests) else -1
 
     def _results_of(self, claim: int) -> int:
         count = 0
@@ -186,23 +151,18 @@ class Search:
             yield Take(choice, -1, states)
 
     def _devices(self) -> Iterator[Take]:
-        """Yield the devices that can be taken next, none like one that failed.
+        """Yield the devices that can be taken next.
 
         Devices up to the last one taken for the request are left out: their turn came earlier, and
         no device, shared or not, is taken twice for one request.
         """
         option, claim = self._begun[-1].option, self._claim_now()
-        refuted: set[object] = set()
         for position in range(self._first_position(), len(self._view.devices)):
             if position % DEVICES_BETWEEN_CHECKS == DEVICES_BETWEEN_CHECKS - 1:
                 self._problem.check_time()
             device = self._view.devices[position]
-            if refuted and self._kind(device, option) in refuted:
-                continue
-            move = self._taking(claim, option, device, position)
-            if move is not None:
+            if (move := self._taking(claim, option, device, position)) is not None:
                 yield move
-                refuted.add(self._kind(device, option))
 
     def _first_position(self) -> int:
         last = self._path[-1]
@@ -211,21 +171,8 @@ class Search:
     def _taking(
         self, claim: int, option: device_requests.Option, device: devices.Device, position: int
     ) -> Take | None:
-        if self._held.is_held(claim, option, device):
-            why = "Device in use"
-        elif not device.satisfies(option.selectors):
-            why = "Device not selectable"
-        elif (move := self._using(claim, option, device, position)) is not None:
-            return move
-        else:
-            why = "Device not usable"
-        if self._is_logged:
-            klog.info(7, why, device=device.id)
-        return None
-
-    def _using(
-        self, claim: int, option: device_requests.Option, device: devices.Device, position: int
-    ) -> Take | None:
+        if self._held.is_held(claim, option, device) or not device.satisfies(option.selectors):
+            return None
         if not self._held.can_take(claim, option, device):
             return None
         states = self._accepted(claim, option, device)
@@ -241,11 +188,6 @@ class Search:
     def _claim_now(self) -> int:
         return self._problem.requests[len(self._begun) - 1].claim
 
-    def _kind(self, device: devices.Device, option: device_requests.Option) -> object:
-        if self._known_failures is None:
-            return device
-        return self._known_failures.kind(device, self._claim_now(), option)
-
     # ------------------------------------------------------------------- doing and undoing
 
     def _do(self, move: _Move) -> None:
@@ -258,7 +200,6 @@ class Search:
         self._states.append(move.states)
         self.chosen.append(move.choice)
         self._held.take(move.choice)
-        self._log_choice("Device allocated", move)
 
     def _undo(self) -> None:
         move = self._path.pop()
@@ -266,15 +207,10 @@ class Search:
             self._begun.pop()
             self._taken.pop()
             return
-        self._log_choice("Device deallocated", move)
         self._held.give_back(move.choice)
         self.chosen.pop()
         self._states.pop()
         self._taken[-1] -= 1
-
-    def _log_choice(self, message: str, move: Take) -> None:
-        if self._is_logged:
-            klog.info(7, message, device=move.choice.device.id)
 
 
 def refused_by_constraint(

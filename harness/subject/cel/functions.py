@@ -4,7 +4,6 @@ A function of Python takes and returns plain values only, so a quantity is a map
 and a version a map with its text without build metadata: equal ones are equal maps.
 """
 
-import functools
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,10 +61,6 @@ def _parsed(value: _Value) -> semvers.Semver:
     return semvers.parse(value[_VERSION])
 
 
-def _part(name: str, value: _Value) -> int:
-    return int(getattr(_parsed(value), name))
-
-
 def _compare(left: _Value, right: _Value) -> int:
     one, two = (_number(it) if _QUANTITY in it else _parsed(it).order() for it in (left, right))
     return int(one > two) - int(one < two)  # type: ignore[operator] # both are of one kind
@@ -103,10 +98,6 @@ def _includes(values: Sequence[Any], item: Any) -> bool:
 
 def _has_all(whole: Sequence[Any], part: Iterable[Any]) -> bool:
     return all(item in whole for item in part)
-
-
-def _is_sorted(values: Sequence[Any]) -> bool:
-    return all(map(operator.le, values, values[1:]))
 
 
 def _least(values: Sequence[Any]) -> Any:
@@ -149,11 +140,10 @@ _MEMBERS: Mapping[str, Sequence[_Overload]] = {
     "isGreaterThan": [(_BOOL, [_MAP, _MAP], lambda it, other: _compare(it, other) > 0)],
     "isLessThan": [(_BOOL, [_MAP, _MAP], lambda it, other: _compare(it, other) < 0)],
     "compareTo": [(_INT, [_MAP, _MAP], _compare)],
-    **{
-        name: [(_INT, [_MAP], functools.partial(_part, name))]
-        for name in ("major", "minor", "patch")
-    },
-    "isSorted": [(_BOOL, [_LIST], _is_sorted)],
+    "major": [(_INT, [_MAP], lambda it: _parsed(it).major)],
+    "minor": [(_INT, [_MAP], lambda it: _parsed(it).minor)],
+    "patch": [(_INT, [_MAP], lambda it: _parsed(it).patch)],
+    "isSorted": [(_BOOL, [_LIST], lambda listed: all(map(operator.le, listed, listed[1:])))],
     "includes": [
         *((_BOOL, [_LIST, kind], _includes) for kind in _KINDS),
         *((_BOOL, [one, other], operator.eq) for one in _KINDS for other in _KINDS),

@@ -60,7 +60,9 @@ class Selector:
             raise SelectorError(
                 f"CEL selector {text!r} does not compile: this scheduler cannot evaluate it: {error}"
             ) from None
-        self._domains = None if _asks_for_domains(root) else _domains(root)
+        # An expression that asks which domains there are must not find a missing one.
+        asks = any(_walks_domains(node) for node in root.walk())
+        self._domains = None if asks else _domains(root)
 
     def matches(self, driver: str, device: Mapping[str, Any]) -> bool:
         """Return whether an entry of `spec.devices` satisfies it. Raises SelectorError."""
@@ -69,7 +71,12 @@ class Selector:
     def fields(self, driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
         """Return what any selector is evaluated on. Raises SelectorError."""
         try:
-            return _fields(driver, device)
+            return {
+                "driver": driver,
+                "allowMultipleAllocations": bool(device.get("allowMultipleAllocations")),
+                "attributes": _by_domain(driver, device.get("attributes"), _attribute),
+                "capacity": _by_domain(driver, device.get("capacity"), _capacity),
+            }
         except _FailedError as error:
             raise SelectorError(f"CEL selector {self.text!r}: {error}") from None
 
@@ -92,20 +99,6 @@ class Selector:
 def compiled(text: str) -> Selector:
     """Return the compiled selector. Raises SelectorError if it does not compile."""
     return Selector(text)
-
-
-def _fields(driver: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "driver": driver,
-        "allowMultipleAllocations": bool(document.get("allowMultipleAllocations")),
-        "attributes": _by_domain(driver, document.get("attributes"), _attribute),
-        "capacity": _by_domain(driver, document.get("capacity"), _capacity),
-    }
-
-
-def _asks_for_domains(root: Node) -> bool:
-    """Return whether an expression asks which domains there are: a missing one must be missing."""
-    return any(_walks_domains(node) for node in root.walk())
 
 
 def _domains(root: Node) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,6 @@ from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.claim_control import controller_contexts, generating, pod_syncing
 from harness.subject.objects import claims, pod_groups
-from harness.subject.telemetry import klog
 
 
 class Enqueuer:
@@ -87,13 +86,11 @@ class Enqueuer:
 
     def on_claim(self, key: str) -> None:
         """Enqueue a new or changed claim, and its pods that need work."""
-        klog.info(6, "enqueing new or updated claim", claim=key, key=f"claim:{key}")
         self._context.queue.add(f"claim:{key}")
         self._look_at_users(key)
 
     def on_claim_deleted(self, key: str) -> None:
         """Enqueue the pods of a claim that need work; they may need another claim."""
-        klog.info(6, "not enqueing deleted claim", claim=key)
         self._look_at_users(key)
 
     def _look_at_users(self, key: str) -> None:

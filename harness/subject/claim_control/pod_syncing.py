@@ -8,7 +8,6 @@ from harness.client import apis, transports
 from harness.model.objects import Object
 from harness.subject.claim_control import controller_contexts, generating
 from harness.subject.objects import claims, pod_groups
-from harness.subject.telemetry import klog
 
 FIELD_MANAGER = "ResourceClaimController"
 """Field manager of the server-side apply of `status.resourceClaimStatuses`, as upstream."""
@@ -120,10 +119,7 @@ class PodSyncer:
 
     def _claim_for(self, owner: Object, entry: Object) -> Object | None:
         """Return the claim to record for an entry, made if there is none; None: it needs none."""
-        if not generating.has_template(entry):
-            return None
-        if self._is_provided(owner, entry):
-            klog.info(5, "Claim already created", pod=owner, podClaim=entry["name"])
+        if not generating.has_template(entry) or self._is_provided(owner, entry):
             return None
         found = self._find_generated(owner, entry["name"])
         if found is not None:
@@ -158,7 +154,6 @@ class PodSyncer:
         template = self._template(pod, entry["resourceClaimTemplateName"])
         wanted = self._generator.generated_claim(pod, entry["name"], template)
         claim = self._send(wanted, pod)
-        klog.info(4, "Created ResourceClaim", claim=claim, pod=pod)
         self._context.created.add(claim)
         concurrency.step(
             "controller.claim.created", claim=claims.uid_of(claim), pod=claims.uid_of(pod)
@@ -220,7 +215,6 @@ class PodSyncer:
             user = group if group and pod_groups.has_entry(group, entry) else pod
             if claim is not None and generating.needs_reservation(claim, user):
                 self._context.api.update_status(apis.CLAIMS, claims.with_reservation(claim, user))
-                klog.info(5, "Reserved claim for pod", pod=pod, resourceClaim=claim)
 
     def _claim_of(self, pod: Object, entry: Object) -> Object | None:
         try:

@@ -8,7 +8,6 @@ from harness.client import apis
 from harness.model.objects import Object
 from harness.subject.claim_control import controller_contexts, generating
 from harness.subject.objects import claim_writes, claims, pod_groups
-from harness.subject.telemetry import klog
 
 
 class UnsettledError(Exception):
@@ -33,14 +32,6 @@ class Releaser:
             return
         reservations = claims.reservations_of(claim)
         valid = [entry for entry in reservations if self._is_valid(claim, entry)]
-        klog.info(
-            5,
-            "Claim reserved for counts",
-            currentCount=len(reservations),
-            claim=claim,
-            updatedCount=len(valid),
-            builtinController=claims.has_finalizer(claim),
-        )
         if len(valid) < len(reservations):
             claim = self._drop_reservations(claim, valid)
         elif not valid and claims.is_deleting(claim) and claims.has_finalizer(claim):
@@ -56,11 +47,8 @@ class Releaser:
         if entry["uid"] in self._context.deleted_pods:
             return False
         key = generating.key_of(claim, entry["name"])
-        known = self._context.pods.get(key)
-        pod = known or self._live_pod(claim, entry["name"])
-        if reason := _why_over(entry, pod, is_known=known is not None):
-            klog.info(6, f"remove reservation because {reason}", pod=key, claim=claim)
-        return not reason
+        pod = self._context.pods.get(key) or self._live_pod(claim, entry["name"])
+        return pod is not None and claims.uid_of(pod) == entry["uid"] and not claims.is_done(pod)
 
     def _may_run(self, entry: Object) -> bool:
         """Return whether a consumer that is no pod may still run: another controller knows."""
@@ -131,14 +119,3 @@ class Releaser:
             self._context.api.delete(
                 apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"]
             )
-        owner, _ = generating.owning_pod(claim) or ("", "")
-        pod = generating.key_of(claim, owner)
-        klog.info(5, "Deleted unused generated claim", claim=claim, pod=pod)
-
-
-def _why_over(entry: Object, pod: Object | None, *, is_known: bool) -> str | None:
-    """Return why a consumer will not run any more, in upstream's words; None: it may."""
-    if pod is None or claims.uid_of(pod) != entry["uid"]:
-        replaced = "pod got replaced with new instance"
-        return replaced if is_known else "pod is gone or got replaced"
-    return "pod will not run anymore" if claims.is_done(pod) else None

@@ -18,7 +18,6 @@ from harness.subject.claim_control import (
     work_queues,
 )
 from harness.subject.objects import change_handlers, claims, nodes
-from harness.subject.telemetry import klog
 
 CONDITION = {
     "type": "DisruptionTarget",
@@ -101,14 +100,11 @@ class TaintEvictor:
 
     def _due_s(self, pod: Object) -> float | None:
         times = [
-            self._result_due_s(result)
+            due_s(self._taints_of(result), self._tolerations(result))
             for claim in self._claims_of(pod)
             for result in (claims.allocation_of(claim) or {}).get("devices", {}).get("results", ())
         ]
         return min((time for time in times if time is not None), default=None)
-
-    def _result_due_s(self, result: Object) -> float | None:
-        return due_s(self._taints_of(result), self._tolerations(result))
 
     def _tolerations(self, result: Object) -> Sequence[Object]:
         return result.get("tolerations") or ()
@@ -171,7 +167,6 @@ class TaintEvictor:
                 **place,
             )
             self._context.api.delete(apis.PODS, meta["name"], uid=meta["uid"], **place)
-        klog.info(2, "Evicted pod by deleting it", pod=pod)
         concurrency.step("controller.evicted", pod=meta["uid"])
 
 

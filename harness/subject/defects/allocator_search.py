@@ -1,8 +1,7 @@
 """The allocator's search as up to 1.36.2, with state that giving a device up does not restore.
 
 After `allocateOne` and `allocateDevice` in
-k8s.io/dynamic-resource-allocation/structured/internal/experimental of that release. Everything is
-tried, as what one attempt leaves behind changes the next.
+k8s.io/dynamic-resource-allocation/structured/internal/experimental of that release.
 """
 
 from collections.abc import Iterator
@@ -161,7 +160,7 @@ class NotGivenBackHoldings(holdings.Holdings):
 
 
 class TrackingSearch(searches.Search):
-    """Tries everything, with constraints that have a state of their own."""
+    """A search whose constraints have a state of their own."""
 
     is_monotonic = False
     matches: ClassVar[type[RestoredValues]] = RestoredValues
@@ -175,11 +174,6 @@ class TrackingSearch(searches.Search):
 
     def _tracker(self, constraint: attributes.Constraint) -> RestoredValues:
         return (self.matches if constraint.is_match else self.differs)(constraint)
-
-    def _fail(self) -> None:
-        self._problem.check_time()
-        if self._path:
-            self._undo()
 
     def _undo(self) -> None:
         move = self._path[-1]

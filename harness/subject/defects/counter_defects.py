@@ -39,8 +39,8 @@ class EachShareChargedHoldings(holdings.Holdings):
 
 @replacements.known_as("admin-access-charged")
 class AdminAccessChargedHoldings(holdings.Holdings):
-    def is_owned(self, device: devices.Device) -> bool:
-        return bool(self.holders(device) or self.shares(device))
+    def _has_share(self, device: devices.Device) -> bool:
+        return bool(self.shares(device))
 
     def _is_charged(self, option: device_requests.Option, device: devices.Device) -> bool:
         del option

@@ -33,7 +33,9 @@ class DeviceClassResolver(change_handlers.Changes):
         with self._guard:
             by_name = dict(self._classes.get(resource) or {})
         in_order = [by_name[name] for name in sorted(by_name)]
-        return max(in_order, key=_created, default=None)
+        return max(
+            in_order, key=lambda it: it["metadata"].get("creationTimestamp") or "", default=None
+        )
 
     def _replace(self, old: Object | None, new: Object | None) -> None:
         with self._guard:
@@ -52,10 +54,6 @@ def _backed(device_class: Object | None) -> Iterator[tuple[str, str]]:
         yield extended_requests.IMPLICIT_PREFIX + name, name
         if explicit := device_class["spec"].get("extendedResourceName"):
             yield explicit, name
-
-
-def _created(obj: Object) -> str:
-    return str(obj["metadata"].get("creationTimestamp") or "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

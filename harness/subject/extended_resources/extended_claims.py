@@ -11,7 +11,6 @@ from harness import concurrency
 from harness.client import apis, informers, transports
 from harness.model.objects import Object
 from harness.subject.objects import claims
-from harness.subject.telemetry import klog
 from harness.subject.tracking import assume_caches
 
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
@@ -126,7 +125,6 @@ _ASSIGNED = ("name", "uid")
 def create(api: apis.Api, claim: Object) -> Object:
     """Create a claim that was made in memory; return it as stored, with its generated name."""
     pod_uid = claims.controller_uid(claim)
-    klog.info(5, "create claim for extended resources", resourceclaim=klog.Document(claim))
     metadata = {key: value for key, value in claim["metadata"].items() if key not in _ASSIGNED}
     wanted = {**claim, "metadata": metadata}
     try:
@@ -135,7 +133,6 @@ def create(api: apis.Api, claim: Object) -> Object:
         concurrency.step(NOT_CREATED, pod=pod_uid, reason=str(error))
         raise
     concurrency.step(CREATED, pod=pod_uid, claim=claims.uid_of(created))
-    klog.info(5, "created claim for extended resources", resourceclaim=klog.Document(created))
     return created
 
 
@@ -184,7 +181,6 @@ def delete(api: apis.Api, claim: Object) -> None:
     meta = claim["metadata"]
     try:
         _remove_finalizer(api, claim)
-        klog.info(5, "Delete", resourceclaim=claim)
         api.delete(apis.CLAIMS, meta["name"], namespace=meta["namespace"], uid=meta["uid"])
     except apis.ApiError as error:
         if not error.is_not_found:

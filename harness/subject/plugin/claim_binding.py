@@ -113,8 +113,6 @@ class ClaimBinder:
         claim, allocation = attempt.claims[index], attempt.planned.get(index)
         uid = claims.uid_of(claim)
         written: Object | None = None
-        planned = klog.Document(allocation)
-        klog.info(5, "preparing claim status update", claim=claim, allocation=planned)
         try:
             written = self._write(claim, allocation, attempt.user_of(index))
         finally:
@@ -130,7 +128,6 @@ class ClaimBinder:
         self._assume(uid, written)
         if was_planned and written is not None:  # after a failure, unreserve removes it
             self._in_flight.remove(uid)
-            log("Removed claim from in-flight claims", written, claims.allocation_of(written))
 
     def _assume(self, uid: str, written: Object | None) -> None:
         if written is None:
@@ -143,7 +140,6 @@ class ClaimBinder:
             klog.info(5, "Claim not stored in assume cache", err=str(error))
             concurrency.step("pre-bind.not-assumed", claim=uid, reason=str(error))
         else:
-            log("Claim stored in assume cache", written)
             concurrency.step("pre-bind.assumed", claim=uid)
 
     def _put_into_cache(self, written: Object) -> None:
@@ -245,7 +241,6 @@ class ClaimBinder:
     def _delete_extended(self, claim: Object) -> None:
         if extended_claims.is_in_memory(claim):
             return
-        klog.info(5, "delete extended resource backed by DRA", resourceclaim=claim)
         try:
             extended_claims.delete(self._api, claim)
         except (apis.ApiError, transports.TransportError) as error:
@@ -264,7 +259,6 @@ class ClaimBinder:
             if extended_claims.is_extended(claim):
                 self._delete_extended(claim)
             elif claims.allocation_of(claim) and claims.is_reserved_for(claim, attempt.pod):
-                klog.info(5, "unreserve", resourceclaim=claim, pod=attempt.pod)
                 freed = claim_writes.remove_reservation(self._api, claim, attempt.pod)
                 self._assume_unreserved(freed)
 
@@ -307,9 +301,7 @@ def _overtaken(claim: Object, how: str) -> scheduling_attempts.BindingError:
     return scheduling_attempts.BindingError(f"{informers.key_of(claim)} got {how} in the meantime")
 
 
-def log(message: str, claim: Object, allocation: Object | None = None) -> None:
-    if klog.enabled(5):
-        meta = claim["metadata"]
-        version = meta.get("resourceVersion")
-        more = {} if allocation is None else {"allocation": klog.Document(allocation)}
-        klog.info(5, message, claim=claim, uid=meta["uid"], resourceVersion=version, **more)
+def log(message: str, claim: Object, allocation: Object | None) -> None:
+    meta, planned = claim["metadata"], klog.Document(allocation)
+    version = meta.get("resourceVersion")
+    klog.info(5, message, claim=claim, uid=meta["uid"], resourceVersion=version, allocation=planned)

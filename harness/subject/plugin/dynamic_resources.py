@@ -120,8 +120,6 @@ class DynamicResources:
         try:
             misplaced = self._misplaced(attempt, node)
             if misplaced:
-                if klog.enabled(5):
-                    misplaced_claims.log(attempt, node, misplaced)
                 attempt.refuse(UNAVAILABLE, misplaced)
                 return None
             allocations = attempt.allocator.allocate(node) if attempt.allocator else []
@@ -267,15 +265,12 @@ class DynamicResources:
     def _allocator_for(self, attempt: scheduling_attempts.Attempt) -> allocators.Allocator:
         """Return the allocator for the claims without an allocation. Raises Unschedulable."""
         wanted = [attempt.claims[index] for index in attempt.to_allocate]
-        message = "Preparing allocation with structured parameters"
-        klog.info(5, message, pod=attempt.pod, resourceclaims=wanted)
         try:
             allocated = self._gatherer.gather()
         except gathering.GatherTimeoutError as error:
             raise scheduling_attempts.AttemptError(str(error)) from error
         snapshot, classes = self._inventory.snapshot(), self._classes()
-        # At a verbosity of 5 and more each node has its lines.
-        if attempt.needs_only_devices() and self._remembers and not klog.enabled(5):
+        if attempt.needs_only_devices() and self._remembers:
             attempt.refused = self._memory.refused(wanted, classes, allocated, snapshot)
         try:
             return self._allocator(

@@ -5,15 +5,13 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 """
 
 import random
-from collections.abc import Iterable
 
 from harness import concurrency
 from harness.client import apis
 from harness.model.objects import Object
 from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims, nodes
-from harness.subject.plugin import binding_conditions, scheduling_attempts
-from harness.subject.telemetry import klog
+from harness.subject.plugin import scheduling_attempts
 
 DEALLOCATED = "deallocation of ResourceClaim completed"
 DELETED = "deletion of ResourceClaim completed"
@@ -30,17 +28,6 @@ def on(attempt: scheduling_attempts.Attempt, node: Object) -> set[int]:
         if index in attempt.given_up
         or (allocation and not nodes.selects(allocation.get("nodeSelector"), node))
     }
-
-
-def log(attempt: scheduling_attempts.Attempt, node: Object, indexes: Iterable[int]) -> None:
-    for index in indexes:
-        claim, message = attempt.claims[index], "allocation's node selector does not match"
-        failure: Object = {}
-        if index in attempt.given_up and (reason := binding_conditions.why_failed(claim)):
-            message, failure = "Claim failed binding conditions check", {"err": reason}
-        elif index in attempt.given_up:
-            message = "Claim timed out waiting for binding conditions"
-        klog.info(5, message, pod=attempt.pod, node=node, resourceclaim=claim, **failure)
 
 
 def free_one(
@@ -60,7 +47,6 @@ def free_one(
     for index in choices.sample(sorted(attempt.unavailable), len(attempt.unavailable)):
         claim = attempt.claims[index]
         if not _is_used_by_others(claim, attempt, index, group_runs=group_runs):
-            klog.info(5, "Deallocation of ResourceClaim", pod=attempt.pod, resourceclaim=claim)
             concurrency.step("post-filter.deallocating", claim=claims.uid_of(claim))
             freed = claims.with_status(claim, allocation=None, reservedFor=None, devices=None)
             api.update_status(apis.CLAIMS, freed)

@@ -136,7 +136,8 @@ class Attempt:
             return text
         helped: collections.Counter[str] = collections.Counter()
         for reason, count in self.refusals.items():
-            helped[NO_VICTIMS if _is_about_room(reason) else NOT_HELPFUL] += count
+            is_about_room = reason.startswith(class_resolver.INSUFFICIENT)
+            helped[NO_VICTIMS if is_about_room else NOT_HELPFUL] += count
         return f"{text} {freed}, {preemption(helped)}"
 
 
@@ -151,8 +152,3 @@ def preemption(answers: Mapping[str, int]) -> str:
 
 def _counted(reasons: Mapping[str, int]) -> str:
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
-
-
-def _is_about_room(reason: str) -> bool:
-    """Return whether the node would have enough for the pod without other pods."""
-    return reason.startswith(class_resolver.INSUFFICIENT)

@@ -93,7 +93,7 @@ class SubjectOptions:
     binding_timeout_s: _Seconds | None = None
     """Seconds in which allocated devices have to be ready; None: as the settings say."""
     verbosity: int = 0
-    """Verbosity of the log on stderr, as of klog; 0: none."""
+    """Verbosity of the scheduler's log on stderr, as of klog; 0: none."""
     logging_format: klog.Form = "text"
 
 
@@ -121,7 +121,8 @@ def run_scheduler(options: SubjectOptions) -> int:
     if options.verbosity:
         # The scheduler is made later, after its steps have a listener.
         more.append(klog_lines.KlogLines(objects=lambda: scheduler.known_objects()))  # noqa: PLW0108
-        klog.use(_logger(options))
+        form = options.logging_format
+        klog.use(klog.Logger(options.verbosity, form, write=lambda it: os.write(2, it.encode())))
     with (
         _api("scheduler", options, settings) as api,
         _listening("scheduler", options, settings, *more),
@@ -169,8 +170,6 @@ def run_claim_controller(options: SubjectOptions) -> int:
         pod_groups=True,
         evicts=settings.evicts,
     )
-    if options.verbosity:
-        klog.use(_logger(options))
     with (
         _api("claim-controller", options, settings) as api,
         _listening("claim-controller", options, settings),
@@ -201,14 +200,6 @@ def _run(part: _Part, options: SubjectOptions) -> None:
 def _touch_ready(options: SubjectOptions) -> None:
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
-
-
-def _logger(options: SubjectOptions) -> klog.Logger:
-    return klog.Logger(
-        options.verbosity,
-        options.logging_format,
-        write=lambda text: os.write(2, text.encode()),
-    )
 
 
 @contextlib.contextmanager
@@ -243,7 +234,11 @@ def _listening(
     if options.threads is not None:
         listeners.append(step_holding.StepHolder(options.threads))
     if settings.pauses.probability:
-        listeners.append(_pausing(process, settings))
+        stream = seeds.Seeds(settings.seed).stream("pauses", process)
+        probability, pause_s_max = settings.pauses.probability, settings.pauses.pause_s_max
+        listeners.append(
+            concurrency.pausing(stream=stream, probability=probability, pause_s_max=pause_s_max)
+        )
     concurrency.listen(concurrency.fan_out(*listeners) if listeners else None)
     try:
         yield
@@ -251,11 +246,3 @@ def _listening(
         concurrency.listen(None)
         if recorder is not None:
             recorder.close()
-
-
-def _pausing(process: str, settings: Settings) -> concurrency.StepListener:
-    return concurrency.pausing(
-        stream=seeds.Seeds(settings.seed).stream("pauses", process),
-        probability=settings.pauses.probability,
-        pause_s_max=settings.pauses.pause_s_max,
-    )

@@ -149,7 +149,9 @@ class Binders:
     def _next(self, number: int) -> Binding | None:
         """Take a binding, waiting for one; None: this thread is not needed any more."""
         if not self._are_shared:
-            self._end_thread(number)
+            with concurrency.in_parts(self._changed):
+                concurrency.writes(self._changed, _THREADS, str(number))
+                del self._threads[number]
             return None
         with self._changed:
             while not self._bindings:
@@ -160,11 +162,6 @@ class Binders:
                 self._changed.wait()
                 self._idle -= 1
             return self._bindings.popleft()
-
-    def _end_thread(self, number: int) -> None:
-        with concurrency.in_parts(self._changed):
-            concurrency.writes(self._changed, _THREADS, str(number))
-            del self._threads[number]
 
     def _bind(self, binding: Binding) -> None:
         uid, is_nominated = binding.queued.uid, False
@@ -181,7 +178,9 @@ class Binders:
         ) as error:
             concurrency.step(_failed_step(error), pod=uid, reason=str(error))
             self._plugin.unreserve(binding.attempt)
-            _log(error, binding)
+            if not isinstance(error, scheduling_attempts.ClaimInUseError):
+                message = "Error scheduling pod; retrying"
+                klog.error(0, error, message, pod=binding.attempt.pod)
             if is_nominated:
                 self._nominations.clear(binding.attempt.pod)
             self._on_failure(binding, error)
@@ -194,11 +193,6 @@ class Binders:
     def _write_binding(self, binding: Binding) -> None:
         """Write the binding. Raises ApiError or TransportError, after which all is undone."""
         self._api.bind(binding.attempt.pod, binding.node_name)
-
-
-def _log(error: Exception, binding: Binding) -> None:
-    if not isinstance(error, scheduling_attempts.ClaimInUseError):
-        klog.error(0, error, "Error scheduling pod; retrying", pod=binding.attempt.pod)
 
 
 def _failed_step(error: Exception) -> str:

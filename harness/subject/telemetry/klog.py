@@ -1,7 +1,8 @@
 """The scheduler's log, in klog's text form and in JSON.
 
 Messages, keys and verbosity are those of kube-scheduler 1.36, and a line is logged at the place
-where kube-scheduler logs it. Nothing is logged until a process sets a `Logger`.
+where kube-scheduler logs it: those that `explain` reads. Nothing is logged until a process sets a
+`Logger`.
 """
 
 import datetime

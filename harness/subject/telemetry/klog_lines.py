@@ -1,6 +1,7 @@
-"""The scheduler's log lines that are made from named steps; `klog` has the other ones.
+"""The scheduler's log lines that are made from named steps; others call `klog` where they happen.
 
-Messages, keys and verbosity are those of kube-scheduler 1.36.
+Messages, keys and verbosity are those of kube-scheduler 1.36. There is a line where `explain` reads
+one; the steps tell the rest.
 """
 
 import dataclasses
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harness import concurrency
+from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.telemetry import klog
 
@@ -24,8 +26,6 @@ NAMES_MAX = 100_000
 """Names of pods and claims that are remembered, also of deleted ones."""
 _POD, _CLAIM = {"pod": "name(pod)"}, {"claim": "name(claim)"}
 _LINES = {
-    "scheduling.started": _Line(3, "Attempting to schedule pod", _POD),
-    "scheduling.unschedulable": _Line(5, "pod unschedulable", {**_POD, "reason": "reason"}),
     "gather.started": _Line(6, "Starting GatherAllocatedState"),
     "gather.conflict": _Line(
         6, "Conflicting modification during GatherAllocatedState, trying again"
@@ -37,20 +37,6 @@ _LINES = {
     "allocated-devices.removed": _Line(
         6, "Observed device deallocation", {"device": "device", **_CLAIM}
     ),
-    "hint.claim-created": _Line(5, "claim for pod got created", {**_POD, **_CLAIM}),
-    "hint.claim-updated": _Line(5, "status of claim for pod got updated", {**_POD, **_CLAIM}),
-    "hint.claim-deallocated": _Line(
-        6, "claim with structured parameters got deallocated", {**_POD, **_CLAIM}
-    ),
-    "hint.claim-metadata": _Line(
-        6, "claim for pod got modified where the pod doesn't care", {**_POD, **_CLAIM}
-    ),
-    "hint.claim-unrelated": _Line(6, "unrelated claim got modified", {**_POD, **_CLAIM}),
-    "hint.claims-unusable": _Line(
-        6, "pod is not schedulable after resource claim change", {**_POD, **_CLAIM}
-    ),
-    "hint.pod-updated": _Line(5, "pod got updated and is schedulable", _POD),
-    "hint.pod-unusable": _Line(6, "pod is not schedulable after being updated", _POD),
     "bind.started": _Line(3, "Attempting to bind pod to node", {**_POD, "node": "node"}),
     "bind.done": _Line(2, "Successfully bound pod to node", {**_POD, "node": "node"}),
 }
@@ -77,11 +63,7 @@ class KlogLines:
             return fields[field]
         uid = str(fields[field[5:-1]])
         if uid not in self._names:
-            known = {item["metadata"]["uid"]: _key(item) for item in self._objects()}
+            known = {item["metadata"]["uid"]: informers.key_of(item) for item in self._objects()}
             # Objects may be deleted before the last line about them.
             self._names = {**self._names, **known} if len(self._names) < NAMES_MAX else known
         return self._names.get(uid, uid)
-
-
-def _key(item: Object) -> str:
-    return f"{item['metadata']['namespace']}/{item['metadata']['name']}"

@@ -64,9 +64,10 @@ class AllocatedDevices(informers.EventHandler):
         uid = claims.uid_of(claim)
         for device in claims.exclusive_devices(allocation):
             concurrency.step(f"allocated-devices.{what}", device=device, claim=uid)
-        for device, share, consumed in claims.shares(allocation):
-            if klog.enabled(6):
-                _log_share(what, f"{device}/{share}", device, consumed, claim)
+        for device, share, _ in claims.shares(allocation):
+            if what == "inserted":
+                message = "Observed shared device allocation"
+                klog.info(6, message, **{"shared device": f"{device}/{share}", "claim": claim})
             concurrency.step(f"allocated-shares.{what}", device=device, share=share, claim=uid)
 
     def _bump(self) -> None:
@@ -75,12 +76,3 @@ class AllocatedDevices(informers.EventHandler):
         A gather that compares revisions must not see the old revision after a change.
         """
         self._revision += 1
-
-
-def _log_share(what: str, share: str, device: str, consumed: dict[str, str], claim: Object) -> None:
-    is_new = what == "inserted"
-    end = "allocation" if is_new else "deallocation"
-    klog.info(6, f"Observed shared device {end}", **{"shared device": share, "claim": claim})
-    if consumed:
-        message = "Observed consumed capacity" + ("" if is_new else " release")
-        klog.info(6, message, **{"device": device, "consumed capacity": consumed, "claim": claim})

@@ -200,10 +200,6 @@ class AssumeCache(informers.EventHandler):
             entry.latest = entry.api = obj
         else:
             self._keep_assumed(entry, obj)
-            if klog.enabled(10):
-                _log_skipped(obj, entry.latest)
-            return
-        klog.info(10, "Adding object to assume cache", description=_KIND, cacheKey=obj)
 
     def _keep_assumed(self, entry: _Entry, obj: Object) -> None:
         """Handle an object from the informer that has been assumed before, or a later one has.
@@ -279,14 +275,3 @@ class AssumeCache(informers.EventHandler):
             return False
         concurrency.reads(self._changed, _EVENTS, str(self._events[0].number))
         return True
-
-
-def _log_skipped(obj: Object, stored: Object) -> None:
-    klog.info(
-        10,
-        "Skip adding object to assume cache because version is not newer than storedVersion",
-        description=_KIND,
-        cacheKey=obj,
-        newVersion=version_of(obj),
-        storedVersion=version_of(stored),
-    )

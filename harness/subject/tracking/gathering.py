@@ -8,8 +8,6 @@ claims only move from in flight to allocated, and are allocated before they leav
 claims.
 """
 
-from typing import Any
-
 from harness import concurrency
 from harness.subject.allocation import allocated_states
 from harness.subject.objects import claims
@@ -25,6 +23,7 @@ TIMEOUT_S = 5.0
 CONFLICT = "conflicting concurrent modification"
 """The error of an attempt that met one, in kube-scheduler's words."""
 _FINISHED = "Finished GatherAllocatedState"
+_IN_FLIGHT = "Device is in flight for allocation"
 
 
 class GatherTimeoutError(Exception):
@@ -71,18 +70,8 @@ class Gatherer:
         for claim in listed:
             in_use.add(claims.allocation_of(claim))
             if klog.enabled(6):
-                _log_in_flight(claim)
+                for device in claims.exclusive_devices(claims.allocation_of(claim)):
+                    klog.info(6, _IN_FLIGHT, device=device, claim=claim)
 
     def _is_current(self, revision: int) -> bool:
         return self._allocated.revision() == revision
-
-
-def _log_in_flight(claim: dict[str, Any]) -> None:
-    message = "Device is in flight for allocation"
-    for device in claims.exclusive_devices(claims.allocation_of(claim)):
-        klog.info(6, message, device=device, claim=claim)
-    for device, share, consumed in claims.shares(claims.allocation_of(claim)):
-        klog.info(6, message, **{"shared device": f"{device}/{share}", "claim": claim})
-        if consumed:
-            more = {"device": device, "consumed capacity": consumed, "claim": claim}
-            klog.info(6, message, **more)

@@ -36,7 +36,6 @@ class InFlightClaims:
         if is_first:
             self._tell(uid, claim)
         else:
-            klog.info(5, "Added share for in-flight claim", claim=claim, uid=uid)
             concurrency.step("in-flight.kept", claim=uid)
 
     def _note(self, uid: str, claim: Object) -> bool:
@@ -46,7 +45,6 @@ class InFlightClaims:
         return self._plans[uid] == 1
 
     def _tell(self, uid: str, claim: Object) -> None:
-        klog.info(5, "Added in-flight claim", claim=claim, uid=uid, version=_version(claim))
         for device in claims.exclusive_devices(claims.allocation_of(claim)):
             concurrency.step("in-flight.added", claim=uid, device=device)
         for device, share, _ in claims.shares(claims.allocation_of(claim)):
@@ -73,7 +71,8 @@ class InFlightClaims:
 
     def _tell_removed(self, uid: str, known: Object | None) -> bool:
         if known is not None:
-            klog.info(5, "Removed in-flight claim", claim=known, uid=uid, version=_version(known))
+            version = known["metadata"].get("resourceVersion")
+            klog.info(5, "Removed in-flight claim", claim=known, uid=uid, version=version)
         else:
             klog.info(5, "Redundant remove of in-flight claim, not found", uid=uid)
         concurrency.step("in-flight.removed", claim=uid, found=known is not None)
@@ -93,8 +92,3 @@ class InFlightClaims:
         """Declare that a claim comes or goes; the order of claims matters to no one."""
         concurrency.writes(self._guard, _CLAIM, uid)
         concurrency.adds(self._guard, _ALL)
-
-
-def _version(claim: Object) -> str | None:
-    version: str | None = claim["metadata"].get("resourceVersion")
-    return version

@@ -1,6 +1,5 @@
 """Which devices are given to claims."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from harness.subject.allocation import (
     device_sets,
     inventories,
 )
-from harness.subject.telemetry import klog
 from tests.support import api_objects
 
 Object = dict[str, Any]
@@ -121,39 +119,3 @@ def test_one_allocator_serves_several_nodes() -> None:
     assert made is not None
     assert made[0]["devices"]["results"] == [api_objects.result("a", pool="worker-1")]
     assert allocator.allocate(api_objects.node("worker-0")) is None
-
-
-def test_at_verbosity_7_each_device_has_its_lines() -> None:
-    """In use, not selected, tainted, taken, and given back when the second request has none."""
-    kinds = {
-        "small": {"attributes": {"kind": {"string": "small"}}},
-        "big": {"attributes": {"kind": {"string": "big"}}},
-    }
-    taint = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
-    devices = [
-        {"name": "used", **kinds["big"]},
-        {"name": "other", **kinds["small"]},
-        {"name": "tainted", **kinds["big"], **taint},
-        {"name": "free", **kinds["big"]},
-    ]
-    slices = [api_objects.slice_of("a")]
-    slices[0]["spec"]["devices"] = devices
-    wanted = claim(
-        api_objects.exactly("r1", selectors=[big()]), api_objects.exactly("r2", selectors=[big()])
-    )
-    lines: list[str] = []
-    klog.use(klog.Logger(7, "json", write=lines.append))
-    try:
-        assert allocate(slices, wanted, in_use=["used"]) is None
-    finally:
-        klog.use(None)
-    found = [json.loads(line) for line in lines]
-    each = [f"{item['msg']} {item['device']}" for item in found if item["v"] == 7]
-    pool = api_objects.device_id("")
-    assert each[:4] == [
-        f"Device in use {pool}used",
-        f"Device not selectable {pool}other",
-        f"Device not usable {pool}tainted",
-        f"Device allocated {pool}free",
-    ]
-    assert f"Device deallocated {pool}free" in each
