@@ -13,7 +13,7 @@ import concurrent.futures
 import dataclasses
 import time
 
-from harness.explore.search import search_campaign, search_progress
+from harness.explore.search import search_campaign
 from harness.explore.worlds import world_catalogue
 
 LIMIT_S = 20.0
@@ -31,7 +31,7 @@ class Search:
     """One row of the table."""
 
     hunt: search_campaign.Hunt
-    progress: search_progress.SearchProgress
+    progress: search_campaign.SearchProgress
     used_s: float
     """CPU seconds."""
 
@@ -63,7 +63,7 @@ def searched(name: str) -> Search:
         schedules=None,
         time_s=None,
     )
-    started, progress = time.process_time(), search_progress.SearchProgress()
+    started, progress = time.process_time(), search_campaign.SearchProgress()
     for latest in search_campaign.explore(hunt):
         progress = latest
         if time.process_time() - started > LIMIT_S:

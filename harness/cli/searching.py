@@ -10,7 +10,7 @@ from harness.checks import verdicts
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import random_worlds, search_campaign, search_progress, tokens
+    from harness.explore.search import random_worlds, search_campaign, tokens
 
 Progress = TypeVar("Progress")
 
@@ -22,9 +22,9 @@ _UNTOLD = 10**12
 
 
 def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
-    from harness.explore.search import search_campaign, search_progress
+    from harness.explore.search import search_campaign
 
-    progress = _watched(search_campaign.explore(hunt), search_progress.SearchProgress(), _what, out)
+    progress = _watched(search_campaign.explore(hunt), search_campaign.SearchProgress(), _what, out)
     is_exhaustive = hunt.strategy == search_campaign.EXHAUSTIVE
     is_whole = progress.is_complete or not is_exhaustive
     finding, decisions = progress.findings[0] if progress.findings else ("", [])
@@ -42,7 +42,7 @@ def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
             "remedies": hunt.remedies,
             "strategy": hunt.strategy,
             "schedules": progress.schedules,
-            "distinct": progress.distinct_count,
+            "distinct": len(progress.distinct),
             "given_up": progress.given_up,
             "is_complete": progress.is_complete,
             "schedules_left": progress.schedules_left,
@@ -50,15 +50,15 @@ def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
     )
 
 
-def _what(progress: "search_progress.SearchProgress") -> str:
+def _what(progress: "search_campaign.SearchProgress") -> str:
     given_up = f" ({progress.given_up} of them cut where all that could follow was known)"
     return (
         f"{outputs.counted(progress.schedules, 'schedule')}{given_up * bool(progress.given_up)}, "
-        f"{outputs.counted(progress.distinct_count, 'distinct interleaving')}"
+        f"{outputs.counted(len(progress.distinct), 'distinct interleaving')}"
     )
 
 
-def _covered(progress: "search_progress.SearchProgress") -> str:
+def _covered(progress: "search_campaign.SearchProgress") -> str:
     if progress.is_complete:
         return "; the world is searched whole"
     count = progress.schedules_left

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.client import apis
-from harness.explore.search import search_campaign, search_progress, tokens
+from harness.explore.search import search_campaign, tokens
 from harness.explore.worlds import world_catalogue
 from harness.scenario import hazards
 from harness.subject import defects, remedies
@@ -49,7 +49,7 @@ NO_REMEDY = [
 ]
 
 
-def explored(scenario: str, *chosen: str, **changes: object) -> search_progress.SearchProgress:
+def explored(scenario: str, *chosen: str, **changes: object) -> search_campaign.SearchProgress:
     arguments = {"strategy": "pct", "seed": 5, "schedules": SCHEDULES, "defects": (), **changes}
     wanted = search_campaign.Hunt(
         scenario=scenario,
@@ -93,8 +93,10 @@ def test_every_remedy_is_there_for_a_hazard() -> None:
 def test_without_its_remedy_a_hazard_is_found(scenario: str) -> None:
     progress = explored(scenario)
     assert progress.findings, f"not in {progress.schedules} schedules"
-    words = FOUND.get(HAZARDS[scenario][0], "is allocated to claim-")
-    assert words in progress.findings[0][0]
+    finding, decisions = progress.findings[0]
+    assert FOUND.get(HAZARDS[scenario][0], "is allocated to claim-") in finding
+    token = tokens.Token(scenario=scenario, defects=(), decisions=tuple(decisions))
+    assert search_campaign.replay(token).finding == finding
 
 
 @pytest.mark.parametrize(("world", "defect", "remedy"), OF_DEFECTS)
@@ -168,12 +170,6 @@ def test_several_lost_writes_are_settled_too() -> None:
     changes = {"sizes": (("faults_max", 4),), "schedules": SCHEDULES_WITH_REMEDY}
     progress = explored("answer-lost", "keep-in-flight-until-known", **changes)
     assert progress.findings == []
-
-
-def test_a_finding_goes_away_when_its_token_gets_the_remedy() -> None:
-    found = explored("answer-lost").findings[0]
-    token = tokens.Token(scenario="answer-lost", defects=(), decisions=tuple(found[1]))
-    assert search_campaign.replay(token).finding == found[0]
 
 
 def without_a_fence(api: apis.Api, unsettled: dict[str, Any]) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ The decisions of the run, as a token has them, are a schedule that always shows 
 
 import pytest
 
-from harness.explore.search import search_campaign, search_progress, tokens
+from harness.explore.search import search_campaign, tokens
 from harness.explore.worlds import world_catalogue
 from harness.run.defects import known_defects
 
@@ -29,7 +29,7 @@ SEEDS = {
 
 def explored(
     world: str, *defects: str, schedules: int, seed: int = 3
-) -> search_progress.SearchProgress:
+) -> search_campaign.SearchProgress:
     hunt = search_campaign.Hunt(
         scenario=world, defects=defects, strategy="pct", seed=seed, schedules=schedules, time_s=None
     )

@@ -6,7 +6,7 @@ passes, steps are numbered instead, one millisecond each, which leaves room in t
 
 import pathlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -63,9 +63,15 @@ def save(
     run_id = secrets.token_hex(4)
     writing.replace(directory.scenario, f"# explored: {token}\n".encode())
     plans.write(directory.plan, _plan(token, run_id))
-    _write_processes(directory, run_id, run)
-    _write_observations(directory, run_id, run)
-    _write_steps(directory, run_id, run)
+    for file, process, bodies in (
+        (directory.processes, "explore", _phases(run)),
+        (directory.observations, "recorder", _observations(run.commits)),
+        (directory.steps("scheduler"), "scheduler", _steps(run)),
+    ):
+        writer = journal_writer.Writer(file, process=process, run_id=run_id)
+        for body in bodies:
+            writer.write(body)
+        writer.close()
     manifests.write(directory, run_id=run_id)
     return directory
 
@@ -93,53 +99,33 @@ def _plan(token: tokens.Token, run_id: str) -> plans.Plan:
     )
 
 
-def _write_processes(
-    directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
-) -> None:
-    writer = journal_writer.Writer(directory.processes, process="explore", run_id=run_id)
-    writer.write(records.Phase(name="explored", ts_ns=0, detail=run.finding or "nothing found"))
-    writer.write(records.Phase(name="ended", ts_ns=len(run.steps) * _STEP_NS))
-    writer.close()
+def _phases(run: explored_run.ExploredRun) -> Iterator[records.Body]:
+    yield records.Phase(name="explored", ts_ns=0, detail=run.finding or "nothing found")
+    yield records.Phase(name="ended", ts_ns=len(run.steps) * _STEP_NS)
 
 
-def _write_observations(
-    directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
-) -> None:
-    writer = journal_writer.Writer(directory.observations, process="recorder", run_id=run_id)
+def _observations(commits: Sequence[tuple[int, watch_cache.Commit]]) -> Iterator[records.Body]:
     for resource in RESOURCES:
-        writer.write(_listed(resource, "first", 0, 0))
-    for step, commit in run.commits:
+        yield _listed(resource, "first", 0, 0)
+    for step, commit in commits:
         if commit.resource.plural in RESOURCES:
-            writer.write(_observation(commit, commit.type, step * _STEP_NS))
-    for resource in RESOURCES:
-        _write_final_list(writer, resource, run.commits)
-    writer.close()
-
-
-def _write_final_list(
-    writer: journal_writer.Writer, resource: str, commits: Sequence[tuple[int, watch_cache.Commit]]
-) -> None:
-    last: dict[str, watch_cache.Commit] = {}
-    for _, commit in commits:
-        if commit.resource.plural == resource:
-            last[commit.object.uid] = commit
-    live = [commit for commit in last.values() if commit.type != "DELETED"]
+            yield _observation(commit, commit.type, step * _STEP_NS)
     version = commits[-1][1].object.resource_version if commits else 0
-    writer.write(_listed(resource, "final", version, len(live)))
-    for commit in live:
-        writer.write(_observation(commit, "FINAL", 0))
+    for resource in RESOURCES:
+        last = {it.object.uid: it for _, it in commits if it.resource.plural == resource}
+        live = [commit for commit in last.values() if commit.type != "DELETED"]
+        yield _listed(resource, "final", version, len(live))
+        yield from (_observation(commit, "FINAL", 0) for commit in live)
 
 
 def _listed(resource: str, purpose: str, version: int, count: int) -> records.Listed:
-    document = {
-        "resource": resource,
-        "purpose": purpose,
-        "resource_version": version,
-        "count": count,
-        "ts_ns": 0,
-        "record": "listed",
-    }
-    return msgspec.convert(document, records.Listed)
+    return records.Listed(
+        resource=resource,
+        purpose=purpose,  # type: ignore[arg-type]
+        resource_version=version,
+        count=count,
+        ts_ns=0,
+    )
 
 
 def _observation(commit: watch_cache.Commit, kind: str, ts_ns: int) -> records.Observation:
@@ -152,18 +138,9 @@ def _observation(commit: watch_cache.Commit, kind: str, ts_ns: int) -> records.O
     )
 
 
-def _write_steps(
-    directory: directories.RunDirectory, run_id: str, run: explored_run.ExploredRun
-) -> None:
-    writer = journal_writer.Writer(directory.steps("scheduler"), process="scheduler", run_id=run_id)
+def _steps(run: explored_run.ExploredRun) -> Iterator[records.Body]:
     for number, step in enumerate(run.steps):
-        writer.write(
-            records.Step(
-                seq=number,
-                ts_ns=number * _STEP_NS,
-                thread=step.task,
-                name=step.name,
-                fields=step.fields,
-            )
+        ts_ns = number * _STEP_NS
+        yield records.Step(
+            seq=number, ts_ns=ts_ns, thread=step.task, name=step.name, fields=step.fields
         )
-    writer.close()

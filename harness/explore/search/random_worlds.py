@@ -1,4 +1,4 @@
-"""A search of many random worlds, each for a while, one after the other or in several processes."""
+"""A search of many random worlds, each for a while, one after the other."""
 
 import collections
 import dataclasses
@@ -53,16 +53,6 @@ class RandomHunt:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Searched:
-    """A world that was searched."""
-
-    index: int
-    schedules: int
-    findings: list[tuple[str, list[int]]]
-    """The first finding, with the decisions that lead to it; empty: there was none."""
-
-
 @dataclasses.dataclass(slots=True)
 class RandomProgress:
     """Totals of the search so far."""
@@ -74,33 +64,27 @@ class RandomProgress:
     found: tuple[str, tokens.Token] | None = None
     """The first finding and its token; None: there is none."""
 
-    def add(self, hunt: RandomHunt, searched: Searched) -> None:
+    def add(self, hunt: search_campaign.Hunt, searched: search_campaign.SearchProgress) -> None:
         """Add a world."""
-        of_world = hunt.hunt(searched.index)
         self.worlds += 1
         self.schedules += searched.schedules
-        self.features.update(random_specs.features(of_world.scenario))
+        self.features.update(random_specs.features(hunt.scenario))
         if searched.findings and self.found is None:
             finding, decisions = searched.findings[0]
-            self.found = finding, of_world.token(decisions)
+            self.found = finding, hunt.token(decisions)
 
 
 def explore(hunt: RandomHunt) -> Iterator[RandomProgress]:
     """Search worlds until the first finding, repeatedly yielding the same growing progress."""
     progress, started = RandomProgress(), time.monotonic()
-    for searched in (_search(hunt, index) for index in itertools.count()):
-        progress.add(hunt, searched)
+    for of_world in map(hunt.hunt, itertools.count()):
+        try:
+            *_, searched = search_campaign.explore(of_world)
+        except Exception as error:
+            error.add_note(f"in {of_world.scenario}, with the seed {of_world.seed}")
+            raise
+        progress.add(of_world, searched)
         yield progress
         is_late = hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
         if progress.found is not None or is_late or progress.worlds == hunt.worlds:
             return
-
-
-def _search(hunt: RandomHunt, index: int) -> Searched:
-    of_world = hunt.hunt(index)
-    try:
-        *_, progress = search_campaign.explore(of_world)
-    except Exception as error:
-        error.add_note(f"in {of_world.scenario}, with the seed {of_world.seed}")
-        raise
-    return Searched(index, progress.schedules, progress.findings[:1])

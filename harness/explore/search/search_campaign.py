@@ -1,4 +1,4 @@
-"""Many runs of one world: sampled by random strategies in several processes, or all of them."""
+"""Many runs of one world: sampled by a random strategy, or all of them."""
 
 import contextlib
 import dataclasses
@@ -7,14 +7,13 @@ import gc
 import itertools
 import random
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from harness import errors, seeds, suggestions
 from harness.explore.runtime import choices, observing
 from harness.explore.search import (
     explored_run,
     random_strategies,
-    search_progress,
     tokens,
 )
 from harness.explore.search.whole import depth_first
@@ -72,16 +71,56 @@ class Hunt:
         )
 
 
-Outcomes = Generator[search_progress.Outcome, None, None]
+FINDINGS_KEPT = 100
+"""Maximum number of findings kept; further ones are only counted."""
 
 
-def explore(hunt: Hunt) -> Iterator[search_progress.SearchProgress]:
+@dataclasses.dataclass(slots=True)
+class SearchProgress:
+    """Totals of the exploration so far."""
+
+    schedules: int = 0
+    given_up: int = 0
+    """Number of schedules abandoned where all that could follow had been tried before."""
+    distinct: set[int] = dataclasses.field(default_factory=set)
+    """The states of interleavings that differ in more than the order of independent steps."""
+    findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
+    """Descriptions of findings, with the decisions that lead to them."""
+    finding_count: int = 0
+    is_complete: bool = False
+    """True if every run was made."""
+    left: float | None = None
+    """Share of a whole search that is left, if all options were alike; None: another search."""
+
+    @property
+    def schedules_left(self) -> int | None:
+        """Least number of schedules that are left, by what is known now; None: unknown.
+
+        It grows while races are found that ask for more.
+        """
+        if self.left is None or not 0 <= self.left < 1:
+            return None
+        return round(self.schedules * self.left / (1 - self.left))
+
+    def add(self, run: explored_run.ExploredRun) -> None:
+        self.schedules += 1
+        if run.was_given_up:
+            self.given_up += 1
+        else:
+            self.distinct.add(run.state)
+        if run.finding is not None:
+            self.finding_count += 1
+            if len(self.findings) < FINDINGS_KEPT:
+                self.findings.append((run.finding, run.decisions))
+
+
+def explore(hunt: Hunt) -> Iterator[SearchProgress]:
     """Explore, repeatedly yielding the same growing progress; close the iterator to stop early."""
-    progress, started = search_progress.SearchProgress(), time.monotonic()
+    progress, started = SearchProgress(), time.monotonic()
     whole = depth_first.Tree() if hunt.strategy == EXHAUSTIVE else None
-    with contextlib.closing(_outcomes(hunt, whole)) as outcomes:
-        for outcome in outcomes:
-            progress.add(outcome)
+    with _collecting_after_runs():
+        for run in _samples(hunt) if whole is None else _every_run(hunt, whole):
+            progress.add(run)
             if whole is not None:
                 progress.left = whole.left()
             yield progress
@@ -91,7 +130,7 @@ def explore(hunt: Hunt) -> Iterator[search_progress.SearchProgress]:
     yield progress
 
 
-def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: float) -> bool:
+def _is_over(hunt: Hunt, progress: SearchProgress, started: float) -> bool:
     if hunt.until_found and progress.findings:
         return True
     if hunt.schedules is not None and progress.schedules >= hunt.schedules:
@@ -99,35 +138,28 @@ def _is_over(hunt: Hunt, progress: search_progress.SearchProgress, started: floa
     return hunt.time_s is not None and time.monotonic() - started >= hunt.time_s
 
 
-def _outcomes(hunt: Hunt, whole: depth_first.Tree | None) -> Outcomes:
-    outcomes: Iterator[search_progress.Outcome]
-    if whole is not None:
-        outcomes = depth_first.runs(whole, functools.partial(_explore_once, hunt), _is_cut)
-    else:
-        outcomes = (_sample(hunt, number) for number in itertools.count())
-    with _collecting_after_runs():
-        yield from outcomes
+def _samples(hunt: Hunt) -> Iterator[explored_run.ExploredRun]:
+    """Execute run after run. The same number of a run draws the same random numbers."""
+    for number in itertools.count():
+        stream = seeds.Seeds(hunt.seed).stream("explore", number)
+        yield _explore_once(hunt, STRATEGIES[hunt.strategy](stream))
 
 
-def _is_cut(outcome: search_progress.Outcome) -> bool:
-    """Return whether a run ended at a finding, although its tasks could have gone on."""
-    return outcome.finding is not None
-
-
-def _sample(hunt: Hunt, number: int) -> search_progress.Outcome:
-    """Execute one run. The same number draws the same random numbers."""
-    stream = seeds.Seeds(hunt.seed).stream("explore", number)
-    return _explore_once(hunt, STRATEGIES[hunt.strategy](stream))
+def _every_run(hunt: Hunt, whole: depth_first.Tree) -> Iterator[explored_run.ExploredRun]:
+    """Execute all runs; one ends at a finding, although its tasks could have gone on."""
+    return depth_first.runs(
+        whole, functools.partial(_explore_once, hunt), lambda run: run.finding is not None
+    )
 
 
 def _explore_once(
     hunt: Hunt, strategy: choices.Strategy, observer: observing.Observer | None = None
-) -> search_progress.Outcome:
+) -> explored_run.ExploredRun:
     run = explored_run.explore_once(
         hunt.spec, strategy, defects=hunt.defects, remedies=hunt.remedies, observer=observer
     )
     gc.collect(0)  # the run's world is garbage now
-    return search_progress.Outcome(run.decisions, run.finding, run.state, run.was_given_up)
+    return run
 
 
 @contextlib.contextmanager

@@ -16,32 +16,25 @@ Fails = Callable[[Sequence[int]], bool]
 
 def shrink(decisions: Sequence[int], fails: Fails, *, tries_max: int = 2000) -> list[int]:
     """Return decisions with fewer deviations that still fail, or the same ones."""
-    budget = _Budget(fails, tries_max)
-    smaller = _without_chunks(list(decisions), budget)
-    smaller = _lowered(smaller, budget)
+    left = iter(range(tries_max))
+
+    def fails_in_time(candidate: Sequence[int]) -> bool:
+        return next(left, None) is not None and fails(candidate)
+
+    smaller = _lowered(_without_chunks(list(decisions), fails_in_time), fails_in_time)
     while smaller and smaller[-1] == 0:
         smaller.pop()
     return smaller
 
 
-class _Budget:
-    """Limits the number of tries; once exhausted, every further candidate is rejected."""
-
-    def __init__(self, fails: Fails, tries: int) -> None:
-        self._fails, self._left = fails, tries
-
-    def __call__(self, decisions: Sequence[int]) -> bool:
-        self._left -= 1
-        return self._left >= 0 and self._fails(decisions)
-
-
-def _without_chunks(decisions: list[int], fails: _Budget) -> list[int]:
+def _without_chunks(decisions: list[int], fails: Fails) -> list[int]:
     """Remove deviations by delta debugging: halves, quarters, …, single ones."""
     size = max(len(_deviating(decisions)) // 2, 1)
     while True:
         places = _deviating(decisions)
         for start in range(0, len(places), size):
-            candidate = _zeroed(decisions, places[start : start + size])
+            zeroed = set(places[start : start + size])
+            candidate = [0 if index in zeroed else it for index, it in enumerate(decisions)]
             if fails(candidate):
                 decisions = candidate
                 break
@@ -51,7 +44,7 @@ def _without_chunks(decisions: list[int], fails: _Budget) -> list[int]:
             size = size // 2
 
 
-def _lowered(decisions: list[int], fails: _Budget) -> list[int]:
+def _lowered(decisions: list[int], fails: Fails) -> list[int]:
     """Replace each deviation by the smallest option that still fails."""
     for index in _deviating(decisions):
         for value in range(1, decisions[index]):
@@ -64,13 +57,6 @@ def _lowered(decisions: list[int], fails: _Budget) -> list[int]:
 
 def _deviating(decisions: Sequence[int]) -> list[int]:
     return [index for index, decision in enumerate(decisions) if decision]
-
-
-def _zeroed(decisions: Sequence[int], places: Sequence[int]) -> list[int]:
-    candidate = list(decisions)
-    for place in places:
-        candidate[place] = 0
-    return candidate
 
 
 STRATEGY = "pct"

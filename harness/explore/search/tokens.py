@@ -68,7 +68,8 @@ def parse(text: str) -> Token:
             f"expected a token of this version, which starts with {PREFIX!r}, got one that starts with {version!r}: "
             "replay it with the version that created it"
         )
-    scenario, made_from, sizes, defects, remedies, sparse = _unpack(text)
+    token, made_from = _unpack(text)
+    scenario = token.scenario
     if world_catalogue.named(scenario) is None:
         known = ", ".join(world_catalogue.WORLDS)
         raise errors.UsageError(
@@ -78,14 +79,7 @@ def parse(text: str) -> Token:
         raise errors.UsageError(
             f"scenario {scenario!r} has changed since the token was created: replay it with the version that created it"
         )
-    chosen_parts.of(defects, remedies)  # UsageError for one that no longer exists
-    token = Token(
-        scenario=scenario,
-        defects=tuple(defects),
-        remedies=tuple(remedies),
-        decisions=_dense(sparse),
-        sizes=tuple(sizes.items()),
-    )
+    chosen_parts.of(token.defects, token.remedies)  # UsageError for one that no longer exists
     _ = token.spec  # ScenarioError for invalid sizes
     return token
 
@@ -97,22 +91,21 @@ def fingerprint(scenario: str) -> str:
     return hashlib.sha256(described.encode()).hexdigest()[: 2 * _FINGERPRINT_BYTES]
 
 
-def _unpack(
-    text: str,
-) -> tuple[str, str, dict[str, int], list[str], list[str], list[tuple[int, int]]]:
+def _unpack(text: str) -> tuple[Token, str]:
+    """Return a token, and the fingerprint of the scenario of which it was made."""
     body = text.removeprefix(PREFIX)
     try:
         checked = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
         document = json.loads(zlib.decompress(_checked(checked)))
         scenario, made_from, sizes, defects, remedies, sparse = document
-        return (
-            str(scenario),
-            str(made_from),
-            {str(key): int(value) for key, value in dict(sizes).items()},
-            [str(name) for name in defects],
-            [str(name) for name in remedies],
-            [(int(i), int(v)) for i, v in sparse],
+        token = Token(
+            scenario=str(scenario),
+            defects=tuple(map(str, defects)),
+            remedies=tuple(map(str, remedies)),
+            decisions=_dense([(int(index), int(value)) for index, value in sparse]),
+            sizes=tuple((str(key), int(value)) for key, value in dict(sizes).items()),
         )
+        return token, str(made_from)
     except (ValueError, TypeError, binascii.Error, zlib.error) as error:
         raise errors.UsageError(f"the token is damaged ({error}): copy it completely") from error
 

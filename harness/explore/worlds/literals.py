@@ -109,10 +109,12 @@ def pods(count: int, claim: str = "claim-{}") -> list[parts.Part]:
     return [pod(f"pod-{n}", claim.format(n)) for n in range(1, count + 1)]
 
 
-def does(action: str, target: str = "", *, when: str = parts.ANY_TIME) -> parts.Part:
+def does(
+    action: str, target: str = "", *, when: str = parts.ANY_TIME, needs: tuple[str, ...] = ()
+) -> parts.Part:
     """Return what another client does to an object, or to something else."""
     name = "-".join([action.replace("_", "-"), *target.split()])
-    return parts.Part(name=name, kind="action", does=action, target=target, when=when)
+    return parts.Part(name=name, kind="action", does=action, target=target, when=when, needs=needs)
 
 
 def actor(name: str, how: str = "") -> parts.Part:

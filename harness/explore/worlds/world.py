@@ -89,6 +89,7 @@ class World:
             track_managers=False,  # no one reads managedFields here
         )
         self._oracles = [make() for make in self.oracles()]
+        self._known = states.Known()
         self.prepared = self.oracle(preparations.Preparations)
         self.granted = self.oracle(granted_devices.GrantedDevices)
         self.listen(self._judge)
@@ -279,8 +280,10 @@ class World:
         self.store.listen(listener)
 
     def _judge(self, commit: watch_cache.Commit) -> None:
+        seen = self._known.see(commit)
         for oracle in self._oracles:
-            oracle.on_commit(commit)
+            if seen is not None:
+                oracle.on_seen(seen)
             if oracle.finding is not None:
                 self.runtime.finish()
 
@@ -301,7 +304,16 @@ class World:
         judges = self.spec.at_rest
         if judges is None:
             judges = () if self._is_known_to_fail else GENERAL
-        state = self._state()
+        state = states.State(
+            pods=list(self.documents(resources.PODS)),
+            claims=list(self.documents(resources.CLAIMS)),
+            slices=list(self.documents(resources.SLICES)),
+            nodes=list(self.documents(resources.NODES)),
+            schedulers=self.scheduler_names(),
+            books=[subject.write_books for subject in self.schedulers],
+            is_controlled=self.controller is not None,
+            tainted=frozenset(self.granted.tainted_drivers),
+        )
         return self._named(next(filter(None, (judge(state) for judge in judges)), None))
 
     def _named(self, finding: str | None) -> str | None:
@@ -313,18 +325,6 @@ class World:
 
     def _time_is_over(self) -> bool:
         return self.runtime.monotonic_ns() > self.spec.judged_s * 1e9
-
-    def _state(self) -> states.State:
-        return states.State(
-            pods=list(self.documents(resources.PODS)),
-            claims=list(self.documents(resources.CLAIMS)),
-            slices=list(self.documents(resources.SLICES)),
-            nodes=list(self.documents(resources.NODES)),
-            schedulers=self.scheduler_names(),
-            books=[subject.write_books for subject in self.schedulers],
-            is_controlled=self.controller is not None,
-            tainted=frozenset(self.granted.tainted_drivers),
-        )
 
     def documents(self, resource: resources.ResourceType) -> Iterator[Object]:
         """Yield the objects of a resource, ordered by namespace and name."""

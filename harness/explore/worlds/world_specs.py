@@ -79,7 +79,7 @@ class Oracle(Protocol):
     def finding(self) -> str | None:
         """Description of the first violation; None if there is none."""
 
-    def on_commit(self, commit: watch_cache.Commit) -> None:
+    def on_seen(self, seen: states.Seen) -> None:
         """Judge a commit."""
 
 

@@ -5,12 +5,9 @@ slices consumes what it did when they last had it.
 """
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-import msgspec
-
-from harness.apiserver.storage import watch_cache
-from harness.explore.worlds.oracles import offered_devices
+from harness.explore.worlds.oracles import offered_devices, states
 from harness.model import quantities
 from harness.model.objects import Object
 
@@ -19,39 +16,34 @@ class DeviceShares:
     """Watches claims and slices: what all allocations take together is there to be taken."""
 
     def __init__(self) -> None:
-        self._slices: dict[str, Object] = {}
         self._known: dict[offered_devices.ID, offered_devices.Offer] = {}
         """Every device in its last version."""
-        self._results: dict[str, list[Object]] = {}
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
-    def on_commit(self, commit: watch_cache.Commit) -> None:
-        name, is_gone = commit.object.name, commit.type == "DELETED"
-        if commit.resource.plural == "resourceslices":
-            self._slices.pop(name, None)
-            if not is_gone:
-                self._slices[name] = msgspec.json.decode(commit.object.data)["spec"]
-            self._known.update({offer.id: offer for offer in self._offers()})
-        elif commit.resource.plural == "resourceclaims":
-            self._results[name] = [] if is_gone else _results(commit.object.data)
-            self.finding = self.finding or next(self._faults(), None)
+    def on_seen(self, seen: states.Seen) -> None:
+        specs = [item["spec"] for item in seen.known.slices.values()]
+        if seen.plural == "resourceslices":
+            self._known.update({offer.id: offer for offer in offered_devices.offers(specs)})
+        elif seen.is_claim:
+            self.finding = self.finding or next(
+                self._faults(specs, seen.known.claims.values()), None
+            )
 
-    def _offers(self) -> Iterator[offered_devices.Offer]:
-        return offered_devices.offers(self._slices.values())
-
-    def _faults(self) -> Iterator[str]:
-        taken = [result for results in self._results.values() for result in results]
+    def _faults(self, specs: list[Object], claims: Iterable[Object]) -> Iterator[str]:
         by_device = collections.defaultdict(list)
-        for result in taken:
-            by_device[offered_devices.id_of(result)].append(result)
+        for claim in claims:
+            allocation = claim.get("status", {}).get("allocation") or {}
+            for result in allocation.get("devices", {}).get("results") or ():
+                if not result.get("adminAccess"):
+                    by_device[offered_devices.id_of(result)].append(result)
         yield from _wrong_shares(by_device)
-        for offer in self._offers():
+        for offer in offered_devices.offers(specs):
             if offer.is_shared:
                 yield from _exceeded(offer, by_device[offer.id])
         known = [self._known[it] for it in by_device if by_device[it] and it in self._known]
         used = offered_devices.used_counters(known)
-        for place, declared in offered_devices.counters(self._slices.values()).items():
+        for place, declared in offered_devices.counters(specs).items():
             if used[place] > declared:
                 yield f"counter {place[3]} of {place[2]}: {used[place]} of {declared} are used"
 
@@ -74,9 +66,3 @@ def _exceeded(offer: offered_devices.Offer, taken: list[Object]) -> Iterator[str
         )
         if used > quantities.amount(declared["value"]):
             yield f"capacity {capacity} of {offer.id[2]}: {used} of {declared['value']} are used"
-
-
-def _results(claim: bytes) -> list[Object]:
-    allocation = msgspec.json.decode(claim).get("status", {}).get("allocation") or {}
-    results: list[Object] = allocation.get("devices", {}).get("results") or []
-    return [result for result in results if not result.get("adminAccess")]

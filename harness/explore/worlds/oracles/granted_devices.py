@@ -8,10 +8,7 @@ what was gone or tainted by then must not be allocated any more.
 import collections
 from collections.abc import Iterator
 
-import msgspec
-
-from harness.apiserver.storage import watch_cache
-from harness.explore.worlds.oracles import offered_devices
+from harness.explore.worlds.oracles import offered_devices, states
 from harness.model.objects import Object
 
 Offer = offered_devices.Offer
@@ -21,10 +18,9 @@ class GrantedDevices:
     """Watches claims and slices."""
 
     def __init__(self) -> None:
-        self._slices: dict[str, Object] = {}
+        self._offers: list[Offer] = []
         self._known: dict[offered_devices.ID, list[Offer]] = {}
         """The versions of each device since the last rest."""
-        self._allocated: set[str] = set()
         self._new_rules: set[str] = set()
         self.tainted_drivers: set[str] = set()
         """Drivers whose devices were all tainted by a rule at the last rest."""
@@ -40,23 +36,20 @@ class GrantedDevices:
         self._known = {}
         self._note_offers()
 
-    def on_commit(self, commit: watch_cache.Commit) -> None:
-        name, is_gone = commit.object.name, commit.type == "DELETED"
-        if commit.resource.plural == "resourceslices":
-            self._slices.pop(name, None)
-            if not is_gone:
-                self._slices[name] = msgspec.json.decode(commit.object.data)["spec"]
+    def on_seen(self, seen: states.Seen) -> None:
+        if seen.plural == "resourceslices":
+            specs = (item["spec"] for item in seen.known.slices.values())
+            self._offers = list(offered_devices.offers(specs))
             self._note_offers()
-        elif commit.resource.plural == "resourceclaims":
-            had = name in self._allocated
-            self._allocated.discard(name)
-            if not is_gone and b'"allocation":' in commit.object.data:
-                self._allocated.add(name)
-                if not had and self.finding is None:
-                    self.finding = next(self._faults(msgspec.json.decode(commit.object.data)), None)
+        elif seen.is_claim and not seen.is_gone and self.finding is None:
+            had, has = (
+                "allocation" in (it or {}).get("status", {}) for it in (seen.before, seen.object)
+            )
+            if has and not had:
+                self.finding = next(self._faults(seen.object), None)
 
     def _note_offers(self) -> None:
-        for offer in offered_devices.offers(self._slices.values()):
+        for offer in self._offers:
             versions = self._known.setdefault(offer.id, [])
             if offer not in versions:
                 versions.append(offer)
@@ -127,22 +120,17 @@ class ReadyDevices:
     """Watches claims and pods; each pod uses claims by their names."""
 
     def __init__(self) -> None:
-        self._claims: dict[str, Object] = {}
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
-    def on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource.plural == "resourceclaims":
-            self._claims[commit.object.name] = msgspec.json.decode(commit.object.data)
-        elif commit.resource.plural == "pods" and b'"nodeName"' in commit.object.data:
-            pod = msgspec.json.decode(commit.object.data)
-            self.finding = self.finding or next(self._faults(pod), None)
-
-    def _faults(self, pod: Object) -> Iterator[str]:
-        for entry in pod["spec"].get("resourceClaims") or ():
-            name = entry.get("resourceClaimName")
-            for device in _not_ready(self._claims.get(name, {})):
-                yield f"bound: {pod['metadata']['name']} is bound, but {device} is not ready"
+    def on_seen(self, seen: states.Seen) -> None:
+        spec = seen.object["spec"]
+        if seen.plural != "pods" or "nodeName" not in spec or self.finding is not None:
+            return
+        for entry in spec.get("resourceClaims") or ():
+            claim = seen.known.claims.get(entry.get("resourceClaimName"), {})
+            for device in _not_ready(claim):
+                self.finding = f"bound: {seen.name} is bound, but {device} is not ready"
 
 
 def _not_ready(claim: Object) -> Iterator[str]:

@@ -35,7 +35,7 @@ class Preparations:
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
-    def on_commit(self, commit: object) -> None:
+    def on_seen(self, seen: object) -> None:
         """Do nothing: this is about nodes."""
 
     def on_prepared(self, info: prepared_claims.PreparedClaim, *, driver: str) -> None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
-from harness.apiserver.storage import watch_cache
+from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -25,20 +23,17 @@ class AllocationFinalizers:
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
-    def on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource.plural != "resourceclaims":
+    def on_seen(self, seen: states.Seen) -> None:
+        name, meta = seen.name, seen.object["metadata"]
+        if not seen.is_claim or name in self._exempt or EXTENDED in name:
             return
-        if commit.object.name in self._exempt or EXTENDED in commit.object.name:
-            return
-        claim = msgspec.json.decode(commit.object.data)
-        is_allocated = claim.get("status", {}).get("allocation") is not None
-        name, meta = claim["metadata"]["name"], claim["metadata"]
-        if commit.type == "DELETED":
+        is_allocated = seen.object.get("status", {}).get("allocation") is not None
+        if seen.is_gone:
             is_lost = is_allocated and meta.get("finalizers") and "deletionTimestamp" not in meta
             told = f"finalizer: the API server removed {name}, which is allocated, in spite of it"
             self.finding = self.finding or (told if is_lost else None)
         elif is_allocated and FINALIZER not in meta.get("finalizers", ()):
-            if commit.type == "ADDED":
+            if seen.before is None:
                 self._exempt.add(name)
                 return
             self.finding = self.finding or f"finalizer: {name} is allocated without its finalizer"
@@ -57,44 +52,28 @@ class Reservations:
     """
 
     def __init__(self) -> None:
-        self._claims: dict[str, Object] = {}
-        self._pods: dict[str, Object] = {}
-        """The pods that are bound and not being deleted."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
 
-    def on_commit(self, commit: watch_cache.Commit) -> None:
-        if commit.resource.plural == "resourceclaims":
-            before = self._claims.get(commit.object.name, {})
-            self._note(self._claims, commit, is_kept=True)
-            self._judge_claim(commit.object.name, before)
-        elif commit.resource.plural == "pods":
-            self._note(self._pods, commit, is_kept=b'"nodeName"' in commit.object.data)
-        else:
-            return
-        self.finding = self.finding or next(self._unreserved(), None)
+    def on_seen(self, seen: states.Seen) -> None:
+        if seen.is_claim and not seen.is_gone:
+            self._judge_claim(seen.name, seen.before or {}, seen.object)
+        if seen.plural != "resourceslices":
+            self.finding = self.finding or next(_unreserved(seen.known), None)
 
-    def _note(self, known: dict[str, Object], commit: watch_cache.Commit, *, is_kept: bool) -> None:
-        known.pop(commit.object.name, None)
-        if commit.type == "DELETED" or not is_kept:
-            return
-        document = msgspec.json.decode(commit.object.data)
-        if commit.resource.plural == "resourceclaims" or not _is_ending(document):
-            known[commit.object.name] = document
-
-    def _judge_claim(self, name: str, before: Object) -> None:
-        now = self._claims.get(name, before)
+    def _judge_claim(self, name: str, before: Object, now: Object) -> None:
         count = len(_reserved(now))
         if count > RESERVATIONS_MAX:
             self.finding = f"reservations: {name} has {count}, more than {RESERVATIONS_MAX}"
         if lost := {*_foreign(before)} - {*_foreign(now)}:
             self.finding = f"reservations: {name} lost that of {', '.join(sorted(lost))}"
 
-    def _unreserved(self) -> Iterator[str]:
-        for pod in self._pods.values():
-            for name in _claim_names(pod):
-                if (fault := _fault(self._claims.get(name), pod)) is not None:
-                    yield f"bound: {pod['metadata']['name']} is bound, but {name} is {fault}"
+
+def _unreserved(known: states.Known) -> Iterator[str]:
+    for pod in known.pods.values():
+        for name in _claim_names(pod) if "nodeName" in pod["spec"] and not _is_ending(pod) else ():
+            if (fault := _fault(known.claims.get(name), pod)) is not None:
+                yield f"bound: {pod['metadata']['name']} is bound, but {name} is {fault}"
 
 
 def _fault(claim: Object | None, pod: Object) -> str | None:

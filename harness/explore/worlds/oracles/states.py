@@ -1,12 +1,59 @@
-"""The state of a world at rest, for the oracles that judge it then."""
+"""What oracles see of a world: each commit, decoded once, and the state at rest."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
 
+import msgspec
+
+from harness.apiserver.storage import watch_cache
 from harness.explore.worlds import world_fixtures
 from harness.model.objects import Object
 
 _EXTENDED = "deviceclass.resource.kubernetes.io/"
+
+
+class Known:
+    """The newest version of each claim, pod and slice, by name."""
+
+    def __init__(self) -> None:
+        self.claims: dict[str, Object] = {}
+        self.pods: dict[str, Object] = {}
+        self.slices: dict[str, Object] = {}
+        self._tables = {
+            "resourceclaims": self.claims,
+            "pods": self.pods,
+            "resourceslices": self.slices,
+        }
+
+    def see(self, commit: watch_cache.Commit) -> "Seen | None":
+        """Note a commit; return None for one of another kind."""
+        plural, name = commit.resource.plural, commit.object.name
+        table = self._tables.get(plural)
+        if table is None:
+            return None
+        document = msgspec.json.decode(commit.object.data)
+        before = table.pop(name, None)
+        if commit.type != "DELETED":
+            table[name] = document
+        return Seen(plural, name, document, before, known=self, is_gone=commit.type == "DELETED")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """A commit of a claim, a pod or a slice, with what is known after it."""
+
+    plural: str
+    name: str
+    object: Object
+    """In its new version; in the last one if it is gone."""
+    before: Object | None
+    """In the version before; None: it is new."""
+    known: Known
+    is_gone: bool
+
+    @property
+    def is_claim(self) -> bool:
+        return self.plural == "resourceclaims"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

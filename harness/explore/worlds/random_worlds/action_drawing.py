@@ -3,9 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.explore.worlds import parts, world_fixtures
+from harness.explore.worlds import literals, parts, world_fixtures
 from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
-from harness.model.objects import Object
 
 Stream = drawings.DrawingStream
 HOLDER = "claim-of-another"
@@ -41,12 +40,12 @@ def actions(
         *_of_pools(stream, supply, users),
     ]
     if is_controlled and stream.chance(0.08, "restart: claim controller"):
-        found.append(_action("stop_controller", needs=(parts.CONTROLLER,)))
+        found.append(literals.does("stop_controller", needs=(parts.CONTROLLER,)))
     is_single = not any(part.name == parts.SECOND_SCHEDULER for part in users.others)
     # A write of the scheduler that is stopped comes late: with extended resources that shows H16.
     restarted = 0.0 if users.has_extended else 0.06
     if is_single and stream.chance(restarted, "restart: scheduler"):
-        found.append(_action("fail_over"))
+        found.append(literals.does("fail_over"))
     return found
 
 
@@ -85,26 +84,6 @@ def _possible_faults(users: pod_drawing.Users, done: set[str]) -> list[str]:
     return [fault for fault in FAULTS if fault not in excluded]
 
 
-def _action(
-    does: str,
-    target: str = "",
-    *,
-    when: str = parts.ANY_TIME,
-    needs: tuple[str, ...] = (),
-    documents: tuple[Object, ...] = (),
-) -> parts.Part:
-    name = "-".join(filter(None, [does.replace("_", "-"), target]))
-    return parts.Part(
-        name=name,
-        kind="action",
-        does=does,
-        target=target,
-        when=when,
-        needs=needs,
-        documents=documents,
-    )
-
-
 def _of_pods(
     stream: Stream, users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
 ) -> list[parts.Part]:
@@ -116,13 +95,13 @@ def _of_pods(
         deleted = (0.45 if users.is_small else 0.25) if is_controlled else 0.06
         if stream.chance(deleted, "pod: deleted"):
             when = stream.weighted([(bound, 4), (parts.ANY_TIME, 2), (parts.AT_REST, 1)])
-            found.append(_action("delete_pod", pod.name, when=when, needs=(pod.name,)))
+            found.append(literals.does("delete_pod", pod.name, when=when, needs=(pod.name,)))
         elif not has_kubelets and stream.chance(finishes, "pod: finishes"):
-            found.append(_action("finish_pod", pod.name, when=bound, needs=(pod.name,)))
+            found.append(literals.does("finish_pod", pod.name, when=bound, needs=(pod.name,)))
     for name in users.generated:
         if stream.chance(0.15, "claim: lost while its pod waits"):
             when = f"recorded {name}"
-            found.append(_action("lose_claim", name, when=when, needs=(name,)))
+            found.append(literals.does("lose_claim", name, when=when, needs=(name,)))
     return found
 
 
@@ -147,7 +126,7 @@ def _of_claims(
         when = stream.one_of((parts.AT_REST, parts.ANY_TIME))
         return [
             parts.Part(name=HOLDER, kind="claim", documents=(claim,)),
-            _action("delete_claim", HOLDER, when=when, needs=(HOLDER,)),
+            literals.does("delete_claim", HOLDER, when=when, needs=(HOLDER,)),
         ]
     return []
 
@@ -162,12 +141,12 @@ def _of_pools(
     if len(supply.drivers) == 1 and stream.chance(0.12, "taint rule"):
         return _of_rules(stream, pool, users, when=when)
     if stream.chance(0.05, "pool: withdrawn"):
-        return [_action("withdraw_pool", pool.name, when=when, needs=(pool.name,))]
+        return [literals.does("withdraw_pool", pool.name, when=when, needs=(pool.name,))]
     if supply.has_partitions:
         return _of_partitions(stream, supply.pools[0])
     is_plain = len(pool.documents) == 1 and not supply.kinds
     if is_plain and stream.chance(0.06, "pool: new generation"):
-        return [_action("renew_pool", pool.name, when=when, needs=(pool.name,))]
+        return [literals.does("renew_pool", pool.name, when=when, needs=(pool.name,))]
     return []
 
 
@@ -177,7 +156,7 @@ def _of_partitions(stream: Stream, pool: parts.Part) -> list[parts.Part]:
     for does, feature in (("share_devices", "pool: shares"), ("drop_device", "pool: drops")):
         if stream.chance(0.2, f"{feature} a device"):
             when = stream.one_of((parts.ANY_TIME, parts.AT_REST))
-            found.append(_action(does, pool.name, when=when, needs=(pool.name,)))
+            found.append(literals.does(does, pool.name, when=when, needs=(pool.name,)))
     return found
 
 
@@ -186,10 +165,10 @@ def _of_rules(
 ) -> list[parts.Part]:
     """Draw a rule that taints all devices; the last pod, or all, may come when all know of it."""
     if stream.chance(0.8, "pool: changes attributes"):
-        revision = _action("revise_devices", pool.name, needs=(pool.name,))
-        found = [_action("add_rule", when=parts.ANY_TIME), revision]
+        revision = literals.does("revise_devices", pool.name, needs=(pool.name,))
+        found = [literals.does("add_rule", when=parts.ANY_TIME), revision]
     else:
-        found = [_action("add_rule", when=when)]
+        found = [literals.does("add_rule", when=when)]
     if stream.chance(0.7, "pod: comes after a taint rule"):
         first_late = stream.one_of((0, -1))
         late = [dataclasses.replace(pod, when=parts.AT_REST) for pod in users.pods[first_late:]]

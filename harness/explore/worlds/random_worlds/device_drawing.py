@@ -138,9 +138,10 @@ def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     drivers = (world_fixtures.DRIVER, OTHER_DRIVER)
     pools = []
     for driver in drivers:
+        counter_set = f"set-of-{driver.partition('.')[0]}"
         listed = world_fixtures.devices(stream.number(1, 3))
         for device in listed:
-            device["consumesCounters"] = [_consumed(stream.one_of((1, 4, 8)), _set_of(driver))]
+            device["consumesCounters"] = [_consumed(stream.one_of((1, 4, 8)), counter_set)]
         pools.append(_pool(driver, _with_counters(listed, node, driver=driver)))
     return Supply(nodes=nodes, pools=tuple(pools), drivers=drivers, is_tight=True)
 
@@ -171,12 +172,11 @@ def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
                 device["attributes"] = {KIND: {"string": "shared"}}
             else:
                 device["attributes"] = {KIND: {"string": "whole"}}
-        slices = (
-            _with_counters(listed, node)
+        pools.append(
+            _pool(node, _with_counters(listed, node))
             if has_counters
-            else [world_fixtures.pool(listed, name=node)]
+            else _of_one_slice(listed, node)
         )
-        pools.append(_pool(node, slices))
     kinds = ("shared", "whole")
     return Supply(nodes=nodes, pools=tuple(pools), kinds=kinds, has_shares=True)
 
@@ -186,16 +186,8 @@ def _conditions(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     pools = []
     for node in nodes:
         listed = world_fixtures.devices(stream.number(1, 2))
-        pools.append(
-            _pool(
-                node,
-                [
-                    world_fixtures.pool(
-                        [{**item, **world_fixtures.CONDITIONS} for item in listed], name=node
-                    )
-                ],
-            )
-        )
+        with_conditions = [{**item, **world_fixtures.CONDITIONS} for item in listed]
+        pools.append(_of_one_slice(with_conditions, node))
     return Supply(nodes=nodes, pools=tuple(pools), has_conditions=True)
 
 
@@ -230,10 +222,6 @@ def _with_counters(
     names = {item["counterSet"] for device in devices for item in device["consumesCounters"]}
     declared = [{"name": name, "counters": _memory(TOTAL)} for name in sorted(names)]
     return world_fixtures.counted_pool(devices, declared, name=node, driver=driver, **spec)
-
-
-def _set_of(driver: str) -> str:
-    return f"set-of-{driver.partition('.')[0]}"
 
 
 def _consumed(memory: int, counter_set: str = _SET) -> Object:

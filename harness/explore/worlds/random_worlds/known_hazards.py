@@ -35,10 +35,6 @@ def _may_forget_claims(drawing: parts.Setting) -> bool:
     return _is_controlled(drawing) and (is_generated or _has_extended(drawing))
 
 
-def _may_lose_claims(drawing: parts.Setting) -> bool:
-    return _is_controlled(drawing) and drawing.does("lose_claim")
-
-
 def _may_free_claims(drawing: parts.Setting) -> bool:
     """Return whether PostFilter may have to free a claim: its device is elsewhere, or broken."""
     return len(drawing.nodes) > 1 or drawing.has((parts.DEVICE_DRIVER,))
@@ -63,7 +59,7 @@ _NEEDS = {
     "H9": _Need(_EXPIRED, _is_controlled),
     "H12": _Need(action_drawing.LOSSES, _has_extended),
     "H13": _Need((*_EXPIRED, *action_drawing.LOSSES), _may_forget_claims),
-    "H14": _Need(action_drawing.GAPS, _may_lose_claims),
+    "H14": _Need(action_drawing.GAPS, lambda it: _is_controlled(it) and it.does("lose_claim")),
     "H15": _Need(("touch-objects", *action_drawing.LOSSES), _may_free_claims),
 }
 """Hazards with a remedy, by their ids."""

@@ -4,14 +4,14 @@ import dataclasses
 import functools
 
 from harness import seeds
-from harness.explore.worlds import parts
+from harness.explore.worlds import literals, parts
+from harness.explore.worlds.lifecycles import node_preparations
 from harness.explore.worlds.random_worlds import (
     action_drawing,
     device_drawing,
     drawings,
     partition_drawing,
     pod_drawing,
-    random_node,
 )
 
 Stream = drawings.DrawingStream
@@ -22,13 +22,31 @@ def draw(number: int) -> parts.Setting:
     """Return the world of this number."""
     stream = Stream(seeds.Seeds(number).stream("random-world"))
     if stream.chance(0.05, "node"):
-        return random_node.draw(stream)
+        return _of_node(stream)
     partitioned = Stream(seeds.Seeds(number).stream("partitions"))
     if partitioned.chance(0.25):
         return _drawn(partitioned, partition_drawing.supply(partitioned), is_small=False)
     is_small = stream.chance(0.18, "pods compete for few devices")
     supply = device_drawing.few(stream) if is_small else device_drawing.supply(stream)
     return _drawn(stream, supply, is_small=is_small)
+
+
+def _of_node(stream: Stream) -> parts.Setting:
+    """Draw one node, whose pods begin and end; there is no scheduler, the claims are allocated."""
+    chances = {
+        node_preparations.REFUSED: "node: a pod is refused",
+        node_preparations.REBOOTED: "node: rebooted",
+        node_preparations.RESTARTED: "node: kubelet restarts",
+    }
+    happens = [literals.actor(name) for name, it in chances.items() if stream.chance(0.5, it)]
+    numbers = {"pods": stream.number(2, 4), "binders": 1}
+    return parts.Setting(
+        parts=tuple(happens),
+        numbers=numbers,
+        features=stream.features,
+        is_of_node=True,
+        schedulers=(),
+    )
 
 
 def _drawn(stream: Stream, supply: device_drawing.Supply, *, is_small: bool) -> parts.Setting:

@@ -62,22 +62,17 @@ class LeaderChange(world.World):
                 (self.schedulers[0], apis.Api(self.server)),
             ]
         ):
-            elector = self._elector(number, subject, api)
+            elector = leader_election.LeaderElector(
+                api,
+                TIMES,
+                namespace=world_fixtures.NAMESPACE,
+                name="scheduler",
+                identity=f"candidate-{number + 1}",
+                jitter=random.Random(number),
+                on_lost=functools.partial(_stop, subject),
+            )
             concurrency.spawn("start", functools.partial(self._compete, subject, elector))
             self.runtime.run(explore=False, until_idle=True)
-
-    def _elector(
-        self, number: int, subject: schedulers.Scheduler, api: apis.Api
-    ) -> leader_election.LeaderElector:
-        return leader_election.LeaderElector(
-            api,
-            TIMES,
-            namespace=world_fixtures.NAMESPACE,
-            name="scheduler",
-            identity=f"candidate-{number + 1}",
-            jitter=random.Random(number),
-            on_lost=lambda: _stop(subject),
-        )
 
     def _compete(
         self, subject: schedulers.Scheduler, elector: leader_election.LeaderElector

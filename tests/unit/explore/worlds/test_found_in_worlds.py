@@ -9,7 +9,7 @@ from harness import concurrency, errors
 from harness.client import apis, informers
 from harness.cluster.dra import claim_managers
 from harness.explore.output import stories
-from harness.explore.search import search_campaign, search_progress, shrink_world, tokens
+from harness.explore.search import search_campaign, shrink_world, tokens
 from harness.explore.worlds import world_catalogue
 from harness.subject.allocation import allocators
 from harness.subject.extended_resources import extended_claims
@@ -29,7 +29,7 @@ Object = dict[str, Any]
 Replace = Callable[..., None]
 
 
-def explored(world: str, *defects: str, **changes: object) -> search_progress.SearchProgress:
+def explored(world: str, *defects: str, **changes: object) -> search_campaign.SearchProgress:
     arguments = {"strategy": "pct", "seed": 3, "schedules": 1500, "time_s": None, **changes}
     wanted = search_campaign.Hunt(scenario=world, defects=defects, **arguments)  # type: ignore[arg-type]
     *_, progress = search_campaign.explore(wanted)

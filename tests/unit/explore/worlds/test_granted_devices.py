@@ -5,17 +5,25 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.apiserver.storage import watch_cache
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.oracles import granted_devices
+from harness.explore.worlds.oracles import granted_devices, states
 
 Object = dict[str, Any]
 
 
 def judged(*documents: Object) -> str | None:
-    oracle = granted_devices.GrantedDevices()
-    for commit in world_fixtures.past(list(documents)).objects:
-        oracle.on_commit(commit)
+    oracle, known = granted_devices.GrantedDevices(), states.Known()
+    for added in world_fixtures.past(list(documents)).objects:
+        see(oracle, known, added)
     return oracle.finding
+
+
+def see(
+    oracle: granted_devices.GrantedDevices, known: states.Known, commit: watch_cache.Commit
+) -> None:
+    if (seen := known.see(commit)) is not None:
+        oracle.on_seen(seen)
 
 
 def allocated(claim: Object, *devices: str, **result: Any) -> Object:
@@ -79,11 +87,11 @@ def test_what_was_not_asked_for_is_found(documents: tuple[Object, ...], kind: st
 
 
 def test_what_was_gone_at_the_last_rest_is_not_allocated_any_more() -> None:
-    oracle = granted_devices.GrantedDevices()
+    oracle, known = granted_devices.GrantedDevices(), states.Known()
     past = world_fixtures.past([POOL, allocated(world_fixtures.claim("claim-1"), "device-0")])
     [pool, claim] = [one for one in past.objects if one.resource.plural.startswith("resource")]
-    oracle.on_commit(pool)
-    oracle.on_commit(msgspec.structs.replace(pool, type="DELETED"))
+    see(oracle, known, pool)
+    see(oracle, known, msgspec.structs.replace(pool, type="DELETED"))
     oracle.rested()
-    oracle.on_commit(claim)
+    see(oracle, known, claim)
     assert oracle.finding == "gone: claim-1 got device-0, which is in no slice"
