@@ -11,13 +11,8 @@ from collections.abc import Callable
 from types import TracebackType
 
 from harness import concurrency
-from harness.subject import defects
 
 TIMEOUT_S = 30.0
-_SPOILING = {"admin-access-for-all", "whole-devices-shared"}
-DEFECTS = [name for name in defects.CATALOGUE.names("scheduler") if name not in _SPOILING]
-"""Known defects of the scheduler that can play a schedule. The others' results are refused by the
-API server, or are those of devices that anyone may have; `placement_plays` shows them."""
 Place = tuple[str, str, int]
 """Actor, step, and how often the actor has come there."""
 

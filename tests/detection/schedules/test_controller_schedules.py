@@ -1,7 +1,7 @@
 """Each known defect of the claim controller in a schedule that always shows it.
 
 The order is fixed by what is there before the controller starts, and by what it has written. The
-other defects have worlds (`test_worlds`) or plays (`claim_plays`).
+other defects have worlds (`test_worlds`) or plays (`test_claim_defects`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from harness.run.defects import known_defects
 from harness.subject import assembling
 from harness.subject.defects import controller_defects
 from harness.subject.objects import claims
-from tests.detection import claim_plays
+from tests.detection import test_claim_defects
 from tests.support import api_objects, controller_worlds, local_servers
 
 pytestmark = pytest.mark.detection
@@ -134,7 +134,7 @@ def test_more_claims_are_created_than_the_cache_holds(defect: str) -> None:
 
 
 def test_every_defect_has_a_schedule_a_play_or_a_world() -> None:
-    plays = {play[0] for play in claim_plays.PLAYS}
+    plays = {play[0] for play in test_claim_defects.PLAYS}
     known = set(known_defects.names("claim-controller"))
     in_worlds = {name for name in known if known_defects.named(name).facts.worlds}
     assert known <= {*SCHEDULES, *plays, *in_worlds, "small-mutation-cache"}

@@ -18,12 +18,16 @@ from harness.subject import assembling, defects
 from harness.subject.objects import claims
 from tests.detection import (
     allocator_plays,
-    claim_plays,
-    counter_plays,
-    placement_plays,
     stages,
+    test_claim_defects,
+    test_counter_defects,
+    test_placement_defects,
 )
-from tests.detection.schedules import condition_plays, extended_plays, slice_plays
+from tests.detection.schedules import (
+    test_condition_schedules,
+    test_extended_schedules,
+    test_slice_schedules,
+)
 from tests.support import api_objects, local_servers, plugin_world
 
 pytestmark = pytest.mark.detection
@@ -166,7 +170,7 @@ schedules = pytest.mark.parametrize(
 
 
 @schedules
-@pytest.mark.parametrize("defect", stages.DEFECTS)
+@pytest.mark.parametrize("defect", sorted(CACHES | GATHERS | ORDER))
 def test_a_defect_gives_the_device_twice_under_its_schedules_and_no_other(
     stage: stages.Stage, schedule: Schedule, defect: str
 ) -> None:
@@ -187,12 +191,13 @@ def test_every_defect_has_a_schedule() -> None:
     """Or a world shows it, or a row of the allocator's."""
     elsewhere = (
         frozenset(name for name, facts in known_defects.facts().items() if facts.worlds)
-        | slice_plays.EXPOSED
-        | extended_plays.ONLY_HERE
-        | counter_plays.EXPOSED
-        | condition_plays.EXPOSED
-        | placement_plays.EXPOSED
-        | claim_plays.EXPOSED
+        | test_slice_schedules.EXPOSED
+        | test_extended_schedules.EXPOSED
+        | test_extended_schedules.UNNAMED
+        | test_counter_defects.EXPOSED
+        | test_condition_schedules.EXPOSED
+        | test_placement_defects.EXPOSED
+        | test_claim_defects.EXPOSED
     )
     rows = (row.defects for row in allocator_plays.ROWS.values())
     exposed = elsewhere.union(*(item.exposes for item in SCHEDULES), *rows)
