@@ -81,7 +81,7 @@ class Allocator:
             every = self._every(view)
         except device_requests.PoolNotReadyError as error:
             return self._refuse(error)
-        self._require_few(lambda option: option.count or len(every[option]))
+        self._require_few(every)
         problem = searches.Problem(self._requests, self._constraints, self._clock())
         search = self._search_class(problem, view, self._holdings(view), every.__getitem__)
         try:
@@ -112,20 +112,14 @@ class Allocator:
     def may_fail(self) -> bool:
         """Return whether `allocate` may raise an error on some node, other than for lack of time.
 
-        True also if none does: a search need not look at the device on which a selector fails.
+        True also if none does: a search need not look at the device on which a selector fails, and
+        a node may have all devices that a request asks for.
         """
         options = [option for request in self._requests for option in request.options]
-        wants_all = any(option.count is None for option in options)
-        failures = self._snapshot.failures
-        return any(failures.of_selectors(option.selectors) for option in options) or (
-            wants_all and (any(self._constraints) or self._may_be_too_many())
+        return any(
+            option.count is None or self._snapshot.failures.of_selectors(option.selectors)
+            for option in options
         )
-
-    def _may_be_too_many(self) -> bool:
-        most = self._snapshot.failures.devices_on_a_node_max
-        limit = device_requests.DEVICES_PER_CLAIM_MAX
-        indexes = range(len(self._claims))
-        return any(self._least(index, lambda it: it.count or most) > limit for index in indexes)
 
     def _holdings(self, view: inventories.NodeView) -> holdings.Holdings:
         return self._holdings_class(
@@ -176,19 +170,18 @@ class Allocator:
     ) -> bool:
         return held.is_enough(option, device)
 
-    def _require_few(self, count: Callable[[device_requests.Option], int]) -> None:
+    def _require_few(
+        self, every: Mapping[device_requests.Option, tuple[devices.Device, ...]]
+    ) -> None:
         for index, claim in enumerate(self._claims):
-            least = self._least(index, count)
+            wanted = (request.options for request in self._requests if request.claim == index)
+            least = sum(min(it.count or len(every[it]) for it in options) for options in wanted)
             if least > device_requests.DEVICES_PER_CLAIM_MAX:
                 name = informers.key_of(claim)
                 raise AllocationError(
                     f"claim {name}: number of requested devices {least} exceeds the claim limit"
                     f" of {device_requests.DEVICES_PER_CLAIM_MAX}"
                 )
-
-    def _least(self, claim: int, count: Callable[[device_requests.Option], int]) -> int:
-        wanted = (request.options for request in self._requests if request.claim == claim)
-        return sum(min(map(count, options)) for options in wanted)
 
     # ------------------------------------------------------------------- counters
 

@@ -5,9 +5,7 @@ those that several nodes may see are looked at for every node. The view of a nod
 until one of its pools, or the node's labels, change.
 """
 
-import collections
 import dataclasses
-import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from harness import concurrency
@@ -34,19 +32,6 @@ class PossibleFailures:
                 device.fails(selectors) for pool in self._pools for device in pool.every_device()
             )
         return self._of_selectors[selectors]
-
-    @functools.cached_property
-    def has_faults(self) -> bool:
-        """A pool may be incomplete or invalid for some node."""
-        return any(pool.may_be_faulty() for pool in self._pools)
-
-    @functools.cached_property
-    def devices_on_a_node_max(self) -> int:
-        counts: collections.Counter[str | None] = collections.Counter()
-        for pool in self._pools:
-            counts[pool.node_name] += sum(1 for _ in pool.every_device())
-        shared = counts.pop(None, 0)
-        return shared + max(counts.values(), default=0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

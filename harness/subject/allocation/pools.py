@@ -72,12 +72,6 @@ class Pool:
             for device in listed
         )
 
-    def may_be_faulty(self) -> bool:
-        """Return whether a node may see a fault: True also if no node does."""
-        names = [device.name for device in self.every_device()]
-        is_whole = len({*map(_generation, self._specs)}) == 1 and self._is_complete(self._newest)
-        return bool(self._fault) or not is_whole or len(names) > len(set(names))
-
     def consumers(self) -> Iterator[devices.Device]:
         for spec, listed in zip(self._specs, self._devices, strict=True):
             if _generation(spec) == self._newest:

@@ -133,12 +133,6 @@ class ConfigWidenedAllocator(allocators.Allocator):
 
 @replacements.known_as("all-ends-attempt")
 class AllEndsAttemptAllocator(allocators.Allocator):
-    def may_fail(self) -> bool:
-        wants_all = any(
-            option.count is None for request in self._requests for option in request.options
-        )
-        return super().may_fail() or (wants_all and self._snapshot.failures.has_faults)
-
     def _refuse(self, error: device_requests.PoolNotReadyError) -> list[Object] | None:
         raise error
 

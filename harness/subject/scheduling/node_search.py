@@ -4,8 +4,7 @@ After findNodesThatPassFilters, prioritizeNodes and selectHost in pkg/scheduler/
 sample of the nodes is filtered and the best of them chosen; an error on any of them ends the
 attempt. Unlike upstream, the sample ends with a node than which none can be better, unless a later
 node may fail: if a selector cannot be evaluated on some device, or if a request asks for all
-devices and a pool is incomplete or invalid, a constraint could refuse one of them, or they could be
-too many. A later node whose search would take too long is not looked at.
+devices. A later node whose search would take too long is not looked at.
 
 Two things differ from kube-scheduler. The nodes are searched in natural order, and of nodes with
 equal scores the first is taken, so that all pods compete for the same devices; CPU and memory are

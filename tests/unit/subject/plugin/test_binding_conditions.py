@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.client import apis, informers
+from harness.client import apis
 from harness.subject import assembling, releases
 from harness.subject.objects import claims
 from harness.subject.plugin import binding_conditions, scheduling_attempts
@@ -308,64 +308,6 @@ def test_a_claim_is_given_up_when_its_time_is_up_and_not_before(
 
 
 # ------------------------------------------------------------------- with all threads
-
-
-def test_40_pods_wait_at_once_and_a_broken_device_is_tried_again(server: Server) -> None:
-    """More pods than there were binding threads; the first claim's device fails once."""
-    api = apis.Api(server)
-    for resource, obj in (
-        (apis.DEVICE_CLASSES, api_objects.device_class()),
-        (apis.NODES, api_objects.node()),
-        (apis.SLICES, api_objects.slice_of(*(attachable(f"d{index}") for index in range(40)))),
-    ):
-        local_servers.put(server, resource, obj)
-    options = schedulers.SchedulerOptions(backoff_initial_s=0.001, backoff_max_s=0.002)
-    scheduler = schedulers.Scheduler(api, options)
-    driver = Driver(api)
-    for index in range(40):
-        local_servers.put(server, apis.CLAIMS, api_objects.claim(f"c{index}"))
-    scheduler.start()
-    for index in range(40):
-        local_servers.put(server, apis.PODS, api_objects.pod(f"p{index}", use=[f"c{index}"]))
-    clocks.wait_until(
-        lambda: len(scheduler._conditions._waiters) == 40, timeout_s=TIMEOUT_S, why="40 to wait"
-    )
-    driver.start()
-    clocks.wait_until(lambda: bound(api) == 40, timeout_s=TIMEOUT_S, why="all pods to be bound")
-    driver.stop()
-    scheduler.stop()
-    assert driver.broken == ["c0"]
-
-
-def bound(api: apis.Api) -> int:
-    return sum("nodeName" in pod["spec"] for pod in api.list(apis.PODS).items)
-
-
-class Driver(informers.EventHandler):
-    """Attaches devices, as soon as they are allocated; the first one of claim `c0` breaks."""
-
-    def __init__(self, api: apis.Api) -> None:
-        self._api, self.broken = api, list[str]()
-        self._informer = informers.Informer(api, apis.CLAIMS, name="driver", handlers=[self])
-        self.start, self.stop = self._informer.start, self._informer.stop
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        self._attach(obj)
-
-    def on_update(self, old: Object, new: Object) -> None:
-        self._attach(new)
-
-    def on_delete(self, last: Object) -> None:
-        """A device needs no detaching."""
-
-    def _attach(self, claim: Object) -> None:
-        if not claims.allocation_of(claim) or claim["status"].get("devices"):
-            return
-        name = claim["metadata"]["name"]
-        breaks = name == "c0" and name not in self.broken
-        if breaks:
-            self.broken.append(name)
-        set_conditions(self._api, claim, condition(BROKEN if breaks else READY))
 
 
 def test_a_scheduler_that_stops_waits_for_no_device(server: Server) -> None:

@@ -51,17 +51,6 @@ def test_a_creation_without_answer_makes_no_second_claim(
         assert recorded["x"] == names(pod)[0]
 
 
-def test_without_the_remedy_there_is_a_second_claim(server: local_servers.LocalServer) -> None:
-    with controller_worlds.running(server) as world:
-        world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-        world.server.hold_watches("resourceclaims")
-        world.server.lose_answer("POST", "/resourceclaims", times=1)
-        world.start()
-        world.wait_recorded()
-        assert len(world.claims()) == 2
-
-
 def test_a_claim_of_another_owner_is_left_alone(server: local_servers.LocalServer) -> None:
     with controller_worlds.running(server, remedies=REMEDY) as world:
         world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))

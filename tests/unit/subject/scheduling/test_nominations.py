@@ -1,7 +1,5 @@
 """Nominated nodes of pods that have to wait until their devices are ready."""
 
-from typing import Any
-
 import pytest
 
 from harness.client import apis
@@ -10,7 +8,6 @@ from harness.subject.scheduling import binding_cycle
 from tests.support import api_objects, local_servers
 from tests.support.plugin_world import World
 
-Object = dict[str, Any]
 CONDITIONS = {
     "bindingConditions": ["dra.example/attached"],
     "bindingFailureConditions": ["dra.example/broken"],

@@ -1,14 +1,13 @@
 """The scheduler with all its threads, against the real store."""
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from harness import clocks, concurrency
-from harness.client import apis, transports
-from harness.subject import assembling, remedies
+from harness.client import apis
+from harness.subject import assembling
 from harness.subject.objects import claims
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import gathering
@@ -48,22 +47,11 @@ class World:
     def claim(self, name: str) -> Object:
         return self.api.get(apis.CLAIMS, name, namespace="default")
 
-    def device_of(self, pod: str) -> str | None:
-        allocation = claims.allocation_of(self.claim(f"of-{pod}"))
-        return next(claims.exclusive_devices(allocation), None)
-
     def wait(self, condition: Callable[[], object], why: str) -> None:
         clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
 
     def wait_bound(self, *pods: str) -> None:
         self.wait(lambda: all(self.node_of(pod) for pod in pods), f"{pods} to be bound")
-
-    def free(self, pod: str) -> None:
-        """Do the claim controller's work after a pod has gone."""
-        self.api.delete(apis.PODS, pod, namespace="default", grace_period_s=0)
-        claim = self.claim(f"of-{pod}")
-        freed = claims.with_status(claim, allocation=None, reservedFor=None)
-        self.api.update_status(apis.CLAIMS, freed)
 
 
 class Steps:
@@ -111,17 +99,6 @@ def test_a_write_whose_answer_was_lost_is_tried_again(world: World, part: str) -
     world.wait_bound("p")
     pod = world.api.get(apis.PODS, "p", namespace="default")
     assert claims.is_reserved_for(world.claim("of-p"), pod)
-
-
-def test_a_lost_answer_to_the_binding_costs_a_bound_pod_its_reservation(
-    seen: Steps, world: World
-) -> None:
-    """As upstream: the claim controller has to give it back (see there: bound by hand)."""
-    world.server.lose_answer("POST", "/binding")
-    world.pod_with_claim("p")
-    world.wait_bound("p")
-    world.wait(lambda: not claims.reservations_of(world.claim("of-p")), "unreserve")
-    assert world.device_of("p") is not None
 
 
 def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
@@ -210,59 +187,3 @@ def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
 
 
 # ------------------------------------------------------------------------------- remedies
-
-
-def test_a_plan_without_an_answer_is_kept_from_other_pods(
-    seen: Steps, server: local_servers.LocalServer
-) -> None:
-    """Hypothesis H1 with all threads: the second pod comes when the first one's plan has failed."""
-    world = World(server, *remedies.CATALOGUE.names())
-    for pod in ("p", "q"):
-        world.put(apis.CLAIMS, api_objects.claim(f"of-{pod}"))
-    world.scheduler.start()
-    server.hold_watches("resourceclaims")
-    server.lose_answer("PUT", "of-p/status")
-    world.put(apis.PODS, api_objects.pod("p", use=["of-p"]))
-    world.wait(lambda: "unreserve.started" in seen.taken, "the binding to fail")
-    world.put(apis.PODS, api_objects.pod("q", use=["of-q"]))
-    world.wait_bound("p", "q")
-    assert world.device_of("p") != world.device_of("q")
-    world.scheduler.stop()
-    assert seen.taken.count("remedy.settled") == 1
-
-
-class SlowServer:
-    """A transport to a server that the write of an allocation reaches only when it may."""
-
-    def __init__(self, server: local_servers.LocalServer) -> None:
-        self._server = server
-        self.under_way, self.may_arrive = threading.Event(), threading.Event()
-        self.watch, self.close = server.watch, server.close
-
-    def send(self, request: transports.Request) -> transports.Response:
-        if request.path.endswith("of-p/status"):
-            self.under_way.set()
-            assert self.may_arrive.wait(TIMEOUT_S)
-        return self._server.send(request)
-
-
-def test_a_write_under_way_is_fenced_by_the_next_scheduler(
-    seen: Steps, server: local_servers.LocalServer
-) -> None:
-    """Hypothesis H3: the first one's write arrives after the second one's list."""
-    world, slow = World(server, *remedies.CATALOGUE.names()), SlowServer(server)
-    parts = assembling.parts((), remedies.CATALOGUE.names())
-    first = schedulers.Scheduler(apis.Api(slow), schedulers.SchedulerOptions(), parts)
-    first.start()
-    world.pod_with_claim("p")
-    assert slow.under_way.wait(TIMEOUT_S)
-    ending = threading.Thread(target=first.stop)
-    ending.start()
-    world.wait(lambda: "remedy.writes-ended" in seen.taken, "the first one to end")
-    world.scheduler.start()
-    slow.may_arrive.set()
-    world.wait_bound("p")
-    ending.join(TIMEOUT_S)
-    world.scheduler.stop()
-    assert {"remedy.fenced", "pre-bind.conflict", "bind.failed"} <= set(seen.taken)
-    assert world.device_of("p") == api_objects.device_id("a", "worker-9")
