@@ -291,7 +291,6 @@ def world(row: Row) -> world_specs.WorldSpec:
         for n, devices in enumerate(row.asked, start=1)
     ]
     made = [
-        literals.there(world_fixtures.namespace(is_admin=True)),
         literals.there(*row.offered),
         *map(literals.there, (*held, *asked)),
         *row.later,

@@ -20,8 +20,6 @@ from tests.support import (
 )
 
 pytestmark = pytest.mark.detection
-EXPOSED = frozenset({"finalizer-not-added"})
-"""The defects of the scheduler that show here."""
 
 
 def bind(chosen: Sequence[str]) -> list[records.Body]:

@@ -146,7 +146,6 @@ PLAYS = (
     Play("node-selector-not-asked", bound_pods.CHECK.name, _sharing),
     Play("bound-before-reserved", bound_pods.CHECK.name, _sharing),
 )
-EXPOSED = frozenset(play.exposes for play in PLAYS)
 
 
 def judge(play: Play, *defects: str) -> dict[str, verdicts.Verdict]:

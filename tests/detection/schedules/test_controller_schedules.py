@@ -12,11 +12,9 @@ import pytest
 from harness.apiserver.scheme import feature_gates, resources
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
-from harness.run.defects import known_defects
 from harness.subject import assembling
 from harness.subject.defects import controller_defects
 from harness.subject.objects import claims
-from tests.detection import test_claim_defects
 from tests.support import api_objects, controller_worlds, local_servers
 
 pytestmark = pytest.mark.detection
@@ -131,10 +129,3 @@ def test_more_claims_are_created_than_the_cache_holds(defect: str) -> None:
         )
     assert bool(created.owned_by("pod-0")) == (not defect)
     assert created.owned_by("pod-1")
-
-
-def test_every_defect_has_a_schedule_a_play_or_a_world() -> None:
-    plays = {play[0] for play in test_claim_defects.PLAYS}
-    known = set(known_defects.names("claim-controller"))
-    in_worlds = {name for name in known if known_defects.named(name).facts.worlds}
-    assert known <= {*SCHEDULES, *plays, *in_worlds, "small-mutation-cache"}

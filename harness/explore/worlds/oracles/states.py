@@ -1,4 +1,4 @@
-"""What oracles see of a world: each commit, decoded once, and the state at rest."""
+"""The commits of a world as its oracles see them, each decoded once, and the state at rest."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
