@@ -13,7 +13,7 @@ from harness.cli import choosing, key_values, playing
 from harness.cli.terminal import indexing, outputs
 
 if TYPE_CHECKING:
-    from harness.confirmation import order_hunts, order_scenarios
+    from harness.confirmation import order_hunts
 
 TIME_S, CLAIMS, DEPTH, MOST = 120.0, 3, 3, 20
 """Default time of a search, in seconds, claims of each try, and threads that are held at most; and
@@ -29,17 +29,24 @@ def explore(
     `settings` are `claims=N`, `depth=N`, `reports=FOLDER`, and any number of `functions=PATTERN`.
     """
     from harness.cli.terminal import displaying
-    from harness.confirmation import order_hunts, order_scenarios
+    from harness.confirmation import order_hunts
 
-    subject, (world, reports) = _subject(program), _chosen(settings)
+    subject, chosen = _subject(program), key_values.fields(_Settings, settings)
+    reports = chosen.reports
     processes.prepare()
     out.note(f"seed {seed}")
     on = choosing.RunOptions(
         cluster=None, claim_controller="", subject=[subject], defect=None, remedy=None, release=""
     )
     plays = playing.Plays(on, itertools.count(seed), reports, out)
-    name = order_scenarios.fresh_name(seed)
-    hunt = order_hunts.OrderHunt(world, plays.play, folder=reports / "orders", name=name)
+    hunt = order_hunts.OrderHunt(
+        plays.play,
+        folder=reports / "orders",
+        seed=seed,
+        claims=chosen.claims,
+        depth=chosen.depth,
+        functions=chosen.functions,
+    )
     shrunk = written = None
     with indexing.refreshed(reports):
         with displaying.status(f"trying orders of threads, {time_s:g} s at most", out):
@@ -79,15 +86,6 @@ class _Settings:
     depth: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = DEPTH
     functions: tuple[str, ...] = ()
     reports: pathlib.Path = pathlib.Path("reports")
-
-
-def _chosen(settings: Sequence[str]) -> tuple["order_scenarios.World", pathlib.Path]:
-    from harness.confirmation import order_scenarios
-
-    found = key_values.fields(_Settings, settings)
-    functions = list(found.functions)
-    world = order_scenarios.World(functions=functions, claims=found.claims, depth=found.depth)
-    return world, found.reports
 
 
 def _searched(searched: "order_hunts.Searched") -> str:

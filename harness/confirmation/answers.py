@@ -39,7 +39,6 @@ class Answer(enum.StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that ends with this answer."""
         codes = {Answer.CONFIRMED: 10, Answer.OTHER: 10, Answer.REFUTED: 0}
         return codes.get(self, 20)
 
@@ -60,7 +59,6 @@ class Played:
 
     @property
     def page(self) -> pathlib.Path:
-        """The report of the play."""
         return directories.RunDirectory(self.directory).report
 
 
@@ -77,7 +75,6 @@ def of_run(
     judgement: verdict_files.Judgement,
     directory: directories.RunDirectory,
 ) -> Played:
-    """Return the answer of a run that has played a script."""
     steps = run_course.script_steps(histories.load(directory.path))
     late = next((item.step for item in steps if item.late), None)
     violated = [item.check for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]
@@ -146,14 +143,12 @@ def _met(script: script_specs.ScriptTraffic, steps: Sequence[records.ScriptStep]
 
 
 def _examined(script: script_specs.ScriptTraffic, judgement: verdict_files.Judgement) -> str:
-    """Return what the expected checks have examined; of all if the script names none."""
     names = script.expects or [item.check for item in judgement.checks]
     examined = [item for item in judgement.checks if item.check in names]
     return "; ".join(f"{item.check}: {item.reason}" for item in examined)
 
 
 def last_calls(directory: directories.RunDirectory) -> list[str]:
-    """Return the last writes in the audit log of a run; empty if it has none."""
     found = collections.deque(_writes(directory), maxlen=LAST_CALLS)
     return list(found)
 

@@ -2,13 +2,11 @@
 
 import dataclasses
 import pathlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness import errors, suggestions, writing
 from harness.scenario import hazards, loading, script_specs
 
-_TOKEN = re.compile(r"fh\d+-")
 _OPTIONS: Mapping[str, str] = {
     "kube-scheduler": " --subject kube-scheduler=./kube-scheduler",
     "kube-controller-manager": " --claim-controller kube-controller-manager=./kube-controller-manager",
@@ -34,13 +32,13 @@ def chosen(what: str, *, overrides: Sequence[str] = ()) -> Chosen:
 
     Raises UsageError if there is none, or if an override changes what a script needs.
     """
-    _require_open(overrides)
-    if _TOKEN.match(what.strip()):
-        raise errors.UsageError(
-            "expected the id of a finding, or a script, got a token of `flake-hunt explore`: replay "
-            "it (`flake-hunt replay TOKEN`), and write its steps as a script, as "
-            "docs/how-to/confirm.md shows"
-        )
+    for text in overrides:
+        if not text.startswith(_OPEN_KEYS):
+            raise errors.UsageError(
+                f"expected --set of limits, recording, subject or traffic.deadline_s, got {text!r}: "
+                "the script needs everything else as it is. Write it into a file (--write), change "
+                "that, and confirm the file"
+            )
     if (page := hazards.find(what)) is not None:
         return _of_finding(page.hazard, overrides)
     return Chosen(scripts=[_of_file(what, overrides)])
@@ -60,16 +58,6 @@ def write(found: Chosen, file: pathlib.Path) -> None:
             "it"
         )
     writing.replace(file, found.scripts[0].text.encode())
-
-
-def _require_open(overrides: Sequence[str]) -> None:
-    for text in overrides:
-        if not text.startswith(_OPEN_KEYS):
-            raise errors.UsageError(
-                f"expected --set of limits, recording, subject or traffic.deadline_s, got {text!r}: "
-                "the script needs everything else as it is. Write it into a file (--write), change "
-                "that, and confirm the file"
-            )
 
 
 def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
@@ -118,7 +106,6 @@ def _instead(hazard: hazards.Hazard) -> str:
 
 
 def steps(found: Chosen) -> Iterator[str]:
-    """Yield the steps of each script as clauses."""
     for script in found.scripts:
         traffic = script.scenario.traffic
         if isinstance(traffic, script_specs.ScriptTraffic):

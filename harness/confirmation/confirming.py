@@ -25,7 +25,6 @@ class Confirmation:
 
     @property
     def rate(self) -> rates.Rate:
-        """In how many plays the finding was confirmed."""
         count = sum(item.answer is answers.Answer.CONFIRMED for item in self.played)
         return rates.Rate(count, len(self.played))
 
@@ -81,17 +80,14 @@ def _shorter(
     """Play the script without the step that was late, and so on; return the plays and the steps."""
     played: list[answers.Played] = []
     texts: list[str] = []
-    current: loading.Loaded | None = script
     while last.answer is answers.Answer.NOT_FOLLOWED and len(texts) < SHORTER_MAX:
-        if current is None or last.late_step is None:
+        shorter = without(script, last.late_step) if last.late_step else None
+        if shorter is None or last.late_step is None:
             break
-        gone = answers.script_of(current).steps[last.late_step - 1]
-        current = without(current, last.late_step)
-        if current is not None:
-            texts.append(gone.text)
-            last = play(current)
-            played.append(last)
-            tell(last)
+        texts.append(answers.script_of(script).steps[last.late_step - 1].text)
+        script, last = shorter, play(shorter)
+        played.append(last)
+        tell(last)
     return played, texts
 
 
@@ -100,9 +96,7 @@ def without(loaded: loading.Loaded, number: int) -> loading.Loaded | None:
 
     None: the step is a user's, or nothing of the order would be left.
     """
-    script = loaded.scenario.traffic
-    if not isinstance(script, script_specs.ScriptTraffic):
-        return None
+    script = answers.script_of(loaded)
     gone = script.steps[number - 1]
     names = {gone.name} if gone.name else set()
     kept = [

@@ -3,14 +3,19 @@
 import collections
 import dataclasses
 import pathlib
+import random
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import tomli_w
 
 from harness import errors, rates, writing
-from harness.confirmation import answers, order_scenarios
-from harness.confirmation.order_scenarios import Order, World
+from harness.confirmation import answers
 from harness.history import histories, records
 from harness.scenario import loading
 
+Order = tuple[tuple[str, int], ...]
+"""Places, and the visits of them in a try, at which threads are held."""
 Play = Callable[[loading.Loaded], answers.Played]
 """Plays a scenario once and judges it."""
 REPEATS = 8
@@ -59,14 +64,28 @@ class Written:
 class OrderHunt:
     """One search and what follows from it."""
 
-    def __init__(self, world: World, play: Play, *, folder: pathlib.Path, name: str) -> None:
-        """Its scenarios are files in `folder`, or in a folder of this name there."""
-        self._world, self._play = world, play
-        self._folder, self._name = folder, name
+    def __init__(
+        self,
+        play: Play,
+        *,
+        folder: pathlib.Path,
+        seed: int,
+        claims: int,
+        depth: int,
+        functions: Sequence[str],
+    ) -> None:
+        """Each try has as many claims, pods and devices, and holds `depth` threads at most.
+
+        `functions`: patterns of those that are places; none: those of interest. Scenarios are files
+        in `folder`, or in a folder there.
+        """
+        self._play, self._folder, self._claims = play, folder, claims
+        self._name = f"order-{random.Random(seed).randrange(16**6):06x}"
+        self._depth, self._functions = depth, list(functions)
 
     def search(self, seconds: float) -> Searched:
         """Try orders until one fails, or the time is up."""
-        text = order_scenarios.search(self._world, name=self._name, seconds=seconds)
+        text = self._scenario(seconds=seconds, tries=100_000, depth=self._depth)
         played = self._played(text, "search")
         tried = list(_tried(played))
         return Searched(
@@ -74,7 +93,14 @@ class OrderHunt:
             tries=len(tried),
             seconds=sum(item.ended_ns - item.begun_ns for item in tried) / 1e9,
             places=len({place for item in tried for place in item.visits}),
-            pairs=len({pair for item in tried for pair in _pairs(item)}),
+            pairs=len(
+                {
+                    (hold.place, other)
+                    for item in tried
+                    for hold in item.holds
+                    for other in hold.during
+                }
+            ),
             found=_best(tried),
         )
 
@@ -96,14 +122,7 @@ class OrderHunt:
     def write(self, shrunk: Shrunk) -> Written:
         """Write a script that tries the order until it fails, and play it."""
         order: Order = tuple((hold.place, hold.visit) for hold in shrunk.holds)
-        text = order_scenarios.repeated(
-            self._world,
-            name=self._name,
-            orders=[order],
-            waits=shrunk.waits,
-            times=TRIES,
-            stops=True,
-        )
+        text = self._repeated([order], shrunk.waits, times=TRIES, stops=True)
         file = self._folder / f"{self._name}.toml"
         writing.replace(file, text.encode())
         loaded = loading.load(str(file))
@@ -111,17 +130,50 @@ class OrderHunt:
         return Written(file=file, rate=rates.Rate(plays.count(answers.Answer.CONFIRMED), PLAYS))
 
     def _rates(self, orders: Sequence[Order], waits: str) -> dict[Order, rates.Rate]:
-        """Return how often each order fails."""
         orders = list(dict.fromkeys(orders))
-        text = order_scenarios.repeated(
-            self._world, name=self._name, orders=orders, waits=waits, times=REPEATS
-        )
+        text = self._repeated(orders, waits, times=REPEATS)
         tried = list(_tried(self._played(text, "repeats")))
         found: dict[Order, rates.Rate] = {}
         for order in orders:
             own = [item for item in tried if tuple(map(tuple, item.chosen)) == order]
             found[order] = rates.Rate(sum(bool(item.found) for item in own), len(own))
         return found
+
+    def _repeated(
+        self, orders: Sequence[Order], waits: str, *, times: int, stops: bool = False
+    ) -> str:
+        """Return the scenario that tries some orders, each as often as asked.
+
+        `stops`: it ends at the first one that fails, and again in half of its repetitions.
+        """
+        tries = times * len(orders)
+        chosen = [[list(visit) for visit in order] for order in orders]
+        return self._scenario(
+            chosen=chosen, waits=waits, tries=tries, seconds=60.0 + 10.0 * tries, stops=stops
+        )
+
+    def _scenario(self, **settings: Any) -> str:
+        claims = [f"claim-{number}" for number in range(1, self._claims + 1)]
+        pods = [
+            {"kind": "Pod", "name": f"pod-{number}", "claims": [name]}
+            for number, name in enumerate(claims, 1)
+        ]
+        step = {"do": "try-orders", "client": "scheduler", "functions": self._functions}
+        text: str = tomli_w.dumps(
+            {
+                "schema_version": 1,
+                "name": self._name,
+                "title": "orders of a program's threads",
+                "pools": {"nodes": 1, "devices_per_node": self._claims},
+                "traffic": {
+                    "profile": "script",
+                    "expects": ["device_exclusivity"],
+                    "objects": [*({"kind": "ResourceClaim", "name": n} for n in claims), *pods],
+                    "steps": [step | settings],
+                },
+            }
+        )
+        return text
 
     def _played(self, text: str, what: str) -> answers.Played:
         folder = self._folder / self._name
@@ -146,8 +198,3 @@ def _best(tried: Sequence[records.OrderTried]) -> records.OrderTried | None:
     repeats = collections.Counter(item.repeats for item in tried if item.found)
     found = [item for item in tried if item.found and not item.repeats]
     return max(found, key=lambda item: repeats[item.number], default=None)
-
-
-def _pairs(tried: records.OrderTried) -> Iterator[tuple[str, str]]:
-    for hold in tried.holds:
-        yield from ((hold.place, other) for other in hold.during)
