@@ -31,6 +31,16 @@ def names(word: str, *, of: str) -> list[str]:
         ) from error
 
 
+def command(text: str, known: Collection[str], *, of: str) -> list[str]:
+    """Return the words of a command with known placeholders. Raises UsageError for another text."""
+    found = words(text)
+    if not found:
+        raise errors.UsageError(f"expected a program as {of} command, got nothing")
+    for word in found:
+        require_known(word, known, of=of)
+    return found
+
+
 def require_known(word: str, known: Collection[str], *, of: str) -> None:
     """Raise UsageError for unbalanced braces, or a placeholder in a word that is not known."""
     for name in names(word, of=of):

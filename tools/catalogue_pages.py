@@ -215,10 +215,10 @@ def _seconds(seconds: float | None) -> str:
 
 def driver_rules() -> str:
     """Return the page of the rules that `flake-hunt driver-test` checks, with their sources."""
-    from harness.conformance.drivers import rulebook
+    from harness.conformance import rules as driver_rules
 
     parts = ["# Rules of a DRA driver", _DRIVER_RULES]
-    for group, rules in itertools.groupby(rulebook.all_rules(), key=lambda rule: rule.group):
+    for group, rules in itertools.groupby(driver_rules.all_rules(), key=lambda rule: rule.group):
         head = "| rule | weight | what holds | if not | sources |\n|---|---|---|---|---|"
         rows = [
             f"| `{rule.id}` | {rule.level} | {rule.says} | {rule.fails} | {'; '.join(rule.sources)} |"

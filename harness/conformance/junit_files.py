@@ -23,24 +23,24 @@ def render(
     for key, value in (("driver", name), ("flake-hunt", version)):
         ET.SubElement(properties, "property", name=key, value=value)
     for item in found:
-        _add(suite, item, fails=item.rule.level.counts(fail_on))
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=item.rule.group,
+            name=item.rule.id,
+            time=f"{item.seconds:.3f}",
+        )
+        if item.outcome is not results.Outcome.HELD:
+            case.append(_not_held(item, fails=item.rule.level.counts(fail_on)))
     suite.set("time", f"{sum(item.seconds for item in found):.3f}")
     return junit.document(suite)
 
 
-def _add(suite: ET.Element, item: results.Result, *, fails: bool) -> None:
-    case = ET.SubElement(
-        suite,
-        "testcase",
-        classname=item.rule.group,
-        name=item.rule.id,
-        time=f"{item.seconds:.3f}",
-    )
-    if item.outcome is results.Outcome.HELD:
-        return
-    kind = {results.Outcome.FAILED: "failure", results.Outcome.UNDECIDED: "error"}
-    tag = kind.get(item.outcome, "skipped") if fails else "skipped"
+def _not_held(item: results.Result, *, fails: bool) -> ET.Element:
+    kinds = {results.Outcome.FAILED: "failure", results.Outcome.UNDECIDED: "error"}
+    tag = kinds.get(item.outcome, "skipped") if fails else "skipped"
     text = item.text if fails else f"{item.rule.level} ({item.outcome}): {item.text}"
-    found = ET.SubElement(case, tag, message=text, type=str(item.outcome))
+    found = ET.Element(tag, message=text, type=str(item.outcome))
     if item.outcome is results.Outcome.FAILED:
         found.text = f"{item.rule.says}; {'; '.join(item.rule.sources)}"
+    return found

@@ -3,11 +3,10 @@
 import dataclasses
 import enum
 from collections.abc import Sequence
+from typing import ClassVar
 
 from harness.conformance import rules
-
-HELD, INVALID, UNKNOWN = 0, 10, 20
-"""Exit codes: every rule that must hold does · one is broken · it could not be decided."""
+from harness.model import answers
 
 
 class Outcome(enum.StrEnum):
@@ -32,46 +31,66 @@ class Result:
     seconds: float = 0.0
 
 
-class Failed(Exception):  # noqa: N818 - a violation, not an error
-    """The rule does not hold; the text is the failure in one sentence."""
+class Ended(Exception):  # noqa: N818 - a result, not an error
+    """A rule does not hold, or is not examined; the text says why in one sentence."""
+
+    outcome: ClassVar[Outcome]
 
 
-class Skipped(Exception):  # noqa: N818 - a result, not an error
-    """The rule does not apply; the text says why."""
+class Failed(Ended):
+    """The rule does not hold."""
+
+    outcome = Outcome.FAILED
 
 
-class Undecided(Exception):  # noqa: N818 - a result, not an error
-    """The rule could not be examined; the text says why."""
+class Skipped(Ended):
+    """The rule does not apply."""
+
+    outcome = Outcome.SKIPPED
 
 
-def exit_code(found: Sequence[Result], fail_on: rules.Level = rules.Level.MUST) -> int:
-    """Return HELD, INVALID or UNKNOWN, by rules of the weight `fail_on` or more.
+class Undecided(Ended):
+    """The rule could not be examined."""
+
+    outcome = Outcome.UNDECIDED
+
+
+def require(holds: object, failure: str) -> None:
+    """Raise Failed with a sentence unless something holds."""
+    if not holds:
+        raise Failed(failure)
+
+
+def skip_unless(applies: object, reason: str) -> None:
+    """Raise Skipped with a sentence unless the rule applies."""
+    if not applies:
+        raise Skipped(reason)
+
+
+def verdict(found: Sequence[Result], fail_on: rules.Level = rules.Level.MUST) -> answers.Verdict:
+    """Return the verdict by rules of the weight `fail_on` or more.
 
     A skipped rule never counts as held: without any rule that was decided it is UNKNOWN.
     """
     musts = [item.outcome for item in found if item.rule.level.counts(fail_on)]
     if Outcome.FAILED in musts:
-        return INVALID
+        return answers.Verdict.INVALID
     is_decided = any(item.outcome in (Outcome.HELD, Outcome.FAILED) for item in found)
-    return UNKNOWN if Outcome.UNDECIDED in musts or not is_decided else HELD
-
-
-def verdict(found: Sequence[Result], fail_on: rules.Level = rules.Level.MUST) -> str:
-    """Return the verdict in one word, as of a run."""
-    return {HELD: "VALID", INVALID: "INVALID", UNKNOWN: "UNKNOWN"}[exit_code(found, fail_on)]
+    is_known = is_decided and Outcome.UNDECIDED not in musts
+    return answers.Verdict.VALID if is_known else answers.Verdict.UNKNOWN
 
 
 def counted(found: Sequence[Result]) -> str:
     """Return the counts as text: `71 of 96 rules held, 1 must failed, 3 notes failed, …`."""
-    parts = [f"{_count(found, Outcome.HELD)} of {len(found)} rules held"]
-    for level in rules.Level:
-        items = [item for item in found if item.rule.level is level]
-        counts = [(_count(items, kind), kind) for kind in (Outcome.FAILED, Outcome.UNDECIDED)]
-        parts += [f"{count} `{level}` {kind}" for count, kind in counts if count]
-    if count := _count(found, Outcome.SKIPPED):
+    outcomes = [item.outcome for item in found]
+    weighed = [(item.rule.level, item.outcome) for item in found]
+    parts = [f"{outcomes.count(Outcome.HELD)} of {len(found)} rules held"]
+    parts += [
+        f"{count} `{level}` {kind}"
+        for level in rules.Level
+        for kind in (Outcome.FAILED, Outcome.UNDECIDED)
+        if (count := weighed.count((level, kind)))
+    ]
+    if count := outcomes.count(Outcome.SKIPPED):
         parts.append(f"{count} skipped")
     return ", ".join(parts)
-
-
-def _count(found: Sequence[Result], outcome: Outcome) -> int:
-    return sum(item.outcome is outcome for item in found)

@@ -1,11 +1,18 @@
-"""Rules before they are checked: their weight, their words and their sources."""
+"""The documented rules of a DRA driver, as `drivers/rules.yaml` has them."""
 
-import dataclasses
 import enum
 import fnmatch
+import functools
+import importlib.resources
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import yaml
 
 from harness import errors, seeds, suggestions
+
+_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Level(enum.StrEnum):
@@ -24,8 +31,7 @@ class Level(enum.StrEnum):
         return levels.index(self) <= levels.index(least)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One documented behaviour."""
 
     id: str
@@ -33,10 +39,10 @@ class Rule:
     level: Level
     says: str
     """A sentence that is true if the rule holds."""
-    sources: Sequence[str]
-    """Documents, proposals, files of upstream's source and issues that say so."""
     fails: str = ""
     """The consequence for users if it does not hold."""
+    sources: tuple[str, ...]
+    """Documents, proposals, files of upstream's source and issues that say so."""
 
     @property
     def group(self) -> str:
@@ -44,20 +50,32 @@ class Rule:
         return self.id.partition("/")[0]
 
 
-def chosen(rules: Sequence[Rule], patterns: Iterable[str]) -> list[Rule]:
+@functools.cache
+def all_rules() -> Sequence[Rule]:
+    """Return all rules, in the order in which they are checked."""
+    text = importlib.resources.files(__package__).joinpath("drivers/rules.yaml").read_text("utf-8")
+    groups = yaml.load(text, Loader=_Loader)  # noqa: S506
+    return tuple(
+        msgspec.convert({"id": f"{group}/{name}", **entry}, Rule)
+        for group, entries in groups.items()
+        for name, entry in entries.items()
+    )
+
+
+def chosen(patterns: Iterable[str]) -> list[Rule]:
     """Return the rules that one of the patterns names: ids, groups, or with `*`; none: all.
 
     Raises UsageError for a pattern that names none.
     """
-    wanted = list(patterns)
+    every, wanted = all_rules(), list(patterns)
     for pattern in wanted:
-        if not any(_is_named(rule, pattern) for rule in rules):
-            known = [*dict.fromkeys(rule.group for rule in rules), *(rule.id for rule in rules)]
+        if not any(_is_named(rule, pattern) for rule in every):
+            known = [*dict.fromkeys(rule.group for rule in every), *(rule.id for rule in every)]
             raise errors.UsageError(
                 f"expected a rule, a group of rules or a pattern of them, got {pattern!r}: "
                 f"--list shows them.{suggestions.did_you_mean(pattern, known)}"
             )
-    return [rule for rule in rules if not wanted or any(_is_named(rule, p) for p in wanted)]
+    return [rule for rule in every if not wanted or any(_is_named(rule, p) for p in wanted)]
 
 
 def ordered(rules: Sequence[Rule], seed: int | None, number: int) -> list[Rule]:
@@ -67,7 +85,7 @@ def ordered(rules: Sequence[Rule], seed: int | None, number: int) -> list[Rule]:
     return seeds.Seeds(seed).stream("rules", number).sample(rules, len(rules))
 
 
-def skipped(rules: Sequence[Rule], texts: Iterable[str]) -> Mapping[str, str]:
+def skipped(texts: Iterable[str]) -> Mapping[str, str]:
     """Return id -> reason for texts `RULE=REASON`.
 
     Raises UsageError for a text without a reason and for one that names no rule.
@@ -79,7 +97,7 @@ def skipped(rules: Sequence[Rule], texts: Iterable[str]) -> Mapping[str, str]:
             raise errors.UsageError(
                 f"expected --skip RULE=REASON, got {text!r}: say why the rule is left out"
             )
-        found |= {rule.id: reason.strip() for rule in chosen(rules, [pattern])}
+        found |= {rule.id: reason.strip() for rule in chosen([pattern])}
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from harness import errors, writing
+from harness import errors, placeholders, writing
 from harness.cli import key_values, options
 from harness.cli.terminal import outputs
 from harness.conformance import results
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from harness.conformance import rules
-    from harness.conformance.drivers import benches
+    from harness.conformance.drivers import options as driver_options
 
 EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
@@ -102,10 +102,9 @@ def driver_test(
     is touched.
     """
     from harness.conformance import junit_files, pages
-    from harness.conformance.drivers import rulebook
 
     settings = key_values.fields(Settings, more)
-    chosen = conformance_rules.chosen(rulebook.all_rules(), rules or ())
+    chosen = conformance_rules.chosen(rules or ())
     with outputs.chosen(output) as form:
         if list_rules:
             if form.is_json:
@@ -114,7 +113,7 @@ def driver_test(
                 rows = [(rule.id, rule.level, rule.says) for rule in chosen]
                 print("\n".join(outputs.aligned(rows)))
             return 0
-        left_out = conformance_rules.skipped(rulebook.all_rules(), skip or ())
+        left_out = conformance_rules.skipped(skip or ())
         options = _options(driver, registry, kubeconfig, claim, log, settings)
         rounds = [
             conformance_rules.ordered(chosen, settings.seed, number) for number in range(repeat)
@@ -136,17 +135,12 @@ def driver_test(
         else:
             _show(found)
             print(f"{verdict} {results.counted(found)}")
-    return results.exit_code(found, least)
+    return verdict.exit_code
 
 
 def _described(rule: "rules.Rule") -> dict[str, Any]:
-    return {
-        "rule": rule.id,
-        "level": str(rule.level),
-        "says": rule.says,
-        "fails": rule.fails,
-        "sources": list(rule.sources),
-    }
+    described: dict[str, Any] = msgspec.to_builtins(rule)
+    return {"rule": described.pop("id"), **described}
 
 
 def _ended(item: results.Result) -> dict[str, Any]:
@@ -161,47 +155,50 @@ def _options(
     claim: pathlib.Path | None,
     log: pathlib.Path | None,
     settings: Settings,
-) -> "benches.Options":
+) -> "driver_options.Options":
     from harness.cluster.local import binaries
-    from harness.conformance.drivers import benches, driver_commands, driver_instances
+    from harness.conformance.drivers import options as driver_options
 
-    attached, socket = None, settings.socket
-    if registry is not None and kubeconfig is not None:
-        attached = benches.Attached(registry=registry, socket=socket, kubeconfig=kubeconfig)
-    elif registry or socket or kubeconfig:
-        raise errors.UsageError(
-            "expected --registry and --kubeconfig together, and --set socket=… only with them: "
-            "claims are made where the driver reads them"
-        )
-    for path in filter(None, (registry, socket)):
-        if not path.exists():
-            raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
-    if (driver is None) == (attached is None):
+    if (driver is None) == (registry is None):
         raise errors.UsageError(
             "expected one driver: name 'PROGRAM ARGUMENTS', "
             "or --registry and --kubeconfig of one that runs"
         )
-    command = driver_commands.parse(driver) if driver is not None else None
-    if command is not None:
-        binaries.program(command.words[0])
-    return benches.Options(
+    if (registry is None) != (kubeconfig is None) or (settings.socket and not registry):
+        raise errors.UsageError(
+            "expected --registry and --kubeconfig together, perhaps with --set socket=…: claims are "
+            "made where the driver reads them"
+        )
+    for path in filter(None, (registry, settings.socket)):
+        if not path.exists():
+            raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
+    command: list[str] = []
+    if driver is not None:
+        command = placeholders.command(
+            driver.removeprefix("command="), driver_options.PLACEHOLDERS, of="the driver's"
+        )
+        binaries.program(command[0])
+    return driver_options.Options(
         command=command,
-        attached=attached,
+        registry=registry,
+        socket=settings.socket,
+        kubeconfig=kubeconfig or pathlib.Path(),
         driver_name=settings.driver_name,
         node=settings.node,
         cdi_folder=settings.cdi_dir,
         claim=_claim(claim),
-        limits=driver_instances.Limits(call_s=settings.deadline_s, start_s=settings.start_s),
+        call_s=settings.deadline_s,
+        start_s=settings.start_s,
         kubelet_defects=settings.defect,
         log=log,
     )
 
 
-def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
+def _claim(path: pathlib.Path | None) -> "Mapping[str, Any]":
     import yaml
 
     if path is None:
-        return None
+        return {}
     try:
         document = yaml.safe_load(path.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -212,14 +209,17 @@ def _claim(path: pathlib.Path | None) -> "Mapping[str, Any] | None":
 
 
 def _run(
-    options: "benches.Options",
+    options: "driver_options.Options",
     rounds: "Sequence[Sequence[rules.Rule]]",
     *,
     left_out: "Mapping[str, str]",
     form: outputs.Output,
     ends_at: "rules.Level | None",
 ) -> tuple[str, list[results.Result]]:
-    """`ends_at`: the least weight of a rule whose failure ends the test; None: none does."""
+    """Return the driver's name and the results; what an end has left out is undecided.
+
+    `ends_at`: the least weight of a rule whose failure ends the test; None: none does.
+    """
     from harness.cli.terminal import displaying
     from harness.conformance.drivers import suite
 
@@ -233,12 +233,8 @@ def _run(
             def progress(text: str) -> None:
                 status.update(f"{len(found)} of {len(wanted)} rules: {text}")
 
-            every = (
-                result
-                for chosen in rounds
-                for result in suite.run(
-                    options, chosen, left_out=left_out, progress=progress, named=names.append
-                )
+            every = suite.run(
+                options, rounds, left_out=left_out, progress=progress, named=names.append
             )
             with contextlib.closing(every) as running:
                 for result in running:

@@ -7,34 +7,66 @@ import json
 import pathlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
+import msgspec
 import yaml
 
 _SUFFIXES = (".json", ".yaml")
 """A runtime reads no other files."""
-_KIND = re.compile(r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?/[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?")
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?")
-_VERSION = re.compile(r"(0\.[1-8]|0\.3\.1|1\.[01])(\.0)?")
-_HOOKS = (
-    "prestart",
-    "createRuntime",
-    "createContainer",
-    "startContainer",
-    "poststart",
-    "poststop",
-)
+_KIND = r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?/[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?"
+_NAME = r"[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?"
+_VERSION = r"(0\.[1-8]|0\.3\.1|1\.[01])(\.0)?"
 Document: TypeAlias = Mapping[str, Any]
+_Path = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _DeviceNode(msgspec.Struct):
+    path: _Path
+    type: Literal["", "b", "c", "u", "p"] = ""
+
+
+class _Hook(msgspec.Struct, rename="camel"):
+    path: _Path
+    hook_name: Literal[
+        "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"
+    ]
+
+
+class _Mount(msgspec.Struct, rename="camel"):
+    host_path: _Path
+    container_path: _Path
+
+
+class _Edits(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    env: list[Annotated[str, msgspec.Meta(pattern="^[^=]+=")]] | None = None
+    device_nodes: list[_DeviceNode] | None = None
+    hooks: list[_Hook] | None = None
+    mounts: list[_Mount] | None = None
+    intel_rdt: Document | None = None
+    additional_gids: list[int] | None = None
+    net_devices: list[Any] | None = None
+
+
+class _Device(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    name: Annotated[str, msgspec.Meta(pattern=rf"^{_NAME}\Z")]
+    container_edits: _Edits
+    annotations: Document | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    cdi_version: Annotated[str, msgspec.Meta(pattern=rf"^{_VERSION}\Z")]
+    kind: Annotated[str, msgspec.Meta(pattern=rf"^{_KIND}\Z")]
+    devices: Annotated[list[_Device], msgspec.Meta(min_length=1)]
+    annotations: Document | None = None
+    container_edits: _Edits | None = None
 
 
 def is_qualified(text: str) -> bool:
-    """Return whether an id is `vendor/class=name`."""
-    kind, is_there, name = text.partition("=")
-    return bool(is_there and _KIND.fullmatch(kind) and _NAME.fullmatch(name))
+    return bool(re.fullmatch(f"{_KIND}={_NAME}", text))
 
 
 def files(folder: pathlib.Path) -> dict[pathlib.Path, bytes]:
-    """Return the CDI files of a folder with their contents."""
     found: dict[pathlib.Path, bytes] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.suffix in _SUFFIXES:
@@ -49,84 +81,37 @@ def definitions(contents: Mapping[pathlib.Path, bytes]) -> dict[str, list[pathli
     """Return id -> the files that define it; files that cannot be read define nothing."""
     found: dict[str, list[pathlib.Path]] = {}
     for path, content in contents.items():
-        document = _document(content)
-        for device in _items(document, "devices"):
-            name = f"{document.get('kind')}={device.get('name')}"
+        for name, _ in _devices(content):
             found.setdefault(name, []).append(path)
     return found
 
 
 def edits(contents: Mapping[pathlib.Path, bytes]) -> dict[str, str]:
     """Return id -> what it does to a container, with the edits of its file, as JSON."""
-    return {
-        f"{document.get('kind')}={device.get('name')}": json.dumps(
-            [document.get("containerEdits"), device.get("containerEdits")], sort_keys=True
-        )
-        for document in map(_document, contents.values())
-        for device in _items(document, "devices")
-    }
+    return dict(pair for content in contents.values() for pair in _devices(content))
 
 
-def faults(content: bytes) -> Iterator[str]:
-    """Yield a sentence for each thing for which a container runtime refuses a file."""
+def fault(content: bytes) -> str:
+    """Return why a container runtime refuses a file; empty: it does not."""
+    try:
+        spec = msgspec.convert(_document(content), _Spec)
+    except msgspec.ValidationError as error:
+        return str(error)
+    for device in spec.devices:
+        if not any(msgspec.structs.astuple(device.container_edits)):
+            return f"device {device.name!r} has no containerEdits, so that containers get nothing of it"
+    return ""
+
+
+def _devices(content: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the id and the edits of each device in a file."""
     document = _document(content)
-    if not document:
-        yield "expected an object in JSON or YAML"
-        return
-    yield from _unknown(document, "the file", _ROOT)
-    if not _VERSION.fullmatch(str(document.get("cdiVersion"))):
-        yield f"expected a known cdiVersion, got {document.get('cdiVersion')!r}"
-    if not _KIND.fullmatch(str(document.get("kind"))):
-        yield f"expected kind as vendor/class, got {document.get('kind')!r}"
-    if not _items(document, "devices"):
-        yield "expected at least one device"
-    for device in _items(document, "devices"):
-        yield from _faults_of_device(device)
-    yield from _faults_of_edits(document.get("containerEdits") or {}, "the file")
-
-
-_ROOT = {"cdiVersion", "kind", "annotations", "devices", "containerEdits"}
-_DEVICE = {"name", "annotations", "containerEdits"}
-_EDITS = {"env", "deviceNodes", "hooks", "mounts", "intelRdt", "additionalGids", "netDevices"}
-
-
-def _faults_of_device(device: Document) -> Iterator[str]:
-    name = device.get("name")
-    where = f"device {name!r}"
-    yield from _unknown(device, where, _DEVICE)
-    if not _NAME.fullmatch(str(name)):
-        yield f"expected a name of letters, digits and _.:- for a device, got {name!r}"
-    edits = device.get("containerEdits")
-    if not isinstance(edits, dict) or not any(edits.values()):
-        yield f"{where} has no containerEdits, so that containers get nothing of it"
-        return
-    yield from _faults_of_edits(edits, where)
-
-
-def _faults_of_edits(edits: Document, where: str) -> Iterator[str]:
-    yield from _unknown(edits, f"containerEdits of {where}", _EDITS)
-    for variable in edits.get("env") or ():
-        if not (isinstance(variable, str) and variable.find("=") > 0):
-            yield f"expected NAME=VALUE in env of {where}, got {variable!r}"
-    for node in _items(edits, "deviceNodes"):
-        if not node.get("path") or node.get("type", "") not in ("", "b", "c", "u", "p"):
-            yield f"expected a path and a type b, c, u or p of a device node of {where}, got {node}"
-    for hook in _items(edits, "hooks"):
-        if hook.get("hookName") not in _HOOKS or not hook.get("path"):
-            yield f"expected a known hookName and a path of a hook of {where}, got {hook}"
-    for mount in _items(edits, "mounts"):
-        if not (mount.get("hostPath") and mount.get("containerPath")):
-            yield f"expected hostPath and containerPath of a mount of {where}, got {mount}"
-
-
-def _unknown(document: Document, where: str, known: set[str]) -> Iterator[str]:
-    for name in sorted(document.keys() - known, key=str):
-        yield f"unknown key {name!r} in {where}"
-
-
-def _items(document: Document, key: str) -> list[Document]:
-    found = document.get(key)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    found = document.get("devices")
+    for device in found if isinstance(found, list) else ():
+        if isinstance(device, dict):
+            made = [document.get("containerEdits"), device.get("containerEdits")]
+            name = f"{document.get('kind')}={device.get('name')}"
+            yield name, json.dumps(made, sort_keys=True)
 
 
 def _document(content: bytes) -> Document:

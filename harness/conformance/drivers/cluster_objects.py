@@ -7,42 +7,42 @@ from typing import Any
 
 from harness import errors
 from harness.client import apis, transports
+from harness.faults import admin_api
+from harness.model.objects import Object
 
 _NO_FINALIZERS = [{"op": "remove", "path": "/metadata/finalizers"}]
-_FAULTS = "/flake-hunt/v1/faults"
 _HELD_READ = "driver-test-held-read"
-Object = dict[str, Any]
 
 
 class ClusterObjects:
-    """The objects of one API server; calls raise HarnessError for an answer they do not expect."""
+    """The objects of one API server and namespace.
 
-    def __init__(self, transport: transports.Transport) -> None:
-        self.api = apis.Api(transport)
+    Calls raise HarnessError for an answer that they do not expect.
+    """
 
-    def make_namespace(self, name: str) -> None:
-        """Make a namespace, in which admin access to devices is allowed."""
+    def __init__(self, transport: transports.Transport, namespace: str) -> None:
+        self.api, self.namespace = apis.Api(transport), namespace
+
+    def make_namespace(self) -> None:
+        """Make the namespace, in which admin access to devices is allowed."""
         labels = {"resource.kubernetes.io/admin-access": "true"}
-        self._make(apis.NAMESPACES, {"metadata": {"name": name, "labels": labels}})
+        with _if_new():
+            self.make(apis.NAMESPACES, self.namespace, labels=labels)
 
     def make_node(self, name: str, *, boot_id: str) -> None:
-        meta = {
-            "name": name,
-            "labels": {"kubernetes.io/hostname": name},
-            "annotations": {"kwok.x-k8s.io/node": "fake"},  # for the project's kubelet
-        }
-        self._make(apis.NODES, {"metadata": meta})
+        labels = {"kubernetes.io/hostname": name}
+        fake = {"kwok.x-k8s.io/node": "fake"}  # for the project's kubelet
+        with _if_new():
+            self.make(apis.NODES, name, labels=labels, annotations=fake)
         self.set_boot_id(name, boot_id)
 
     def set_boot_id(self, node: str, boot_id: str) -> None:
-        """Let the node have another boot id, as after a reboot."""
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
         status = {"nodeInfo": {"bootID": boot_id}, "conditions": [ready]}
         with apis.if_there():
             self.api.patch(apis.NODES, node, {"status": status}, subresource="status")
 
     def slices(self) -> list[Object]:
-        """Return all ResourceSlices."""
         return self.api.list(apis.SLICES).items
 
     def remove_slices(self, driver: str = "") -> None:
@@ -53,7 +53,6 @@ class ClusterObjects:
                     self.api.delete(apis.SLICES, item["metadata"]["name"])
 
     def classes(self) -> dict[str, Object]:
-        """Return name -> DeviceClass."""
         return {item["metadata"]["name"]: item for item in self.api.list(apis.DEVICE_CLASSES).items}
 
     def class_of(self, driver: str) -> str:
@@ -62,61 +61,80 @@ class ClusterObjects:
             if f'"{driver}"' in json.dumps(item["spec"]).replace("\\", "").replace("'", '"'):
                 return name
         selector = {"cel": {"expression": f'device.driver == "{driver}"'}}
-        spec = {"selectors": [selector]}
-        self._make(apis.DEVICE_CLASSES, {"metadata": {"name": driver}, "spec": spec})
+        with _if_new():
+            self.make(apis.DEVICE_CLASSES, driver, {"selectors": [selector]})
         return driver
 
-    def make_claim(self, namespace: str, name: str, spec: Object) -> Object:
-        made = _document(apis.CLAIMS, {"metadata": {"name": name}, "spec": spec})
-        return self.api.create(apis.CLAIMS, made, namespace=namespace)
+    def make(
+        self, resource: apis.Resource, name: str, spec: Object | None = None, **metadata: Any
+    ) -> Object:
+        obj = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": name, **metadata},
+        }
+        made = obj if spec is None else {**obj, "spec": spec}
+        return self.api.create(resource, made, namespace=self.namespace)
 
-    def claim(self, namespace: str, name: str) -> Object:
-        return self.found(apis.CLAIMS, namespace, name)
-
-    def found(self, resource: apis.Resource, namespace: str, name: str) -> Object:
+    def found(self, resource: apis.Resource, name: str) -> Object:
         """Return an object; empty if it is gone."""
         try:
-            return self.api.get(resource, name, namespace=namespace)
+            return self.api.get(resource, name, namespace=self.namespace)
         except apis.ApiError as error:
             if not error.is_not_found:
                 raise
             return {}
 
-    def set_status(self, namespace: str, name: str, status: Mapping[str, Any]) -> None:
-        """Change the status of a claim."""
+    def set_status(self, claim: str, status: Mapping[str, Any]) -> None:
+        document = {"status": status}
         with apis.if_there():
             self.api.patch(
-                apis.CLAIMS, name, {"status": status}, namespace=namespace, subresource="status"
+                apis.CLAIMS, claim, document, namespace=self.namespace, subresource="status"
             )
 
-    def remove_claim(self, namespace: str, name: str) -> None:
+    def remove(self, resource: apis.Resource, name: str) -> None:
+        with apis.if_there():
+            self.api.delete(resource, name, namespace=self.namespace, grace_period_s=0)
+
+    def remove_claim(self, name: str) -> None:
         """Delete a claim by force: without its finalizers and at once."""
-        self.delete_now(apis.CLAIMS, namespace, name)
+        self.remove(apis.CLAIMS, name)
         try:  # a merge patch would re-write parameters
             self.api.patch(
                 apis.CLAIMS,
                 name,
                 _NO_FINALIZERS,
-                namespace=namespace,
+                namespace=self.namespace,
                 kind=apis.PatchKind.JSON,
             )
         except apis.ApiError as error:
             if error.code not in (404, 422):  # gone, or without finalizers
                 raise
 
-    def delete_now(self, resource: apis.Resource, namespace: str, name: str) -> None:
-        """Delete an object with a grace period of 0."""
-        with apis.if_there():
-            self.api.delete(resource, name, namespace=namespace, grace_period_s=0)
+    # Reads of claims by the driver, whose answers only the embedded API server can hold back
 
-    def _make(self, resource: apis.Resource, parts: Object) -> None:
-        """Make an object unless it is there."""
-        with _if_new():
-            self.api.create(resource, _document(resource, parts))
+    def hold_reads(self, claim: str) -> None:
+        match = {"verbs": ["get"], "resource": "resourceclaims", "name": claim}
+        match["namespace"] = self.namespace
+        fault = {"point": "response", "action": {"type": "block"}, "match": match}
+        self._send("POST", "faults", {"name": _HELD_READ, **fault})
 
+    def held_reads(self) -> int:
+        return int(self._send("GET", f"faults/{_HELD_READ}")["heldCount"])
 
-def _document(resource: apis.Resource, parts: Object) -> Object:
-    return {"apiVersion": resource.api_version, "kind": resource.kind, **parts}
+    def release_reads(self) -> None:
+        self._send("DELETE", f"faults/{_HELD_READ}", is_there=False)
+
+    def _send(
+        self, method: str, path: str, document: object = None, *, is_there: bool = True
+    ) -> Object:
+        body = None if document is None else json.dumps(document).encode()
+        asked = transports.Request(method=method, path=admin_api.PREFIX + path, body=body)
+        response = self.api.transport.send(asked)
+        if response.status >= 400 and (is_there or response.status != 404):
+            raise errors.ClusterError(f"expected {method} {path} to succeed, got {response.status}")
+        found: Object = json.loads(response.body or b"{}")
+        return found
 
 
 @contextlib.contextmanager
@@ -126,42 +144,3 @@ def _if_new() -> Iterator[None]:
     except apis.ApiError as error:
         if not error.is_already_exists:
             raise
-
-
-class HeldReads:
-    """Reads of claims by the driver, whose answers the API server holds back while it is asked to.
-
-    Only the embedded API server can do it.
-    """
-
-    def __init__(self, transport: transports.Transport) -> None:
-        self._transport = transport
-
-    def hold(self, namespace: str, name: str) -> None:
-        """From now on hold the answers to reads of a claim."""
-        match = {
-            "verbs": ["get"],
-            "resource": "resourceclaims",
-            "namespace": namespace,
-            "name": name,
-        }
-        fault = {"point": "response", "action": {"type": "block"}, "match": match}
-        self._send("POST", _FAULTS, {"name": _HELD_READ, **fault})
-
-    def count(self) -> int:
-        """Return how many answers are held now."""
-        return int(self._send("GET", f"{_FAULTS}/{_HELD_READ}")["heldCount"])
-
-    def release(self) -> None:
-        """Let all answers go, and hold none any longer."""
-        self._send("DELETE", f"{_FAULTS}/{_HELD_READ}", is_there=False)
-
-    def _send(
-        self, method: str, path: str, document: object = None, *, is_there: bool = True
-    ) -> Object:
-        body = None if document is None else json.dumps(document).encode()
-        response = self._transport.send(transports.Request(method=method, path=path, body=body))
-        if response.status >= 400 and (is_there or response.status != 404):
-            raise errors.ClusterError(f"expected {method} {path} to succeed, got {response.status}")
-        found: Object = json.loads(response.body or b"{}")
-        return found

@@ -10,36 +10,27 @@ from collections.abc import Iterator
 
 from harness import writing
 from harness.conformance import results
+from harness.conformance.drivers import options
 
 _PREFIX = "fh-"
 """With it, paths are as long as those below /var/lib/kubelet."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:
     """The folders of one run."""
 
     root: pathlib.Path
-    cdi_of_node: pathlib.Path | None = None
-    """The CDI folder of a driver that does not take one; None: one below the root."""
-    registry_of_node: pathlib.Path | None = None
-    """The registry of a driver that runs already, or its socket there."""
-    socket: pathlib.Path | None = None
-    """The socket to call of such a driver; None: the one that it names."""
+    cdi: pathlib.Path
+    registry: pathlib.Path
+    """For the sockets that register; it may be one itself."""
+    socket: pathlib.Path | None
+    """The socket to call of a driver that runs already; None: the one that it names."""
 
     @property
     def plugins(self) -> pathlib.Path:
         """The folder for the sockets that are called."""
         return self.root / "plugins"
-
-    @property
-    def registry(self) -> pathlib.Path:
-        """The folder for the sockets that register."""
-        return self.registry_of_node or self.root / "plugins_registry"
-
-    @property
-    def cdi(self) -> pathlib.Path:
-        return self.cdi_of_node or self.root / "c"
 
     @property
     def state(self) -> pathlib.Path:
@@ -48,33 +39,35 @@ class Folders:
 
     @property
     def boot_id(self) -> pathlib.Path:
-        """The file with the node's boot id."""
         return self.root / "boot_id"
 
     @property
     def log(self) -> pathlib.Path:
-        """The file with what the driver prints."""
         return self.root / "driver.log"
 
-    def make(self) -> None:
-        for path in (self.plugins, self.registry, self.state, self.cdi):
-            path.mkdir(exist_ok=True, parents=True)
+    @property
+    def _has_own_cdi(self) -> bool:
+        return self.cdi.parent == self.root
 
     def keep_log(self, file: pathlib.Path) -> None:
         """Add what the driver has printed to a file. Raises UnwritableError if it cannot be."""
         with writing.explained(file), file.open("ab") as kept:
             kept.write(self.log.read_bytes() if self.log.exists() else b"")
 
+    def require_own_cdi(self) -> None:
+        """Raise Skipped for the CDI folder of the node, which is only read."""
+        if not self._has_own_cdi:
+            raise results.Skipped("the CDI folder is the node's own, and is not emptied")
+
     def empty_cdi(self) -> None:
         """Remove the CDI files, as a reboot does; does nothing to a folder of the node."""
-        if self.cdi_of_node is None:
+        if self._has_own_cdi:
             _empty(self.cdi)
 
     @contextlib.contextmanager
     def without_cdi(self) -> Iterator[None]:
         """Have a file in the place of the CDI folder. Raises Skipped for a folder of the node."""
-        if self.cdi_of_node is not None:
-            raise results.Skipped("the CDI folder is the node's own, and is not taken away")
+        self.require_own_cdi()
         away = self.cdi.rename(self.root / "away")
         self.cdi.touch()
         try:
@@ -84,7 +77,6 @@ class Folders:
             away.rename(self.cdi)
 
     def empty(self) -> None:
-        """Remove everything that a driver has left, for a start from nothing."""
         for path in (self.plugins, self.registry, self.state):
             _empty(path)
         self.empty_cdi()
@@ -93,17 +85,19 @@ class Folders:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-def make(cdi_of_node: pathlib.Path | None = None) -> Folders:
-    """Return new folders with short names."""
-    folders = Folders(pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_short())), cdi_of_node)
-    folders.make()
-    return folders
-
-
-def _short() -> str | None:
-    """Return a folder for temporary files with a short name, None for the default one."""
+def make(chosen: options.Options) -> Folders:
     usual = tempfile.gettempdir()
-    return "/tmp" if len(usual) > 4 and os.access("/tmp", os.W_OK) else None  # noqa: S108
+    short = "/tmp" if len(usual) > 4 and os.access("/tmp", os.W_OK) else usual  # noqa: S108
+    root = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=short))
+    folders = Folders(
+        root=root,
+        cdi=chosen.cdi_folder or root / "c",
+        registry=chosen.registry or root / "plugins_registry",
+        socket=chosen.socket,
+    )
+    for path in (root / "plugins_registry", folders.plugins, folders.state, folders.cdi):
+        path.mkdir(exist_ok=True, parents=True)
+    return folders
 
 
 def _empty(folder: pathlib.Path) -> None:

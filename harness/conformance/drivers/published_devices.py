@@ -5,11 +5,13 @@ import fractions
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.conformance.drivers import cluster_objects
 from harness.model import quantities
+from harness.model.objects import Object
 
 SHARES_MAX = 8
 """Claims at most that share one device here, if it has no capacity that limits them."""
+_Amounts = dict[tuple[str, str, str], fractions.Fraction]
+"""Pool, counter set, counter -> amount."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +22,6 @@ class Device:
     name: str
     is_shared: bool = False
     """Several claims may have it at a time."""
-    consumes: Mapping[tuple[str, str, str], fractions.Fraction] = dataclasses.field(
-        default_factory=dict, compare=False
-    )
-    """Pool, counter set, counter -> amount."""
     capacity: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
     """Capacity -> all that there is of it; empty unless it is shared."""
     share: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False)
@@ -41,26 +39,28 @@ class Device:
         return max(1, min([SHARES_MAX, *(int(every // part) for every, part in parts if part)]))
 
 
-def of_driver(slices: Iterable[cluster_objects.Object], driver: str, node: str) -> list[Device]:
-    """Return the devices of a driver that pods on a node can have, without tainted ones."""
-    return [
-        _device(item["spec"]["pool"]["name"], device)
-        for item in newest(slices)
-        if item["spec"]["driver"] == driver and item["spec"].get("nodeName") in (None, node)
-        for device in item["spec"].get("devices") or ()
-        if not device.get("taints")
-    ]
+def of_driver(slices: Iterable[Object], driver: str, node: str) -> list[Device]:
+    """Return the devices of a driver that pods on a node can have at the same time.
 
-
-def compatible(devices: Sequence[Device], slices: Iterable[cluster_objects.Object]) -> list[Device]:
-    """Return devices that can be allocated at the same time: as many as fit, in their order."""
-    left = _counters(slices)
+    These are as many as fit beside each other, in their order, without tainted ones.
+    """
+    items = newest(slices)
+    left: _Amounts = {}
+    for item in items:
+        for counters in item["spec"].get("sharedCounters") or ():
+            left |= _amounts(item, counters["name"], counters["counters"])
     found = []
-    for device in devices:
-        if all(left.get(key, 0) >= amount for key, amount in device.consumes.items()):
-            found.append(device)
-            for key, amount in device.consumes.items():
-                left[key] -= amount
+    for item in items:
+        spec = item["spec"]
+        is_here = spec["driver"] == driver and spec.get("nodeName") in (None, node)
+        for device in (spec.get("devices") or ()) if is_here else ():
+            consumed: _Amounts = {}
+            for entry in device.get("consumesCounters") or ():
+                consumed |= _amounts(item, entry["counterSet"], entry["counters"])
+            fits = all(left.get(key, 0) >= amount for key, amount in consumed.items())
+            if fits and not device.get("taints"):
+                found.append(_device(spec["pool"]["name"], device))
+                left |= {key: left[key] - amount for key, amount in consumed.items()}
     return found
 
 
@@ -70,7 +70,7 @@ def side_by_side(devices: Sequence[Device], count: int) -> list[Device]:
     return [device for number in rounds for device in devices if number < device.places][:count]
 
 
-def newest(slices: Iterable[cluster_objects.Object]) -> list[cluster_objects.Object]:
+def newest(slices: Iterable[Object]) -> list[Object]:
     """Return the slices of the newest generation of each pool."""
     items = list(slices)
     last: dict[tuple[str, str], int] = {}
@@ -79,36 +79,34 @@ def newest(slices: Iterable[cluster_objects.Object]) -> list[cluster_objects.Obj
     return [item for item in items if generation(item) == last[pool(item)]]
 
 
-def pool(item: cluster_objects.Object) -> tuple[str, str]:
+def pool(item: Object) -> tuple[str, str]:
     """Return driver and name of the pool of a slice."""
     return item["spec"]["driver"], item["spec"]["pool"]["name"]
 
 
-def generation(item: cluster_objects.Object) -> int:
+def generation(item: Object) -> int:
     """Return the generation of the pool that a slice belongs to."""
     return int(item["spec"]["pool"].get("generation") or 0)
 
 
-def _device(pool_name: str, device: Mapping[str, Any]) -> Device:
-    consumes = {
-        (pool_name, entry["counterSet"], name): quantities.amount(str(counter["value"]))
-        for entry in device.get("consumesCounters") or ()
-        for name, counter in entry["counters"].items()
+def _amounts(item: Object, counter_set: str, counters: Mapping[str, Any]) -> _Amounts:
+    return {
+        (item["spec"]["pool"]["name"], counter_set, name): quantities.amount(str(counter["value"]))
+        for name, counter in counters.items()
     }
+
+
+def _device(pool_name: str, device: Mapping[str, Any]) -> Device:
+    if not device.get("allowMultipleAllocations"):
+        return Device(pool=pool_name, name=device["name"])
+    capacity = device.get("capacity") or {}
     return Device(
         pool=pool_name,
         name=device["name"],
-        is_shared=bool(device.get("allowMultipleAllocations")),
-        consumes=consumes,
-        **(_shared(device.get("capacity") or {}) if device.get("allowMultipleAllocations") else {}),
+        is_shared=True,
+        capacity={name: str(entry["value"]) for name, entry in capacity.items()},
+        share={name: _least(entry) for name, entry in capacity.items()},
     )
-
-
-def _shared(capacity: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "capacity": {name: str(entry["value"]) for name, entry in capacity.items()},
-        "share": {name: _least(entry) for name, entry in capacity.items()},
-    }
 
 
 def _least(entry: Mapping[str, Any]) -> str:
@@ -122,16 +120,3 @@ def _least(entry: Mapping[str, Any]) -> str:
     if every < 1:
         return str(entry["value"])
     return quantities.text(fractions.Fraction(every // SHARES_MAX or 1))
-
-
-def _counters(
-    slices: Iterable[cluster_objects.Object],
-) -> dict[tuple[str, str, str], fractions.Fraction]:
-    return {
-        (item["spec"]["pool"]["name"], counters["name"], name): quantities.amount(
-            str(counter["value"])
-        )
-        for item in newest(slices)
-        for counters in item["spec"].get("sharedCounters") or ()
-        for name, counter in counters["counters"].items()
-    }

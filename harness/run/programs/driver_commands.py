@@ -59,7 +59,8 @@ def of(subject: subject_specs.SubjectSpec) -> ChosenDriver:
     """Return what a scenario says of its driver; raise UsageError for a wrong command."""
     text = subject.driver
     if text.startswith(_COMMAND):
-        return ChosenDriver(command=tuple(_words(text.removeprefix(_COMMAND))))
+        words = placeholders.command(text.removeprefix(_COMMAND), PLACEHOLDERS, of=_OF)
+        return ChosenDriver(command=tuple(words))
     if text.startswith(_FOLDER):
         registry, _, cdi = text.removeprefix(_FOLDER).partition(",")
         return ChosenDriver(registry=registry, cdi=cdi)
@@ -101,12 +102,3 @@ def require_usable(chosen: ChosenDriver) -> None:
             f"expected a folder in which drivers register for subject.driver, got "
             f"{chosen.registry!r}: start the drivers first, or name another folder"
         )
-
-
-def _words(text: str) -> list[str]:
-    words = placeholders.words(text)
-    if not words:
-        raise errors.UsageError("expected a program after command= for subject.driver, got none")
-    for word in words:
-        placeholders.require_known(word, PLACEHOLDERS, of=_OF)
-    return words

@@ -32,7 +32,8 @@ def test_a_test_that_ends_early_tells_what_was_checked(
     code: int,
     verdict: str,
 ) -> None:
-    def run(_: object, chosen: list[rules.Rule], **more: object) -> Iterator[results.Result]:
+    def run(_: object, rounds: list[list[rules.Rule]], **more: object) -> Iterator[results.Result]:
+        chosen = rounds[0]
         yield results.Result(rule=chosen[0], outcome=results.Outcome.HELD)
         if end is not None:
             raise end

@@ -1,79 +1,67 @@
 """Rules about CDI ids and files, by which a container runtime gives devices to containers."""
 
 from harness.conformance import results
-from harness.conformance.drivers import benches, cdi_specs
+from harness.conformance.drivers import benches, cdi_specs, requirements
 
 
 def qualified(bench: benches.Bench) -> None:
-    """The form that runtimes parse."""
-    for item in bench.ids(bench.prepared(bench.claim())):
-        if not cdi_specs.is_qualified(item):
-            raise results.Failed(f"{item!r} is not vendor/class=name")
+    for item in requirements.ids(bench.prepared(bench.claim())):
+        results.require(cdi_specs.is_qualified(item), f"{item!r} is not vendor/class=name")
 
 
 def exist(bench: benches.Bench) -> None:
-    """When Prepare has answered, the container may start."""
     devices = bench.prepared(bench.claim())
-    bench.ids(devices)
-    if missing := bench.missing_ids(devices):
-        raise results.Failed(f"no CDI file defines {missing[0]}")
+    requirements.ids(devices)
+    requirements.require_defined(bench, devices, "when Prepare has answered")
 
 
 def valid(bench: benches.Bench) -> None:
-    """The files that define the ids."""
-    ids = bench.ids(bench.prepared(bench.claim()))
+    ids = requirements.ids(bench.prepared(bench.claim()))
     files = bench.cdi()
     known = cdi_specs.definitions(files)
     for item in ids:
         for path in known.get(item, ()):
-            for fault in cdi_specs.faults(files[path]):
-                raise results.Failed(f"{path.name}: {fault}")
-    if not any(item in known for item in ids):
-        raise results.Skipped("no CDI file defines the ids")
+            fault = cdi_specs.fault(files[path])
+            results.require(not fault, f"{path.name}: {fault}")
+    results.skip_unless(any(item in known for item in ids), "no CDI file defines the ids")
 
 
 def defined_once(bench: benches.Bench) -> None:
     """With as many claims as there are devices, up to four."""
-    for device in bench.up_to(4):
-        bench.ids(bench.prepared(bench.claim(device)))
+    for device in bench.devices.up_to(4):
+        requirements.ids(bench.prepared(bench.claim(device)))
     for item, paths in cdi_specs.definitions(bench.cdi()).items():
-        if len(paths) > 1:
-            names = " and ".join(path.name for path in paths[:2])
-            raise results.Failed(f"{item} is defined in {names}")
+        names = " and ".join(path.name for path in paths[:2])
+        results.require(len(paths) == 1, f"{item} is defined in {names}")
 
 
 def not_reused(bench: benches.Bench) -> None:
-    """One claim after the other. An id that stays may be for all claims, if its meaning stays."""
+    """An id that stays may be for all claims, if its meaning stays."""
     first = bench.claim()
-    before = bench.ids(bench.prepared(first))
+    before = requirements.ids(bench.prepared(first))
     bench.unprepared(first)
     between = cdi_specs.edits(bench.cdi())
-    after = bench.ids(bench.prepared(bench.claim(*first.devices)))
+    after = requirements.ids(bench.prepared(bench.claim(*first.devices)))
     lasting = {name for name, _ in between.items() & cdi_specs.edits(bench.cdi()).items()}
-    if again := set(after) & set(before) - lasting:
-        raise results.Failed(f"{min(again)} was given to two claims in turn")
+    for again in set(after) & set(before) - lasting:
+        raise results.Failed(f"{again} was given to two claims in turn")
 
 
 def gone(bench: benches.Bench) -> None:
-    """Files that were there before the claim may stay."""
-    before = set(bench.cdi())
-    claim = bench.prepared_claim()
-    bench.unprepared(claim)
-    if left := set(bench.cdi()) - before:
-        raise results.Failed(f"{min(left).name} is still there after Unprepare")
+    bench.unprepared(bench.prepared_claim())
+    requirements.require_gone(bench, "after Unprepare")
 
 
 def made_again(bench: benches.Bench) -> None:
     """As by a program that cleans the folder."""
-    if bench.folders.cdi_of_node is not None:
-        raise results.Skipped("the CDI folder is the node's own, and is not emptied")
+    bench.folders.require_own_cdi()
     static = cdi_specs.definitions(bench.cdi())
     claim = bench.claim()
-    if not set(bench.ids(bench.prepared(claim))) - static.keys():
-        raise results.Skipped("the CDI ids of the claim were there before it was prepared")
+    results.skip_unless(
+        set(requirements.ids(bench.prepared(claim))) - static.keys(),
+        "the CDI ids of the claim were there before it was prepared",
+    )
     bench.folders.empty_cdi()
     devices = bench.prepared(claim, "whose CDI files were removed")
-    if missing := set(bench.missing_ids(devices)) - static.keys():
-        raise results.Failed(
-            f"Prepare answers with {min(missing)} and does not make its file again"
-        )
+    for missing in set(bench.missing_ids(devices)) - static.keys():
+        raise results.Failed(f"Prepare answers with {missing} and does not make its file again")

@@ -2,8 +2,7 @@
 
 from harness.cluster.kubelet_api import calls, preparations
 from harness.conformance import results
-from harness.conformance.drivers import answers, benches, driver_calls
-from harness.conformance.drivers.groups import unprepare
+from harness.conformance.drivers import benches, driver_calls, requirements
 
 _CALLS = 8
 _ROUNDS = 5
@@ -14,24 +13,21 @@ def same_claim(bench: benches.Bench) -> None:
     claim = bench.claim()
     pending = [bench.driver.start_prepare([claim.reference]) for _ in range(_CALLS)]
     found = {str(_entry(bench, call, claim)) for call in pending}
-    if len(found) > 1:
-        raise results.Failed(f"calls for one claim at the same time give {' and '.join(found)}")
+    results.require(
+        len(found) == 1, f"calls for one claim at the same time give {' and '.join(found)}"
+    )
 
 
 def different_claims(bench: benches.Bench) -> None:
-    """Pods that start together."""
-    claims = [bench.claim(*devices, apart=True) for devices in bench.sets(_CALLS)]
-    pending = [(claim, bench.driver.start_prepare([claim.reference])) for claim in claims]
-    entries = {claim.uid: _entry(bench, call, claim) for claim, call in pending}
-    answers.require_own(claims, entries, "in calls at the same time")
+    claims = [bench.claim(*devices, apart=True) for devices in bench.devices.sets(_CALLS)]
+    entries = _prepared_at_once(bench, claims)
+    requirements.require_own(claims, entries, "in calls at the same time")
     for claim in claims:
-        if missing := bench.missing_ids(answers.devices(entries, claim)):
-            raise results.Failed(f"beside other calls, no CDI file defines {missing[0]}")
+        devices = requirements.devices(entries, claim)
+        requirements.require_defined(bench, devices, "beside other calls")
 
 
 def prepare_and_unprepare(bench: benches.Bench) -> None:
-    """In either order."""
-    files = set(bench.cdi())
     claim = bench.claim()
     for number in range(_ROUNDS):
         starts = [bench.driver.start_prepare, bench.driver.start_unprepare]
@@ -39,19 +35,25 @@ def prepare_and_unprepare(bench: benches.Bench) -> None:
         for call in pending:
             _entry(bench, call, claim)
     bench.unprepared(claim, "after calls at the same time")
-    unprepare.require_nothing(bench, claim, files, "after calls at the same time")
+    requirements.require_nothing(bench, claim, "after calls at the same time")
 
 
 def one_device(bench: benches.Bench) -> None:
     """Several times, since it depends on the moment."""
-    device = bench.exclusive_device()
+    device = bench.devices.exclusive()[0]
     for _ in range(_ROUNDS):
         claims = [bench.claim(device) for _ in range(2)]
-        pending = [(claim, bench.driver.start_prepare([claim.reference])) for claim in claims]
-        entries = [_entry(bench, call, claim) for claim, call in pending]
-        if sum(isinstance(entry, tuple) for entry in entries) > 1:
-            raise results.Failed("two claims with one device are prepared at the same time")
+        entries = _prepared_at_once(bench, claims).values()
+        results.require(
+            sum(isinstance(entry, tuple) for entry in entries) < 2,
+            "two claims with one device are prepared at the same time",
+        )
         bench.unprepare(*claims)
+
+
+def _prepared_at_once(bench: benches.Bench, claims: list[benches.Claim]) -> requirements.Entries:
+    pending = [(claim, bench.driver.start_prepare([claim.reference])) for claim in claims]
+    return {claim.uid: _entry(bench, call, claim) for claim, call in pending}
 
 
 def _entry(

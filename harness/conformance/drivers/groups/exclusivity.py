@@ -1,45 +1,42 @@
 """Rules about one device in two claims: the driver is the last one who can refuse it."""
 
 from harness.conformance import results
-from harness.conformance.drivers import benches
+from harness.conformance.drivers import benches, requirements
 
 
 def device_held(bench: benches.Bench) -> None:
     """As after a pod was deleted by force, while its containers still run."""
-    claim = bench.prepared_claim(bench.exclusive_device())
-    if not bench.refusal(bench.claim(*claim.devices)):
-        raise results.Failed("a device that one claim holds is prepared for another")
+    claim = bench.prepared_claim(bench.devices.exclusive()[0])
+    results.require(
+        bench.refusal(bench.claim(*claim.devices)),
+        "a device that one claim holds is prepared for another",
+    )
 
 
 def held_after_restart(bench: benches.Bench) -> None:
-    """A driver that knows it in memory only forgets it."""
-    claim = bench.prepared_claim(bench.exclusive_device())
-    if not bench.refusal(bench.claim(*claim.devices)):
-        raise results.Skipped("the driver does not refuse it before a restart, either")
+    claim = bench.prepared_claim(bench.devices.exclusive()[0])
+    requirements.require_exclusive(bench, bench.claim(*claim.devices))
     bench.restart()
-    if not bench.refusal(bench.claim(*claim.devices)):
-        raise results.Failed(
-            "after a restart, a device that one claim holds is prepared for another"
-        )
+    results.require(
+        bench.refusal(bench.claim(*claim.devices)),
+        "after a restart, a device that one claim holds is prepared for another",
+    )
 
 
 def holder_unharmed(bench: benches.Bench) -> None:
-    """The refusal changes nothing."""
-    claim = bench.claim(bench.exclusive_device())
+    claim = bench.claim(bench.devices.exclusive()[0])
     before = bench.prepared(claim)
     second = bench.claim(*claim.devices)
-    if not bench.refusal(second):
-        raise results.Skipped("the driver does not refuse a device that another claim holds")
+    requirements.require_exclusive(bench, second)
     bench.unprepared(second, "of the refused claim")
-    if missing := bench.missing_ids(before):
-        raise results.Failed(f"{missing[0]} of the holder is gone after another claim was refused")
-    if not bench.refusal(bench.claim(*claim.devices)):
-        raise results.Failed("the end of a refused claim frees the device of the holder")
+    requirements.require_defined(bench, before, "after another claim than the holder was refused")
+    results.require(
+        bench.refusal(bench.claim(*claim.devices)),
+        "the end of a refused claim frees the device of the holder",
+    )
 
 
 def admin_access(bench: benches.Bench) -> None:
-    """Such a claim has the device beside the others."""
-    bench.prepared(bench.claim(bench.exclusive_device()))
-    bench.prepared(
-        bench.claim(bench.exclusive_device(), admin=True), "with admin access to a held device"
-    )
+    device = bench.devices.exclusive()[0]
+    bench.prepared(bench.claim(device))
+    bench.prepared(bench.claim(device, admin=True), "with admin access to a held device")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from harness.cluster.kubelet_api import calls
 from harness.conformance import results
-from harness.conformance.drivers import answers, benches, published_devices
+from harness.conformance.drivers import benches, published_devices, requirements
 
 _USERS = 8
 _ROUNDS = 6
@@ -19,28 +19,24 @@ Devices = Sequence[published_devices.Device]
 
 
 def all_answered(bench: benches.Bench) -> None:
-    """Devices are prepared and unprepared by users of their own, again and again."""
-    users = [_User(bench, devices, _Holders()) for devices in bench.sets(_USERS)]
-    _run([user.churn for user in users])
+    users = _churned(bench)
     for user in users:
-        if user.problems:
-            raise results.Failed(f"among {len(users)} users, {user.problems[0]}")
+        for problem in user.problems:
+            raise results.Failed(f"among {len(users)} users, {problem}")
 
 
 def exclusive(bench: benches.Bench) -> None:
     """Several users for each device: all but one are refused at a time."""
-    devices = [device for device in bench.all_devices() if not device.is_shared][:_USERS]
-    if not devices:
-        raise results.Skipped("the driver has published no device for one claim alone")
+    devices = bench.devices.exclusive()[:_USERS]
     holders = {device: _Holders(_USERS_OF_DEVICE) for device in devices}
     users = [_User(bench, [device], holders[device]) for device in devices * _USERS_OF_DEVICE]
     _run([user.churn for user in users])
     for device, held in holders.items():
-        if held.doubles:
-            raise results.Failed(
-                f"{device.name} was prepared for two claims at a time, {held.doubles} times "
-                f"among {held.count} preparations"
-            )
+        results.require(
+            not held.doubles,
+            f"{device.name} was prepared for two claims at a time, {held.doubles} times "
+            f"among {held.count} preparations",
+        )
         if not held.count:
             raise results.Undecided(f"{device.name} was never prepared")
     if not any(held.refusals for held in holders.values()):
@@ -48,11 +44,9 @@ def exclusive(bench: benches.Bench) -> None:
 
 
 def leaves_nothing(bench: benches.Bench) -> None:
-    before = set(bench.cdi())
-    users = [_User(bench, devices, _Holders()) for devices in bench.sets(_USERS)]
-    _run([user.churn for user in users])
-    if left := set(bench.cdi()) - before:
-        raise results.Failed(f"{len(left)} CDI files are left, one is {min(left).name}")
+    _churned(bench)
+    if left := bench.left_files():
+        raise results.Failed(f"{len(left)} CDI files are left, one is {left[0].name}")
 
 
 class _Holders:
@@ -112,7 +106,6 @@ class _User:
         self.claims = [self.bench.claim(*self.devices, apart=True) for _ in range(_ROUNDS)]
 
     def churn(self) -> None:
-        """Prepare and unprepare each of its claims; end at the first call that fails."""
         try:
             for claim in self.claims:
                 self._use(claim)
@@ -122,17 +115,24 @@ class _User:
             self.holders.leave()
 
     def _use(self, claim: benches.Claim) -> None:
-        answer = self.bench.driver.prepare([claim.reference])
+        answer = self.bench.driver.start_prepare([claim.reference]).answer()
         if isinstance(answer.get(claim.uid), tuple):
             self.holders.take()
-            self.holders.give_back(after_s=self.bench.options.limits.call_s)
+            self.holders.give_back(after_s=self.bench.options.call_s)
         else:
             self.holders.refuse()
         try:
-            answers.require_own([claim], answer)
+            requirements.require_own([claim], answer)
         except results.Failed as failure:
             self.problems.append(str(failure))
-        self.bench.driver.unprepare([claim.reference])
+        self.bench.driver.start_unprepare([claim.reference]).answer()
+
+
+def _churned(bench: benches.Bench) -> list[_User]:
+    """Let users prepare and unprepare devices of their own, again and again."""
+    users = [_User(bench, devices, _Holders()) for devices in bench.devices.sets(_USERS)]
+    _run([user.churn for user in users])
+    return users
 
 
 def _run(tasks: Sequence[Callable[[], None]]) -> None:

@@ -10,7 +10,6 @@ _CHARACTERS_MIN = 8
 
 
 def no_secrets(bench: benches.Bench) -> None:
-    """All that it has printed so far."""
     bench.require_restarts()
     bench.prepared(bench.claim())
     kubeconfig = yaml.safe_load(bench.options.kubeconfig.read_text())

@@ -16,19 +16,16 @@ _ODD: tuple[dict[str, Any], ...] = (
 
 
 def unknown(bench: benches.Bench) -> None:
-    """A kind that no driver knows."""
     value = {"apiVersion": "nothing.example.com/v9", "kind": "NoSuchConfig", "field": "value"}
     _require_contained(bench, value, "parameters of an unknown kind")
 
 
 def any_json(bench: benches.Bench) -> None:
-    """Nested, empty, and with odd texts."""
     for value in _ODD:
         _require_contained(bench, value, f"the parameters {str(value)[:60]}")
 
 
 def large(bench: benches.Bench) -> None:
-    """As large as the API server accepts."""
     frame = len('{"padding":""}')
     value = {"padding": "x" * (_BYTES_MAX - frame)}
     _require_contained(bench, value, "parameters of 10 KiB")
@@ -40,24 +37,25 @@ def other_drivers(bench: benches.Bench) -> None:
 
 
 def of_claim_before(bench: benches.Bench) -> None:
-    """Both claims have parameters of the same kind, with different texts."""
-    device = bench.devices()[0]
+    device = bench.devices.first()[0]
     if bench.can_restart:
         bench.restart()  # so that the first claim of the device is the one before
     for mark in ("claim-before", "claim-now"):
         config = claim_documents.parameters(bench.name, {"text": f"mark-of-{mark}"})
         claim = bench.claim(device, config=[config])
-        if reason := bench.refusal(claim):
-            raise results.Skipped(f"the driver refuses made-up parameters: {reason}")
+        reason = bench.refusal(claim)
+        results.skip_unless(not reason, f"the driver refuses made-up parameters: {reason}")
         files = bench.cdi().values()
         bench.unprepared(claim)
-    if any(b"mark-of-claim-before" in content for content in files):
-        raise results.Failed("the CDI files of a claim have parameters of the claim before")
+    results.require(
+        not any(b"mark-of-claim-before" in content for content in files),
+        "the CDI files of a claim have parameters of the claim before",
+    )
 
 
 def _require_contained(bench: benches.Bench, value: Any, what: str) -> None:
     """Prepare a claim with parameters beside one without, where there are two devices."""
-    devices = bench.up_to(2)
+    devices = bench.devices.up_to(2)
     config = claim_documents.parameters(bench.name, value)
     claim = bench.claim(*devices[:1], config=[config])
     others = [bench.claim(device) for device in devices[1:]]

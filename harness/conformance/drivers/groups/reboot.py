@@ -2,14 +2,12 @@
 
 from harness.cluster.kubelet_api import boot_ids
 from harness.conformance import results
-from harness.conformance.drivers import benches
-from harness.conformance.drivers.groups import unprepare as unprepare_rules
+from harness.conformance.drivers import benches, requirements
 
 
 def files_made_again(bench: benches.Bench) -> None:
-    """The kubelet calls Prepare again before it starts the pod's containers."""
     claim = bench.claim()
-    bench.ids(bench.prepared(claim))
+    requirements.ids(bench.prepared(claim))
     bench.reboot()
     devices = bench.prepared(claim, "after a reboot")
     if missing := bench.missing_ids(devices):
@@ -23,18 +21,17 @@ def files_made_again(bench: benches.Bench) -> None:
 
 
 def same_devices(bench: benches.Bench) -> None:
-    """The allocation is still the same."""
     claim = bench.prepared_claim()
     bench.reboot()
     found = {(device.pool, device.device) for device in bench.prepared(claim, "after a reboot")}
     wanted = {(device.pool, device.name) for device in claim.devices}
-    if found != wanted:
-        raise results.Failed(f"after a reboot, {sorted(wanted)} are answered by {sorted(found)}")
+    results.require(
+        found == wanted, f"after a reboot, {sorted(wanted)} are answered by {sorted(found)}"
+    )
 
 
 def unprepare(bench: benches.Bench) -> None:
-    """The pod was deleted while the node was down."""
     claim = bench.prepared_claim()
     bench.reboot()
     bench.unprepared(claim, "after a reboot")
-    unprepare_rules.require_free(bench, claim, "after a reboot and Unprepare")
+    requirements.require_free(bench, claim, "after a reboot and Unprepare")

@@ -1,70 +1,72 @@
 """Rules about a device that several claims share, each by an ID and its part of the capacity."""
 
 from harness.conformance import results
-from harness.conformance.drivers import answers, benches, published_devices
+from harness.conformance.drivers import benches, published_devices, requirements
 
 
 def side_by_side(bench: benches.Bench) -> None:
-    """In one call, and then one more."""
     claims = [bench.claim(device) for device in _places(bench, 3)]
     *first, last = claims
     entries = dict(bench.prepare(*first))
     entries[last.uid] = bench.prepared(last, "with a share of a device beside others")
-    answers.require_own(claims, entries, "with shares of a device")
+    requirements.require_own(claims, entries, "with shares of a device")
 
 
 def unprepared_apart(bench: benches.Bench) -> None:
-    """In the order in which they were prepared."""
     first, second = _prepared(bench)
     before = bench.prepared(second)
     bench.unprepared(first)
-    if missing := bench.missing_ids(before):
-        raise results.Failed(f"{missing[0]} is gone after another share was unprepared")
-    if bench.prepared(second, "after another share was unprepared") != before:
-        raise results.Failed("Prepare answers otherwise after another share was unprepared")
+    requirements.require_defined(bench, before, "after another share was unprepared")
+    results.require(
+        bench.prepared(second, "after another share was unprepared") == before,
+        "Prepare answers otherwise after another share was unprepared",
+    )
 
 
 def two_in_one_claim(bench: benches.Bench) -> None:
-    """Each for a request of its own."""
     claim = bench.claim(*_places(bench, 2), apart=True)
     entry = bench.prepared(claim, "with two shares of a device")
-    answers.require_devices({claim.uid: entry})
-    answers.require_own([claim], {claim.uid: entry})
+    requirements.require_devices({claim.uid: entry})
+    requirements.require_own([claim], {claim.uid: entry})
     shares = {row["shareID"] for row in claim.rows}
     named = {device.share_id for device in entry if device.share_id}
-    if named and named != shares:
-        raise results.Failed(f"the claim has the shares {shares}, and the answer names {named}")
+    results.require(
+        not named or named == shares,
+        f"the claim has the shares {shares}, and the answer names {named}",
+    )
 
 
 def same_after_restart(bench: benches.Bench) -> None:
-    """By kill -9, as a crash."""
     first, second = _prepared(bench)
     before = bench.prepared(first)
     bench.restart()
     after = bench.prepared(first, "with a share, after a restart of the driver,")
-    if sorted(after, key=str) != sorted(before, key=str):
-        raise results.Failed(f"after a restart, a share is answered by {after}, not {before}")
+    results.require(
+        sorted(after, key=str) == sorted(before, key=str),
+        f"after a restart, a share is answered by {after}, not {before}",
+    )
     bench.unprepared(first)
     bench.prepared(second, "with a share, after another one was unprepared,")
 
 
 def same_id_refused(bench: benches.Bench) -> None:
-    """As two schedulers could write it."""
     device, *_ = _places(bench, 2)
     first = bench.claim(device)
     bench.prepared(first)
-    if not bench.refusal(bench.claim(device, share_id=first.rows[0]["shareID"])):
-        raise results.Failed("a share that one claim holds is prepared for another")
+    results.require(
+        bench.refusal(bench.claim(device, share_id=first.rows[0]["shareID"])),
+        "a share that one claim holds is prepared for another",
+    )
 
 
 def beyond_capacity(bench: benches.Bench) -> None:
-    """Each of two claims has all of the capacity."""
     device, *_ = _places(bench, 2)
-    if not device.capacity:
-        raise results.Skipped("the shared device has no capacity, or the claim is given")
+    results.skip_unless(device.capacity, "the shared device has no capacity, or the claim is given")
     bench.prepared(bench.claim(device, whole=True))
-    if not bench.refusal(bench.claim(device, whole=True)):
-        raise results.Failed("two claims are prepared that each have all of a device's capacity")
+    results.require(
+        bench.refusal(bench.claim(device, whole=True)),
+        "two claims are prepared that each have all of a device's capacity",
+    )
 
 
 def _prepared(bench: benches.Bench) -> list[benches.Claim]:
@@ -76,7 +78,7 @@ def _prepared(bench: benches.Bench) -> list[benches.Claim]:
 
 def _places(bench: benches.Bench, count: int) -> list[published_devices.Device]:
     """Return a device that can be shared, up to `count` times. Raises Skipped if there is none."""
-    shared = [device for device in bench.all_devices() if device.is_shared]
+    shared = [device for device in bench.devices.every() if device.is_shared]
     for device in shared:
         found = published_devices.side_by_side([one for one in shared if one == device], count)
         if len(found) > 1:

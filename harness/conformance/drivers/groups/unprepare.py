@@ -1,20 +1,18 @@
 """Rules about NodeUnprepareResources."""
 
-import pathlib
+import dataclasses
 import uuid
 
 from harness.conformance import results
-from harness.conformance.drivers import benches, driver_calls
+from harness.conformance.drivers import benches, requirements
 
 
 def never_prepared(bench: benches.Bench) -> None:
-    """A claim of the API server, and one that never was."""
     bench.unprepared(bench.claim(), "of a claim that was never prepared")
     bench.unprepared(bench.never_made(), "of a claim that never was")
 
 
 def twice(bench: benches.Bench) -> None:
-    """Again at once, and again when the claim is gone."""
     claim = bench.prepared_claim()
     bench.unprepared(claim)
     bench.unprepared(claim, "a second time")
@@ -28,46 +26,41 @@ def after_failed_prepare(bench: benches.Bench) -> None:
     with bench.folders.without_cdi():
         reason = bench.refusal(claim)
     bench.unprepared(claim, "after a Prepare that failed")
-    if not reason:
-        raise results.Skipped("the driver prepares without the CDI folder")
-    require_free(bench, claim, "after a Prepare that failed, and Unprepare,")
+    results.skip_unless(reason, "the driver prepares without the CDI folder")
+    requirements.require_free(bench, claim, "after a Prepare that failed, and Unprepare,")
 
 
 def deleted_claim(bench: benches.Bench) -> None:
-    """The API server has nothing to read any more."""
     claim = bench.prepared_claim()
     bench.remove(claim)
     bench.unprepared(claim, "of a prepared claim that was deleted")
-    require_free(bench, claim, "after it was unprepared, deleted")
+    requirements.require_free(bench, claim, "after it was unprepared, deleted")
 
 
 def frees_device(bench: benches.Bench) -> None:
-    """The next claim gets it."""
     claim = bench.prepared_claim()
     bench.unprepared(claim)
-    require_free(bench, claim, "after it was unprepared")
+    requirements.require_free(bench, claim, "after it was unprepared")
 
 
 def after_restart(bench: benches.Bench) -> None:
-    """By kill -9, as a crash."""
-    files = set(bench.cdi())
     claim = bench.prepared_claim()
     bench.restart()
     bench.unprepared(claim, "after a restart of the driver")
-    require_nothing(bench, claim, files, "after a restart of the driver and Unprepare")
+    requirements.require_nothing(bench, claim, "after a restart of the driver and Unprepare")
 
 
 def deleted_while_down(bench: benches.Bench) -> None:
-    """The kubelet calls as soon as the driver is there again."""
-    files = set(bench.cdi())
     claim = bench.prepared_claim()
     bench.require_restarts()
     bench.instance.kill()
     bench.remove(claim)
     bench.start_again()
     bench.unprepared(claim, "of a claim that was deleted while the driver was down")
-    require_gone(bench, files, "for a claim that was deleted while the driver was down")
-    require_free(bench, claim, "after it was deleted while the driver was down, and unprepared")
+    requirements.require_gone(bench, "for a claim that was deleted while the driver was down")
+    requirements.require_free(
+        bench, claim, "after it was deleted while the driver was down, and unprepared"
+    )
 
 
 def reconciled(bench: benches.Bench) -> None:
@@ -78,7 +71,9 @@ def reconciled(bench: benches.Bench) -> None:
     bench.remove(claim)
     bench.start_again()
     try:
-        require_free(bench, claim, "of a claim that is gone, after a restart of the driver,")
+        requirements.require_free(
+            bench, claim, "of a claim that is gone, after a restart of the driver,"
+        )
     finally:
         bench.unprepared(claim)
 
@@ -87,35 +82,11 @@ def by_uid(bench: benches.Bench) -> None:
     """The name alone is not the claim."""
     claim = bench.claim()
     devices = bench.prepared(claim)
-    namespace, name, _ = claim.reference
-    other = driver_calls.Claim(namespace, name, str(uuid.uuid4()))
-    bench.unprepared(benches.Claim(reference=other, devices=()), "of another uid")
-    if missing := bench.missing_ids(devices):
-        raise results.Failed(
-            f"Unprepare of another uid has removed {missing[0]} of the prepared claim"
-        )
+    other = dataclasses.replace(claim, uid=str(uuid.uuid4()))
+    bench.unprepared(other, "of another uid")
+    requirements.require_defined(bench, devices, "after Unprepare of another uid")
     if not claim.devices[0].is_shared:
         _require_still_held(bench, claim)
-
-
-def require_nothing(
-    bench: benches.Bench, claim: benches.Claim, before: set[pathlib.Path], when: str
-) -> None:
-    """Raise Failed if a claim has left CDI files, or has its devices still."""
-    require_gone(bench, before, when)
-    require_free(bench, claim, when)
-
-
-def require_gone(bench: benches.Bench, before: set[pathlib.Path], when: str) -> None:
-    """Raise Failed if there are other CDI files than before."""
-    if left := set(bench.cdi()) - before:
-        raise results.Failed(f"{min(left).name} is left {when}")
-
-
-def require_free(bench: benches.Bench, claim: benches.Claim, when: str) -> None:
-    """Raise Failed if the devices of a claim cannot be prepared for another one."""
-    if reason := bench.refusal(bench.claim(*claim.devices)):
-        raise results.Failed(f"the device {when} cannot be prepared for another claim: {reason}")
 
 
 def _require_still_held(bench: benches.Bench, claim: benches.Claim) -> None:
@@ -125,5 +96,7 @@ def _require_still_held(bench: benches.Bench, claim: benches.Claim) -> None:
         return
     bench.unprepare(second, claim)
     bench.prepared(claim)
-    if bench.refusal(bench.claim(*claim.devices)):
-        raise results.Failed("Unprepare of another uid has freed the device of the prepared claim")
+    results.require(
+        not bench.refusal(bench.claim(*claim.devices)),
+        "Unprepare of another uid has freed the device of the prepared claim",
+    )

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.conformance import results
-from harness.conformance.drivers import benches, driver_commands, driver_instances, suite
+from harness import placeholders
+from harness.conformance.drivers import benches, options, suite
 
 COMMAND = (
     f"{sys.executable} -m tests.stand_ins.dra_driver {{kubeconfig}} {{node}} {{driver}} "
@@ -19,18 +19,15 @@ ROOT = pathlib.Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="session")
-def options() -> benches.Options:
-    command = driver_commands.parse(f"env PYTHONPATH={ROOT} {COMMAND}")
-    return benches.Options(
-        command=command, limits=driver_instances.Limits(call_s=20.0, start_s=30.0)
-    )
+def chosen() -> options.Options:
+    command = placeholders.words(f"env PYTHONPATH={ROOT} {COMMAND}")
+    return options.Options(command=command, call_s=20.0, start_s=30.0)
 
 
 @pytest.fixture(scope="session")
-def bench(options: benches.Options) -> Iterator[benches.Bench]:
+def bench(chosen: options.Options) -> Iterator[benches.Bench]:
     """Spoilt drivers let it wait: its limits are shorter."""
-    limits = driver_instances.Limits(call_s=5.0, start_s=8.0)
-    with suite.bench_of(dataclasses.replace(options, limits=limits)) as made:
+    with suite.bench_of(dataclasses.replace(chosen, call_s=5.0, start_s=8.0)) as made:
         made.start()
         yield made
 
@@ -53,7 +50,7 @@ class Spoiling:
             self._mend(from_start=from_start)
 
     def _mend(self, *, from_start: bool) -> None:
-        has_ended = self._bench.settle() is not None
+        has_ended = bool(self._bench.settle())
         if from_start or has_ended or not self._has_connection():
             self._bench.begin_afresh()
         else:
@@ -62,7 +59,7 @@ class Spoiling:
 
     def _has_connection(self) -> bool:
         try:
-            self._bench.driver.unprepare([])
+            self._bench.driver.start_unprepare([]).answer()
         except Exception:
             return False
         return True
@@ -71,14 +68,3 @@ class Spoiling:
 @pytest.fixture
 def spoiling(bench: benches.Bench) -> Spoiling:
     return Spoiling(bench)
-
-
-def failure(bench: benches.Bench, rule: object) -> str:
-    """Return the sentence by which a rule fails, empty if it holds or is not examined."""
-    try:
-        suite.function_of(rule)(bench)
-    except results.Failed as failed:
-        return str(failed)
-    except (results.Skipped, results.Undecided):
-        return ""
-    return ""

@@ -9,35 +9,27 @@ from typing import Any
 import pytest
 
 from harness.conformance import results, rules
-from harness.conformance.drivers import (
-    benches,
-    driver_commands,
-    driver_folders,
-    driver_instances,
-    rulebook,
-    suite,
-)
+from harness.conformance.drivers import benches, driver_folders, suite
+from harness.model import answers
 
 ROOT = pathlib.Path(__file__).parents[4]
-LIMITS = driver_instances.Limits(call_s=1.5, start_s=6.0)
+LIMITS = {"call_s": 1.5, "start_s": 6.0}
 ROW = {"request": "r", "driver": "bad.example.com", "pool": "p", "device": "d"}
 CLAIM: dict[str, Any] = {
     "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},
     "status": {"allocation": {"devices": {"results": [ROW]}}},
 }
-RULES = [rule for rule in rulebook.all_rules() if rule.group in ("registration", "prepare", "load")]
+RULES = [rule for rule in rules.all_rules() if rule.group in ("registration", "prepare", "load")]
 
 
 @pytest.fixture
 def bad(bench: benches.Bench, request: pytest.FixtureRequest) -> Iterator[benches.Bench]:
     """A bench on the API server of the other one."""
     words = [sys.executable, "-m", "tests.stand_ins.bad_dra_driver", request.param]
-    command = driver_commands.Command(
-        words=["env", f"PYTHONPATH={ROOT}", *words, "{registry_dir}", "{plugins_dir}"]
-    )
-    options = dataclasses.replace(bench.options, command=command, limits=LIMITS, claim=CLAIM)
-    folders = driver_folders.make()
-    made = benches.Bench(options, folders, bench.objects, namespace=bench.namespace)
+    command = ["env", f"PYTHONPATH={ROOT}", *words, "{registry_dir}", "{plugins_dir}"]
+    chosen = dataclasses.replace(bench.options, command=command, claim=CLAIM, **LIMITS)
+    folders = driver_folders.make(chosen)
+    made = benches.Bench(chosen, folders, bench.objects)
     yield made
     made.close()
     folders.remove()
@@ -50,7 +42,7 @@ def bad(bench: benches.Bench, request: pytest.FixtureRequest) -> Iterator[benche
         ("noisy", "registration/registers", "did not answer GetInfo within 6 s"),
         ("hangs", "prepare/allocated-claim", "got no answer: DEADLINE_EXCEEDED"),
         ("dies", "prepare/allocated-claim", "the driver has ended with exit code 7"),
-        ("nonsense", "prepare/allocated-claim", "the answer is no message of the protocol"),
+        ("nonsense", "prepare/allocated-claim", "got 17 bytes that are none"),
         ("huge", "prepare/allocated-claim", "message larger than max"),
         ("unknown", "prepare/allocated-claim", "lacks the claim"),
     ],
@@ -61,7 +53,7 @@ def test_a_bad_driver_is_one_failure(bad: benches.Bench, rule: str, sentence: st
     failed = {r.rule.id: r.text for r in found if r.outcome is results.Outcome.FAILED}
     assert failed.keys() == {rule}, {r.rule.id: r.text for r in found if r.rule.id == rule}
     assert sentence in failed[rule]
-    assert results.exit_code(found) == results.INVALID
+    assert results.verdict(found) is answers.Verdict.INVALID
     others = [r for r in found if r.outcome is results.Outcome.UNDECIDED]
     assert len(others) > 10
 
@@ -72,7 +64,7 @@ def test_a_driver_that_ends_at_once_is_not_judged(bad: benches.Bench) -> None:
     (text,) = {r.text for r in found if r.outcome is results.Outcome.UNDECIDED}
     assert "ended with exit code 1; it printed: no such device" in text
     assert {r.outcome for r in found} == {results.Outcome.UNDECIDED}
-    assert results.exit_code(found) == results.UNKNOWN
+    assert results.verdict(found) is answers.Verdict.UNKNOWN
 
 
 def test_a_driver_that_was_started_again_comes_to_rest_before_a_rule(
@@ -90,7 +82,7 @@ def test_a_driver_that_was_started_again_comes_to_rest_before_a_rule(
 
 
 def test_calls_without_an_answer_are_limited(bench: benches.Bench) -> None:
-    made = benches.Bench(bench.options, bench.folders, bench.objects, namespace=bench.namespace)
+    made = benches.Bench(bench.options, bench.folders, bench.objects)
     assert made.obstacle is None
     made.count_late(benches.LATE_MAX)
     assert made.obstacle is not None
@@ -103,7 +95,11 @@ def test_what_was_not_examined_is_not_held() -> None:
     held = results.Result(rule=rule, outcome=results.Outcome.HELD)
     undecided = results.Result(rule=rule, outcome=results.Outcome.UNDECIDED, text="why")
     failed = results.Result(rule=rule, outcome=results.Outcome.FAILED, text="why")
-    assert results.exit_code([]) == results.exit_code([skipped]) == results.UNKNOWN
-    assert results.exit_code([held, skipped]) == results.HELD
-    assert results.exit_code([held, undecided]) == results.UNKNOWN
-    assert results.exit_code([held, undecided, failed]) == results.INVALID
+    for found, verdict in (
+        ([], "UNKNOWN"),
+        ([skipped], "UNKNOWN"),
+        ([held, skipped], "VALID"),
+        ([held, undecided], "UNKNOWN"),
+        ([held, undecided, failed], "INVALID"),
+    ):
+        assert results.verdict(found) == verdict

@@ -19,8 +19,7 @@ def of_slice(*devices: Any) -> list[published_devices.Device]:
 
 def row(**device: Any) -> Any:
     wanted = claim_documents.Wanted(devices=of_slice({"name": "x", **device}))
-    status = claim_documents.status(wanted, driver="d.example", pod=("pod", "uid"))
-    return status["allocation"]["devices"]["results"][0]
+    return wanted.allocation("d.example")["results"][0]
 
 
 def test_a_shared_device_is_consumed() -> None:
@@ -60,10 +59,11 @@ def test_as_many_claims_share_a_device_as_its_capacity_lets(
 
 def test_counters_of_any_quantity_are_read() -> None:
     uses = [{"counterSet": "c", "counters": {"m": {"value": "600u"}}}]
-    devices = of_slice(*({"name": name, "consumesCounters": uses} for name in "xy"))
+    devices = [{"name": name, "consumesCounters": uses} for name in "xy"]
     sets = [{"name": "c", "counters": {"m": {"value": "1m"}, "n": {"value": "1Pi"}}}]
-    items = [slice_of(sharedCounters=sets)]
-    assert published_devices.compatible(devices, items) == devices[:1]
+    items = [slice_of(devices=devices), slice_of(sharedCounters=sets)]
+    (device,) = published_devices.of_driver(items, "d.example", "node-1")
+    assert device.name == "x"
 
 
 ALTERNATIVES = [{"name": name, "deviceClassName": "any"} for name in ("large", "small")]
@@ -79,7 +79,7 @@ def test_a_claim_of_the_user_is_allocated_as_a_scheduler_does() -> None:
     ]
     claim = {"spec": {"devices": {"requests": requests, "config": [{"opaque": {"driver": "d"}}]}}}
     items = [slice_of(devices=[{"name": f"x{number}"} for number in range(5)])]
-    found = allocations.side_by_side(
+    found = allocations.allocated(
         claim, items, driver="d.example", classes={"d": CLASS}, default_class="d", node=NODE
     )
     rows = [device.allocation["results"] for device in found]
@@ -87,5 +87,4 @@ def test_a_claim_of_the_user_is_allocated_as_a_scheduler_does() -> None:
     assert [device.name for device in found] == [pair[0]["device"] for pair in rows]
     assert len({row["device"] for pair in rows for row in pair}) == 4
     wanted = claim_documents.Wanted(devices=found[:1])
-    made = claim_documents.status(wanted, driver="d.example", pod=("pod", "uid"))
-    assert made["allocation"]["devices"]["config"][0]["source"] == "FromClaim"
+    assert wanted.allocation("d.example")["config"][0]["source"] == "FromClaim"

@@ -1,4 +1,4 @@
-"""The answer of a driver about a claim, beside what the claim was allocated."""
+"""What rules require of answers, devices and CDI files."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,9 @@ Entries = Mapping[str, driver_calls.Entry]
 
 def require_devices(entries: Entries) -> None:
     """Raise Skipped if no claim got a device: a driver may give them by other ways, as NRI."""
-    if not any(entries.values()):
-        raise results.Skipped("the driver answers without devices, which is allowed")
+    results.skip_unless(
+        any(entries.values()), "the driver answers without devices, which is allowed"
+    )
 
 
 def require_own(claims: Sequence[benches.Claim], entries: Entries, when: str = "") -> None:
@@ -25,14 +26,11 @@ def require_own(claims: Sequence[benches.Claim], entries: Entries, when: str = "
         return
     for claim in claims:
         entry = entries.get(claim.uid)
-        wrong = (
-            wrong_devices(claim, entry) or wrong_requests(claim, entry)
-            if isinstance(entry, tuple)
-            else f"is not prepared: {entry}"
-        )
-        if wrong:
-            beside = f"among {len(claims)} claims, one" if len(claims) > 1 else "the claim"
-            raise results.Failed(f"{beside} {wrong}{when and ' ' + when}")
+        wrong = f"is not prepared: {entry}"
+        if isinstance(entry, tuple):
+            wrong = wrong_devices(claim, entry) or wrong_requests(claim, entry)
+        beside = f"among {len(claims)} claims, one" if len(claims) > 1 else "the claim"
+        results.require(not wrong, f"{beside} {wrong}{when and ' ' + when}")
 
 
 def devices(entries: Entries, claim: benches.Claim) -> preparations.Prepared:
@@ -41,7 +39,15 @@ def devices(entries: Entries, claim: benches.Claim) -> preparations.Prepared:
     return entry if isinstance(entry, tuple) else ()
 
 
+def ids(prepared: preparations.Prepared) -> list[str]:
+    """Return the CDI ids of prepared devices. Raises Skipped if there are none."""
+    found = [item for device in prepared for item in device.cdi_device_ids]
+    results.skip_unless(found, "the driver answers without CDI ids, which is allowed")
+    return found
+
+
 def wrong_devices(claim: benches.Claim, entry: preparations.Prepared) -> str:
+    """Return what is wrong with the devices of an answer, as part of a sentence."""
     wanted = sorted({(row["pool"], row["device"]) for row in claim.rows})
     found = sorted({(device.pool, device.device) for device in entry})
     shares = {row.get("shareID") for row in claim.rows}
@@ -70,3 +76,32 @@ def wrong_requests(claim: benches.Claim, entry: preparations.Prepared) -> str:
         if named and not any(request in names or not names for names in named):
             return f"was allocated {name} for {request}, which the answer does not name"
     return ""
+
+
+def require_defined(bench: benches.Bench, prepared: preparations.Prepared, when: str) -> None:
+    for missing in bench.missing_ids(prepared):
+        raise results.Failed(f"{when}, no CDI file defines {missing}")
+
+
+def require_nothing(bench: benches.Bench, claim: benches.Claim, when: str) -> None:
+    """Raise Failed if a claim has left CDI files, or has its devices still."""
+    require_gone(bench, when)
+    require_free(bench, claim, when)
+
+
+def require_gone(bench: benches.Bench, when: str) -> None:
+    """Raise Failed if there are other CDI files than before the rule."""
+    for path in bench.left_files():
+        raise results.Failed(f"{path.name} is left {when}")
+
+
+def require_free(bench: benches.Bench, claim: benches.Claim, when: str) -> None:
+    reason = bench.refusal(bench.claim(*claim.devices))
+    results.require(not reason, f"the device {when} cannot be prepared for another claim: {reason}")
+
+
+def require_exclusive(bench: benches.Bench, second: benches.Claim) -> None:
+    """Raise Skipped if a driver prepares a claim whose device another one holds."""
+    results.skip_unless(
+        bench.refusal(second), "the driver does not refuse a device that another claim holds"
+    )
