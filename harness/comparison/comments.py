@@ -35,7 +35,11 @@ def markdown(comparison: documents.Comparison, *, link: str = "") -> str:
     """
     parts = [
         [f"**Flake Hunt: {_title(comparison)}.** {escaping.in_markdown(comparison.summary)}."],
-        [f"- {escaping.in_markdown(line)}" for line in _headlines(comparison)],
+        [
+            f"- {escaping.in_markdown(f'{side.label}: {side.headline}')}"
+            for side in comparison.sides
+            if side.headline
+        ],
         _table(comparison),
         _listed("New with this change:", list(_failures(comparison))),
         [f"[Pictures and reports]({_address(link)})"] if link else [],
@@ -60,16 +64,6 @@ def _listed(title: str, lines: Sequence[str]) -> list[str]:
 def _address(link: str) -> str:
     """Return a link that cannot end the parentheses around it."""
     return link.translate({ord(" "): "%20", ord("("): "%28", ord(")"): "%29", ord("\n"): None})
-
-
-def _headlines(comparison: documents.Comparison) -> Iterator[str]:
-    for side in comparison.sides:
-        if side.headline:
-            yield f"{side.label}: {side.headline}"
-    base, change = comparison.sides
-    if base.shown != change.shown:
-        shown = [f"{side.label} {', '.join(side.shown) or 'none'}" for side in (base, change)]
-        yield f"known hazards shown: {'; '.join(shown)}"
 
 
 def _table(comparison: documents.Comparison) -> list[str]:

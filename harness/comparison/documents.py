@@ -55,8 +55,6 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Positive controls that were caught, each as `scenario: defect`."""
     missed: list[str] = []
     """Those that were not: the same runs might not show what the subject does wrong either."""
-    shown: list[str] = []
-    """Known hazards that were shown, such as `H1`."""
 
     @property
     def runs(self) -> int:

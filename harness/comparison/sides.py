@@ -109,12 +109,10 @@ def _read(label: str, path: pathlib.Path) -> Side:
 def _of_campaign(path: pathlib.Path) -> dict[str, Any]:
     campaign = campaign_folders.read(path)
     controls = [row for row in campaign.rows if row.purpose == "control"]
-    hazards = [row for row in campaign.rows if row.purpose in ("hazard", "asked")]
     return {
         "headline": f"{campaign.verdict} {campaign.summary}" if campaign.verdict else "",
         "caught": [f"{row.scenario}: {row.subject}" for row in controls if row.caught],
         "missed": [f"{row.scenario}: {row.subject}" for row in controls if not row.caught],
-        "shown": sorted({row.hypothesis for row in hazards if row.caught}),
     }
 
 

@@ -20,6 +20,8 @@ _SOURCE = re.compile(
 """The prefix with the pod, as `kubectl logs --prefix`, compose and `stern` write it."""
 _LIST_ITEM = re.compile(r'"([^"]*)"')
 _DAY_US = 86_400_000_000
+_BEGIN = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
+"""The begin of the leap year in which times are counted: klog's headers have none."""
 _QUOTE = ord('"')
 
 
@@ -172,13 +174,9 @@ def _days(date: bytes) -> int | None:
     return (moment - datetime.date(2000, 1, 1)).days
 
 
-def _of_timestamp(milliseconds: object) -> int:
-    if not isinstance(milliseconds, int | float):
-        return 0
+def _of_timestamp(milliseconds: Any) -> int:
     try:
         moment = datetime.datetime.fromtimestamp(milliseconds / 1e3, datetime.UTC)
-    except (OverflowError, OSError, ValueError):
+    except (TypeError, OverflowError, OSError, ValueError):
         return 0
-    days = (datetime.date(2000, moment.month, moment.day) - datetime.date(2000, 1, 1)).days
-    of_day = (moment.hour * 60 + moment.minute) * 60 + moment.second
-    return days * _DAY_US + of_day * 1_000_000 + moment.microsecond
+    return (moment.replace(year=2000) - _BEGIN) // datetime.timedelta(microseconds=1)

@@ -10,7 +10,7 @@ from harness import clocks, errors, rates, writing
 from harness.history import directories
 from harness.reproduction import attempts, original_runs
 from harness.reproduction.issue import issue_texts, pictures, scenario_files, specimens
-from harness.reproduction.search import sequential_tests, shrinking
+from harness.reproduction.search import shrinking
 from harness.scenario import imported_pools, profiles, specs
 
 FIRST_RUNS_MAX = 10
@@ -23,7 +23,7 @@ class Options:
 
     minutes: float = 10.0
     """Time for the search; the runs that measure the rate come after it."""
-    runs_max: int = sequential_tests.RUNS_MAX
+    runs_max: int = shrinking.RUNS_MAX
     """Most runs of one candidate."""
     confirmations: int = 20
     """Runs of the smallest scenario that measure its rate."""
@@ -164,7 +164,7 @@ class Session:
                 if index and 2 * (fresh.failed + planned - fresh.runs) < planned:
                     break  # whatever the others do
             self._note(f"{'smallest' if index else 'original'}: {fresh.rate}")
-            if sequential_tests.is_half(fresh.failed, fresh.runs):
+            if fresh.rate.share >= 0.5:
                 return
             if index:
                 self._note("it fails in less than half of its runs: back to the one before")

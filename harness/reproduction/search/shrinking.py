@@ -13,7 +13,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 from harness import errors, rates
-from harness.reproduction.search import sequential_tests, smaller_scenarios
+from harness.reproduction.search import smaller_scenarios
 from harness.scenario import specs, subject_specs, traffic_specs
 
 INTERVAL_S = 0.2
@@ -55,6 +55,8 @@ def leaps(scenario: specs.Scenario) -> Iterator[tuple[str, specs.Scenario]]:
             yield f"{claims} claims, {INTERVAL_S:g} s apart", candidate
 
 
+RUNS_MAX = 9
+"""Default limit of runs for one scenario."""
 PASSES_MAX = 4
 TRIES_PER_AXIS = 4
 """Values that are tried of one size in one pass."""
@@ -102,6 +104,19 @@ class Tally:
             self.directory = attempt.directory
 
 
+def decide(failed: int, runs: int, *, runs_max: int = RUNS_MAX) -> bool | None:
+    """Return True to accept a scenario, False to reject it; None: another run is needed.
+
+    Three more failures than other runs accept it, two fewer reject it, and at the limit of runs the
+    majority decides: it keeps nine of ten scenarios that fail in three of four runs, and one of
+    seven that fail in a third of them.
+    """
+    lead = 2 * failed - runs
+    if lead >= 3 or lead <= -2:
+        return lead > 0
+    return None if runs < runs_max else lead >= 0
+
+
 def silent(text: str) -> None:
     del text
 
@@ -115,7 +130,7 @@ class Search:
         make: Make,
         *,
         is_over: Callable[[], bool],
-        runs_max: int = sequential_tests.RUNS_MAX,
+        runs_max: int = RUNS_MAX,
         note: Callable[[str], None] = silent,
     ) -> None:
         """`original` has failed at least once; `note` shows a line of progress.
@@ -202,7 +217,7 @@ class Search:
             tally.count(attempt)
             if not attempt.failed:
                 self._note(f"  did not fail; {attempt.reason}")
-            decision = sequential_tests.decide(tally.failed, tally.runs, runs_max=self._runs_max)
+            decision = decide(tally.failed, tally.runs, runs_max=self._runs_max)
         return decision
 
 

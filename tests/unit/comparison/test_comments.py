@@ -129,16 +129,6 @@ def test_shards_of_both_on_the_same_machines_are_of_the_same(tmp_path: pathlib.P
     assert compare(*folders).cautions == []
 
 
-def test_hazards_are_said_where_they_differ(tmp_path: pathlib.Path) -> None:
-    hazard = {"scenario": "lost", "subject": "s", "purpose": "hazard", "hypothesis": "H1"}
-    shown, hidden = ([CAUGHT, hazard | {"caught": number}] for number in (1, 0))
-    sides = [
-        campaign(tmp_path / "a", "VVVV", rows=shown),
-        campaign(tmp_path / "b", "VVVV", rows=hidden),
-    ]
-    assert "\n- known hazards shown: base H1; change none\n" in comments.markdown(compare(*sides))
-
-
 def test_scenarios_that_cannot_be_compared(tmp_path: pathlib.Path) -> None:
     sides = [
         campaign(tmp_path / "a", "VVVV", rows=[]),

@@ -276,28 +276,6 @@ def test_copies_that_differ_are_named(tmp_path: pathlib.Path) -> None:
     assert found.exit_code == 20
 
 
-def test_a_result_that_was_cut_is_named(tmp_path: pathlib.Path) -> None:
-    runs = [archives.run(tmp_path, name) for name in ("a", "b")]
-    folder = archives.campaign(tmp_path, "1", runs)
-    with (folder / "results.jsonl").open("a") as file:
-        file.write('{"scenario": "churn", "verdict": "INVALID"')
-    assert compare(folder, side(tmp_path, "x")).sides[0].left_out == [
-        f"{folder / 'results.jsonl'}: the last line is cut"
-    ]
-
-
-def test_runs_that_were_cut_are_no_runs(tmp_path: pathlib.Path) -> None:
-    """A campaign with a time budget has some; they are neither compared nor missing."""
-    folder = archives.campaign(tmp_path, "1", [archives.run(tmp_path, "a")])
-    directory = str(archives.run(tmp_path, "cut", "UNKNOWN").path)
-    with (folder / "results.jsonl").open("a") as file:
-        for changes in ({}, {"directory": directory, "verdict": "UNKNOWN"}):
-            line = {"scenario": "s", "subject": "correct", "cut": True} | changes
-            file.write(json.dumps(line) + "\n")
-    found = compare(folder, side(tmp_path, "x")).sides[0]
-    assert (found.runs, found.left_out) == (1, [])
-
-
 def test_a_large_difference_is_rarely_called_the_same() -> None:
     """With a difference of half the runs the answer is wrong with a probability below 5 %."""
     for runs in (7, 12, 20):
@@ -336,34 +314,30 @@ def test_settings_that_are_nested_without_end_are_one_difference(tmp_path: pathl
     assert setting.second_values == ["nested too deep"]
 
 
-def test_a_run_of_a_campaign_whose_name_is_too_long_is_left_out(tmp_path: pathlib.Path) -> None:
-    runs = [archives.run(tmp_path, name) for name in ("one", "two")]
-    folder = archives.campaign(tmp_path, "c", runs[:1])
-    line = '{"scenario": "s", "subject": "x", "directory": "' + "x" * 5000 + '"}\n'
-    with (folder / "results.jsonl").open("a") as file:
-        file.write(line)
-    found = compare(folder, runs[1].path)
-    [left_out] = found.sides[0].left_out
-    assert "cannot be read (File name too long)" in left_out
+RESULTS: list[tuple[dict[str, Any] | str, str]] = [
+    ('{"scenario": "churn", "verdict": "INVALID"', "results.jsonl: the last line is cut"),
+    ({"cut": True, "verdict": "UNKNOWN", "directory": "a"}, ""),
+    ({"cut": True}, ""),
+    ({"directory": "x" * 5000}, "cannot be read (File name too long)"),
+    ({"error": "Traceback:\n  a.py:1\nE  KeyError\na.py:1: KeyError\n"}, ": a.py:1: KeyError"),
+    ({"error": "x" * 5000}, "s, x: it could not be executed: " + "x" * 300),
+    ({"error": "\n"}, "s, x: it could not be executed: "),
+]
 
 
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        ("Traceback:\n  a.py:1\nE  KeyError\na.py:1: KeyError\n", "a.py:1: KeyError"),
-        ("x" * 5000, "x" * 300),
-        ("\n", ""),
-    ],
-)
-def test_an_error_of_a_run_is_told_in_one_line(
-    tmp_path: pathlib.Path, error: str, told: str
+@pytest.mark.parametrize(("line", "told"), RESULTS, ids=range(len(RESULTS)))
+def test_results_of_a_campaign_without_a_run_are_told_unless_a_budget_has_cut_them(
+    tmp_path: pathlib.Path, line: dict[str, Any] | str, told: str
 ) -> None:
     runs = [archives.run(tmp_path, name) for name in ("one", "two")]
     folder = archives.campaign(tmp_path, "c", runs[:1])
+    about = {"scenario": "s", "subject": "x"}
+    text = line if isinstance(line, str) else json.dumps(about | line) + "\n"
     with (folder / "results.jsonl").open("a") as file:
-        file.write(json.dumps({"scenario": "s", "subject": "x", "error": error}) + "\n")
-    [left_out] = compare(folder, runs[1].path).sides[0].left_out
-    assert left_out == f"s, x: it could not be executed: {told}"
+        file.write(text)
+    found = compare(folder, runs[1].path).sides[0]
+    assert found.runs == 1
+    assert [text[-len(told) :] for text in found.left_out] == [told] * bool(told)
 
 
 def _bad(tmp_path: pathlib.Path) -> Iterator[tuple[pathlib.Path, str]]:

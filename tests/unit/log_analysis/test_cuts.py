@@ -14,18 +14,6 @@ from tests.unit.log_analysis import conftest
 Pairs = set[tuple[str, frozenset[str]]]
 
 
-def busy() -> Story:
-    """Two double allocations, and devices that are used in turn."""
-    other = "gpu.example/worker-0/device-1"
-    story = Story().attempt("a").gather().reserve("a").assume("a").remove("a")
-    story.attempt("b").gather().observe("a").reserve("b").assume("b").observe("b").remove("b")
-    story.attempt("c").gather().reserve("c", other).assume("c").observe("c", other).free("c", other)
-    story.attempt("d").gather().reserve("d", other).assume("d").observe("d", other).remove("d")
-    story.free("a").free("b").attempt("e").reserve("e").observe("e")
-    story.attempt("f").reserve("f").observe("f").free("e")
-    return story.bind("d").bound("d")
-
-
 def pairs(analysis: analysis_results.Analysis) -> Pairs:
     return {
         (item.found.device, frozenset((item.found.first.claim, item.found.second.claim)))
@@ -110,16 +98,6 @@ def test_blocks_of_any_size_make_no_difference(
     whole = [pairs(analyse(text)) for text in texts]
     monkeypatch.setattr(log_files, "PIECE", size)
     assert [pairs(analyse(text)) for text in texts] == whole
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_log_cut_at_any_byte_shows_nothing_new(analyse: conftest.Analyse, form: str) -> None:
-    text = busy().text(form).encode()
-    whole = pairs(analyse(text))
-    assert len(whole) == 2
-    for place in range(random.Random(form).randrange(97), len(text), 97):
-        assert pairs(analyse(text[:place])) <= whole, place
-        assert pairs(analyse(text[place:])) <= whole, place
 
 
 def test_two_processes_in_one_file_are_followed_apart(analyse: conftest.Analyse) -> None:

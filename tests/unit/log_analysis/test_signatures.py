@@ -106,21 +106,15 @@ def test_the_race_is_named(analyse: conftest.Analyse, case: "type", form: str) -
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_claims_pods_and_device_are_those_of_the_log(analyse: conftest.Analyse, form: str) -> None:
+def test_claims_device_and_window_are_those_of_the_log(
+    analyse: conftest.Analyse, form: str
+) -> None:
     (finding,) = analyse(early_return().text(form)).findings
-    found = finding.found
+    found, window = finding.found, finding.cause.window
     assert found.device == DEVICE
     for moments, name in ((found.first, "a"), (found.second, "b")):
         assert (moments.claim, moments.pod) == (f"default/{name}", f"default/pod-{name}")
         assert (moments.uid, moments.node) == (f"uid-{name}", "worker-0")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_window_is_from_the_removal_to_the_observation(
-    analyse: conftest.Analyse, form: str
-) -> None:
-    (finding,) = analyse(early_return().text(form)).findings
-    window = finding.cause.window
     assert window is not None
     assert (window.us, window.bound) == (40, "exactly")
     assert "Removed in-flight claim" in window.begin.text.decode()

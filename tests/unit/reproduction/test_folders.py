@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -12,7 +13,7 @@ from harness import rates
 from harness.history import directories, records
 from harness.reproduction import reproducing
 from harness.reproduction.issue import issue_texts, pictures, specimens
-from tests.histories import building, language
+from tests.histories import building, hostile_names, language
 from tests.unit.reproduction import scenarios
 
 TEXT = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
@@ -158,3 +159,27 @@ def test_the_command_names_the_cluster_and_the_programs(tmp_path: pathlib.Path) 
     assert "flake-hunt run scenario.toml --until-found --cluster mine" in page
     assert 'It needs kube-scheduler in `"$KUBEBUILDER_ASSETS"`.' in page
     assert "/home/me" not in page
+
+
+# -------------------------------------------------------------- names that would be obeyed
+
+
+def _outside_code(markdown: str) -> str:
+    """Remove blocks and spans of code, in which nothing has a meaning."""
+    without_blocks = re.sub(r"^(`{3,})[^\n]*\n.*?\n\1$", "", markdown, flags=re.M | re.S)
+    return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", without_blocks)
+
+
+def test_hostile_names_are_shown_and_not_obeyed(tmp_path: pathlib.Path) -> None:
+    specimen = read(hostile_names.build(tmp_path / "run"))
+    page = issue_texts.of(specimen, findings())
+    assert hostile_names.OBEYED.findall(page) == []
+    prose = _outside_code(page)
+    assert re.findall(r"(?<!\\)<(?!/?(?:details|summary)>)", prose) == []
+    assert re.findall(r"(?<!\\)\[x", prose) == []
+    assert re.findall(r"@all|http://y", prose) == []
+    assert specimen.strip is not None
+    drawn = pictures.standalone(specimen.strip.picture)
+    assert hostile_names.OBEYED.findall(drawn) == []
+    assert "img" not in {element.tag for element in ET.fromstring(drawn).iter()}
+    assert hostile_names.MARKUP in "".join(ET.fromstring(drawn).itertext())
