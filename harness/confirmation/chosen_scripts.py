@@ -2,12 +2,16 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness import errors, suggestions, writing
 from harness.scenario import hazards, loading, script_specs
 
-_UNSHOWN = "Its page in docs/findings says how it was tried"
+_OPTIONS: Mapping[str, str] = {
+    "kube-scheduler": " --subject kube-scheduler=./kube-scheduler",
+    "kube-controller-manager": " --claim-controller kube-controller-manager=./kube-controller-manager",
+}
+"""Program of Kubernetes -> the option that puts it into a run."""
 _OPEN_KEYS = ("limits.", "recording.", "subject.", "traffic.deadline_s")
 """The keys of a scenario that can be changed without changing what its script needs."""
 
@@ -76,14 +80,26 @@ def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
 def _of_finding(hazard: hazards.Hazard, overrides: Sequence[str]) -> Chosen:
     names = hazards.scripts(hazard)
     if not names:
-        commands = [f"`flake-hunt run {name}`" for name in hazards.scenarios(hazard)]
-        instead = f"Load shows it: {' or '.join(commands)}" if commands else _UNSHOWN
         raise errors.UsageError(
-            f"expected a finding with a script, got {hazard.id} ({hazard.title}). {instead}"
+            f"expected a finding with a script, got {hazard.id} ({hazard.title}).{_instead(hazard)}"
         )
     scripts = [loading.load(name, overrides=overrides) for name in names]
     notes = [f"{hazard.id}: {', '.join(names)}"]
     return Chosen(scripts=scripts, notes=notes, is_shortened=False)
+
+
+def _instead(hazard: hazards.Hazard) -> str:
+    """Return the load that shows a finding, or else where to read why none does, as a sentence.
+
+    If only real programs have it, the load is one in which they did it.
+    """
+    option = "".join(_OPTIONS.get(part, "") for part in hazard.parts)
+    tried = [trial.how for trial in hazard.programs if trial.shown]
+    others = [f"{name}{option}" for name in loading.every_name() if name in tried]
+    commands = [f"`flake-hunt run {words}`" for words in hazards.scenarios(hazard) or others]
+    if not commands:
+        return " Its page in docs/findings says how it was tried"
+    return f" Load shows it: {' or '.join(commands)}"
 
 
 def steps(found: Chosen) -> Iterator[str]:

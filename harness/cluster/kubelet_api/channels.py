@@ -6,13 +6,12 @@ import urllib.parse
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from google.protobuf import message
-
 from harness import errors
 from harness.cluster.kubelet_api import calls, services, socket_paths
 
 try:
     import grpc
+    from google.protobuf import message
 except ImportError as error:
     raise errors.MissingExtraError("grpcio", "driver") from error
 

@@ -1,4 +1,4 @@
-"""What rules require of answers, devices and CDI files."""
+"""Requirements of rules: of answers, of devices and of CDI files."""
 
 from collections.abc import Mapping, Sequence
 
