@@ -173,8 +173,8 @@ def _unreadable_slice() -> Object:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("require_valid", "require_valid_update"):
-            patch.setattr(generic.Strategy, name, lambda *_, **__: None)
+        for name in ("errors", "update_errors"):
+            patch.setattr(generic.Strategy, name, lambda *_: ())
         patch.setattr(pod_reports, "HOLD_S", 0.0)
         patch.setattr(pod_reports, "WRITES_PER_S", 1000.0)
         patch.setattr(allocators, "FILTER_TIMEOUT_S", 1.0)
