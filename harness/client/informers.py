@@ -8,7 +8,7 @@ ends.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypedDict, TypeGuard
+from typing import TypeGuard
 
 import msgspec
 
@@ -83,43 +83,7 @@ class _Event(msgspec.Struct):
     object: Object
 
 
-class _TrimmedMeta(TypedDict, total=False):
-    """`metadata` of an object without `managedFields`, which are not decoded at all."""
-
-    name: Any
-    generateName: Any
-    namespace: Any
-    uid: Any
-    resourceVersion: Any
-    generation: Any
-    creationTimestamp: Any
-    deletionTimestamp: Any
-    deletionGracePeriodSeconds: Any
-    labels: Any
-    annotations: Any
-    ownerReferences: Any
-    finalizers: Any
-
-
-class _Trimmed(TypedDict, total=False):
-    """An object, or the `Status` of an error."""
-
-    apiVersion: Any
-    kind: Any
-    metadata: _TrimmedMeta
-    spec: Any
-    status: Any
-    code: Any
-    reason: Any
-    message: Any
-
-
-class _TrimmedEvent(msgspec.Struct):
-    type: str
-    object: _Trimmed
-
-
-_events, _trimmed_events = msgspec.json.Decoder(_Event), msgspec.json.Decoder(_TrimmedEvent)
+_events = msgspec.json.Decoder(_Event)
 
 
 def key_of(obj: Object) -> str:
@@ -146,8 +110,7 @@ class Informer(reflectors.Reflector):
     ) -> None:
         """`lists_cached`: the first list may be an older state, from a watch cache.
 
-        `trims`: leave `metadata.managedFields` out of every object, which halves its memory; for
-        resources that have nothing but `spec` and `status` beside it.
+        `trims`: leave `metadata.managedFields` out of every object, which halves its memory.
         """
         super().__init__(
             api, resource, name=name, namespace=namespace, label_selector=label_selector
@@ -237,12 +200,14 @@ class Informer(reflectors.Reflector):
             self._put(key, obj)
 
     def _receive(self, line: bytes) -> None:
-        event: Any = (_trimmed_events if self._trims else _events).decode(line)
+        event = _events.decode(line)
         obj = event.object
         if event.type == "ERROR":
             raise apis.ApiError(
                 int(obj.get("code") or 500), str(obj.get("reason")), str(obj.get("message"))
             )
+        if self._trims:
+            obj["metadata"].pop("managedFields", None)
         version = obj["metadata"]["resourceVersion"]
         if event.type != "BOOKMARK":
             key = key_of(obj)
