@@ -100,45 +100,45 @@ def test_others_do_not(code: str) -> None:
     assert instructions.jump(bytes.fromhex(code) + PADDING) is None
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "55",  # push %rbp
-        "41 57",  # push %r15
-        "68 66 00 00 00",  # push $0x66, which is no prefix
-        "81 66 08 ff 00 00 00",  # andl $0xff,0x8(%rsi)
-        "66 81 66 08 ff 00",  # andw $0xff,0x8(%rsi)
-        "66 b8 34 12",  # mov $0x1234,%ax
-        "48 b8 11 22 33 44 55 66 77 88",  # movabs
-        "b8 01 00 00 00",
-        "48 83 ec 18",  # sub $0x18,%rsp
-        "48 81 c4 88 00 00 00",
-        "48 8b 44 24 08",  # mov 0x8(%rsp),%rax
-        "48 8b 04 25 00 10 00 00",  # mov 0x1000,%rax
-        "48 8b 84 cb 00 01 00 00",  # mov 0x100(%rbx,%rcx,8),%rax
-        "64 48 8b 0c 25 f8 ff ff ff",  # mov %fs:-8,%rcx
-        "84 00",  # test %al,(%rax)
-        "48 85 c0",
-        "f6 40 08 01",  # testb $1,0x8(%rax)
-        "f7 c1 00 01 00 00",
-        "48 f7 d8",  # neg
-        "48 c7 44 24 08 00 00 00 00",
-        "c6 00 01",
-        "0f b6 c0",
-        "44 0f 11 7c 24 20",  # movups %xmm15,0x20(%rsp)
-        "f2 0f 10 44 24 08",
-        "f2 48 0f 2a c0",
-        "66 0f ef c0",
-        "0f 1f 44 00 00",
-        "ff 40 08",  # incl
-        "48 6b c0 1f",
-        "69 c0 e8 03 00 00",
-        "90",
-    ],
-)
-def test_an_instruction_is_copied_whole_and_alone(code: str) -> None:
-    whole = bytes.fromhex(code)
-    assert instructions.relocated(whole + PADDING, by=0x1234) == whole
+COPIED = [
+    "55",  # push %rbp
+    "41 57",  # push %r15
+    "68 66 00 00 00",  # push $0x66, which is no prefix
+    "81 66 08 ff 00 00 00",  # andl $0xff,0x8(%rsi)
+    "66 81 66 08 ff 00",  # andw $0xff,0x8(%rsi)
+    "66 b8 34 12",  # mov $0x1234,%ax
+    "48 b8 11 22 33 44 55 66 77 88",  # movabs
+    "b8 01 00 00 00",
+    "48 83 ec 18",  # sub $0x18,%rsp
+    "48 81 c4 88 00 00 00",
+    "48 8b 44 24 08",  # mov 0x8(%rsp),%rax
+    "48 8b 04 25 00 10 00 00",  # mov 0x1000,%rax
+    "48 8b 84 cb 00 01 00 00",  # mov 0x100(%rbx,%rcx,8),%rax
+    "64 48 8b 0c 25 f8 ff ff ff",  # mov %fs:-8,%rcx
+    "84 00",  # test %al,(%rax)
+    "48 85 c0",
+    "f6 40 08 01",  # testb $1,0x8(%rax)
+    "f7 c1 00 01 00 00",
+    "48 f7 d8",  # neg
+    "48 c7 44 24 08 00 00 00 00",
+    "c6 00 01",
+    "0f b6 c0",
+    "44 0f 11 7c 24 20",  # movups %xmm15,0x20(%rsp)
+    "f2 0f 10 44 24 08",
+    "f2 48 0f 2a c0",
+    "66 0f ef c0",
+    "0f 1f 44 00 00",
+    "ff 40 08",  # incl
+    "48 6b c0 1f",
+    "69 c0 e8 03 00 00",
+    "90",
+]
+
+
+def test_an_instruction_is_copied_whole_and_alone() -> None:
+    for code in COPIED:
+        whole = bytes.fromhex(code)
+        assert instructions.relocated(whole + PADDING, by=0x1234) == whole, code
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from harness.model import thread_places
 PACKAGE = "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
+def test_a_place_is_read_and_written() -> None:
+    for text, place in [
         ("entry of (*T).Get", ("entry", "(*T).Get", "")),
         ("entry of (*T).Get called by main.run", ("entry", "(*T).Get", "main.run")),
         ("return of (*T).Get", ("return", "(*T).Get", "")),
@@ -21,18 +20,15 @@ PACKAGE = "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
         ("  return of Map[...]  ", ("return", "Map[...]", "")),
         ("step gather.devices.*", ("step", "gather.devices.*", "")),
         ("entry of x.y/z.(*T).Close.func1", ("entry", "x.y/z.(*T).Close.func1", "")),
-    ],
-)
-def test_a_place_is_read_and_written(text: str, place: tuple[str, str, str]) -> None:
-    found = thread_places.parse(text)
-    assert found == place
-    assert str(found) == text.strip()
-    assert thread_places.parse(str(found)) == found
+    ]:
+        found = thread_places.parse(text)
+        assert found == place
+        assert str(found) == text.strip()
+        assert thread_places.parse(str(found)) == found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_texts_are_refused_with_the_forms() -> None:
+    for text in (
         "",
         "(*T).Get",
         "exit of (*T).Get",
@@ -41,17 +37,14 @@ def test_a_place_is_read_and_written(text: str, place: tuple[str, str, str]) -> 
         "entry of ",
         "return of",
         "entry of A\nreturn of B",
-    ],
-)
-def test_other_texts_are_refused_with_the_forms(text: str) -> None:
-    with pytest.raises(ValueError, match="expected a place as `entry of F") as caught:
-        thread_places.parse(text)
-    assert repr(text) in str(caught.value)
+    ):
+        with pytest.raises(ValueError, match="expected a place as `entry of F") as caught:
+            thread_places.parse(text)
+        assert repr(text) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "name"),
-    [
+def test_a_pattern_is_the_end_of_a_name() -> None:
+    for pattern, name in [
         ("(*claimTracker).Get", f"{PACKAGE}.(*claimTracker).Get"),
         ("dynamicresources.(*claimTracker).Get", f"{PACKAGE}.(*claimTracker).Get"),
         (f"{PACKAGE}.(*claimTracker).Get", f"{PACKAGE}.(*claimTracker).Get"),
@@ -64,15 +57,12 @@ def test_other_texts_are_refused_with_the_forms(text: str) -> None:
         ("main.main", "main.main"),
         ("*.Get", f"{PACKAGE}.(*claimTracker).Get"),
         ("Map[...]", "example.org/x.Map[...]"),
-    ],
-)
-def test_a_pattern_is_the_end_of_a_name(pattern: str, name: str) -> None:
-    assert thread_places.matches(pattern, name)
+    ]:
+        assert thread_places.matches(pattern, name), pattern
 
 
-@pytest.mark.parametrize(
-    ("pattern", "name"),
-    [
+def test_other_names_do_not_match() -> None:
+    for pattern, name in [
         ("Get", f"{PACKAGE}.(*claimTracker).GetAll"),
         ("Get", f"{PACKAGE}.(*claimTracker).TryGet"),
         ("(*claimTracker).Get", f"{PACKAGE}.(*otherTracker).Get"),
@@ -82,10 +72,8 @@ def test_a_pattern_is_the_end_of_a_name(pattern: str, name: str) -> None:
         ("main.main", "mainXmain"),
         ("Map[...]", "example.org/x.Map[int]"),
         ("get", f"{PACKAGE}.(*claimTracker).Get"),
-    ],
-)
-def test_other_names_do_not_match(pattern: str, name: str) -> None:
-    assert not thread_places.matches(pattern, name)
+    ]:
+        assert not thread_places.matches(pattern, name), pattern
 
 
 def test_a_name_is_told_without_the_path_of_its_package() -> None:

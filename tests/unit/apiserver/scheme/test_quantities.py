@@ -38,21 +38,18 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize(("text", "printed"), PRINTED.items())
-def test_canonical_form(text: str, printed: str) -> None:
-    assert quantities.canonical(text) == printed
+def test_canonical_form() -> None:
+    assert {text: quantities.canonical(text) for text in PRINTED} == PRINTED
 
 
 def test_numbers_of_json_are_quantities() -> None:
     assert [quantities.canonical(value) for value in (2, 0.5, 2000)] == ["2", "500m", "2k"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "-", "lots", "1 Gi", "1.2.3", "k", ".", "1KK", "1e", "1ki", "1" * 1001]
-)
-def test_what_is_no_quantity(text: str) -> None:
-    with pytest.raises(quantities.QuantityError, match="quantities must be a number"):
-        quantities.parse(text)
+def test_what_is_no_quantity() -> None:
+    for text in ("", "-", "lots", "1 Gi", "1.2.3", "k", ".", "1KK", "1e", "1ki", "1" * 1001):
+        with pytest.raises(quantities.QuantityError, match="quantities must be a number"):
+            quantities.parse(text)
 
 
 def test_order_ignores_how_a_quantity_is_written() -> None:
@@ -61,9 +58,9 @@ def test_order_ignores_how_a_quantity_is_written() -> None:
     assert ordered == ["900000m", "1000", "1Ki", "1024", "1.1k"]
 
 
-@pytest.mark.parametrize(("text", "whole"), [("1", 1), ("1m", 1), ("1500m", 2), ("-1500m", -2)])
-def test_integers_are_rounded_away_from_zero(text: str, whole: int) -> None:
-    assert quantities.parse(text).integer() == whole
+def test_integers_are_rounded_away_from_zero() -> None:
+    texts = ("1", "1m", "1500m", "-1500m")
+    assert [quantities.parse(text).integer() for text in texts] == [1, 1, 2, -2]
 
 
 @hypothesis.given(

@@ -38,15 +38,14 @@ def problems(text: str) -> list[str]:
     return [cause.text() for cause in found]
 
 
-@pytest.mark.parametrize("text", GOOD)
-def test_what_compiles(text: str) -> None:
-    assert not problems(text)
+def test_what_compiles() -> None:
+    assert {text: problems(text) for text in GOOD} == {text: [] for text in GOOD}
 
 
-@pytest.mark.parametrize(("text", "problem"), cases.read(__file__, "bad"))
-def test_what_does_not(text: str, problem: str) -> None:
-    (found,) = problems(text)
-    assert found.endswith(problem)
+def test_what_does_not() -> None:
+    for text, problem in cases.read(__file__, "bad"):
+        (found,) = problems(text)
+        assert found.endswith(problem)
 
 
 def test_types_are_checked() -> None:

@@ -27,20 +27,20 @@ def container(**fields: Any) -> Document:
 GATE = {"name": "example.com/g"}
 
 
-@pytest.mark.parametrize(("spec", "wrong"), cases.read(__file__, "new_pods"))
-def test_new_pods(fields: Any, spec: Document, wrong: list[Any]) -> None:
-    assert fields(pods.pod(pod(**spec))) == list(map(tuple, wrong))
+def test_new_pods(fields: Any) -> None:
+    for spec, wrong in cases.read(__file__, "new_pods"):
+        assert fields(pods.pod(pod(**spec))) == list(map(tuple, wrong)), spec
 
 
 TOLERATION = {"key": "a", "effect": "NoExecute"}
 OLD = pod(tolerations=[TOLERATION], schedulingGates=[GATE], nodeSelector={"a": "b"}, priority=0)
 
 
-@pytest.mark.parametrize(("change", "wrong"), cases.read(__file__, "changes"))
-def test_changed_pods(fields: Any, change: Document, wrong: list[Any]) -> None:
-    new = copy.deepcopy(OLD)
-    new["spec"].update(change)
-    assert fields(pods.pod_change(new, OLD)) == list(map(tuple, wrong))
+def test_changed_pods(fields: Any) -> None:
+    for change, wrong in cases.read(__file__, "changes"):
+        new = copy.deepcopy(OLD)
+        new["spec"].update(change)
+        assert fields(pods.pod_change(new, OLD)) == list(map(tuple, wrong)), change
 
 
 def test_node_selectors_are_fixed_once_the_gates_are_gone(fields: Any) -> None:
@@ -62,9 +62,9 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "wrong"), PARTS)
-def test_parts_of_new_pods(fields: Any, document: Document, wrong: list[Any]) -> None:
-    assert fields(pods.pod(document)) == wrong
+def test_parts_of_new_pods(fields: Any) -> None:
+    for document, wrong in PARTS:
+        assert fields(pods.pod(document)) == wrong, document
 
 
 def with_status(status: Document, **spec: Any) -> Document:
@@ -106,18 +106,13 @@ def test_the_class_of_a_pod_stays(fields: Any) -> None:
 MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
 
 
-@pytest.mark.parametrize(("name", "mappings", "wrong"), cases.read(__file__, "mappings"))
-def test_the_claim_of_extended_resources(
-    name: str, mappings: list[Any], wrong: list[list[str]], fields: Any
-) -> None:
+@pytest.mark.parametrize("key", ["containers", "initContainers"])
+def test_the_claim_of_extended_resources(fields: Any, key: str) -> None:
     """Requests of init containers and containers alike can be mapped to requests of the claim."""
     container = {"name": "c", "resources": {"requests": {"example.com/gpu": "2"}}}
-    changed = [MAPPING | change for change in mappings]
-    status = {
-        "extendedResourceClaimStatus": {"resourceClaimName": name, "requestMappings": changed}
-    }
-    for key in ("containers", "initContainers"):
-        document = with_status(status, **{key: [container]})
-        assert fields(pods.pod_status_change(document, {})) == [
-            (f"status.extendedResourceClaimStatus.{field}", reason) for field, reason in wrong
-        ]
+    at = "extendedResourceClaimStatus"
+    for name, mappings, wrong in cases.read(__file__, "mappings"):
+        changed = [MAPPING | change for change in mappings]
+        status = {at: {"resourceClaimName": name, "requestMappings": changed}}
+        found = fields(pods.pod_status_change(with_status(status, **{key: [container]}), {}))
+        assert found == [(f"status.{at}.{field}", reason) for field, reason in wrong], mappings
