@@ -92,8 +92,13 @@ def _change(path: pathlib.Path, disturb: Disturbance) -> None:
     path.write_bytes(b"".join(line + b"\n" for line in content))
 
 
-@pytest.mark.parametrize("disturb", DISTURBANCES)
-@pytest.mark.parametrize("check", [name for name in CHECKS if name not in BY_HOLDS])
+@pytest.mark.parametrize(
+    ("check", "disturb"),
+    [
+        *((name, with_gap) for name in CHECKS if name not in BY_HOLDS),
+        *(("claim_reservations", disturb) for disturb in DISTURBANCES if disturb is not with_gap),
+    ],
+)
 def test_a_violation_is_not_certain_if_the_observations_are_in_doubt(
     check: str, disturb: Disturbance, tmp_path: pathlib.Path
 ) -> None:
@@ -101,12 +106,6 @@ def test_a_violation_is_not_certain_if_the_observations_are_in_doubt(
     assert verdict is verdicts.Verdict.UNKNOWN
     assert result.verdict is not verdicts.Verdict.INVALID
     assert (result.violation_count, result.violations) == (0, [])
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_without_a_doubt_it_is_certain(check: str, tmp_path: pathlib.Path) -> None:
-    verdict, result = _judged(check, tmp_path / "run", list)
-    assert verdict is result.verdict is verdicts.Verdict.INVALID
 
 
 @pytest.mark.parametrize("disturb", DISTURBANCES)

@@ -281,27 +281,29 @@ def _asked(case: allocation_judging.Case) -> allocation_judging.Wrong:
     return allocation_judging.Wrong(f"{case.grant.results[0].device} {case.version}")
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_equal_allocations_share_an_answer_only_if_the_same_was_known(seed: int) -> None:
-    stream = random.Random(seed)
-    events = [
-        claim(f"c{number}", result(f"D{stream.randrange(3)}"))
-        if stream.random() < 0.6
-        else piece(f"E{number}")
-        for number in range(16)
-    ]
-    questions = placements.fold(events).questions
-    answers = questions.ask(_asked)
-    for row, version in enumerate(questions.made.versions):
-        answer = answers.of(row)
-        assert isinstance(answer, allocation_judging.Wrong)
-        asked, at = answer.text.split()
-        assert (
-            asked
-            == events[version - 1].obj["status"]["allocation"]["devices"]["results"][0]["device"]
-        )
-        between = events[min(int(at), version) - 1 : max(int(at), version)]
-        assert not [event for event in between if event.obj["kind"] == "ResourceSlice"]
+def test_equal_allocations_share_an_answer_only_if_the_same_was_known() -> None:
+    for seed in range(30):
+        stream = random.Random(seed)
+        events = [
+            claim(f"c{number}", result(f"D{stream.randrange(3)}"))
+            if stream.random() < 0.6
+            else piece(f"E{number}")
+            for number in range(16)
+        ]
+        questions = placements.fold(events).questions
+        answers = questions.ask(_asked)
+        for row, version in enumerate(questions.made.versions):
+            answer = answers.of(row)
+            assert isinstance(answer, allocation_judging.Wrong)
+            asked, at = answer.text.split()
+            assert (
+                asked
+                == events[version - 1].obj["status"]["allocation"]["devices"]["results"][0][
+                    "device"
+                ]
+            )
+            between = events[min(int(at), version) - 1 : max(int(at), version)]
+            assert not [event for event in between if event.obj["kind"] == "ResourceSlice"]
 
 
 def test_news_of_several_watches_are_put_in_order() -> None:

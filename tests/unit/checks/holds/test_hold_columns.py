@@ -2,8 +2,6 @@
 
 import random
 
-import pytest
-
 from harness.checks.holds import claim_events, hold_history
 from tests.histories import hold_lists
 
@@ -41,17 +39,19 @@ def holds_of(seed: int) -> list[hold_history.Hold]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_holds_are_chosen_by_device_claim_and_kind(seed: int) -> None:
-    holds = holds_of(seed)
-    columns = hold_lists.columns(holds)
-    assert list(columns) == holds
-    for device in ("d/p/0", "d/p/1", "d/p/missing"):
-        assert columns.of_device(device) == [hold for hold in holds if hold.device == device]
-    for name in "abcd":
-        assert columns.of_claims(name * 2, name) == [hold for hold in holds if hold.name == name]
-        assert columns.of_claims(name, name) == []
-    few = {"d/p/1", "d/p/2"}
-    of_few = [hold for hold in holds if hold.device in few]
-    assert columns.where(devices=few, shared_only=True) == [h for h in of_few if h.shared]
-    assert columns.where(devices=few) == [h for h in of_few if h.shared or h.exclusive]
+def test_holds_are_chosen_by_device_claim_and_kind() -> None:
+    for seed in range(50):
+        holds = holds_of(seed)
+        columns = hold_lists.columns(holds)
+        assert list(columns) == holds
+        for device in ("d/p/0", "d/p/1", "d/p/missing"):
+            assert columns.of_device(device) == [hold for hold in holds if hold.device == device]
+        for name in "abcd":
+            assert columns.of_claims(name * 2, name) == [
+                hold for hold in holds if hold.name == name
+            ]
+            assert columns.of_claims(name, name) == []
+        few = {"d/p/1", "d/p/2"}
+        of_few = [hold for hold in holds if hold.device in few]
+        assert columns.where(devices=few, shared_only=True) == [h for h in of_few if h.shared]
+        assert columns.where(devices=few) == [h for h in of_few if h.shared or h.exclusive]

@@ -2,15 +2,13 @@
 
 import copy
 import json
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness.checks import verdicts
 from harness.checks.nodes import device_statuses
 from harness.history import records
 from tests.histories import claim_judging, language, recording, worlds
-from tests.support import brute_force
 
 Object = dict[str, Any]
 GPU, NIC, SCHEDULER = "gpu.example", "nic.example", "scheduler"
@@ -170,30 +168,3 @@ def test_after_a_gap_nothing_is_compared() -> None:
     answer = judge([*body[:last], gap, *body[last:]])
     assert isinstance(answer, verdicts.CheckResult)
     assert answer.violations == []
-
-
-def test_random_writes() -> None:
-    """Each write has an author, which is known here and not to the check."""
-
-    def compare(seed: int) -> Iterator[bool]:
-        dice = random.Random(seed)
-        claim, wrong = Claim(), 0
-        for step in range(dice.randint(1, 8)):
-            driver = dice.choice([GPU, NIC])
-            mine = [item | {"data": {"at": step}} for item in DEVICES if item["driver"] == driver]
-            own = {key for key in claim.entries if json.loads(key[2:])["driver"] == driver}
-            match dice.choice(["apply", "apply", "whole", "scheduler"]):
-                case "apply":
-                    claim.write(f"{driver}-{dice.choice('mn')}", *mine)
-                case "whole":
-                    wrong += len(claim.entries.keys() - own)
-                    claim.write(driver, *mine, operation="Update", whole=True)
-                case _:
-                    wrong += len(claim.entries)
-                    claim.write(SCHEDULER, operation="Update", whole=True)
-        answer = judge(claim.body())
-        count = answer.violation_count if isinstance(answer, verdicts.CheckResult) else 0
-        assert count == wrong
-        yield bool(wrong)
-
-    brute_force.agree(compare, True, False)

@@ -11,7 +11,7 @@ from harness.checks.observed import observed_pods
 from harness.history import records
 from tests.histories import building, claim_judging, language
 
-VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
+VALID, UNKNOWN, INVALID = verdicts.Verdict
 GPU = "example.com/gpu"
 SETTINGS = {
     "claim": {"extended": True},
@@ -40,7 +40,12 @@ def pod(version: int = 5, *, phase: str = "Running", **status: Any) -> records.O
 
 
 def claim(
-    version: int = 3, *, owner: str = "uid-p", user: str = "uid-p", devices: int = 2
+    version: int = 3,
+    *,
+    owner: str = "uid-p",
+    user: str = "uid-p",
+    devices: int = 2,
+    note: str = "resource.kubernetes.io/extended-resource-claim",
 ) -> records.Observation:
     results = [
         {"driver": "d", "pool": "n", "device": f"d{index}", "request": "r"}
@@ -50,7 +55,7 @@ def claim(
         "metadata": {
             "name": "c",
             "uid": "uid-c",
-            "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+            "annotations": {note: "true"},
             "ownerReferences": [{"kind": "Pod", "uid": owner, "controller": True}],
         },
         "spec": {"devices": {"requests": [{"name": "r"}]}},
@@ -70,6 +75,34 @@ def bound(version: int, **status: Any) -> records.Observation:
     return pod(version, phase="Pending", **status)
 
 
+def _pod_of(mappings: str, containers: str, name: str = "p") -> records.Observation:
+    """A pod like `a:r b:s` and `a=1 b=2`: containers that are mapped to requests, and that ask for
+    as many devices. Init containers are `i`, sidecars are `s`.
+    """
+
+    def container(text: str) -> Object:
+        name, _, amount = text.partition("=")
+        asked: Object = {"name": name, "resources": {"requests": {GPU: amount}}}
+        return asked | ({"restartPolicy": "Always"} if name == "s" else {})
+
+    made = [
+        {"containerName": name, "resourceName": GPU, "requestName": request}
+        for name, request in (item.split(":") for item in mappings.split())
+    ]
+    named = {"resourceClaimName": "c", "requestMappings": made}
+    listed = containers.split()
+    spec = {
+        "initContainers": [container(item) for item in listed if item[0] in "is"],
+        "containers": [container(item) for item in listed if item[0] not in "is"],
+    }
+    status = {"phase": "Running", "extendedResourceClaimStatus": named}
+    meta = {"name": name, "uid": f"uid-{name}"}
+    return observed("pods", 5, {"metadata": meta, "spec": spec, "status": status})
+
+
+GAP = language.gap("pods", 1)
+
+
 def check(*observations: records.Body) -> verdicts.CheckResult:
     judge, plan = extended_claims.CHECK, building.plan(settings=SETTINGS)
     answer = judge.judge(claim_judging.evidence(observations, [judge], of=plan))
@@ -84,6 +117,8 @@ def check(*observations: records.Body) -> verdicts.CheckResult:
         ([pod()], "the claim c is not there"),
         ([claim(owner="uid-q"), pod()], "the claim c is not its own"),
         ([claim(7), pod()], "the claim c is not there"),
+        ([claim(note="another"), pod()], "the claim c is not there"),
+        ([claim(3), claim(4, devices=1), pod()], "the claim c has 1 devices, and it needs 2"),
         ([claim(), gone(4), pod()], "the claim c is not there"),
         ([claim(user="uid-q"), pod()], "the claim c is not reserved for it"),
         ([claim(devices=1), pod()], "the claim c has 1 devices, and it needs 2"),
@@ -98,6 +133,21 @@ def test_what_a_pod_lacks(observations: list[records.Body], why: str) -> None:
     assert (result.verdict, result.violation_count) == (INVALID, 1)
     assert result.reason == f"pod p runs without its extended resource: {why}"
     assert result.violations[0].objects[0].name == "p"
+
+
+@pytest.mark.parametrize(
+    ("observations", "verdict", "why"),
+    [
+        ([GAP, claim(), pod()], VALID, "1 pods ran with a claim of their own"),
+        ([GAP, pod()], UNKNOWN, "the observations have a gap; otherwise pod p runs without its"),
+        ([_pod_of("", "a=0")], UNKNOWN, "no pod with an extended resource was seen Running"),
+        ([claim(), pod(), _pod_of("", "a=0", name="q")], VALID, "1 pods ran"),
+    ],
+)
+def test_what_is_examined(observations: list[records.Body], verdict: Any, why: str) -> None:
+    result = check(*observations)
+    assert (result.verdict, result.violation_count) == (verdict, 0)
+    assert result.reason.startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -119,32 +169,6 @@ def test_a_status_that_comes_to_name_a_claim_that_is_gone(
 
 
 # --------------------------------------------------------------------------- the mappings
-
-
-def _pod_of(mappings: str, containers: str) -> records.Observation:
-    """A pod like `a:r b:s` and `a=1 b=2`: containers that are mapped to requests, and that ask for
-    as many devices. Init containers are `i`, sidecars are `s`.
-    """
-
-    def container(text: str) -> Object:
-        name, _, amount = text.partition("=")
-        asked: Object = {"name": name, "resources": {"requests": {GPU: amount}}}
-        return asked | ({"restartPolicy": "Always"} if name == "s" else {})
-
-    made = [
-        {"containerName": name, "resourceName": GPU, "requestName": request}
-        for name, request in (item.split(":") for item in mappings.split())
-    ]
-    named = {"resourceClaimName": "c", "requestMappings": made}
-    listed = containers.split()
-    spec = {
-        "initContainers": [container(item) for item in listed if item[0] in "is"],
-        "containers": [container(item) for item in listed if item[0] not in "is"],
-    }
-    status = {"phase": "Running", "extendedResourceClaimStatus": named}
-    return observed(
-        "pods", 5, {"metadata": {"name": "p", "uid": "uid-p"}, "spec": spec, "status": status}
-    )
 
 
 def _claim_of(**requests: int) -> records.Observation:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -199,21 +200,101 @@ def started(**environment: str) -> records.ContainerStarted:
     )
 
 
-def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
+def answer(
+    judge: protocol.Check, observations: Sequence[records.Body], ran: list[Any], *prepared: Any
+) -> verdicts.Answer:
     reading = preparations.Reading()
+    reading.prepared = list(prepared)
     for item in ran:
         reading.add(item)
-    judge = started_containers.CONTAINER_PARAMETERS
     given = {preparations.Reading: reading}
-    answer = judge.judge(claim_judging.evidence(observations, [judge], of=PLAN, given=given))
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
+    found = judge.judge(claim_judging.evidence(observations, [judge], of=PLAN, given=given))
+    assert isinstance(found, verdicts.Answer)
+    return found
+
+
+def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
+    found = answer(started_containers.CONTAINER_PARAMETERS, observations, ran)
+    assert isinstance(found, verdicts.CheckResult)
+    return found
 
 
 def test_a_pod_and_its_claim_may_be_in_the_final_lists_only() -> None:
     lists = [msgspec.structs.replace(item, type="FINAL") for item in (claim("c-1"), pod())]
     assert check(*lists, ran=[started(**OWN)]).verdict is VALID
     assert check(*lists, ran=[started(**OWN, user_more="1")]).verdict is INVALID
+
+
+def test_a_container_of_which_nothing_or_not_all_was_observed_is_not_examined() -> None:
+    def with_another(value: Any) -> None:
+        value["spec"]["resourceClaims"].append({"name": "other", "resourceClaimName": "d"})
+        value["spec"]["containers"][0]["resources"]["claims"].append({"name": "other"})
+
+    fine, both = [claim("c-1"), pod()], language.edited(pod(), with_another)
+    stranger = msgspec.structs.replace(started(**OWN), pod_uid="uid-of-q")
+    for body, ran, examined in (
+        (fine, [started(**OWN, HOME="/")], 1),
+        (fine, [started(**OWN), stranger], 1),
+        ([claim("c-1"), both], [started(**OWN)], 0),
+        (fine, [], 0),
+    ):
+        result = check(*body, ran=ran)
+        assert result.verdict is (VALID if examined == len(ran) > 0 else verdicts.Verdict.UNKNOWN)
+        assert (result.examined_count, result.violation_count) == (examined, 0)
+
+
+# ------------------------------------------------------------------- prepared in time
+
+
+def use(name: str, *times_ns: int, node: str = "worker-0") -> preparations.Preparation:
+    from_ns, until_ns = [*times_ns, None][:2]
+    return preparations.Preparation(
+        node=node,
+        namespace="tests",
+        name=name,
+        uid=f"uid-of-{name}",
+        exclusive=frozenset(),
+        from_ns=from_ns or 0,
+        until_ns=until_ns,
+    )
+
+
+FAILED = records.ContainersFailed(
+    node="worker-0",
+    namespace="tests",
+    pod="p",
+    pod_uid="uid-of-p",
+    reason="CreateContainerError",
+    message="unresolvable CDI device",
+    ts_ns=3,
+)
+
+
+@pytest.mark.parametrize(
+    ("prepared", "ran", "wrong"),
+    [
+        ([use("c-1", 2)], [started()], []),
+        ([use("c-1", 0, 1), use("c-1", 2, 3)], [started()], []),
+        ([], [started()], ["was started while claim c-1 was not prepared on worker-0"]),
+        ([use("c-1", 3), use("c-2", 1)], [started()], ["was not prepared on worker-0"]),
+        ([use("c-1", 0, 2), use("c-1", 1, node="m")], [started()], ["was not prepared"]),
+        ([use("c-1", 2)], [started(), FAILED], ["not started on worker-0: unresolvable CDI"]),
+        ([use("c-1", 2)], [FAILED], ["not started on worker-0"]),
+    ],
+)
+def test_a_container_starts_while_its_claim_is_prepared_on_its_node(
+    prepared: list[preparations.Preparation], ran: list[Any], wrong: list[str]
+) -> None:
+    judge, seen = started_containers.PREPARED_CONTAINERS, [claim("c-1"), pod()]
+    found = answer(judge, seen, ran, *prepared)
+    assert isinstance(found, verdicts.CheckResult)
+    assert (found.verdict, found.examined_count) == (INVALID if wrong else VALID, len(ran))
+    assert len(found.violations) == len(wrong)
+    assert all(words in one.text for words, one in zip(wrong, found.violations, strict=True))
+    assert isinstance(answer(judge, seen, [], *prepared), verdicts.NotExamined)
+
+
+# ------------------------------------------------------------------- what is expected
 
 
 def test_parameters_that_are_no_texts_are_expected_as_json() -> None:
