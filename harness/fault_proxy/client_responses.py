@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from harness import listening
@@ -68,7 +69,7 @@ class ClientResponse:
         if retry_after_s := status.get("details", {}).get("retryAfterSeconds"):
             headers["Retry-After"] = str(retry_after_s)
         await self.send(
-            status["code"], status["reason"] or "Failure", headers, statuses.body(status)
+            status["code"], status["reason"] or "Failure", headers, msgspec.json.encode(status)
         )
 
     def close(self) -> None:

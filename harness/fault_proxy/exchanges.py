@@ -207,11 +207,11 @@ class Exchange:
             client=self._client.name,
             has_initial_events=_asks_for_initial_events(self._query),
         )
-        ended = self._client.follow(relay)
+        self._client.watches.add(relay)
         try:
             await relay.run(answer.content)
         finally:
-            ended()
+            self._client.watches.discard(relay)
 
     # ----------------------------------------------------------------- facts
 

@@ -26,7 +26,7 @@ def of_request(headers: CIMultiDictProxy[str], *, is_compressible: bool) -> Head
     `is_compressible` False: the body is needed uncompressed, as are the events of a watch, which
     are passed one by one.
     """
-    passed = _end_to_end(headers)
+    passed = of_response(headers)
     for name in _OF_THE_PROXY:
         passed.popall(name, None)
     if not is_compressible:
@@ -35,11 +35,6 @@ def of_request(headers: CIMultiDictProxy[str], *, is_compressible: bool) -> Head
 
 
 def of_response(headers: CIMultiDictProxy[str]) -> Headers:
-    """Return the headers to send to the client. The body is passed as it is encoded."""
-    return _end_to_end(headers)
-
-
-def _end_to_end(headers: CIMultiDictProxy[str]) -> Headers:
     passed = CIMultiDict(headers)
     for value in passed.getall("Connection", ()):
         for name in value.split(","):

@@ -108,14 +108,6 @@ def _noting(on_rejection: Callable[[str], None]) -> type[ssl.SSLObject]:
     return Noting
 
 
-def save_memory() -> None:
-    """Have asyncio keep small buffers for TLS, instead of 256 KiB for each connection.
-
-    A watch has two connections. Elsewhere than in CPython's asyncio it has no effect.
-    """
-    asyncio.sslproto.SSLProtocol.max_size = TLS_BUFFER_BYTES
-
-
 STOP_TIMEOUT_S = 3.0
 """Time for requests under way to end when the proxy stops."""
 _GARBAGE_THRESHOLD = 10_000
@@ -133,7 +125,8 @@ def serve(
     for client in chosen.clients:
         upstreams.require_reachable(client)
     processes.allow_files()
-    save_memory()
+    # Small buffers, instead of 256 KiB, for the two connections of each watch; CPython's asyncio.
+    asyncio.sslproto.SSLProtocol.max_size = TLS_BUFFER_BYTES
     proxy = _Proxy(chosen, note)
     try:
         asyncio.run(proxy.run(ready_file))

@@ -49,7 +49,8 @@ class ProxiedClient:
         self._note = note
         self._is_upstream_lost = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._watches: set[watch_relays.WatchRelay] = set()
+        self.watches: set[watch_relays.WatchRelay] = set()
+        """Those that are open."""
         self.server = web.Server(
             self._handle,
             handler_cancellation=True,  # a client that has gone ends its watch at the API server
@@ -68,14 +69,9 @@ class ProxiedClient:
         task.add_done_callback(self._forget)
         return task
 
-    def follow(self, relay: watch_relays.WatchRelay) -> Callable[[], None]:
-        """Note an open watch; return the function that notes its end."""
-        self._watches.add(relay)
-        return lambda: self._watches.discard(relay)
-
     async def stop(self, *, timeout_s: float) -> None:
         """End watches, and wait until the requests under way have been passed, or time is up."""
-        for relay in list(self._watches):
+        for relay in list(self.watches):
             relay.end()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)
@@ -99,7 +95,10 @@ class ProxiedClient:
             self._note_loss(error)
             exchange.response.reset()
         except exchanges.TooLargeError:
-            await _refuse_size(exchange.response)
+            exchange.response.keeps_alive = False  # the rest of the body has not been read
+            message = f"expected a body of at most {exchanges.BODY_BYTES_MAX} bytes"
+            refusal = statuses.failure(413, "RequestEntityTooLarge", message)
+            await exchange.response.send_status(refusal)
         except (ConnectionError, web.RequestPayloadError):
             exchange.response.close()  # the client has gone
         except Exception as error:  # noqa: BLE001 - the outermost edge: cut one client, serve others
@@ -108,7 +107,6 @@ class ProxiedClient:
         return client_responses.WrittenResponse(keeps_alive=exchange.response.keeps_alive)
 
     def _refuse(self, request: web.BaseRequest) -> dict[str, Any] | None:
-        """Return the Status that refuses a request, None for one that is passed."""
         given = request.headers.get("Authorization", "").encode(errors="replace")
         if not hmac.compare_digest(given, self._authorization):
             return statuses.failure(
@@ -131,9 +129,3 @@ class ProxiedClient:
                 f"{self.name}: no response of the API server ({error}); its requests are reset "
                 "until there is one"
             )
-
-
-async def _refuse_size(response: client_responses.ClientResponse) -> None:
-    response.keeps_alive = False  # the rest of the body has not been read
-    message = f"expected a body of at most {exchanges.BODY_BYTES_MAX} bytes"
-    await response.send_status(statuses.failure(413, "RequestEntityTooLarge", message))

@@ -40,11 +40,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notes_versions: bool = False
     """Note the API server's versions from the start, for faults that make reads stale later."""
 
-    @property
-    def written(self) -> list[pathlib.Path]:
-        """The files that the proxy writes, and removes when it ends."""
-        return [*(client.proxied_kubeconfig for client in self.clients), self.admin.kubeconfig]
-
 
 def load(path: pathlib.Path) -> Settings:
     """Read a settings file. Raises UsageError if it cannot be read, decoded or carried out."""
@@ -71,8 +66,9 @@ def _path(kind: type, value: object) -> object:
 
 def _require_distinct(settings: Settings, path: pathlib.Path) -> None:
     names = collections.Counter(client.name for client in settings.clients)
-    files = collections.Counter(str(file.resolve()) for file in settings.written)
-    files.update({str(client.kubeconfig.resolve()) for client in settings.clients})
+    written = [settings.admin.kubeconfig, *(one.proxied_kubeconfig for one in settings.clients)]
+    kept = {client.kubeconfig.resolve() for client in settings.clients}
+    files = collections.Counter(map(str, [*(file.resolve() for file in written), *kept]))
     for what, counts in (("name", names), ("file to write", files)):
         if found := [value for value, count in counts.items() if count > 1]:
             raise errors.UsageError(

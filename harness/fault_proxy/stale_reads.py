@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness import clocks, protobuf_wire
+from harness import concurrency, protobuf_wire
 from harness.fault_proxy import http_headers, statuses, upstreams
 from harness.faults import api_calls, injection, matching, object_metadata, stale_reads
 
@@ -28,7 +28,7 @@ class VersionNotes:
     def __init__(self, faults: injection.Faults, *, always: bool) -> None:
         """`always`: they are needed even while no fault makes reads stale."""
         self._faults, self._always = faults, always
-        self.times = stale_reads.VersionTimes(_now_s)
+        self.times = stale_reads.VersionTimes(concurrency.monotonic_s)
         self._task: asyncio.Task[None] | None = None
         self.last_collection = ""
         """The path of the collection that a client has read last, which it may read again."""
@@ -47,7 +47,6 @@ class VersionNotes:
             self._task = asyncio.create_task(self._take(upstream))
 
     def stop(self) -> None:
-        """Note nothing more."""
         if self._task is not None:
             self._task.cancel()
 
@@ -56,10 +55,6 @@ class VersionNotes:
             if version := await _version_now(upstream, self.last_collection or _ANY_COLLECTION):
                 self.times.note(version)
             await asyncio.sleep(INTERVAL_S)
-
-
-def _now_s() -> float:
-    return clocks.monotonic_ns() / 1e9
 
 
 async def _version_now(upstream: upstreams.Upstream, collection: str) -> int:
@@ -99,7 +94,6 @@ class StaleRead(NamedTuple):
 
 
 def is_read(call: api_calls.ApiCall) -> bool:
-    """Return whether a call can be answered from an older version."""
     return call.verb in ("get", "list") and bool(call.resource) and not call.subresource
 
 
@@ -144,7 +138,6 @@ async def _current(read: Read, upstream: upstreams.Upstream) -> upstreams.WholeA
 async def _older(
     read: Read, upstream: upstreams.Upstream, version: int
 ) -> upstreams.WholeAnswer | None:
-    """Return the answer at a version, None if the API server cannot give it any more."""
     options = [
         pair for pair in urllib.parse.parse_qsl(read.query) if pair[0] not in (_VERSION, _MATCH)
     ]
@@ -166,7 +159,7 @@ def _of_one(answer: upstreams.WholeAnswer, call: api_calls.ApiCall) -> upstreams
     items = listed.get("items") or []
     if not items:
         message = f'{call.resource} "{call.name}" not found'
-        missing = statuses.body(statuses.failure(_NOT_FOUND, "NotFound", message))
+        missing = msgspec.json.encode(statuses.failure(_NOT_FOUND, "NotFound", message))
         return answer._replace(status=_NOT_FOUND, reason="Not Found", body=missing)
     named = {"kind": listed["kind"].removesuffix("List"), "apiVersion": listed["apiVersion"]}
     return answer._replace(body=msgspec.json.encode(named | items[0]))

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import msgspec
-
 CONTENT_TYPE = "application/json"
 GONE = 410
 
@@ -11,7 +9,6 @@ GONE = 410
 def failure(
     code: int, reason: str, message: str, *, retry_after_s: int | None = None
 ) -> dict[str, Any]:
-    """Return a Status of failure."""
     status = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -30,8 +27,3 @@ def expired(version: int) -> dict[str, Any]:
     """Return the Status that ends a watch whose versions the API server has forgotten."""
     message = f"too old resource version: {max(0, version - 1)} ({version})"
     return failure(GONE, "Expired", message)
-
-
-def body(status: dict[str, Any]) -> bytes:
-    """Return a Status as the body of a response. It is JSON, which every client reads."""
-    return msgspec.json.encode(status)

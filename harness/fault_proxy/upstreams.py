@@ -5,7 +5,7 @@ a client that was answered would not know that its request was carried out twice
 """
 
 import asyncio
-import pathlib
+import contextlib
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -13,52 +13,9 @@ from typing import NamedTuple
 import aiohttp
 import yarl
 
-from harness import clocks, errors
+from harness import errors
 from harness.client import exec_credentials, kubeconfigs, transports
 from harness.fault_proxy import http_headers, settings
-
-TOKEN_FILE_AGE_MAX_S = 60.0
-"""Time after which a token file is read again, as client-go does."""
-
-
-class CurrentCredentials:
-    """The credentials that a client would send now."""
-
-    def __init__(self, kubeconfig: pathlib.Path) -> None:
-        """Raises KubeconfigError if the kubeconfig is unusable."""
-        self._kubeconfig = kubeconfig
-        self.endpoint = kubeconfigs.load(kubeconfig)
-        command = self.endpoint.plugin
-        self._plugin = exec_credentials.Plugin(command) if command else None
-        self._identity = self.endpoint.identity
-        self._read_ns = clocks.monotonic_ns()
-
-    async def current(self) -> exec_credentials.Credentials:
-        """Return valid credentials. Raises KubeconfigError if a plugin or a file has failed."""
-        if self._plugin is not None:  # it may run a program, for up to a minute
-            return await asyncio.to_thread(self._plugin.current)
-        if self.endpoint.token_file is not None and self._is_old():
-            self._read_again()
-        return self._identity
-
-    def invalidate(self, identity: exec_credentials.Credentials) -> None:
-        """Note that the API server has rejected these credentials, so that they are replaced."""
-        if self._plugin is not None:
-            self._plugin.invalidate(identity)
-        else:
-            self._read_ns = 0
-
-    def _is_old(self) -> bool:
-        return clocks.monotonic_ns() - self._read_ns > TOKEN_FILE_AGE_MAX_S * 1e9
-
-    def _read_again(self) -> None:
-        """Read the token file; one that is being replaced just now keeps the last token valid."""
-        self._read_ns = clocks.monotonic_ns()
-        try:
-            self._identity = kubeconfigs.load(self._kubeconfig).identity
-        except errors.KubeconfigError:
-            return
-
 
 CONNECT_TIMEOUT_S = 10.0
 HEADER_BYTES_MAX = 256 * 1024
@@ -91,8 +48,10 @@ class Upstream:
     def __init__(self, client: settings.Client, session: aiohttp.ClientSession) -> None:
         """Raises KubeconfigError if the client's kubeconfig is unusable."""
         self._session = session
-        self._credentials = CurrentCredentials(client.kubeconfig)
-        endpoint = self.endpoint = self._credentials.endpoint
+        self._kubeconfig = client.kubeconfig
+        endpoint = self.endpoint = kubeconfigs.load(client.kubeconfig)
+        self._plugin = exec_credentials.Plugin(endpoint.plugin) if endpoint.plugin else None
+        self._given = endpoint.identity
         scheme = "https" if endpoint.tls else "http"
         host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
         self._root = f"{scheme}://{host}:{endpoint.port}{endpoint.prefix}"
@@ -107,7 +66,9 @@ class Upstream:
         `target` is path and query. `headers` gets the credentials. Raises NoResponseError.
         """
         try:
-            identity = await self._credentials.current()
+            identity = self._given
+            if self._plugin is not None:  # it may run a program, for up to a minute
+                identity = await asyncio.to_thread(self._plugin.current)
             self._use(identity)
             self._authorize(headers, identity)
             response = await self._session.request(
@@ -125,8 +86,16 @@ class Upstream:
         except (aiohttp.ClientError, OSError, TimeoutError, errors.KubeconfigError) as error:
             raise NoResponseError(f"{self.endpoint}: {_reason(error)}") from error
         if response.status == _UNAUTHORIZED:
-            self._credentials.invalidate(identity)
+            self._replace(identity)
         return response
+
+    def _replace(self, rejected: exec_credentials.Credentials) -> None:
+        """Use other credentials from now on: the plugin's next ones, or those of the token file."""
+        if self._plugin is not None:
+            self._plugin.invalidate(rejected)
+            return
+        with contextlib.suppress(errors.KubeconfigError):  # it may be written just now
+            self._given = kubeconfigs.load(self._kubeconfig).identity
 
     def _use(self, identity: exec_credentials.Credentials) -> None:
         """Prepare a TLS context for credentials; it is kept as long as they stay the same."""

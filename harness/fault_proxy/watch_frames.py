@@ -39,7 +39,6 @@ class Framing:
         return len(data)
 
     def split(self, whole: bytes) -> list[bytes]:
-        """Return the frames of whole events."""
         return [whole]
 
     def read(self, frame: bytes) -> tuple[str, object_metadata.Metadata]:
@@ -51,7 +50,6 @@ class Framing:
         return event.type, event.object.metadata
 
     def error(self, status: dict[str, Any]) -> bytes:
-        """Return the last event of a watch that fails."""
         return msgspec.json.encode({"type": "ERROR", "object": status}) + b"\n"
 
 

@@ -1,6 +1,5 @@
 """Requests through the proxy, and what faults do to them."""
 
-import functools
 import http.client
 import json
 import pathlib
@@ -317,12 +316,3 @@ def test_a_held_write_arrives_after_its_client_was_killed(
         timeout_s=proxies.TIMEOUT_S,
         why="the write to arrive",
     )
-
-
-def test_50_requests_at_once_pass(proxy: proxies.Proxy, server: apis.Api) -> None:
-    names = {f"parallel-{number}" for number in range(50)}
-    threads = [in_background(functools.partial(create, proxy, name)) for name in sorted(names)]
-    for thread, results in threads:
-        thread.join(proxies.TIMEOUT_S)
-        assert results[0]["kind"] == "ConfigMap"
-    assert names <= proxies.names(server)

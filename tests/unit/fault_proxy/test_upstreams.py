@@ -130,7 +130,6 @@ def test_a_token_file_that_changes_is_read_again(
     upstream: recording_upstream.RecordingUpstream,
     tmp_path: pathlib.Path,
 ) -> None:
-    """A rejection shows that the token has changed; otherwise it is read once a minute."""
     (tmp_path / "token").write_text("first\n")
     proxy = proxied({"tokenFile": "token"})
     assert values(send(proxy), "authorization") == ["Bearer first"]
