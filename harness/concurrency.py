@@ -43,35 +43,23 @@ class Use(enum.IntEnum):
 class Lock(Protocol):
     """A mutual exclusion lock, used with `with`."""
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
-        """Take the lock; return False if it was not available in time."""
-
-    def release(self) -> None:
-        """Release the lock."""
-
-    def __enter__(self) -> bool:
-        """Take the lock."""
-
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...  # noqa: FBT001, FBT002
+    def release(self) -> None: ...
+    def __enter__(self) -> bool: ...
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:
-        """Release the lock."""
+    ) -> None: ...
 
 
 class Condition(Lock, Protocol):
-    """A condition variable with its own lock."""
+    """A condition variable with its own lock; `wait` returns False on timeout."""
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Release the lock, wait for a notification, take the lock again; False on timeout."""
-
-    def notify(self, n: int = 1) -> None:
-        """Wake up to n waiting threads."""
-
-    def notify_all(self) -> None:
-        """Wake all waiting threads."""
+    def wait(self, timeout: float | None = None) -> bool: ...
+    def notify(self, n: int = 1) -> None: ...
+    def notify_all(self) -> None: ...
 
 
 class Baton(Protocol):
@@ -82,8 +70,7 @@ class Baton(Protocol):
     """
 
     @property
-    def is_taken(self) -> bool:
-        """True if a thread has it; the lock must be held."""
+    def is_taken(self) -> bool: ...
 
     def awaited(self) -> contextlib.AbstractContextManager[None]:
         """Wait until no thread has it; the `with` block holds the lock, as one of `in_parts`."""
@@ -99,14 +86,9 @@ class Thread(Protocol):
     """A started thread."""
 
     @property
-    def name(self) -> str:
-        """The name given to `spawn`."""
-
-    def join(self, timeout: float | None = None) -> None:
-        """Wait until the thread ends."""
-
-    def is_alive(self) -> bool:
-        """Return whether the thread is still running."""
+    def name(self) -> str: ...
+    def join(self, timeout: float | None = None) -> None: ...
+    def is_alive(self) -> bool: ...
 
 
 class RealBaton:
@@ -209,7 +191,6 @@ def lock(name: str) -> Lock:
 
 
 def condition(name: str) -> Condition:
-    """Return a new condition variable with its own lock."""
     return _runtime.condition(name)
 
 
@@ -256,27 +237,22 @@ def adds(guard: Lock, *part: str) -> None:
 
 
 def spawn(name: str, target: Callable[[], None]) -> Thread:
-    """Start a thread that runs target()."""
     return _runtime.spawn(name, target)
 
 
 def current_thread_name() -> str:
-    """Return the name of the calling thread."""
     return _runtime.current_thread_name()
 
 
 def sleep(seconds: float) -> None:
-    """Let real or virtual time pass."""
     _runtime.sleep(seconds)
 
 
 def monotonic_ns() -> int:
-    """Return the monotonic clock in nanoseconds."""
     return _runtime.monotonic_ns()
 
 
 def monotonic_s() -> float:
-    """Return the monotonic clock in seconds."""
     return _runtime.monotonic_ns() / 1e9
 
 
@@ -302,7 +278,6 @@ def listen(listener: StepListener | None) -> None:
 
 @contextlib.contextmanager
 def listening(listener: StepListener) -> Iterator[None]:
-    """Send every step in the `with` block to this listener alone."""
     global _listener  # noqa: PLW0603
     before, _listener = _listener, listener
     try:
@@ -312,8 +287,6 @@ def listening(listener: StepListener) -> Iterator[None]:
 
 
 def fan_out(*listeners: StepListener) -> StepListener:
-    """Return one listener that calls several in turn."""
-
     def call_all(name: str, fields: StepFields) -> None:
         for listener in listeners:
             listener(name, fields)
@@ -353,7 +326,6 @@ class Event:
         self._set = False
 
     def is_set(self) -> bool:
-        """Return whether `set` was called."""
         _runtime.glance(self._changed)
         return self._set
 
@@ -431,7 +403,6 @@ class WorkerThread:
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread = spawn(self._name, self._work)
 
     def stop(self) -> None:

@@ -63,17 +63,16 @@ class Process:
         """
         if self.poll() is None:
             self.resume()
-            self._signal_leader(signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
             self.wait(timeout_s=timeout_s)
         return self.kill()
 
     def kill(self) -> int:
-        """Kill the rest of the group and return the exit code of the process."""
         self._signal_group(signal.SIGKILL)
         return self._child.wait(_KILL_TIMEOUT_S)
 
     def end(self, *, kill: bool, timeout_s: float) -> None:
-        """Kill the group, or stop it in an orderly way."""
         if kill:
             self.kill()
         else:
@@ -98,35 +97,24 @@ class Process:
         self._signal_group(signal.SIGCONT)
 
     def exit_report(self) -> str | None:
-        """Return how the process ended and where its log is; None while it runs."""
         exit_code = self.poll()
         if exit_code is None:
             return None
         return f"{self.name} ended with {how_ended(exit_code)}: see {self.log}"
 
     def log_tail(self) -> str:
-        """Return the last lines of the log, at most LOG_LINES_SHOWN."""
         try:
             lines = self.log.read_text(errors="replace").splitlines()
         except OSError:
             return "(no log)"
         return "\n".join(lines[-LOG_LINES_SHOWN:]) or "(it printed nothing)"
 
-    def _signal_leader(self, number: signal.Signals) -> None:
-        try:
-            os.kill(self.pid, number)
-        except ProcessLookupError:
-            return
-
     def _signal_group(self, number: signal.Signals) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return
 
 
 def _are_threads_stopped(pid: int) -> bool:
-    """Return whether the kernel has stopped all threads of a process."""
     with contextlib.suppress(OSError):  # it, or a thread, has just ended
         tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/stat")
         return all(path.read_text().rpartition(") ")[2].startswith("T") for path in tasks)
@@ -134,7 +122,6 @@ def _are_threads_stopped(pid: int) -> bool:
 
 
 def how_ended(exit_code: int) -> str:
-    """Return an exit code as text: `exit code 1`, `signal 9`."""
     return f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
 
 
@@ -266,24 +253,42 @@ def start_ready(
     timeout_s: float,
     with_parent: bool = True,
 ) -> Process:
-    """Start a Flake Hunt process and wait until its ready file exists.
+    """Start a Flake Hunt process and wait until its ready file exists; see `start_until`."""
+    words = [*argv, *changed(ready_file=ready)]
+    return start_until(
+        name, words, ready.exists, log=log, timeout_s=timeout_s, with_parent=with_parent
+    )
+
+
+def start_until(
+    name: str,
+    argv: Sequence[str],
+    is_ready: Callable[[], bool],
+    *,
+    log: pathlib.Path,
+    timeout_s: float,
+    with_parent: bool = True,
+) -> Process:
+    """Start a process and wait until it is ready.
 
     Raises ProcessError, with the end of its log, if it ends before that, and WaitTimeoutError after
     the timeout; the process is killed then.
     """
-    process = start(name, [*argv, *changed(ready_file=ready)], log=log, with_parent=with_parent)
+    process = start(name, argv, log=log, with_parent=with_parent)
 
-    def is_ready() -> bool:
+    def came_up() -> bool:
         exit_code = process.poll()
-        if exit_code is not None and not ready.exists():
+        if is_ready():
+            return True
+        if exit_code is not None:
             raise errors.ProcessError(
                 f"expected {name} to start, but it ended with {how_ended(exit_code)}. "
                 f"The end of {log}:\n{process.log_tail()}"
             )
-        return ready.exists()
+        return False
 
     try:
-        clocks.wait_until(is_ready, timeout_s=timeout_s, why=f"{name} to be ready")
+        clocks.wait_until(came_up, timeout_s=timeout_s, why=f"{name} to be ready")
     except BaseException:  # an interruption too: the caller will not get the process
         process.kill()
         raise
@@ -296,7 +301,6 @@ def command(*arguments: str) -> list[str]:
 
 
 def changed(**settings: object) -> list[str]:
-    """Return the options that change these settings of a `flake-hunt part`."""
     return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
 
 
@@ -323,7 +327,6 @@ class StopEvent:
             signal.signal(number, self._on_signal)
 
     def is_set(self) -> bool:
-        """Return whether a signal has arrived."""
         return self._is_set
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -342,11 +345,6 @@ class StopEvent:
     def _on_signal(self, number: int, frame: object) -> None:
         del number, frame
         self._is_set = True
-
-
-def stop_event() -> StopEvent:
-    """Return an event that SIGTERM and SIGINT set. Must be called in the main thread."""
-    return StopEvent()
 
 
 def end_on_thread_failure(program: str) -> None:

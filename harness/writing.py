@@ -43,6 +43,8 @@ def explained(path: str | os.PathLike[str]) -> Iterator[None]:
         raise explain(error, path) from error
 
 
+PRIVATE = 0o600
+"""The mode of a file for this user only."""
 # Paths are texts here: kubelets write several small files for each pod.
 
 
@@ -57,30 +59,37 @@ def replace(path: str | os.PathLike[str], content: bytes) -> None:
         if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
             pathlib.Path(target).write_bytes(content)
         else:
-            _replace(target, content)
+            write_whole(target, content)
 
 
-def _replace(target: str, content: bytes) -> None:
-    folder, name = os.path.split(target)
+def append(path: str | os.PathLike[str], content: bytes) -> None:
+    """Append to a file, which is made if it is not there. Raises as `replace` does."""
+    with explained(path):
+        _put(path, content, os.O_APPEND)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o666) -> None:
+    """Write a regular file whole or not at all.
+
+    Raises OSError, and leaves nothing behind, if the file cannot be written.
+    """
+    folder, name = os.path.split(path)
     draft = os.path.join(folder, f".{name}-{secrets.token_hex(4)}")  # noqa: PTH118
     try:
-        with open(draft, "wb") as file:  # noqa: PTH123
-            file.write(content)
-        os.replace(draft, target)  # noqa: PTH105
+        _put(draft, content, os.O_EXCL, mode)
+        os.replace(draft, path)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(draft)  # noqa: PTH108
         raise
 
 
-def append(path: str | os.PathLike[str], content: bytes) -> None:
-    """Append to a file, which is made if it is not there. Raises as `replace` does."""
-    with explained(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            write_all(descriptor, content, path=path)
-        finally:
-            os.close(descriptor)
+def _put(path: str | os.PathLike[str], content: bytes, flags: int, mode: int = 0o666) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, mode)
+    try:
+        write_all(descriptor, content, path=path)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -103,25 +112,6 @@ def private_file(content: bytes) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}"
     finally:
         os.close(descriptor)
-
-
-def write_private(path: pathlib.Path, content: bytes, *, is_durable: bool = False) -> None:
-    """Write a file of mode 0600, whole or not at all.
-
-    With `is_durable` the content is synchronised to the disk first. Raises OSError, and leaves
-    nothing behind, if the file cannot be written.
-    """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:  # mkstemp creates it with mode 0600
-            file.write(content)
-            file.flush()
-            if is_durable:
-                os.fsync(file.fileno())
-        pathlib.Path(temporary).replace(path)
-    except BaseException:
-        pathlib.Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 class BufferedFile:

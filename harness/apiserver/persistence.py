@@ -101,7 +101,8 @@ def open_journal(
         whole, newline, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
         past = _read(path, whole.split(b"\n")) if newline else None
         store = make_store(past)
-        writing.write_private(path, b"".join(_lines(past or store.as_past())))
+        content = b"".join(_lines(past or store.as_past()))
+        writing.write_whole(path, content, mode=writing.PRIVATE)
         journal = Journal(path, cut_bytes=len(torn))
     store.listen(journal.append)
     return store, journal

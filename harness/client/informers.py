@@ -225,24 +225,27 @@ class Informer(reflectors.Reflector):
             old = self._objects.get(key)
             self._objects[key] = obj
         if old is None:
-            self._tell(lambda handler: handler.on_add(obj, initial=not self._synced.is_set()))
+            self._add(obj, initial=not self._synced.is_set())
         elif (
             old["metadata"]["uid"] != obj["metadata"]["uid"]
         ):  # a new object of the same name; its deletion was not seen
-            self._tell(lambda handler: handler.on_delete(old))
-            self._tell(lambda handler: handler.on_add(obj, initial=False))
+            for handler in self._handlers:
+                handler.on_delete(old)
+            self._add(obj, initial=False)
         elif old["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
-            self._tell(lambda handler: handler.on_update(old, obj))
+            for handler in self._handlers:
+                handler.on_update(old, obj)
+
+    def _add(self, obj: Object, *, initial: bool) -> None:
+        for handler in self._handlers:
+            handler.on_add(obj, initial=initial)
 
     def _delete(self, key: str, last: Object) -> None:
         with self._guard:
             known = self._objects.pop(key, None)
         if known is not None:
-            self._tell(lambda handler: handler.on_delete(last))
-
-    def _tell(self, call: Callable[[EventHandler], None]) -> None:
-        for handler in self._handlers:
-            call(handler)
+            for handler in self._handlers:
+                handler.on_delete(last)
 
 
 def _is_refusal(error: errors.HarnessError) -> TypeGuard[apis.ApiError]:

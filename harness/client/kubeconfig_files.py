@@ -74,7 +74,8 @@ def write(path: pathlib.Path, document: Document) -> None:
 
     Raises OSError, and leaves no credentials behind, if the file cannot be written.
     """
-    writing.write_private(path, json.dumps(document, indent=2).encode())
+    content = json.dumps(document, indent=2).encode()
+    writing.write_whole(path, content, mode=writing.PRIVATE)
 
 
 def of_server(

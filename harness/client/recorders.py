@@ -68,7 +68,7 @@ def run(options: RecorderOptions) -> int:
 
     Raises HarnessError if recording fails.
     """
-    stopped = processes.stop_event()
+    stopped = processes.StopEvent()
     directory = directories.existing(options.run_directory)
     plan = plans.read(directory.plan)
     transport = transports.connect(options.kubeconfig)

@@ -37,7 +37,6 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
     started: float
 
     def find(self) -> psutil.Process | None:
-        """Return the process, or None if it has ended."""
         try:
             process = psutil.Process(self.pid)
             same = process.create_time() == self.started
@@ -68,12 +67,10 @@ class ClusterRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> pathlib.Path:
-        """The cluster's folder."""
         return pathlib.Path(self.directory)
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for kubectl."""
         return self.path / "kubeconfig"
 
     @property
@@ -98,7 +95,6 @@ def folder() -> pathlib.Path:
 
 
 def known() -> list[ClusterRecord]:
-    """Return all records, sorted by name."""
     entries = []
     for path in sorted(folder().glob(f"*{SUFFIX}")):
         with contextlib.suppress(FileNotFoundError):  # another process has just removed it
@@ -170,7 +166,6 @@ def note_run(directory: pathlib.Path, run_id: str) -> None:
 
 
 def forget(entry: ClusterRecord) -> None:
-    """Remove the record of a cluster that is completely gone."""
     _path(entry.name).unlink(missing_ok=True)
 
 
@@ -193,7 +188,6 @@ def is_running(process: psutil.Process) -> bool:
 
 
 def identity(pid: int, name: str) -> ProcessIdentity:
-    """Return the identity of a running process."""
     return ProcessIdentity(name=name, pid=pid, started=psutil.Process(pid).create_time())
 
 

@@ -75,7 +75,6 @@ AUDITED_RESOURCES = ("resourceclaims", "pods")
 
 
 def audit_position(log: pathlib.Path) -> int:
-    """Return the size of a log in bytes; 0 if there is none yet."""
     try:
         return log.stat().st_size
     except FileNotFoundError:
@@ -100,6 +99,5 @@ def save_audit(log: pathlib.Path, into: pathlib.Path, *, after: int) -> None:
 
 
 def remove_audit(log: pathlib.Path) -> None:
-    """Remove a log and the parts that were rotated away."""
     for path in (log, *log.parent.glob(f"{log.stem}-*.log*")):
         path.unlink(missing_ok=True)

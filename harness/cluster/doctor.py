@@ -82,7 +82,6 @@ def _warned(provider: str, part: str, remedy: str, *, good: bool, seen: str) -> 
 def _attempted(
     provider: str, part: str, look: Callable[[], object], otherwise: State = State.MISSING
 ) -> Finding:
-    """Return a finding from a check that raises HarnessError with a remedy if it fails."""
     try:
         seen = str(look() or "everything it needs")
     except errors.HarnessError as error:
@@ -175,7 +174,7 @@ def _engine() -> Iterator[Finding]:
     from harness.cluster.kind import docker_engine, node_containers  # the Docker SDK takes 0.3 s
 
     with docker_engine.connected(timeout_s=5) as engine:
-        mib = engine.describe().memory_bytes // _MIB
+        mib = engine.describe().get("MemTotal", 0) // _MIB
         made = {node.cluster for node in engine.nodes()}
     known = [entry for entry in cluster_records.known() if entry.provider == "kind"]
     left = sorted(made - {node_containers.cluster_name(entry.name) for entry in known})

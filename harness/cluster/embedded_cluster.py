@@ -4,16 +4,14 @@ import dataclasses
 import importlib.metadata
 import pathlib
 import shutil
-import threading
 from collections.abc import Iterator
 
-from harness import errors, processes
+from harness import processes
 from harness.client import kubeconfigs
-from harness.cluster import control_plane_settings, interfaces, loopback_ports
+from harness.cluster import components, control_plane_settings, interfaces, loopback_ports
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 30.0
-STOP_TIMEOUT_S = 10.0
 KUBECONFIG, PLAIN_KUBECONFIG = "kubeconfig", "kubeconfig-plain"
 _DATA = "apiserver-data"
 
@@ -44,7 +42,6 @@ class ServerCommand:
 
     @property
     def audit_log(self) -> pathlib.Path:
-        """The audit log, which is there if `is_audited` is set."""
         return self.directory / control_plane_settings.AUDIT_LOG
 
     @property
@@ -53,12 +50,10 @@ class ServerCommand:
 
     @property
     def kubeconfig(self) -> pathlib.Path:
-        """The kubeconfig for TLS, which the server writes."""
         return self.directory / KUBECONFIG
 
     @property
     def data(self) -> pathlib.Path:
-        """The folder of the server's commits, tokens and certificates."""
         return self.directory / _DATA
 
     def start(self) -> processes.Process:
@@ -77,15 +72,16 @@ class ServerCommand:
     def _options(self) -> list[str]:
         written = ("--kubeconfig", self.kubeconfig)
         data = ("--data-dir", self.data) if self.on_disk else ()
+        port, tls_port = self.ports()
         settings: dict[str, object] = {
             "plain_kubeconfig": self.plain_kubeconfig,
-            "port": self.port,
-            "tls_port": self.tls_port,
+            "port": port,
+            "tls_port": tls_port,
             "watch_history": self.watch_history,
             "feature_gates": ",".join(self.feature_gates),
             "serves_faults": True,
         }
-        if self.data.exists():  # a restart
+        if self._is_restart:
             settings["limits.roles_late_s"] = self.roles_late_s
         if self.is_audited:
             settings["audit_log"] = self.audit_log
@@ -98,12 +94,15 @@ class ServerCommand:
         for name in control_plane_settings.AUDITED_RESOURCES if self.is_audited else ():
             yield from processes.changed(audit_writes_of=name)
 
-    def on_ports_in_use(self) -> "ServerCommand":
-        return dataclasses.replace(
-            self,
-            port=kubeconfigs.load(self.plain_kubeconfig).port,
-            tls_port=kubeconfigs.load(self.kubeconfig).port,
-        )
+    @property
+    def _is_restart(self) -> bool:
+        return self.data.exists()
+
+    def ports(self) -> tuple[int, int]:
+        """Return the ports to serve on; after the first start, those in use."""
+        if not self._is_restart:
+            return self.port, self.tls_port
+        return kubeconfigs.load(self.plain_kubeconfig).port, kubeconfigs.load(self.kubeconfig).port
 
     def forget(self) -> None:
         """Remove the data, the audit log and the kubeconfigs, which contain tokens.
@@ -120,14 +119,12 @@ class ServerCommand:
 class EmbeddedCluster(interfaces.Cluster):
     """An API server process and its kubeconfigs."""
 
-    def __init__(self, name: str, command: ServerCommand, process: processes.Process) -> None:
+    def __init__(self, name: str, command: ServerCommand) -> None:
+        """Start the server, and wait until it is ready."""
         self.name, self.kubeconfig = name, command.plain_kubeconfig  # without the cost of TLS
         self.versions = {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
-        self.process = process
         self._command = command
-        self._lock = threading.Lock()
-        self._is_restarting = False
-        self._is_going_down = threading.Event()
+        self.server = components.Component("the API server", command.start)
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
@@ -135,43 +132,19 @@ class EmbeddedCluster(interfaces.Cluster):
 
     @property
     def pids(self) -> list[int]:
-        """The pid of the API server; during a restart that of the ended one."""
-        return [self.process.pid]
+        return [self.server.pid]
 
     def exit_report(self) -> str | None:
-        process = self.process
-        report = process.exit_report()
-        if self._is_restarting or process is not self.process:
-            return None
-        return report
+        return self.server.exit_report()
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
-        """End the server, wait, and start it on the same ports and data; return when it ended.
+    def restart_api_server(self, *, kill: bool, down_s: float) -> components.End:
+        """Restart the server on the same ports and data.
 
         Raises ClusterError if it does not start, or if its data are in memory.
         """
         if not self._command.on_disk:
             raise interfaces.unsupported_restart(self.name, "add --cluster storage=disk")
-        with self._lock:
-            self._is_restarting = True
-            try:
-                return self._restart(kill=kill, down_s=down_s)
-            finally:
-                self._is_restarting = False
-
-    def _restart(self, *, kill: bool, down_s: float) -> interfaces.End:
-        again = self._command.on_ports_in_use()
-        end = interfaces.End.of(lambda: self.process.end(kill=kill, timeout_s=STOP_TIMEOUT_S))
-        with loopback_ports.kept((again.port, again.tls_port)):
-            if self._is_going_down.wait(down_s):
-                return end
-            try:
-                self.process = again.start()
-            except (errors.ProcessError, errors.WaitTimeoutError) as error:
-                raise errors.ClusterError(
-                    f"expected the API server to start again on its data ({error})"
-                ) from error
-        return end
+        return self.server.restart(kill=kill, down_s=down_s, ports=self._command.ports())
 
     def audit_position(self) -> int:
         return control_plane_settings.audit_position(self._command.audit_log)
@@ -180,10 +153,7 @@ class EmbeddedCluster(interfaces.Cluster):
         control_plane_settings.save_audit(self._command.audit_log, into, after=after)
 
     def down(self) -> None:
-        """Stop the process and remove everything but the log; ends a restart that is under way."""
-        self._is_going_down.set()
-        with self._lock:
-            self.process.stop(timeout_s=STOP_TIMEOUT_S)
+        self.server.stop()
         self._command.forget()
 
 
@@ -235,7 +205,6 @@ class Provider(interfaces.Provider):
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:
-    """Start a server that keeps its data in memory, and wait until it is ready."""
     return start(name, ServerCommand(directory=directory, with_parent=True))
 
 
@@ -247,7 +216,7 @@ def start(name: str, command: ServerCommand) -> EmbeddedCluster:
     shutil.rmtree(command.data, ignore_errors=True)
     control_plane_settings.remove_audit(command.audit_log)
     try:
-        return EmbeddedCluster(name, command, command.start())
+        return EmbeddedCluster(name, command)
     except BaseException:
         command.forget()
         raise

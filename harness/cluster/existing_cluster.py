@@ -47,7 +47,6 @@ class Provider(interfaces.Provider):
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
-        """A complete Kubernetes cluster, shared with others."""
         managed = self._profile.controller_manager
         return interfaces.Capabilities(
             exclusive=False,

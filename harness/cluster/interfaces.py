@@ -2,10 +2,10 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
-from harness import clocks, errors
+from harness import errors
+from harness.cluster import components
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,40 +67,6 @@ class ClusterRequest:
     """Ids of the runs that created objects on the cluster; used by `reap`."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class End:
-    """When an API server ended, by the monotonic clock."""
-
-    alive_ns: int
-    """The last moment at which it surely lived: it takes time to end it."""
-    dead_ns: int
-    """The first moment at which it surely had ended."""
-
-    @classmethod
-    def of(cls, end: Callable[[], object]) -> "End":
-        alive_ns = clocks.monotonic_ns()
-        end()
-        return cls(alive_ns, clocks.monotonic_ns())
-
-
-class ControlledProcess(Protocol):
-    """A process of a cluster that faults act on."""
-
-    name: str
-
-    def end(self, *, kill: bool) -> None:
-        """End it, by SIGKILL or SIGTERM, until `start_again`."""
-
-    def start_again(self) -> None:
-        """Start it after its end, and wait until it is ready."""
-
-    def pause(self) -> None:
-        """Stop it (SIGSTOP) until `resume`."""
-
-    def resume(self) -> None:
-        """Continue it (SIGCONT)."""
-
-
 class Cluster:
     """A running cluster; the defaults are those of one that logs to its folder, without processes
     of ours and without an audit log.
@@ -130,7 +96,7 @@ class Cluster:
         """
         return None
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> End:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> components.End:
         """End the API server (`kill`: by SIGKILL) and start it again after `down_s` seconds.
 
         Returns, once it is ready, when it ended. It has the same addresses, credentials and data,
@@ -141,7 +107,7 @@ class Cluster:
         del kill, down_s
         raise unsupported_restart(self.name, "it may serve others")
 
-    def controlled(self, name: str) -> ControlledProcess:
+    def controlled(self, name: str) -> components.Component:
         """Return one of its processes; see `Capabilities.claim_controller_process`."""
         raise NotImplementedError
 

@@ -11,7 +11,6 @@ ADDRESS = "127.0.0.1"
 
 
 def require_free(port: int) -> None:
-    """Raise UsageError if the port is taken."""
     try:
         socket.create_server((ADDRESS, port)).close()
     except OSError as error:
@@ -19,12 +18,6 @@ def require_free(port: int) -> None:
             f"expected port {port} of {ADDRESS} to be free ({os.strerror(error.errno or 0).lower()}): "
             "choose another one, or 0 for any free port"
         ) from error
-
-
-def free() -> int:
-    """Return a port that is free now; another program may take it."""
-    with keeper() as found:
-        return int(found.getsockname()[1])
 
 
 def keeper(port: int = 0) -> socket.socket:

@@ -139,7 +139,6 @@ def named(
 
 
 def usable(kind: entry_points.Kind, *, shipped: Collection[str]) -> list[str]:
-    """Return the names of the plug-ins of a kind that can be used by their names."""
     plugins = found(kind)
     return [item.name for item in plugins if not objection_to(item, plugins, shipped=shipped)]
 

@@ -35,12 +35,10 @@ class Plugin:
 
     @property
     def noun(self) -> str:
-        """The word for one plug-in of its kind."""
         return _NOUNS[self.kind]
 
     @property
     def module(self) -> str:
-        """The module or package that is imported."""
         return self.target.partition(":")[0].strip()
 
     def __str__(self) -> str:
@@ -48,7 +46,6 @@ class Plugin:
 
 
 def group(kind: Kind) -> str:
-    """Return the entry point group of a kind, such as `flake_hunt.checks`."""
     return _PREFIX + kind
 
 

@@ -34,7 +34,6 @@ def make_importable(plugin: entry_points.Plugin) -> None:
 
 
 def told(error: BaseException) -> str:
-    """Return an error of a plug-in in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:400]
 
 

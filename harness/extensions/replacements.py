@@ -73,7 +73,6 @@ class Replacement:
 
     @property
     def shows_otherwise(self) -> bool:
-        """True for a defect that shows in other ways than by devices that are given away twice."""
         return self.facts.check not in LIVE_CHECKS
 
     @property
@@ -141,7 +140,6 @@ class Catalogue:
         raise ValueError(f"no part of a {self._kind}: {found!r:.100}")
 
     def names(self, process: str | None = None) -> tuple[str, ...]:
-        """Return the names of those that are shipped; `process` None: those of all processes."""
         known = self._known.items()
         return tuple(name for name, item in known if process in (None, item.process))
 
@@ -160,12 +158,7 @@ class Catalogue:
                     f"{other}. Known {self._plural} of the {process}: {known}"
                 )
 
-    def require_known(self, chosen: Iterable[str]) -> None:
-        """Raise UsageError for an unknown name."""
-        self.chosen(chosen)
-
     def chosen(self, names: Iterable[str]) -> dict[str, Replacement]:
-        """Return the replacements of these names. Raises UsageError for an unknown name."""
         return {name: self.named(name) for name in names}
 
     def named(self, name: str) -> Replacement:

@@ -185,7 +185,6 @@ class Fault:
 
     @property
     def is_used_up(self) -> bool:
-        """True if its count is used up, so that it no longer applies."""
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
     def applies_to(self, point: Point, facts: matching.Facts, is_possible: IsPossible) -> bool:
@@ -222,7 +221,6 @@ class Faults:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the newest application; 0: there was none."""
         return self.applied[-1].sequence if self.applied else 0
 
     def add(self, spec: FaultSpec) -> Fault:
@@ -235,7 +233,6 @@ class Faults:
         return fault
 
     def all(self) -> list[Fault]:
-        """Return every fault, oldest first."""
         return list(self._faults.values())
 
     def get(self, name: str) -> Fault:
@@ -250,7 +247,6 @@ class Faults:
         return fault
 
     def clear(self) -> None:
-        """Remove every fault."""
         for fault in self.all():
             self.remove(fault.name)
 

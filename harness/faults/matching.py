@@ -52,7 +52,6 @@ class Facts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def matches(match: Match, facts: Facts) -> bool:
-    """Return whether the facts meet every condition that is set."""
     return (
         facts.user_agent.startswith(match.user_agent)
         and (not match.clients or facts.client in match.clients)

@@ -48,7 +48,6 @@ _FIELDS_OF_LISTS = {"resource_version": 2}
 
 
 def of_body(body: bytes | None, *, content_encoding: str = "") -> Metadata | None:
-    """Return the metadata of the object in a body; None if there is none."""
     try:
         if content_encoding == "gzip":
             body = gzip.decompress(body or b"")
@@ -71,6 +70,5 @@ def of_envelope(data: bytes) -> Metadata:
 
 
 def envelope(api_version: str, kind: str, message: bytes) -> bytes:
-    """Return the protobuf envelope of a message."""
     named = protobuf_wire.field(_API_VERSION, api_version) + protobuf_wire.field(_KIND, kind)
     return MAGIC + protobuf_wire.field(_TYPE_META, named) + protobuf_wire.field(_RAW, message)

@@ -16,7 +16,7 @@ orders.jsonl                orders of threads that were tried; only in runs that
 steps-<process>.jsonl       named steps of the subject
 audit/                      the API server's audit log of the run, in one part or several
 logs/<process>.log          output of the processes
-kubelet/                    checkpoints and CDI files of the nodes; they change during the run
+kubelet/                    checkpoints of the nodes; they change during the run
 manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
 verdict.json  report.html  junit.xml  summary.md  trace.json (of a large run: trace.json.gz)
@@ -133,7 +133,7 @@ class RunDirectory:
     """PoolChanged records of one kubelet process."""
 
     def kubelet_state(self, process: str) -> pathlib.Path:
-        """Return the folder of the checkpoints and CDI files of one kubelet process."""
+        """Return the folder of the checkpoints of one kubelet process."""
         return self.path / process
 
     def journals(self) -> list[pathlib.Path]:

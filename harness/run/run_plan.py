@@ -79,7 +79,7 @@ def plan(
     """
     cluster = cluster or profiles.load("embedded")
     known_defects.require_known(loaded.scenario.controls)
-    known_remedies.CATALOGUE.require_known(loaded.scenario.remedies)
+    known_remedies.CATALOGUE.chosen(loaded.scenario.remedies)
     known_defects.require_combinable(defects, remedies, release)
     scenario = controller_commands.chosen(loaded.scenario, claim_controller)
     profile = providers.suited(cluster, scenario)

@@ -167,7 +167,7 @@ class RunProcesses:
 
     @property
     def cdi_of_lost_node(self) -> pathlib.Path | None:
-        """The folder of that node's CDI files; None: that of its kubelet."""
+        """The folder of that node's CDI files; None: its driver writes none."""
         return self._drivers.cdi_folder(self.lost_node)
 
     @property

@@ -150,7 +150,7 @@ class Replay:
         """
         meant, folder = self._pods[pod], _Cdi()
         infos = self._manager.infos(meta_uid(meant))
-        users = node_claims.environments(meant, infos, folder)
+        users = node_claims.environments(meant, infos, folder.environment)
         names = [container["name"] for container in meant["spec"]["containers"]]
         return {**{name: [] for name in names}, **dict(zip(users, folder.asked, strict=True))}
 
@@ -179,7 +179,7 @@ class Replay:
 class _Drivers:
     """Drivers that answer as recorded."""
 
-    outlive_kubelet = True
+    keeps_endings = True
 
     def __init__(self, replay: Replay) -> None:
         self._replay, self._registered = replay, set[str]()

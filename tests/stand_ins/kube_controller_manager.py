@@ -34,7 +34,7 @@ def main() -> int:
     kubeconfig = pathlib.Path(pflag.kubeconfig(flags.get("kubeconfig", "")))
     if flags.get("leader-elect", "true") != "false":
         sys.exit("this stand-in does not elect leaders")
-    stopped = processes.stop_event()
+    stopped = processes.StopEvent()
     api = apis.Api(transports.connect(kubeconfig, user_agent=USER_AGENT))
     with contextlib.ExitStack() as running:
         if "garbage-collector-controller" in runs:

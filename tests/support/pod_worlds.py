@@ -53,7 +53,7 @@ class World:
         own = apis.Api(self.transport)
         self.claims = node_claims.NodeClaims(own, options)
         self.kubelet = kubelets.Kubelets(
-            own, namespace=NAMESPACE, claims=self.claims, note=self.notes.append
+            own, self.claims, namespace=NAMESPACE, note=self.notes.append
         )
         self.kubelet.start()
 

@@ -66,7 +66,7 @@ def save(directory: pathlib.Path, identity: ServerIdentity) -> None:
     """
     path = directory / _FILE
     with writing.explained(path):
-        writing.write_private(path, msgspec.json.encode(identity), is_durable=True)
+        writing.write_whole(path, msgspec.json.encode(identity), mode=writing.PRIVATE)
 
 
 # ------------------------------------------------------------------ certificates
@@ -106,4 +106,5 @@ def write(path: pathlib.Path, address: str, token: str, *, authority: bytes = b"
     }
     with writing.explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        writing.write_private(path, f"{json.dumps(document, indent=2)}\n".encode())
+        content = f"{json.dumps(document, indent=2)}\n".encode()
+        writing.write_whole(path, content, mode=writing.PRIVATE)

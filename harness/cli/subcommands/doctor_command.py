@@ -212,12 +212,12 @@ def prune(
     """Remove the remains of dead clusters and killed runs."""
     from harness.cluster.lifecycle import prune
 
-    pruned = prune.prune(older_than_s=None if hours is None else hours * 3600)
-    for item in pruned.removed:
+    removed, failed = prune.prune(older_than_s=None if hours is None else hours * 3600)
+    for item in removed:
         print(f"Removed {item}")
-    if pruned.failed:
-        raise errors.ClusterError("could not remove everything:\n  " + "\n  ".join(pruned.failed))
-    if not pruned.removed:
+    if failed:
+        raise errors.ClusterError("could not remove everything:\n  " + "\n  ".join(failed))
+    if not removed:
         print("Nothing to remove.")
 
 

@@ -160,7 +160,7 @@ def kubelet(
     ),
     defect: list[str] | None = DEFECTS,
     state: pathlib.Path | None = options.of(
-        "Keep checkpoints and CDI files in this folder (default: in memory)."
+        "Keep checkpoints in this folder (default: in memory)."
     ),
     plugins_registry: str = options.of(
         "Call the DRA drivers that register in this folder, as a real kubelet does; "

@@ -8,7 +8,7 @@ devices, so that only containers that need one of them are not started.
 import os
 import pathlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,20 +37,15 @@ class _Spec(msgspec.Struct, rename="camel"):
 _specs = msgspec.json.Decoder(_Spec)
 
 
-class _File(msgspec.Struct):
+class _File(NamedTuple):
     """A file as it was read."""
 
     changed: tuple[int, int, int]
     """inode, time of the last change in ns, and size."""
-    spec: _Spec | None
+    ids: frozenset[str] = frozenset()
+    """The ids of its devices."""
     problem: str = ""
-    """Why there is no spec."""
-
-    @property
-    def ids(self) -> set[str]:
-        """The ids of its devices."""
-        spec = self.spec
-        return {f"{spec.kind}={device.name}" for device in spec.devices} if spec else set()
+    """Why there are none."""
 
 
 class CdiFolder:
@@ -65,8 +60,8 @@ class CdiFolder:
         self._guard = concurrency.lock("kubelet.cdi")
         self._files: dict[str, _File] = {}
         """The files, by name."""
-        self._holders: dict[str, set[str]] = {}
-        """Id of a device -> the files that have it."""
+        self._devices: dict[str, dict[str, tuple[_Edits, _Edits]]] = {}
+        """Id of a device -> the files that have it, with the edits of file and device."""
 
     def environment(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the environment that these devices give a container, a later one winning.
@@ -75,14 +70,11 @@ class CdiFolder:
         """
         wanted = list(dict.fromkeys(ids))
         with self._guard:
-            names = self._names()
-            for name in self._files.keys() - names:
-                self._forget(name)
-            new = {name for name in names - self._files.keys() if _is_spec(name)}
-            for name in new:
+            changed = self._names() ^ self._files.keys()  # new, or gone
+            for name in changed:
                 self._read(name)
-            known = [self._holders.get(one, set()) for one in wanted]
-            for name in (set().union(*known) if all(known) else {*self._files}) - new:
+            known = [self._devices.get(one, {}) for one in wanted]
+            for name in (set[str]().union(*known) if all(known) else {*self._files}) - changed:
                 self._read(name)
             return self._environment(wanted)
 
@@ -90,41 +82,33 @@ class CdiFolder:
         edits: list[_Edits] = []
         used: set[str] = set()
         for wanted in ids:
-            name, spec, device = self._find(wanted)
+            name, (of_file, of_device) = self._find(wanted)
             if name not in used:  # those of the file itself come once
-                edits.append(spec.container_edits)
+                edits.append(of_file)
             used.add(name)
-            edits.append(device.container_edits)
+            edits.append(of_device)
         variables = [variable.partition("=") for edit in edits for variable in edit.env]
         return {name: value for name, _, value in variables}
 
-    def _find(self, wanted: str) -> tuple[str, _Spec, _Device]:
-        found = [
-            (name, spec, device)
-            for name in sorted(self._holders.get(wanted, ()))
-            if (spec := self._files[name].spec) is not None
-            for device in spec.devices
-            if f"{spec.kind}={device.name}" == wanted
-        ]
+    def _find(self, wanted: str) -> tuple[str, tuple[_Edits, _Edits]]:
+        found = sorted(self._devices.get(wanted, {}))
         if len(found) == 1:
-            return found[0]
+            return found[0], self._devices[wanted][found[0]]
         if found:
-            paths = [str(self._folder / name) for name, *_ in found[:2]]
+            paths = [str(self._folder / name) for name in found[:2]]
             raise _error(f"CDI device {wanted} is in {' and '.join(paths)}")
-        raise _error(f"unresolvable CDI device {wanted}: {self._why()}")
-
-    def _why(self) -> str:
-        """Return what may be the reason for a device that is not found."""
         broken = [(name, file) for name, file in sorted(self._files.items()) if file.problem]
+        why = f"no file in {self._folder} has it"
         if broken:
-            return f"{self._folder / broken[0][0]}: {broken[0][1].problem}"
-        return f"no file in {self._folder} has it"
+            why = f"{self._folder / broken[0][0]}: {broken[0][1].problem}"
+        raise _error(f"unresolvable CDI device {wanted}: {why}")
 
     def _names(self) -> set[str]:
         try:
-            return set(os.listdir(self._folder))  # noqa: PTH208 - for each pod
+            names = os.listdir(self._folder)  # noqa: PTH208 - for each pod
         except OSError:
             return set()
+        return {name for name in names if name.endswith(_SUFFIXES) and not name.startswith(".")}
 
     def _read(self, name: str) -> None:
         path, known = f"{self._folder}/{name}", self._files.get(name)
@@ -133,21 +117,27 @@ class CdiFolder:
             changed = state.st_ino, state.st_mtime_ns, state.st_size
             if known is not None and known.changed == changed:
                 return
-            file = _File(changed, _decode(path))
-        except (OSError, ValueError, msgspec.MsgspecError) as error:
-            file = _File((0, 0, 0), None, f"expected a CDI file ({error})")
-        if known is not None:
+            spec = _decode(path)
+        except FileNotFoundError:
             self._forget(name)
-        self._files[name] = file
-        for one in file.ids:
-            self._holders.setdefault(one, set()).add(name)
+            return
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            self._forget(name)
+            self._files[name] = _File((0, 0, 0), problem=f"expected a CDI file ({error})")
+            return
+        self._forget(name)
+        devices = {f"{spec.kind}={device.name}": device for device in spec.devices}
+        self._files[name] = _File(changed, frozenset(devices))
+        for one, device in devices.items():
+            edits = spec.container_edits, device.container_edits
+            self._devices.setdefault(one, {})[name] = edits
 
     def _forget(self, name: str) -> None:
-        for one in self._files.pop(name).ids:
-            holders = self._holders[one]
-            holders.discard(name)
-            if not holders:
-                del self._holders[one]
+        known = self._files.pop(name, None)
+        for one in known.ids if known is not None else ():
+            del self._devices[one][name]
+            if not self._devices[one]:
+                del self._devices[one]
 
 
 def require_distinct(info: claim_infos.ClaimInfo) -> None:
@@ -173,10 +163,6 @@ def _decode(path: str) -> _Spec:
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
     return msgspec.convert(document, _Spec)
-
-
-def _is_spec(name: str) -> bool:
-    return name.endswith(_SUFFIXES) and not name.startswith(".")
 
 
 def _error(message: str) -> preparations.PreparationError:

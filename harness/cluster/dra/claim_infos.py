@@ -34,24 +34,15 @@ class ClaimInfo(msgspec.Struct, kw_only=True):
 
     @property
     def key(self) -> str:
-        """`namespace/name` of the claim."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def reference(self) -> preparations.ClaimReference:
-        """The claim as the protocol names it."""
         return preparations.ClaimReference(self.namespace, self.name, self.uid)
 
     @property
     def drivers(self) -> list[str]:
-        """The drivers of its devices, in the order of its allocation."""
         return list(dict.fromkeys(device.partition("/")[0] for device in self.devices))
-
-    def of_driver(self, driver: str) -> "ClaimInfo":
-        """Return the claim with the devices of one driver only."""
-        prefix = f"{driver}/"
-        devices = [device for device in self.devices if device.startswith(prefix)]
-        return msgspec.structs.replace(self, devices=devices)
 
     def cdi_ids(self, request: str = "") -> list[str]:
         """Return the CDI ids of the devices for a request; empty: of all of them."""
@@ -65,7 +56,6 @@ class ClaimInfo(msgspec.Struct, kw_only=True):
 
     @property
     def exclusive(self) -> set[str]:
-        """The devices that no other claim may use."""
         return set(self.devices) - set(self.shared)
 
 
@@ -141,7 +131,6 @@ class Checkpoint:
         return lines
 
     def _content(self) -> bytes | None:
-        """Return what the last process has written; None: nothing."""
         is_there = self._path is not None and self._path.exists()
         return regular_files.content(self._path) if self._path is not None and is_there else None
 

@@ -16,6 +16,8 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from harness import concurrency
 from harness.cluster.dra import (
     claim_infos,
@@ -70,7 +72,9 @@ class ClaimManager:
             for uid, name in info.pods.items():
                 self._use(entry, uid, name)
             if not drivers.is_prepared(info, node):
-                self._note_unprepared(info)
+                # The process before was killed before it could journal that the claim is not
+                # prepared any more, or before a driver was called at all.
+                self._attempt("unprepare", next(iter(info.pods.items()))).end(info)
 
     def pods(self) -> set[tuple[str, str]]:
         """Return `namespace/name` and uid of the pods that use a claim."""
@@ -95,11 +99,16 @@ class ClaimManager:
         called, the pod uses none of them, otherwise all, until `unprepare`. Raises ApiError and
         TransportError if one cannot be read.
         """
-        found = {claim.name: self._read_usable(pod, claim) for claim in claims}
-        entries = {name: self._refer(pod, claim) for name, claim in found.items()}
+        found: dict[str, Object] = {}
+        wanted: dict[str, claim_infos.ClaimInfo] = {}
+        for claim in claims:
+            found[claim.name] = self._read(pod, claim)
+            wanted[claim.name] = claim_infos.of(found[claim.name])
+            self._require_drivers(pod, wanted[claim.name])
+        entries = {name: self._refer(pod, info) for name, info in wanted.items()}
         self._save(entries.values())
         with contextlib.ExitStack() as held:
-            new = {entry for entry in _sorted(entries.values()) if self._hold_new(held, entry)}
+            new = _hold(held, entries.values(), lambda entry: not self._is_prepared(entry))
             if new:
                 self._prepare(pod, found, [entry for entry in entries.values() if entry in new])
                 self._save(new)
@@ -115,50 +124,32 @@ class ClaimManager:
         del pod
         with contextlib.ExitStack() as held:
             users = self._used_by(pod_uid)
-            last = {entry for entry in _sorted(users) if self._hold_last(held, entry, pod_uid)}
+            last = _hold(held, users, lambda entry: not self._leave(entry, pod_uid))
             if last:
                 self._unprepare([entry for entry in users if entry in last], pod_uid)
         self._save(users)
 
-    def _note_unprepared(self, info: claim_infos.ClaimInfo) -> None:
-        """Journal that a claim of the checkpoint is not prepared, for all that is known.
-
-        The process before was killed before it could journal the end, or before a driver was called
-        at all.
-        """
-        self._attempt("unprepare", next(iter(info.pods.items()))).end(info)
-
-    def _read_usable(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
-        """Return the claim as `_read` does, if its drivers can be called."""
-        found = self._read(pod, claim)
-        self._require_drivers(pod, found)
-        return found
-
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
-        """Return the claim as the API server has it, if the pod may use it."""
-        meta, attempt = pod["metadata"], self._attempt("prepare", _named(pod))
-        is_made = claim.name != pod_claims.UNKNOWN_NAME
-        found = self._get_claim(meta["namespace"], claim.name) if is_made else None
+        namespace, is_made = pod["metadata"]["namespace"], claim.name != pod_claims.UNKNOWN_NAME
+        found = self._get_claim(namespace, claim.name) if is_made else None
         try:
             return _usable(found, claim, pod)
         except preparations.PreparationError as error:
-            attempt.refused([_described(found, meta["namespace"], claim.name)], error)
+            self._refuse(pod, _described(found, namespace, claim.name), error)
             raise
 
-    def _require_drivers(self, pod: Object, claim: Object) -> None:
-        """Raise PreparationError if a driver of the claim is not registered."""
-        wanted, attempt = claim_infos.of(claim), self._attempt("prepare", _named(pod))
+    def _require_drivers(self, pod: Object, wanted: claim_infos.ClaimInfo) -> None:
         try:
             for driver in wanted.drivers:
                 self._drivers.plugin(driver, self._node)
         except preparations.PreparationError as error:
-            attempt.refused([wanted], error)
+            self._refuse(pod, wanted, error)
             raise
 
-    def _refer(self, pod: Object, claim: Object) -> _Entry:
+    def _refer(self, pod: Object, wanted: claim_infos.ClaimInfo) -> _Entry:
         """Note that the pod uses the claim; wait while the claim is being unprepared."""
         while True:
-            entry = self._find(claim, pod)
+            entry = self._find(wanted, pod)
             with entry.lock, self._guard:
                 if not entry.gone:
                     self._use(entry, pod["metadata"]["uid"], pod["metadata"]["name"])
@@ -168,28 +159,25 @@ class ClaimManager:
         entry.info.pods[pod_uid] = pod
         self._of_pods.setdefault(pod_uid, {})[entry] = None
 
-    def _find(self, claim: Object, pod: Object) -> _Entry:
-        wanted, attempt = claim_infos.of(claim), self._attempt("prepare", _named(pod))
+    def _find(self, wanted: claim_infos.ClaimInfo, pod: Object) -> _Entry:
         with self._guard:
             entry = self._entries.get(wanted.key)
             if entry is None:
-                entry = self._entries[wanted.key] = _Entry(wanted, _lock(wanted))
+                own = msgspec.structs.replace(wanted, pods={}, prepared={})
+                entry = self._entries[wanted.key] = _Entry(own, _lock(own))
         error = _mismatch(entry.info, wanted)
         if error is not None:
-            attempt.refused([wanted], error)
+            self._refuse(pod, wanted, error)
             raise error
         return entry
 
-    # ------------------------------------------------------------------- preparation
+    def _refuse(
+        self, pod: Object, claim: claim_infos.ClaimInfo, error: preparations.PreparationError
+    ) -> None:
+        """Journal why the pod cannot use the claim; no driver was called for it."""
+        self._attempt("prepare", _named(pod)).refused([claim], error)
 
-    def _hold_new(self, held: contextlib.ExitStack, entry: _Entry) -> bool:
-        """Take the lock of a claim if it has to be prepared."""
-        with contextlib.ExitStack() as taken:
-            taken.enter_context(entry.lock)
-            if self._is_prepared(entry):
-                return False
-            held.push(taken.pop_all())
-            return True
+    # ------------------------------------------------------------------- preparation
 
     def _is_prepared(self, entry: _Entry) -> bool:
         return entry.prepared
@@ -212,7 +200,6 @@ class ClaimManager:
     def _note_devices(
         self, driver: str, info: claim_infos.ClaimInfo, devices: preparations.Prepared
     ) -> None:
-        """Note the answer of a driver, instead of one of an earlier attempt."""
         info.prepared[driver] = devices
 
     # ----------------------------------------------------------------- unpreparation
@@ -220,15 +207,6 @@ class ClaimManager:
     def _used_by(self, pod_uid: str) -> list[_Entry]:
         with self._guard:
             return list(self._of_pods.get(pod_uid, ()))
-
-    def _hold_last(self, held: contextlib.ExitStack, entry: _Entry, pod_uid: str) -> bool:
-        """Take the lock of a claim if the pod is its last user; otherwise let the pod leave it."""
-        with contextlib.ExitStack() as taken:
-            taken.enter_context(entry.lock)
-            if self._leave(entry, pod_uid):
-                return False
-            held.push(taken.pop_all())
-            return True
 
     def _leave(self, entry: _Entry, pod_uid: str) -> bool:
         """Remove a pod from a claim's users; return False, and keep it, if it is the last one."""
@@ -244,7 +222,10 @@ class ClaimManager:
         Raises PreparationError for the first driver that fails, or is not registered any more: a
         pod that comes then has the claims prepared again.
         """
-        self._note_ending(last)
+        for entry in last:
+            entry.info.is_ending = True
+        if self._drivers.keeps_endings:
+            self._save(last)
         try:
             self._call_unprepare(last, (pod_uid, last[0].info.pods[pod_uid]))
         except BaseException:
@@ -264,12 +245,6 @@ class ClaimManager:
         claims.pop(entry, None)
         if not claims:
             self._of_pods.pop(pod_uid, None)
-
-    def _note_ending(self, last: Sequence[_Entry]) -> None:
-        for entry in last:
-            entry.info.is_ending = True
-        if self._drivers.outlive_kubelet:
-            self._save(last)
 
     def _call_unprepare(self, last: Sequence[_Entry], pod: tuple[str, str]) -> None:
         attempt = self._attempt("unprepare", pod, last)
@@ -298,8 +273,18 @@ class ClaimManager:
             self._checkpoint.save(entry.info for entry in changed)
 
 
-def _sorted(entries: Iterable[_Entry]) -> list[_Entry]:
-    return sorted(entries, key=lambda entry: entry.info.key)
+def _hold(
+    held: contextlib.ExitStack, entries: Iterable[_Entry], is_wanted: Callable[[_Entry], bool]
+) -> set[_Entry]:
+    """Take the lock of each claim; keep, until the end of `held`, those that are wanted."""
+    wanted = set()
+    for entry in sorted(entries, key=lambda entry: entry.info.key):
+        with contextlib.ExitStack() as taken:
+            taken.enter_context(entry.lock)
+            if is_wanted(entry):
+                held.push(taken.pop_all())
+                wanted.add(entry)
+    return wanted
 
 
 def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
@@ -307,7 +292,6 @@ def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
 
 
 def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> Object:
-    """Return the claim if a pod may use it; raises PreparationError, in the kubelet's words."""
     meta, name = pod["metadata"], wanted.name
     if name == pod_claims.UNKNOWN_NAME:
         raise not_created(pod)
@@ -328,7 +312,6 @@ def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> O
 
 
 def not_created(pod: Object) -> preparations.PreparationError:
-    """Return the error for a pod whose status does not name one of its claims."""
     meta = pod["metadata"]
     text = f'pod "{meta["namespace"]}/{meta["name"]}": ResourceClaim not created yet'
     return preparations.PreparationError("NotCreated", text)
@@ -353,7 +336,6 @@ def _mismatch(
 
 
 def _described(claim: Object | None, namespace: str, name: str) -> claim_infos.ClaimInfo:
-    """Return what is known of a claim that the pod may not use."""
     if claim is not None and pod_claims.is_allocated(claim):
         return claim_infos.of(claim)
     uid = claim["metadata"]["uid"] if claim is not None else ""

@@ -54,7 +54,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
     # ------------------------------------------------------------ the informer's side
 
     def on_state(self, obj: Object) -> None:
-        """Decide what happens to the devices of a new allocation."""
         allocation, key = _allocation_of(obj), informers.key_of(obj)
         if not allocation and key not in self._claims:
             return
@@ -100,7 +99,6 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
                 self._put(report, _RETRY_S)
 
     def _write(self, report: _Report) -> None:
-        """Report the conditions, unless the claim has lost this allocation meanwhile."""
         with self._changed:
             claim = self._claims.get(report.key)
         if claim is None or _allocation_of(claim) != report.allocation:

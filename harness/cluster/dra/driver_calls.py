@@ -20,8 +20,11 @@ _METHODS: Mapping[records.PreparationCall, str] = {
 
 def batches(infos: Sequence[claim_infos.ClaimInfo]) -> dict[str, list[claim_infos.ClaimInfo]]:
     """Return driver -> the claims with devices of it: one call of each driver has all of them."""
-    drivers = dict.fromkeys(driver for info in infos for driver in info.drivers)
-    return {driver: [info for info in infos if driver in info.drivers] for driver in drivers}
+    found: dict[str, list[claim_infos.ClaimInfo]] = {}
+    for info in infos:
+        for driver in info.drivers:
+            found.setdefault(driver, []).append(info)
+    return found
 
 
 class Attempt:
@@ -44,9 +47,9 @@ class Attempt:
         """`pod`: its uid and name."""
         self._call, self._node, self._pod, self._journal = call, node, pod, journal
         self._method = _METHODS[call]
-        self._without_driver = [info for info in infos if not info.drivers]
         self._begun_ns = clocks.monotonic_ns()
-        self._left = {info.uid: len(info.drivers) if call == "prepare" else 1 for info in infos}
+        self._infos, most = infos, None if call == "prepare" else 1
+        self._left = {info.uid: len(info.drivers[:most]) for info in infos}
         """uid of a claim -> number of drivers that have to handle it before it is journaled."""
 
     def ask(
@@ -73,13 +76,13 @@ class Attempt:
 
     def finish(self) -> None:
         """Journal the claims that have no driver, after all drivers have succeeded."""
-        for info in self._without_driver:
-            self.end(info)
+        for info in self._infos:
+            if not info.drivers:
+                self.end(info)
 
     def refused(
         self, part: Sequence[claim_infos.ClaimInfo], error: preparations.PreparationError
     ) -> None:
-        """Journal that some claims were not handled."""
         for info in part:
             self._journal.write(
                 records.PrepareFailed(
@@ -88,7 +91,6 @@ class Attempt:
             )
 
     def end(self, info: claim_infos.ClaimInfo) -> None:
-        """Journal that a claim was prepared, or unprepared."""
         about = self._about(info)
         if self._call == "prepare":
             self._journal.write(records.Prepared(**about, shared=info.shared))
@@ -114,7 +116,6 @@ class Attempt:
             self.end(info)
 
     def _about(self, info: claim_infos.ClaimInfo) -> dict[str, Any]:
-        """Return the fields that all records of preparations have, at the end of the call."""
         return {
             "node": self._node,
             "namespace": info.namespace,
@@ -148,8 +149,7 @@ def _problem(
 
 
 def _words(error: preparations.PreparationError) -> str:
-    """Return an error of a driver with its reason, if the driver gave one."""
-    given = error.reason != driver_contracts.DRIVER_ERROR
+    given = error.reason != preparations.DRIVER_ERROR
     return f"{error.reason}: {error}" if given else str(error)
 
 

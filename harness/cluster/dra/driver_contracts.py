@@ -15,9 +15,6 @@ PrepareAnswers = Mapping[str, preparations.Prepared | preparations.PreparationEr
 UnprepareAnswers = Mapping[str, preparations.PreparationError | None]
 """uid of a claim -> why it could not be unprepared; None: it is."""
 
-DRIVER_ERROR = "DriverError"
-"""The reason of an error for which a driver gives only words."""
-
 
 class Plugin(Protocol):
     """One driver on one node. An answer should have an entry for each claim, and no others."""
@@ -48,8 +45,9 @@ class Drivers(Protocol):
         """Return whether a claim may still be prepared that an earlier kubelet has noted."""
 
     @property
-    def outlive_kubelet(self) -> bool:
-        """True if drivers go on, and may end a call, when a kubelet is killed."""
+    def keeps_endings(self) -> bool:
+        """True if it has to be known that drivers were called to unprepare a claim: another
+        kubelet cannot know how far they came."""
 
     def stop(self) -> None:
         """End the waits of all calls."""
@@ -65,5 +63,4 @@ class CallFailedError(preparations.PreparationError):
 
 
 def not_registered(driver: str) -> preparations.PreparationError:
-    """Return the error for a driver that the kubelet does not know."""
     return preparations.PreparationError("NotRegistered", f"DRA driver {driver} is not registered")

@@ -1,19 +1,21 @@
 """The test driver inside the process of the kubelets, under any name, on all nodes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from harness import concurrency
 from harness.cluster.dra import claim_infos, driver_contracts
 from harness.cluster.driver import drivers, prepared_claims
+from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
 
 
 class InProcessDrivers:
     """Calls the test driver; there is one for each driver's name. Thread-safe."""
 
-    outlive_kubelet = False
-
-    def __init__(self, make: Callable[[str], drivers.Driver]) -> None:
+    def __init__(
+        self, make: Callable[[str], drivers.Driver], *, keeps_endings: bool = False
+    ) -> None:
+        self.keeps_endings = keeps_endings
         self._make, self._guard = make, concurrency.lock("kubelet.drivers")
         self._drivers: dict[str, drivers.Driver] = {}
 
@@ -22,8 +24,24 @@ class InProcessDrivers:
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
         """Let drivers note a claim that an earlier process has prepared; False: none has."""
+        if self.keeps_endings and info.is_ending:
+            return False
         restored = [self._driver(name).restore(_known(info, name, node)) for name in info.drivers]
         return any(restored)
+
+    def environment(self, node: str, ids: Iterable[str]) -> dict[str, str]:
+        """Return the environment that CDI devices give a container, a later one winning.
+
+        Raises PreparationError for a device that no driver has made ready.
+        """
+        found: dict[str, str] = {}
+        for one in ids:
+            edits = self._driver(one.partition("/")[0]).edits.get((node, one))
+            if edits is None:
+                text = f"unresolvable CDI device {one}: the driver has not made it ready"
+                raise preparations.PreparationError("CreateContainerError", text)
+            found |= edits
+        return found
 
     def stop(self) -> None:
         with self._guard:
@@ -63,5 +81,5 @@ def _known(info: claim_infos.ClaimInfo, driver: str, node: str) -> prepared_clai
         name=info.name,
         uid=info.uid,
         devices=info.prepared.get(driver, ()),
-        exclusive=frozenset(info.of_driver(driver).exclusive),
+        exclusive=frozenset(one for one in info.exclusive if one.startswith(f"{driver}/")),
     )

@@ -1,6 +1,7 @@
 """The claims of all fake nodes: one DRA manager for each node, and the drivers that serve them."""
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -15,13 +16,16 @@ from harness.cluster.dra import (
     pod_claims,
 )
 from harness.cluster.dra import preparation_journals as journals
-from harness.cluster.driver import drivers
 from harness.cluster.kubelet_api import node_folders, preparations
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
-CHECKPOINTS, CDI = "checkpoints", "cdi"
-"""Folders below the state folder: a file, and a folder, for each node."""
+CHECKPOINTS = "checkpoints"
+"""Folder below the state folder: a file for each node."""
+
+
+Find = Callable[[Iterable[str]], dict[str, str]]
+"""Returns the environment that CDI devices give a container, by their ids."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +36,9 @@ class NodeClaimsOptions:
     drivers: driver_contracts.Drivers | None = None
     """The drivers; None: the test driver in this process."""
     cdi: str = ""
-    """Folder of their CDI files, see `node_folders`; empty: a folder in `state` for each node."""
+    """Folder of the CDI files of `drivers`, see `node_folders`."""
     state: pathlib.Path | None = None
-    """Folder for checkpoints and CDI files; None: keep everything in memory."""
+    """Folder for checkpoints; None: keep everything in memory."""
     journal: pathlib.Path | None = None
     """Journal of preparations; None: no journal."""
     parts: claim_managers.KubeletParts = claim_managers.CORRECT
@@ -58,23 +62,22 @@ class NodeClaims:
         self._api, self.state, self._parts = api, options.state, options.parts
         self.termination_s = options.driver.termination_s
         """Seconds that containers run on after the deletion of their pod was asked for."""
-        own = None if options.cdi else _below(options.state, CDI)
-        self._cdi_template = options.cdi or (f"{own}/{node_folders.NODE}" if own else "")
+        self._cdi_template = options.cdi
         self._cdi: dict[str, cdi_devices.CdiFolder] = {}
-        self._drivers = options.drivers or in_process_drivers.InProcessDrivers(
-            self._make_driver(options)
+        self._own = in_process_drivers.InProcessDrivers(
+            lambda name: self._parts.driver(options.driver, name=name, seed=options.seed),
+            keeps_endings=options.state is not None,
         )
+        self._drivers = options.drivers or self._own
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
-        self._checkpoints = _below(options.state, CHECKPOINTS)
+        self._checkpoints = None if options.state is None else options.state / CHECKPOINTS
+        if self._checkpoints is not None:
+            with writing.explained(self._checkpoints):
+                self._checkpoints.mkdir(parents=True, exist_ok=True)
         self._journal = journals.PreparationJournal(options.journal, run_id=options.run_id)
         for path in sorted(self._checkpoints.glob("*.json") if self._checkpoints else ()):
             self._manager(path.stem)
-
-    def _make_driver(self, options: NodeClaimsOptions) -> Callable[[str], drivers.Driver]:
-        files = drivers.DriverFiles(cdi=self._cdi_template)
-        make = self._parts.driver
-        return lambda name: make(options.driver, name=name, files=files, seed=options.seed)
 
     def pods(self) -> set[tuple[str, str, str]]:
         """Return `namespace/name`, uid and node of the pods that use claims."""
@@ -97,16 +100,19 @@ class NodeClaims:
     def start_containers(self, pod: Object) -> None:
         """Journal what the containers of a pod find in their environment, after `prepare`.
 
-        Raises PreparationError if a device is not in the CDI files.
+        Raises PreparationError if a device is not there.
         """
         node, uid = pod["spec"]["nodeName"], pod["metadata"]["uid"]
         with self._guard:
             manager = self._managers.get(node)
         infos = manager.infos(uid) if manager is not None else []
-        if not infos or not self._cdi_template:
+        if not infos or not (self._cdi_template or self.state):
             return
+        find: Find = functools.partial(self._own.environment, node)
+        if self._cdi_template:
+            find = self._cdi_folder(node).environment
         try:
-            found = environments(pod, infos, self._cdi_folder(node))
+            found = environments(pod, infos, find)
         except preparations.PreparationError as error:
             self._journal.not_started(node, pod, error)
             raise
@@ -128,11 +134,9 @@ class NodeClaims:
             manager.unprepare(pod_uid, pod)
 
     def stop(self) -> None:
-        """End the waits of the drivers."""
         self._drivers.stop()
 
     def close(self) -> None:
-        """Close the journal, after the last call."""
         self._journal.close()
 
     def _manager(self, node: str) -> claim_managers.ClaimManager:
@@ -165,22 +169,14 @@ class NodeClaims:
             return None
 
 
-def _below(state: pathlib.Path | None, name: str) -> pathlib.Path | None:
-    if state is None:
-        return None
-    folder = state / name
-    with writing.explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def environments(
-    pod: Object, infos: Iterable[claim_infos.ClaimInfo], folder: cdi_devices.CdiFolder
+    pod: Object,
+    infos: Iterable[claim_infos.ClaimInfo],
+    find: Find,
 ) -> dict[str, dict[str, str]]:
     """Return container -> its environment, of the containers of a pod that use claims.
 
-    `infos` are the prepared claims of the pod, and `folder` has the CDI files of its node. Raises
-    PreparationError if a device cannot be found there.
+    `infos` are the prepared claims of the pod. Raises PreparationError if a device cannot be found.
     """
     by_name = {info.name: info for info in infos}
     by_entry = {entry: by_name[name] for entry, name in pod_claims.by_entry(pod) if name in by_name}
@@ -190,7 +186,7 @@ def environments(
     for container in _containers(pod["spec"]):
         if used := [*_listed(container, by_entry), *_mapped(container, pod, by_name)]:
             ids = [wanted for info, request in used for wanted in info.cdi_ids(request)]
-            found[container["name"]] = folder.environment(ids)
+            found[container["name"]] = find(ids)
     return found
 
 

@@ -82,13 +82,11 @@ def is_for(claim: Object, pod: Object) -> bool:
 
 
 def group_of(pod: Object) -> str | None:
-    """Return the name of the pod's PodGroup, None if it has none."""
     name: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
     return name
 
 
 def is_allocated(claim: Object) -> bool:
-    """Return whether a claim has an allocation."""
     return (claim.get("status") or {}).get("allocation") is not None
 
 

@@ -28,7 +28,6 @@ class PreparationJournal:
             )
 
     def not_started(self, node: str, pod: Object, error: preparations.PreparationError) -> None:
-        """Journal that the containers of a pod could not be started."""
         about = _of_pod(node, pod)
         self.write(records.ContainersFailed(**about, reason=error.reason, message=str(error)))
 
@@ -36,13 +35,11 @@ class PreparationJournal:
         self.write(records.NodeRebooted(node=node, boot_id=boot_id, ts_ns=clocks.monotonic_ns()))
 
     def write(self, record: records.Body) -> None:
-        """Append a record."""
         if self._writer is not None:
             with self._guard:
                 self._writer.write(record)
 
     def close(self) -> None:
-        """Write the end of the journal and close it."""
         if self._writer is not None:
             with self._guard:
                 self._writer.close()

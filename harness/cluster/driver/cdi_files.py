@@ -57,12 +57,9 @@ def write(
             folder.mkdir(parents=True, exist_ok=True)
     for request, environment in environments.items():
         document = _document(driver, uid, request, environment)
-        writing.replace(_path(folder, driver, uid, request), msgspec.json.encode(document))
-
-
-def exist(folder: pathlib.Path, driver: str, uid: str) -> bool:
-    """Return whether there are files of a claim."""
-    return bool(_found(folder, driver, uid))
+        path = _path(folder, driver, uid, request)
+        with writing.explained(path):
+            writing.write_whole(path, msgspec.json.encode(document))
 
 
 def remove(folder: pathlib.Path, driver: str, uid: str, requests: Iterable[str] = ()) -> None:
@@ -114,7 +111,6 @@ def _document(
 
 
 def _is_meant(config: Object, result: Object) -> bool:
-    """Return whether a configuration is for this result: its driver and its request."""
     opaque, requests = config.get("opaque"), config.get("requests")
     if opaque is None or opaque["driver"] != result["driver"]:
         return False

@@ -60,18 +60,15 @@ class DriverOptions:
                 socket_paths.require_short(self.registration(name, node))
 
     def endpoint(self, name: str, node: str) -> pathlib.Path:
-        """Return the path of a driver's own socket."""
         folder = node_folders.of_node(self.plugins, node)
         return folder / name / f"dra{self._suffix}.sock"
 
     def registration(self, name: str, node: str) -> pathlib.Path:
-        """Return the path of the socket by which a kubelet finds a driver."""
         folder = node_folders.of_node(self.registry, node)
         return folder / f"{name}{self._suffix}-reg.sock"
 
     @property
     def state(self) -> pathlib.Path:
-        """The folder for what is not about one node."""
         return node_folders.of_node(self.files.state, self.nodes[0])
 
     @property
@@ -85,7 +82,7 @@ def run(options: DriverOptions) -> int:
     Raises UsageError for unusable options or files, KubeconfigError if the API server rejects the
     credentials, and ClusterError if it does not answer.
     """
-    stopped = processes.stop_event()
+    stopped = processes.StopEvent()
     processes.end_on_thread_failure("flake-hunt part driver")
     processes.allow_files()
     _make_folders(options)
@@ -99,7 +96,9 @@ def run(options: DriverOptions) -> int:
         served = [_served(options, name, api, settings, moments) for name in options.names]
         publishers = running.enter_context(_publishing(options, api))
         _serve(options, served, settings, publishers, running)
-        running.callback(_end, served, moments)  # first: calls that wait would not end
+        for one in served:  # first: calls that wait would not end
+            running.callback(one.driver.stop)
+        running.callback(moments.stop)
         if options.ready_file is not None:
             processes.touch_ready(options.ready_file)
         stopped.wait()
@@ -126,16 +125,11 @@ def _served(
     settings: driver_settings.LiveSettings,
     moments: served_drivers.MomentActions,
 ) -> served_drivers.ServedDriver:
-    """Return the driver of a name, which knows what it has prepared before."""
     driver = options.parts.driver(settings.now(), name=name, files=options.files, at=moments)
     for problem in driver.recover():
         sys.stderr.write(f"flake-hunt driver: {problem}\n")
-    reader = served_drivers.ClaimReader(api)
     lock_file = options.state / f"{name}.lock" if options.instance else None
-    statuses = served_drivers.DeviceStatuses(api, settings)
-    return options.parts.served(
-        driver, reader=reader, at=moments, lock_file=lock_file, statuses=statuses
-    )
+    return options.parts.served(driver, api, at=moments, lock_file=lock_file, settings=settings)
 
 
 def _serve(
@@ -145,7 +139,6 @@ def _serve(
     publishers: Sequence[slice_publishing.SlicePublisher],
     running: contextlib.ExitStack,
 ) -> None:
-    """Serve each driver on each node, until `running` is closed."""
     for one in served:
         name = one.driver.name
         for node in options.nodes:
@@ -196,16 +189,7 @@ def _publishing(
                 publisher.remove()
 
 
-def _end(
-    served: Sequence[served_drivers.ServedDriver], moments: served_drivers.MomentActions
-) -> None:
-    moments.stop()
-    for one in served:
-        one.driver.stop()
-
-
 def equal_devices(count: int) -> tuple[Object, ...]:
-    """Return devices that differ in their names and indexes only."""
     return tuple(
         {
             "name": f"device-{index:03d}",

@@ -60,7 +60,6 @@ def decode(path: pathlib.Path, kind: type[S]) -> S:
 
 
 def _first(error: pydantic.ValidationError) -> str:
-    """Return the first problem with its key."""
     problem = error.errors()[0]
     key = ".".join(map(str, problem["loc"]))
     return f"{key}: {problem['msg']}" if key else str(problem["msg"])
@@ -83,7 +82,6 @@ class CallSpec(driver_specs.CallSpec):
     """Every call fails as a whole with this code of gRPC. Empty: it does not."""
 
     def concerns(self, claim: str) -> bool:
-        """Return whether a claim (`namespace/name`) is one of `claims`."""
         return not self.claims or any(fnmatch.fnmatchcase(claim, name) for name in self.claims)
 
 

@@ -56,7 +56,6 @@ class Misbehaviour:
         self._started_s = concurrency.monotonic_s()
 
     def wait(self) -> None:
-        """Wait as long as the settings say."""
         left_s = self.spec.delay_s
         if self.spec.blocked_from_s is not None:
             left_s += self._left_s(self.spec.blocked_from_s, self.spec.blocked_s)
@@ -95,15 +94,17 @@ class Driver:
         name: str,
         files: DriverFiles = NOWHERE,
         seed: int = 0,
-        at: Moments | None = None,
+        at: Moments = lambda *_: None,
     ) -> None:
         """Know of no claims; `restore` and `recover` tell of those of an earlier process."""
         self.name = name
-        self._exclusivity, self._cdi, self._at = spec.exclusivity, files.cdi, at or _nothing
+        self._exclusivity, self._cdi, self._at = spec.exclusivity, files.cdi, at
         self._guard = concurrency.lock("driver.holders")
         self._holders: dict[str, set[tuple[str, str]]] = {}
         """Device or share -> uids of the claims that use it alone, each with the node."""
         self._claims = prepared_claims.PreparedClaims(name, files.state)
+        self.edits: dict[tuple[str, str], dict[str, str]] = {}
+        """Node and id of a CDI device -> the environment that it gives, if there are no files."""
         self._stopped = concurrency.Event("driver.stopped")
         stream, wait = seeds.Seeds(seed).stream, self._stopped.wait
         self._prepare = Misbehaviour(spec.prepare, stream("driver", "prepare"), wait)
@@ -154,8 +155,7 @@ class Driver:
     def restore(self, claim: prepared_claims.PreparedClaim) -> bool:
         """Note a claim that an earlier process has prepared; return False if it has not.
 
-        Its CDI files show it: they are written when the driver has the devices. This is for a
-        kubelet in the same process, which has a checkpoint.
+        This is for a kubelet in the same process, which knows it by its checkpoint.
         """
         if not self._was_prepared(claim):
             return False
@@ -188,12 +188,10 @@ class Driver:
         return claims
 
     def change(self, spec: driver_specs.DriverSpec) -> None:
-        """Behave by other settings from now on."""
         self._exclusivity = spec.exclusivity
         self._prepare.spec, self._unprepare.spec = spec.prepare, spec.unprepare
 
     def wait_to_prepare(self) -> None:
-        """Wait as long as the settings say, before claims are prepared."""
         self._prepare.wait()
 
     def begin_unprepare(self, claims: Sequence[preparations.ClaimReference], node: str) -> None:
@@ -202,11 +200,9 @@ class Driver:
         self._unprepare.wait()
 
     def stop(self) -> None:
-        """End the waits of all calls."""
         self._stopped.set()
 
     def _configured(self, claim: Object) -> Object:
-        """Return the claim with the configuration that its devices get: its own."""
         return claim
 
     def _is_known(self, wanted: prepared_claims.PreparedClaim) -> bool:
@@ -223,8 +219,7 @@ class Driver:
         return known is not None
 
     def _was_prepared(self, claim: prepared_claims.PreparedClaim) -> bool:
-        folder = self._cdi_folder(claim.node)
-        return folder is not None and cdi_files.exist(folder, self.name, claim.uid)
+        return bool(claim.devices)
 
     def _prepare_new(self, claim: prepared_claims.PreparedClaim) -> None:
         """Take the devices, remember the claim, then let containers find the devices."""
@@ -236,9 +231,10 @@ class Driver:
             self._configure(claim)
             self._happened("prepare.cdi-written", claim)
         except BaseException:
-            for undo in (self._unconfigure, self._claims.remove):
-                with contextlib.suppress(errors.HarnessError):  # the first error is the one to tell
-                    undo(claim)
+            with contextlib.suppress(errors.HarnessError):  # the first error is the one to tell
+                self._unconfigure(claim)
+            with contextlib.suppress(errors.HarnessError):
+                self._claims.remove(claim.node, claim.uid)
             self._give_back(claim)
             raise
 
@@ -246,28 +242,34 @@ class Driver:
         """Undo a preparation; the devices are free at the end of it."""
         self._unconfigure(claim)
         self._happened("unprepare.cdi-removed", claim)
-        self._claims.remove(claim)
+        self._claims.remove(claim.node, claim.uid)
         self._happened("unprepare.checkpoint-removed", claim)
         self._give_back(claim)
 
     def _forget_damaged(self, uid: str, node: str) -> None:
-        """Undo a preparation of devices that are not known any more."""
         folder = self._cdi_folder(node)
         if folder is not None:
             cdi_files.remove(folder, self.name, uid)
-        self._claims.remove_damaged(node, uid)
+        self._claims.remove(node, uid)
 
     def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
         """Let the containers on the node find the devices, and their parameters."""
         folder = self._cdi_folder(claim.node)
         if folder is not None:
             cdi_files.write(folder, self.name, claim.uid, claim.environments)
+            return
+        for device in claim.devices:
+            for one in device.cdi_device_ids:
+                self.edits[claim.node, one] = claim.environments[device.request_names[0]]
 
     def _unconfigure(self, claim: prepared_claims.PreparedClaim) -> None:
         """Let no container find the devices any longer."""
         folder = self._cdi_folder(claim.node)
         if folder is not None:
             cdi_files.remove(folder, self.name, claim.uid, claim.environments)
+        for device in claim.devices:
+            for one in device.cdi_device_ids:
+                self.edits.pop((claim.node, one), None)
 
     def _cdi_folder(self, node: str) -> pathlib.Path | None:
         return node_folders.of_node(self._cdi, node) if self._cdi else None
@@ -314,12 +316,7 @@ class Driver:
                     self._holders.pop(device, None)
 
 
-def _nothing(moment: str, claim: str) -> None:
-    del moment, claim
-
-
 def answer(call: Callable[..., A], *arguments: object) -> A | preparations.PreparationError:
-    """Return what a call returns, or the PreparationError that it raises."""
     try:
         return call(*arguments)
     except preparations.PreparationError as error:

@@ -1,6 +1,7 @@
 """The services of the program on sockets: DRAPlugin in both versions, Registration, and health."""
 
 import contextlib
+import functools
 import pathlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,11 +38,10 @@ class PluginServer:
         self._endpoint, self._devices = endpoint, devices
         self._services = settings.now().services
         self._stopped = concurrency.Event("driver.health")
-        self.status: Any = None
-        """The newest RegistrationStatus that a kubelet has sent; None: none yet."""
         with contextlib.ExitStack() as made:
             made.enter_context(servers.Server(endpoint, self._handlers()))
-            made.enter_context(servers.Server(registration, self._registration()))
+            told = {services.GET_INFO: self._info, services.NOTIFY: self._note}
+            made.enter_context(servers.Server(registration, told))
             self._servers = made.pop_all()
 
     def stop(self) -> None:
@@ -53,14 +53,12 @@ class PluginServer:
         handlers: dict[services.Method, Any] = {}
         for service in services.DRA.values():
             if service.name in self._services:
-                handlers[service.prepare] = self._preparing(service)
-                handlers[service.unprepare] = self._unpreparing(service)
+                for call in ("prepare", "unprepare"):
+                    handler = functools.partial(self._answer, call, service)
+                    handlers[getattr(service, call)] = handler
         if services.HEALTH_NAME in self._services:
             handlers[services.WATCH_HEALTH] = self._health
         return handlers
-
-    def _registration(self) -> Mapping[services.Method, servers.Handler]:
-        return {services.GET_INFO: self._info, services.NOTIFY: self._note}
 
     def _info(self, asked: Any) -> Any:
         del asked
@@ -72,70 +70,46 @@ class PluginServer:
         )
 
     def _note(self, status: Any) -> Any:
-        self.status = status
         self._log("is registered" if status.plugin_registered else "was refused")
         if not status.plugin_registered:
             raise calls.CallError("UNKNOWN", f"failed registration process: {status.error}")
         return services.NOTIFY.answer()
 
-    def _preparing(self, service: services.DraService) -> servers.Handler:
-        def prepare(asked: Any) -> Any:
-            self._begin("prepare")
-            results = self._served.prepare(messages.references(asked), self._node)
-            self._log_results("prepared", asked, results)
-            return messages.prepare_answer(service, results)
-
-        return prepare
-
-    def _unpreparing(self, service: services.DraService) -> servers.Handler:
-        def unprepare(asked: Any) -> Any:
-            self._begin("unprepare")
-            results = self._served.unprepare(messages.references(asked), self._node)
-            self._log_results("unprepared", asked, results)
-            return messages.unprepare_answer(service, results)
-
-        return unprepare
-
-    def _log_results(self, did: str, asked: Any, results: Mapping[str, object]) -> None:
-        for claim in messages.references(asked):
+    def _answer(self, call: str, service: services.DraService, asked: Any) -> Any:
+        """Prepare or unprepare, by the settings of now. Raises CallError on demand."""
+        spec = self._settings.now()
+        self._served.driver.change(spec)
+        if code := getattr(spec, call).code:
+            raise calls.CallError(code, "the driver fails on demand")
+        claims = messages.references(asked)
+        results: Mapping[str, object] = getattr(self._served, call)(claims, self._node)
+        for claim in claims:
             found = results.get(claim.uid)
             is_bad = isinstance(found, preparations.PreparationError)
-            how = f"has not {did}" if is_bad else f"has {did}"
-            why = f": {found}" if is_bad else ""
-            self._log(f"{how} claim {claim.namespace}/{claim.name} ({claim.uid}){why}")
+            how, why = ("has not", f": {found}") if is_bad else ("has", "")
+            self._log(f"{how} {call}d claim {claim.namespace}/{claim.name} ({claim.uid}){why}")
+        return getattr(messages, f"{call}_answer")(service, results)
 
     def _log(self, text: str) -> None:
         when, name = clocks.wall_text(), self._served.driver.name
         sys.stdout.write(f"{when} {name} on {self._node} {text}\n")
         sys.stdout.flush()
 
-    def _begin(self, call: str) -> None:
-        """Behave by the settings of now. Raises CallError on demand."""
-        spec = self._settings.now()
-        self._served.driver.change(spec)
-        code = (spec.prepare if call == "prepare" else spec.unprepare).code
-        if code:
-            raise calls.CallError(code, "the driver fails on demand")
-
     def _health(self, asked: Any, is_active: Callable[[], bool]) -> Iterator[Any]:
         """Yield the health of all devices, again when it changes and from time to time."""
         del asked
         told, told_s = None, 0.0
         while is_active() and not self._stopped.is_set():
-            now, now_s = self._unhealthy(), concurrency.monotonic_s()
+            now, now_s = set(self._settings.now().unhealthy), concurrency.monotonic_s()
             if now != told or now_s - told_s >= _TELL_S:
                 told, told_s = now, now_s
                 yield services.WATCH_HEALTH.answer(
                     devices=[
-                        _health(pool, name, is_bad=(pool, name) in now)
+                        _health(pool, name, is_bad=f"{pool}/{name}" in now)
                         for pool, name in self._devices
                     ]
                 )
             self._stopped.wait(_LOOK_S)
-
-    def _unhealthy(self) -> set[tuple[str, str]]:
-        named = (text.partition("/") for text in self._settings.now().unhealthy)
-        return {(pool, name) for pool, _, name in named}
 
 
 def _health(pool: str, name: str, *, is_bad: bool) -> Any:

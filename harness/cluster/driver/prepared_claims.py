@@ -94,28 +94,26 @@ class PreparedClaims:
 
         Raises StorageError or UnwritableError if its file cannot be written.
         """
-        self._write(claim)
+        if self._template:
+            path = self._path(claim.node, claim.uid)
+            with writing.explained(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            writing.replace(path, msgspec.json.encode(claim))
+            self.damaged.pop(path, None)
         self._claims[claim.node, claim.uid] = claim
-        self.damaged.pop(self._path(claim.node, claim.uid), None)
 
-    def remove(self, claim: PreparedClaim) -> None:
+    def remove(self, node: str, uid: str) -> None:
         """Forget a claim. Raises StorageError or UnwritableError if its file stays."""
-        self._unlink(claim)
-        self._claims.pop((claim.node, claim.uid), None)
+        if self._template:
+            path = self._path(node, uid)
+            with writing.explained(path):
+                path.unlink(missing_ok=True)
+            self._seen.pop(path, None)
+            self.damaged.pop(path, None)
+        self._claims.pop((node, uid), None)
 
     def is_damaged(self, node: str, uid: str) -> bool:
-        """Return whether the file of a claim cannot be read."""
         return self._path(node, uid) in self.damaged
-
-    def remove_damaged(self, node: str, uid: str) -> None:
-        """Forget a claim whose file cannot be read.
-
-        Raises StorageError or UnwritableError if the file stays.
-        """
-        path = self._path(node, uid)
-        with writing.explained(path):
-            path.unlink(missing_ok=True)
-        self.damaged.pop(path, None)
 
     def _read(self) -> Iterable[PreparedClaim]:
         if self._template:
@@ -136,20 +134,6 @@ class PreparedClaims:
             self._seen[path] = seen
         return seen[1]
 
-    def _write(self, claim: PreparedClaim) -> None:
-        if self._template:
-            path = self._path(claim.node, claim.uid)
-            with writing.explained(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-            writing.replace(path, msgspec.json.encode(claim))
-
-    def _unlink(self, claim: PreparedClaim) -> None:
-        if self._template:
-            path = self._path(claim.node, claim.uid)
-            with writing.explained(path):
-                path.unlink(missing_ok=True)
-            self._seen.pop(path, None)
-
     def _path(self, node: str, uid: str) -> pathlib.Path:
         folder = node_folders.of_node(self._template, node)
         return folder / self._driver / f"{uid}.json"
@@ -167,7 +151,6 @@ def _device(uid: str, result: Object) -> preparations.PreparedDevice:
 
 
 def named(result: Object) -> str:
-    """Return the device of a result as `driver/pool/device`."""
     return str(devices.DeviceID(result["driver"], result["pool"], result["device"]))
 
 

@@ -12,7 +12,6 @@ import os
 import pathlib
 import signal
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from harness import concurrency, errors, writing
 from harness.client import apis
@@ -22,83 +21,6 @@ from harness.model.objects import Object
 
 _LOOK_S = 0.02
 _KEYS = ("driver", "pool", "device", "shareID")
-
-
-class ClaimReader:
-    """Reads claims. Thread-safe."""
-
-    def __init__(self, api: apis.Api) -> None:
-        self._api = api
-
-    def read(self, claim: preparations.ClaimReference) -> Object:
-        """Return the claim of this uid, which is allocated and reserved.
-
-        Raises PreparationError if there is none, or the API server does not answer.
-        """
-        try:
-            found = self._api.get(apis.CLAIMS, claim.name, namespace=claim.namespace)
-        except errors.HarnessError as error:
-            raise preparations.PreparationError(
-                "NotRead", f"cannot read claim {claim.namespace}/{claim.name}: {error}"
-            ) from error
-        self._require_usable(found, claim)
-        return found
-
-    def _require_usable(self, found: Object, claim: preparations.ClaimReference) -> None:
-        """Raise PreparationError if this is another claim of the name, or no pod may use it."""
-        place = f"claim {claim.namespace}/{claim.name}"
-        if found["metadata"]["uid"] != claim.uid:
-            raise preparations.PreparationError(
-                "Replaced", f"{place} was replaced: it does not have the uid {claim.uid} any more"
-            )
-        status = found.get("status") or {}
-        if not status.get("allocation"):
-            raise preparations.PreparationError("NotAllocated", f"{place} is not allocated")
-        if not status.get("reservedFor"):
-            raise preparations.PreparationError("NotReserved", f"{place} is reserved for no pod")
-
-
-class DeviceStatuses:
-    """Writes the reports. Thread-safe."""
-
-    def __init__(self, api: apis.Api, settings: driver_settings.LiveSettings) -> None:
-        self._api, self._settings = api, settings
-
-    def report(self, claim: Object, driver: str, node: str) -> None:
-        """Report on the driver's devices of a claim, if the settings say so.
-
-        Raises ApiError and TransportError.
-        """
-        if not self._settings.now().device_status:
-            return
-        meta = claim["metadata"]
-        document = {
-            "apiVersion": apis.CLAIMS.api_version,
-            "kind": "ResourceClaim",
-            "metadata": {key: meta[key] for key in ("namespace", "name", "uid")},
-            "status": {"devices": status_entries(claim, driver, node)},
-        }
-        self.write(
-            claim, document, kind=apis.PatchKind.APPLY, field_manager=f"{driver}-{node}", force=True
-        )
-
-    def write(self, claim: Object, patch: Any, **options: Any) -> None:
-        """Patch the status of a claim; `options` are those of `Api.patch`."""
-        name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
-        self._api.patch(
-            apis.CLAIMS, name, patch, namespace=namespace, subresource="status", **options
-        )
-
-
-def status_entries(claim: Object, driver: str, node: str) -> list[Object]:
-    """Return the entries of `status.devices` for a driver's devices: that a node has prepared them.
-
-    They are the same each time, so that a second report changes nothing.
-    """
-    results = claim["status"]["allocation"]["devices"]["results"]
-    keys = [{key: row[key] for key in _KEYS if key in row} for row in results]
-    own = {tuple(key.items()): key for key in keys if key["driver"] == driver}
-    return [{**key, "data": {"preparedOn": node}} for key in own.values()]
 
 
 class MomentActions:
@@ -126,12 +48,11 @@ class MomentActions:
                 raise preparations.PreparationError("Stopped", "the driver ends")
 
     def stop(self) -> None:
-        """End all waits."""
         self._stopped.set()
 
     def _spec(self, name: str) -> driver_settings.CallSpec:
-        settings = self._settings.now()
-        return settings.prepare if name == "prepare" else settings.unprepare
+        spec: driver_settings.CallSpec = getattr(self._settings.now(), name)
+        return spec
 
     def _crash_once(self, moment: str) -> None:
         note = self._state / f"crashed-{moment}"
@@ -147,18 +68,18 @@ class ServedDriver:
     def __init__(
         self,
         driver: drivers.Driver,
+        api: apis.Api,
         *,
-        reader: ClaimReader,
         at: drivers.Moments,
         lock_file: pathlib.Path | None = None,
-        statuses: DeviceStatuses | None = None,
+        settings: driver_settings.LiveSettings | None = None,
     ) -> None:
         """`lock_file`: another instance of the driver may work with the same state folder.
 
-        `statuses` None: nothing is reported in the claims.
+        `settings` say whether devices are reported in the claims; None: they are not.
         """
-        self._statuses = statuses
-        self.driver, self._reader, self._at, self._lock_file = driver, reader, at, lock_file
+        self.driver, self._api, self._at, self._lock_file = driver, api, at, lock_file
+        self._settings = settings
         self._guard = concurrency.lock("driver.turns")
         self._turns: dict[tuple[str, str], _Turn] = {}
         """Node and uid of the claims that calls are about at this time."""
@@ -178,7 +99,7 @@ class ServedDriver:
     def _prepare_one(self, claim: preparations.ClaimReference, node: str) -> preparations.Prepared:
         self._happened("prepare.received", claim)
         with _told(), self._turn(claim, node):
-            found = self._reader.read(claim)
+            found = self._read(claim)
             self._happened("prepare.claim-read", claim)
             prepared = self.driver.prepare_claim(found, node)
             self._report(found, node)
@@ -191,9 +112,61 @@ class ServedDriver:
             self.driver.unprepare_claim(claim, node)
         self._happened("unprepare.before-answer", claim)
 
+    def _read(self, claim: preparations.ClaimReference) -> Object:
+        """Return the claim of this uid, which is allocated and reserved.
+
+        Raises PreparationError if there is none, or the API server does not answer.
+        """
+        place = f"claim {claim.namespace}/{claim.name}"
+        try:
+            found = self._api.get(apis.CLAIMS, claim.name, namespace=claim.namespace)
+        except errors.HarnessError as error:
+            raise preparations.PreparationError(
+                "NotRead", f"cannot read {place}: {error}"
+            ) from error
+        status = found.get("status") or {}
+        if found["metadata"]["uid"] != claim.uid:
+            raise preparations.PreparationError(
+                "Replaced", f"{place} was replaced: it does not have the uid {claim.uid} any more"
+            )
+        if not status.get("allocation"):
+            raise preparations.PreparationError("NotAllocated", f"{place} is not allocated")
+        if not status.get("reservedFor"):
+            raise preparations.PreparationError("NotReserved", f"{place} is reserved for no pod")
+        return found
+
     def _report(self, claim: Object, node: str) -> None:
-        if self._statuses is not None:
-            self._statuses.report(claim, self.driver.name, node)
+        """Report that the node has prepared the driver's devices, if the settings say so.
+
+        The report is the same each time, so that a second one changes nothing. Raises ApiError and
+        TransportError.
+        """
+        if self._settings is not None and self._settings.now().device_status:
+            results = claim["status"]["allocation"]["devices"]["results"]
+            keys = [{key: row[key] for key in _KEYS if key in row} for row in results]
+            own = {tuple(key.items()): key for key in keys if key["driver"] == self.driver.name}
+            entries = [{**key, "data": {"preparedOn": node}} for key in own.values()]
+            self._write_status(claim, entries, node)
+
+    def _write_status(self, claim: Object, entries: list[Object], node: str) -> None:
+        """Apply the entries, which leaves those of other drivers as they are."""
+        meta = claim["metadata"]
+        document = {
+            "apiVersion": apis.CLAIMS.api_version,
+            "kind": "ResourceClaim",
+            "metadata": {key: meta[key] for key in ("namespace", "name", "uid")},
+            "status": {"devices": entries},
+        }
+        self._api.patch(
+            apis.CLAIMS,
+            meta["name"],
+            document,
+            namespace=meta["namespace"],
+            kind=apis.PatchKind.APPLY,
+            subresource="status",
+            field_manager=f"{self.driver.name}-{node}",
+            force=True,
+        )
 
     def _happened(self, moment: str, claim: preparations.ClaimReference) -> None:
         self._at(moment, f"{claim.namespace}/{claim.name}")

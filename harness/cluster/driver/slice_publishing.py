@@ -35,7 +35,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
 
     @property
     def devices(self) -> list[tuple[str, str]]:
-        """Pool and name of all devices."""
         return [(self.node, item["name"]) for item in itertools.chain(*self._parts)]
 
     def wait_published(self, *, timeout_s: float) -> bool:
@@ -43,7 +42,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
         return self._done.wait(timeout_s)
 
     def on_state(self, obj: Object) -> None:
-        """Look at a slice that was written."""
         name = obj["metadata"]["name"]
         if self._is_own(obj) and self._published.get(name) != obj["spec"]:
             self._look_again()
@@ -79,7 +77,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
         return max(0.0, self._due_s - concurrency.monotonic_s())
 
     def _try(self) -> None:
-        """Publish, and try again later if that fails."""
         try:
             self._publish()
         except errors.HarnessError as error:
@@ -120,7 +117,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
         return True
 
     def _put(self, wanted: Object, found: dict[str, Object]) -> Object:
-        """Write a slice; return its `spec` as it is stored."""
         old = found.get(wanted["metadata"]["name"])
         if old is None:
             stored = self._api.create(apis.SLICES, wanted)

@@ -55,7 +55,6 @@ class ImportedObjects:
     # ------------------------------------------------------------------ without nodes
 
     def device_classes(self) -> Iterator[Object]:
-        """Yield the DeviceClasses; on a cluster with other users they select the run's devices."""
         for obj in self._of_kind("DeviceClass"):
             spec = dict(obj.get("spec") or {})
             if owner := self._pools.owner:
@@ -66,7 +65,6 @@ class ImportedObjects:
             yield self._made(obj, self._pools.imported_class(obj["metadata"]["name"]), spec)
 
     def templates(self) -> Iterator[Object]:
-        """Yield the ResourceClaimTemplates, without a namespace."""
         for obj in self._of_kind("ResourceClaimTemplate"):
             spec = self._with_classes(obj.get("spec"))
             yield self._made(obj, obj["metadata"]["name"], spec)
@@ -111,7 +109,6 @@ class ImportedObjects:
     # ------------------------------------------------------------------------- slices
 
     def slices(self) -> Iterator[Object]:
-        """Yield the ResourceSlices, of pools that name nodes one for each copy."""
         for obj in self._of_kind("ResourceSlice"):
             key = obj["spec"]["driver"], obj["spec"]["pool"]["name"]
             for copy in self._copies(key):
@@ -147,7 +144,6 @@ class ImportedObjects:
         return changed
 
     def _place(self, place: Object, copy: int) -> Object:
-        """Return the keys of a slice or device that name nodes, with the run's names."""
         changed: Object = {}
         if place.get("nodeName"):
             changed["nodeName"] = self._node_name(place["nodeName"], copy)
@@ -178,7 +174,6 @@ class ImportedObjects:
                 yield self._made(obj, name, {**spec, "deviceSelector": named} if named else spec)
 
     def _selected_pools(self, selector: Mapping[str, Any]) -> list[str]:
-        """Return the names of the pools that a rule means; an empty one: any."""
         driver, pool = selector.get("driver"), selector.get("pool")
         if not pool:
             return [""]

@@ -1,4 +1,4 @@
-"""The boots of fake nodes: a reboot ends the containers of a node and empties its CDI folder.
+"""The boots of fake nodes: a reboot ends the containers of a node and what makes its devices ready.
 
 The state folder of a kubelet process has the files of its nodes: the checkpoints survive a reboot,
 CDI files do not, as `/var/run` is in memory. The file of a node in `boots` has its boot id; a node
@@ -8,12 +8,11 @@ does, and writes it there when all containers that the reboot has ended run agai
 
 import collections
 import pathlib
-import shutil
 from collections.abc import Callable, Iterable
 
 from harness import concurrency, writing
 from harness.client import apis
-from harness.cluster.dra import node_claims
+from harness.cluster.dra import claim_infos, node_claims
 from harness.cluster.fake_nodes import pod_queues
 from harness.model.objects import Object
 
@@ -24,12 +23,13 @@ _BOOTS = "boots"
 def reboot(state: pathlib.Path, node: str, boot_id: str) -> None:
     """Let a node boot again while its kubelet does not run.
 
-    Raises OSError if a file cannot be removed, StorageError or UnwritableError if one cannot be
-    written.
+    Raises StorageError or UnwritableError if a file cannot be written.
     """
-    cdi = state / node_claims.CDI / node
-    if cdi.exists():
-        shutil.rmtree(cdi)
+    checkpoint = claim_infos.Checkpoint(state / node_claims.CHECKPOINTS / f"{node}.json")
+    infos = checkpoint.load()
+    for info in infos:
+        info.prepared = {}
+    checkpoint.save(infos)
     path = state / _BOOTS / node
     with writing.explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -38,15 +38,6 @@ _FAILED = (docker.errors.DockerException, requests.exceptions.RequestException, 
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """An engine's report about itself."""
-
-    version: str
-    memory_bytes: int
-    cgroup_version: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """A node of a kind cluster."""
 
@@ -71,14 +62,11 @@ class Engine:
     def __init__(self, client: docker.DockerClient) -> None:
         self._client = client
 
-    def describe(self) -> Description:
+    def describe(self) -> dict[str, Any]:
+        """Return its report about itself: `ServerVersion`, `MemTotal`, `CgroupVersion`, …"""
         with _explained("describing itself"):
             info: dict[str, Any] = self._client.info()
-        return Description(
-            version=str(info.get("ServerVersion", "unknown")),
-            memory_bytes=int(info.get("MemTotal", 0)),
-            cgroup_version=str(info.get("CgroupVersion", "unknown")),
-        )
+        return info
 
     def nodes(self, cluster: str | None = None) -> list[Container]:
         """Return the containers of this kind cluster; None: of all clusters with our prefix."""
@@ -106,7 +94,6 @@ class Engine:
                 )
 
     def has_network(self) -> bool:
-        """Return whether there is the network of all kind clusters."""
         with _explained("listing networks"):
             return NETWORK in [item.get("Name") for item in self._client.api.networks()]
 
@@ -137,10 +124,6 @@ class Engine:
         return saved
 
     def execute(self, container: str, command: Sequence[str]) -> None:
-        """Run a command in a container, as `docker exec` does, and wait for its end.
-
-        Raises ClusterError if it fails.
-        """
         words = " ".join(command)
         with _explained(f"running {command[0]} in {container}"):
             run = self._client.api.exec_create(container, list(command))["Id"]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from harness import errors
-from harness.cluster import control_plane_settings, interfaces, state_folder
+from harness.cluster import components, control_plane_settings, interfaces, state_folder
 from harness.cluster.kind import (
     docker_engine,
     kind_command,
@@ -32,13 +32,11 @@ class KindCluster(interfaces.Cluster):
     directory: pathlib.Path
     kubeconfig: pathlib.Path
     """The cluster's own: ~/.kube/config is never touched."""
-    command: kind_command.Kind
     versions: Mapping[str, str]
     audited: bool
 
     @property
     def node(self) -> str:
-        """Name of the cluster's only container."""
         return self.name + NODE_SUFFIX
 
     def exit_report(self) -> str | None:
@@ -47,7 +45,7 @@ class KindCluster(interfaces.Cluster):
                 return f"the container {self.node} does not run"
         return None
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> components.End:
         with docker_engine.connected() as engine:
             return node_containers.restart(
                 engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
@@ -64,11 +62,8 @@ class KindCluster(interfaces.Cluster):
             self.export_logs(into)
 
     def export_logs(self, into: pathlib.Path) -> None:
-        """Export the journals and the pods' logs; failures are ignored."""
         with contextlib.suppress(errors.HarnessError):
-            kind_command.export_logs(
-                self.command, self.name, into / EXPORTED, log=_log(self.directory)
-            )
+            kind_command.export_logs(self.name, into / EXPORTED, log=_log(self.directory))
 
     def down(self) -> None:
         with docker_engine.connected() as engine:
@@ -87,7 +82,7 @@ class Provider(interfaces.Provider):
         return kind_config.of_profile(self._profile)
 
     def check(self) -> None:
-        kind_command.find(at_least=self._profile.kind_min)
+        kind_command.version(at_least=self._profile.kind_min)
         with docker_engine.connected() as engine:
             engine.describe()
         archive = self._profile.image_archive
@@ -101,12 +96,25 @@ class Provider(interfaces.Provider):
 
     def up(self, request: interfaces.ClusterRequest) -> KindCluster:
         """Start the cluster and verify its settings; a failure leaves only logs."""
-        command = kind_command.find(at_least=self._profile.kind_min)
+        version = kind_command.version(at_least=self._profile.kind_min)
         with docker_engine.connected() as engine:
             description = engine.describe()
-            cluster = self._cluster(request, command, description)
+            cluster = KindCluster(
+                name=node_containers.cluster_name(request.name),
+                directory=request.directory,
+                kubeconfig=request.directory / KUBECONFIG,
+                audited=self._profile.audit_log,
+                versions={
+                    "kubernetes": self._profile.kubernetes,
+                    "node image": self._profile.image,
+                    "kind": version,
+                    "container engine": str(description.get("ServerVersion", "unknown")),
+                },
+            )
             node_containers.require_free(engine, cluster.name)
-            choices = self._write_inputs(cluster, cgroup_version=description.cgroup_version)
+            choices = self._write_inputs(
+                cluster, cgroup_version=str(description.get("CgroupVersion"))
+            )
             with _undone_on_failure(engine, cluster):
                 _create(engine, cluster, self._profile.wait_s)
                 node_containers.verify(
@@ -134,28 +142,7 @@ class Provider(interfaces.Provider):
         name = node_containers.cluster_name(request.name)
         if self._profile.audit_log:
             save_audit_log(name, into / "audit")
-        command = kind_command.find(at_least=self._profile.kind_min)
-        kind_command.export_logs(command, name, into / EXPORTED, log=_log(request.directory))
-
-    def _cluster(
-        self,
-        request: interfaces.ClusterRequest,
-        command: kind_command.Kind,
-        engine: docker_engine.Description,
-    ) -> KindCluster:
-        return KindCluster(
-            name=node_containers.cluster_name(request.name),
-            directory=request.directory,
-            kubeconfig=request.directory / KUBECONFIG,
-            command=command,
-            audited=self._profile.audit_log,
-            versions={
-                "kubernetes": self._profile.kubernetes,
-                "node image": self._profile.image,
-                "kind": command.version,
-                "container engine": engine.version,
-            },
-        )
+        kind_command.export_logs(name, into / EXPORTED, log=_log(request.directory))
 
     def _image(self) -> str:
         """Return the node image, loading its archive if one is named.
@@ -181,7 +168,6 @@ class Provider(interfaces.Provider):
 
 
 def save_audit_log(name: str, into: pathlib.Path) -> None:
-    """Save a cluster's audit log to a folder; on the node the file is root's."""
     with docker_engine.connected() as engine:
         engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into)
 
@@ -202,7 +188,6 @@ def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> 
         if engine.has_network():
             alone.close()
         kind_command.create(
-            cluster.command,
             cluster.name,
             config=_config(cluster.directory),
             kubeconfig=cluster.kubeconfig,

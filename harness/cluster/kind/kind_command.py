@@ -6,7 +6,6 @@ cluster's label: the engine is asked directly, which also works if kind is not i
 """
 
 import contextlib
-import dataclasses
 import fcntl
 import pathlib
 import re
@@ -34,16 +33,8 @@ _WITHOUT_NETWORK = (
 _HOW = "kind.sigs.k8s.io/docs/user/quick-start, docs.docker.com/engine/install"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """An installed kind command."""
-
-    path: str
-    version: str
-
-
-def find(*, at_least: str) -> Kind:
-    """Return the kind command on PATH.
+def version(*, at_least: str) -> str:
+    """Return the version of the kind command on PATH.
 
     Raises ClusterError if it, or the docker command that it calls, is missing, or it is too old.
     """
@@ -60,37 +51,30 @@ def find(*, at_least: str) -> Kind:
             asked, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
         )
         said = ended.stdout
-    version = _VERSION.search(said)
-    if version is None or _numbers(version[1]) < _numbers(at_least):
+    found = _VERSION.search(said)
+    if found is None or _numbers(found[1]) < _numbers(at_least):
         raise errors.ClusterError(
             f"expected kind v{at_least} or newer, got {said[:80].strip()!r} ({path}): update it "
             f"({_HOW})"
         )
-    return Kind(path=path, version=version[1])
+    return found[1]
 
 
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(".")]
 
 
 def create(
-    kind: Kind,
-    name: str,
-    *,
-    config: pathlib.Path,
-    kubeconfig: pathlib.Path,
-    log: pathlib.Path,
-    wait_s: int,
+    name: str, *, config: pathlib.Path, kubeconfig: pathlib.Path, log: pathlib.Path, wait_s: int
 ) -> None:
     """Create a cluster. After a failure its containers stay, for their logs."""
     words = ["create", "cluster", "--name", name, "--config", str(config)]
     words += ["--kubeconfig", str(kubeconfig), "--wait", f"{wait_s}s", "--retain"]
-    _run(kind, words, log=log, timeout_s=wait_s + PULL_TIMEOUT_S)
+    _run(words, log=log, timeout_s=wait_s + PULL_TIMEOUT_S)
 
 
-def export_logs(kind: Kind, name: str, to: pathlib.Path, *, log: pathlib.Path) -> None:
-    """Write the journals and the pods' logs of every node to a folder."""
-    _run(kind, ["export", "logs", str(to), "--name", name], log=log, timeout_s=EXPORT_TIMEOUT_S)
+def export_logs(name: str, to: pathlib.Path, *, log: pathlib.Path) -> None:
+    _run(["export", "logs", str(to), "--name", name], log=log, timeout_s=EXPORT_TIMEOUT_S)
 
 
 @contextlib.contextmanager
@@ -118,10 +102,10 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _run(kind: Kind, words: list[str], *, log: pathlib.Path, timeout_s: float) -> None:
+def _run(words: list[str], *, log: pathlib.Path, timeout_s: float) -> None:
     """Run kind to completion; its output is appended to the log."""
     start, name = log.stat().st_size if log.exists() else 0, f"kind {' '.join(words[:2])}"
-    process = processes.start(name, [kind.path, *words], log=log, env=_ENVIRONMENT)
+    process = processes.start(name, ["kind", *words], log=log, env=_ENVIRONMENT)
     try:
         exit_code = process.wait(timeout_s=timeout_s)
     finally:

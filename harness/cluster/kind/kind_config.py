@@ -51,7 +51,6 @@ class Choices:
 
 
 def text(profile: profiles.KindProfile, choices: Choices) -> str:
-    """Return the configuration file."""
     return str(yaml.dump(document(profile, choices), Dumper=_Dumper, sort_keys=False))
 
 
@@ -77,7 +76,6 @@ def document(profile: profiles.KindProfile, choices: Choices) -> Document:
 
 
 def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, str]:
-    """Return kube-apiserver's flags, in addition to kubeadm's."""
     limits = profile.requests_in_flight_max, profile.mutating_requests_in_flight_max
     return control_plane_settings.server_flags(
         profile.watch_cache,
@@ -87,7 +85,6 @@ def server_flags(profile: profiles.KindProfile, choices: Choices) -> dict[str, s
 
 
 def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
-    """Return kube-controller-manager's flags, in addition to kubeadm's."""
     flags = {"node-monitor-grace-period": profile.node_monitor_grace}
     if profile.claim_controller:
         return flags | control_plane_settings.CONTROLLER_REQUESTS
@@ -95,7 +92,6 @@ def controller_manager_flags(profile: profiles.KindProfile) -> dict[str, str]:
 
 
 def kubelet_settings(profile: profiles.KindProfile, choices: Choices) -> Document:
-    """Return the kubelet's settings, in addition to kubeadm's."""
     major, minor, _ = profile.kubernetes.removeprefix("v").split(".")
     refuses = (int(major), int(minor)) >= REFUSES_CGROUP_V1_SINCE
     return {"failCgroupV1": False} if choices.cgroup_version == "1" and refuses else {}
@@ -140,7 +136,6 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def of_profile(profile: profiles.KindProfile) -> interfaces.Capabilities:
-    """Return the capabilities of a complete Kubernetes cluster for one run only."""
     return interfaces.Capabilities(
         scheduler=True,
         claim_controller=profile.claim_controller,

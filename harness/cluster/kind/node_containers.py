@@ -18,7 +18,7 @@ import yaml
 
 from harness import clocks, errors
 from harness.client import transports
-from harness.cluster import interfaces
+from harness.cluster import components
 from harness.cluster.kind import docker_engine, kind_config
 from harness.scenario import profiles
 
@@ -44,7 +44,6 @@ def cluster_name(name: str) -> str:
 
 
 def require_free(engine: docker_engine.Engine, name: str) -> None:
-    """Raise UsageError if containers of this name exist."""
     taken = [container.name for container in engine.nodes(name)]
     if taken:
         raise errors.UsageError(
@@ -164,7 +163,7 @@ def restart(
     *,
     kill: bool,
     down_s: float,
-) -> interfaces.End:
+) -> components.End:
     """End the API server of a node (`kill`: by SIGKILL) and have it started after `down_s` seconds.
 
     Returns, when it is ready, when it ended. Raises ClusterError if it is not ready in time.
@@ -185,7 +184,7 @@ def restart(
             f"expected the API server to start again on its data ({error}): see the kubelet's "
             f"journal in the container {node}"
         ) from error
-    return interfaces.End(alive_ns, dead_ns)
+    return components.End(alive_ns, dead_ns)
 
 
 def _stop_command(timeout_s: int) -> str:

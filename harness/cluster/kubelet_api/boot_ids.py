@@ -18,7 +18,6 @@ _TRIAL_S = 10.0
 
 
 def renew(file: pathlib.Path) -> str:
-    """Write a new boot id into a file and return it."""
     boot_id = str(uuid.uuid4())
     file.write_text(f"{boot_id}\n", encoding="ascii")
     return boot_id

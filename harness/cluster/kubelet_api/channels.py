@@ -130,7 +130,6 @@ class Channel:
 
 
 def failure(error: Any) -> calls.CallError:
-    """Return gRPC's error of a call as one of ours."""
     return calls.CallError(error.code().name, error.details() or "")
 
 

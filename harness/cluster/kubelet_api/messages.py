@@ -10,14 +10,11 @@ from typing import Any
 
 from harness.cluster.kubelet_api import preparations, services
 
-FAILED = "DriverError"
-"""The reason of errors of a driver that begin with none: the protocol has only their texts."""
 _REASON = re.compile(r"([A-Z][A-Za-z]+): (.+)", re.DOTALL)
 """Text of an error that begins with a reason, as those of our driver do."""
 
 
 def request(method: services.Method, claims: Iterable[preparations.ClaimReference]) -> Any:
-    """Return the request of a `prepare` or `unprepare` method for claims."""
     made: Any = method.request()
     for claim in claims:
         made.claims.add(namespace=claim.namespace, name=claim.name, uid=claim.uid)
@@ -25,7 +22,6 @@ def request(method: services.Method, claims: Iterable[preparations.ClaimReferenc
 
 
 def references(asked: Any) -> list[preparations.ClaimReference]:
-    """Return the claims of a request."""
     return [
         preparations.ClaimReference(claim.namespace, claim.name, claim.uid)
         for claim in asked.claims
@@ -74,14 +70,16 @@ def unprepared(answer: Any) -> dict[str, preparations.PreparationError | None]:
 
 def _text(error: preparations.PreparationError) -> str:
     """Return the text of an error, with its reason; never empty: that would be a success."""
-    if error.reason == FAILED or not str(error):
+    if error.reason == preparations.DRIVER_ERROR or not str(error):
         return str(error) or error.reason
     return f"{error.reason}: {error}"
 
 
 def _error(text: str) -> preparations.PreparationError:
     found = _REASON.fullmatch(text)
-    return preparations.PreparationError(*(found.groups() if found else (FAILED, text)))
+    return preparations.PreparationError(
+        *(found.groups() if found else (preparations.DRIVER_ERROR, text))
+    )
 
 
 def _device(service: services.DraService, device: preparations.PreparedDevice) -> Any:

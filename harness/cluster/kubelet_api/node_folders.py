@@ -10,10 +10,8 @@ NODE = "{node}"
 
 @functools.lru_cache(1024)
 def of_node(template: str, node: str) -> pathlib.Path:
-    """Return the folder of a node."""
     return pathlib.Path(template.replace(NODE, node))
 
 
 def pattern(template: str) -> str:
-    """Return the pattern of `glob` for the folders of all nodes."""
     return "*".join(map(glob.escape, template.split(NODE)))

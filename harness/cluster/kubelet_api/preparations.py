@@ -38,6 +38,10 @@ Prepared = tuple[PreparedDevice, ...]
 """The devices of one prepared claim."""
 
 
+DRIVER_ERROR = "DriverError"
+"""The reason of an error for which a driver gives only words, as the protocol has it."""
+
+
 class PreparationError(Exception):
     """A claim cannot be prepared or unprepared now; a later attempt may succeed."""
 

@@ -1,7 +1,6 @@
 """Start a cluster for a block of code, or keep one up until it is taken down."""
 
 import contextlib
-import dataclasses
 import pathlib
 import secrets
 import shutil
@@ -73,8 +72,8 @@ def _up(
     entry: cluster_records.ClusterRecord, profile: profiles.Profile, spec: pool_specs.PoolsSpec
 ) -> cluster_records.ClusterRecord:
     cluster = providers.up(profile, entry.request())
-    played = _publish(cluster, entry.path, profile, spec).options
-    kubelet = _start_kubelet(cluster, entry.path, played, with_parent=False)
+    _, options = _publish(cluster, entry.path, profile, spec)
+    kubelet = _start_kubelet(cluster, entry.path, options, with_parent=False)
     own = [cluster_records.identity(kubelet.pid, "kubelet")]
     others = [cluster_records.identity(pid, profile.provider) for pid in cluster.pids]
     return cluster_records.mark_up(cluster_records.find(entry.name), own + others)
@@ -89,17 +88,17 @@ def held_with_pools(
     However the block ends, everything but the logs is removed.
     """
     with held(profile, request) as cluster:
-        published = _publish(cluster, request.directory, profile, spec)
+        world, options = _publish(cluster, request.directory, profile, spec)
         try:
-            kubelet = _start_kubelet(cluster, request.directory, published.options)
+            kubelet = _start_kubelet(cluster, request.directory, options)
             try:
-                yield cluster, published.world
+                yield cluster, world
             finally:
                 kubelet.stop(timeout_s=STOP_TIMEOUT_S)
         finally:
             if not providers.of(profile).capabilities.exclusive:
                 with _connected(cluster) as api:
-                    fake_world.remove(api, published.world)
+                    fake_world.remove(api, world)
 
 
 def _start_kubelet(
@@ -119,23 +118,15 @@ def _start_kubelet(
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Published:
-    """The device pools of a cluster, and the options of the kubelets that act for their nodes."""
-
-    world: fake_world.FakeWorld
-    options: Sequence[str]
-
-
 def _publish(
     cluster: interfaces.Cluster,
     folder: pathlib.Path,
     profile: profiles.Profile,
     spec: pool_specs.PoolsSpec,
-) -> _Published:
-    """Create the device pools.
+) -> tuple[fake_world.FakeWorld, list[str]]:
+    """Create the device pools; return them, and the options of their kubelets.
 
-    The kubelets act for all fake nodes, or only the run's own if others use the cluster.
+    These act for all fake nodes, or only the run's own if others use the cluster.
     """
     on, run_id = providers.of(profile).capabilities, secrets.token_hex(4)
     cluster_records.note_run(folder, run_id)
@@ -144,8 +135,7 @@ def _publish(
         spec, namespace = fake_objects.own(spec, run_id), f"{_NAMESPACE}-{run_id}"
         options = processes.changed(run_id=run_id)
     with _connected(cluster) as api:
-        world = fake_world.publish(api, spec, namespace=namespace, run_id=run_id, on=on)
-    return _Published(world, options)
+        return fake_world.publish(api, spec, namespace=namespace, run_id=run_id, on=on), options
 
 
 @contextlib.contextmanager

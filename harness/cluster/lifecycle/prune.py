@@ -1,7 +1,6 @@
 """Remove clusters of dead owners: their processes, containers, volumes and kubeconfigs."""
 
 import contextlib
-import dataclasses
 import os
 import pathlib
 import re
@@ -35,7 +34,6 @@ def is_alive(entry: cluster_records.ClusterRecord) -> bool:
 
 
 def remove(entry: cluster_records.ClusterRecord) -> None:
-    """Stop the cluster's processes, remove its other parts and its record."""
     for process in entry.processes:
         _stop(process)
     _kill_of_folder(entry)
@@ -47,17 +45,10 @@ def remove(entry: cluster_records.ClusterRecord) -> None:
     cluster_records.forget(entry)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pruned:
-    """Descriptions of the removed things, and of those that could not be removed."""
-
-    removed: list[str]
-    failed: list[str]
-
-
-def prune(*, older_than_s: float | None = None) -> Pruned:
+def prune(*, older_than_s: float | None = None) -> tuple[list[str], list[str]]:
     """Remove every cluster that lost its owner or a part; continue after failures.
 
+    Returns descriptions of the removed things, and of those that could not be removed.
     `older_than_s`: also remove containers of this age that have no record; None: only those of
     runs, after two hours.
     """
@@ -72,7 +63,7 @@ def prune(*, older_than_s: float | None = None) -> Pruned:
             failed.append(str(error))
     removed += [f"folder {path}" for path in _remove_of_dead()]
     removed += _remove_foreign_containers(older_than_s)
-    return Pruned(removed, failed)
+    return removed, failed
 
 
 def _kill_of_folder(entry: cluster_records.ClusterRecord) -> None:

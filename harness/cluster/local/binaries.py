@@ -58,7 +58,6 @@ def find(name: str, folder: str = "", *, version: str = "") -> pathlib.Path:
 
 
 def is_there(name: str, folder: str = "") -> bool:
-    """Return whether `find` finds a binary."""
     try:
         find(name, folder)
     except errors.UsageError:
@@ -67,7 +66,6 @@ def is_there(name: str, folder: str = "") -> bool:
 
 
 def is_version(text: str) -> bool:
-    """Return whether the text is a version such as `1.36.3`, `v1.36.3` or `1.36`."""
     return _SOME_VERSION.fullmatch(text) is not None
 
 
@@ -161,7 +159,6 @@ def is_of_kubernetes(path: pathlib.Path) -> bool:
 
 
 def _output(path: pathlib.Path, arguments: Sequence[str]) -> str:
-    """Return what a binary prints; a file is asked once, although many runs need its version."""
     try:
         changed_ns = path.stat().st_mtime_ns
     except OSError as error:

@@ -49,7 +49,6 @@ class Files:
     """Folder of etcd's data; removed with the cluster."""
 
     def secret(self, name: str) -> str:
-        """Return the path of a key, certificate or token file."""
         return str(self.secrets / name)
 
     @property
@@ -182,7 +181,6 @@ _SECRETS, _DATA = "secrets", "etcd-data"
 
 
 def files_of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> Files:
-    """Return the paths files_of the requested cluster's files."""
     folder = request.directory.resolve()
     memory, disk = data_folders(request)
     in_memory = profile.storage == "memory" and _has_room(MEMORY)
@@ -199,7 +197,6 @@ def data_folders(request: interfaces.ClusterRequest) -> tuple[pathlib.Path, path
 
 
 def remove_files(kubeconfig: pathlib.Path, *folders: pathlib.Path) -> None:
-    """Remove the kubeconfig and the folders, as far as they exist."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     kubeconfig.unlink(missing_ok=True)

@@ -3,17 +3,17 @@
 After controller-runtime's envtest; no Docker is needed.
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import secrets
 import shutil
-import socket
 from collections.abc import Callable, Mapping, Sequence
 
-from harness import tls_authorities
+from harness import errors, processes, tls_authorities
 from harness.client import apis, kubeconfig_files, kubeconfigs, transports
-from harness.cluster import control_plane_settings, interfaces
-from harness.cluster.local import binaries, components, control_plane
+from harness.cluster import components, control_plane_settings, interfaces, loopback_ports
+from harness.cluster.local import binaries, control_plane
 from harness.scenario import profiles
 
 CERTIFICATE_DAYS = 30
@@ -21,6 +21,16 @@ CERTIFICATE_DAYS = 30
 USER, GROUP = "flake-hunt", "system:masters"
 KUBECONFIG = "kubeconfig"
 API_SERVER, MANAGER = "kube-apiserver", "kube-controller-manager"
+READY_TIMEOUT_S = 60.0
+TRIES = 3
+"""Attempts to start: a port that was free may be taken a moment later.
+
+Each attempt starts all processes again with other ports.
+"""
+
+
+class PortTakenError(errors.ClusterError):
+    """Another program took a port after it was chosen and before it was used."""
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -47,9 +57,9 @@ class LocalCluster(interfaces.Cluster):
         reports = (component.exit_report() for component in self.running)
         return "; ".join(filter(None, reports)) or None
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> components.End:
         return self.controlled(API_SERVER).restart(
-            kill=kill, down_s=down_s, port=self.ports.apiserver
+            kill=kill, down_s=down_s, ports=[self.ports.apiserver]
         )
 
     def controlled(self, name: str) -> components.Component:
@@ -91,13 +101,13 @@ class Provider(interfaces.Provider):
 
     def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
         versions = self._versions()
-        for attempt in range(1, components.TRIES + 1):
+        for attempt in range(1, TRIES + 1):
             starting = _Starting(self._profile, request, versions)
             try:
                 return starting.start()
-            except components.PortTakenError:
+            except PortTakenError:
                 starting.undo()
-                if attempt == components.TRIES:
+                if attempt == TRIES:
                     raise
             except BaseException:
                 starting.undo()
@@ -157,7 +167,7 @@ class _Starting:
 
     def undo(self) -> None:
         for component in reversed(self._running):
-            component.kill()
+            component.process.kill()
         control_plane.remove_files(self._kubeconfig, self._files.secrets, self._files.data)
 
     # -------------------------------------------------------------------------- files
@@ -240,15 +250,24 @@ class _Starting:
         return transports.answers(transports.connect(self._kubeconfig), path)
 
     def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
-        component = components.Component(
-            name,
-            argv,
-            folder=self._request.directory,
-            is_ready=is_ready,
-            with_parent=not self._request.stays,
-        )
-        self._running.append(component)
-        component.start()
+        log = self._request.directory / f"{name}.log"
+        log.unlink(missing_ok=True)  # left by an attempt whose port was taken
+
+        def start() -> processes.Process:
+            try:
+                return processes.start_until(
+                    name,
+                    argv,
+                    is_ready,
+                    log=log,
+                    timeout_s=READY_TIMEOUT_S,
+                    with_parent=not self._request.stays,
+                )
+            except (errors.ProcessError, errors.WaitTimeoutError) as error:
+                is_taken = "address already in use" in str(error)
+                raise (PortTakenError if is_taken else errors.ClusterError)(str(error)) from error
+
+        self._running.append(components.Component(name, start))
 
     def _binary(self, name: str) -> pathlib.Path:
         return binaries.find(name, self._profile.binaries)
@@ -261,8 +280,6 @@ def _has_manager(profile: profiles.LocalProfile) -> bool:
 
 
 def _free_ports(*names: str) -> dict[str, int]:
-    probes = [socket.create_server((control_plane.ADDRESS, 0)) for _ in names]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return dict(zip(names, ports, strict=True))
+    with contextlib.ExitStack() as kept:
+        keepers = {name: kept.enter_context(loopback_ports.keeper()) for name in names}
+        return {name: keeper.getsockname()[1] for name, keeper in keepers.items()}

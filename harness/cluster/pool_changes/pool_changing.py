@@ -1,6 +1,7 @@
 """Makes each kind of change and undoes it; repeats writes until the API server has them."""
 
 import dataclasses
+import functools
 import random
 from collections.abc import Callable, Sequence, Set
 from typing import Any, TypeAlias
@@ -62,11 +63,15 @@ class PoolChanging:
         Raises as `publish` does.
         """
         parts = [self._one(name, change, state, dice) for state in states]
-        undos = [undo for _, undo in parts if undo is not None]
+
+        def undo() -> None:
+            for _, undo_one in parts:
+                undo_one()
+
         return Made(
             pools=["/".join(state.key) for state in states],
             devices=[device for devices, _ in parts for device in devices],
-            undo=(lambda: _call_all(undos)) if undos else None,
+            undo=None if getattr(change, "lasts_s", None) is None else undo,
         )
 
     def _one(
@@ -75,45 +80,30 @@ class PoolChanging:
         change: pool_changes.AnyPoolChange,
         state: pool_states.PoolState,
         dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None] | None]:
+    ) -> tuple[list[str], Callable[[], None]]:
         """Change one pool; return the ids of the devices, and what undoes it."""
+        names: list[str] = []
+        revert: Callable[[], object] = lambda: None  # noqa: E731
         match change:
             case pool_changes.Taint(by="rule"):
                 return self._taint_by_rules(name, change, state, dice)
-            case (
-                pool_changes.Grow()
-                | pool_changes.Shrink()
-                | pool_changes.Unshare()
-                | pool_changes.Taint()
-            ):
-                return self._change_devices(change, state, dice)
             case pool_changes.Renew():
                 state.split = change.slices
-                self.publish(state, pause_s=change.pause_s, new_generation=True)
-                return [], None
             case pool_changes.Republish():
                 state.published += 1
-                self.publish(state, pause_s=change.pause_s)
-                return [], None
             case pool_changes.Flap():
-                self._set_published(change, state, is_published=False)
-                return [], lambda: self._set_published(change, state, is_published=True)
-
-    def _change_devices(
-        self,
-        change: DevicesChange,
-        state: pool_states.PoolState,
-        dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None] | None]:
-        names, revert = _changed(change, state, dice)
-        self.publish(state, pause_s=change.pause_s)
+                state.is_published = False
+                revert = functools.partial(setattr, state, "is_published", True)  # noqa: FBT003
+            case _:
+                names, revert = _changed(change, state, dice)
+        is_renewed = isinstance(change, pool_changes.Renew)
+        self.publish(state, pause_s=change.pause_s, new_generation=is_renewed)
 
         def undo() -> None:
             revert()
             self.publish(state, pause_s=change.pause_s)
 
-        ids = [state.id_of(item) for item in names]
-        return ids, undo if change.lasts_s is not None else None
+        return [state.id_of(item) for item in names], undo
 
     def _taint_by_rules(
         self,
@@ -121,25 +111,17 @@ class PoolChanging:
         change: pool_changes.Taint,
         state: pool_states.PoolState,
         dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None] | None]:
+    ) -> tuple[list[str], Callable[[], None]]:
         chosen = _drawn(state, change.devices, dice) if change.devices else []
         rules = _selectors(name, state.key, chosen)
         for rule, selector in rules.items():
-            spec = {"deviceSelector": selector, "taint": _taint(change)}
-            self.create_rule(rule, spec)
+            self.create_rule(rule, {"deviceSelector": selector, "taint": _taint(change)})
 
         def undo() -> None:
             for rule in rules:
                 self.delete_rule(rule)
 
-        ids = [state.id_of(item) for item in chosen]
-        return ids, undo if change.lasts_s is not None else None
-
-    def _set_published(
-        self, change: pool_changes.Flap, state: pool_states.PoolState, *, is_published: bool
-    ) -> None:
-        state.is_published = is_published
-        self.publish(state, pause_s=change.pause_s)
+        return [state.id_of(item) for item in chosen], undo
 
     # ------------------------------------------------------------------- writes
 
@@ -248,8 +230,3 @@ def _selectors(name: str, key: pool_states.PoolKey, chosen: Sequence[str]) -> di
 
 def _taint(change: pool_changes.Taint) -> Object:
     return {"key": TAINT_KEY, "effect": change.effect}
-
-
-def _call_all(actions: Sequence[Callable[[], None]]) -> None:
-    for action in actions:
-        action()

@@ -221,9 +221,9 @@ class World:
         api = apis.Api(self.server)
         kubelets.Kubelets(
             api,
+            node_claims.NodeClaims(api, options),
             namespace=None,
             now=lambda: world_fixtures.NOW,
-            claims=node_claims.NodeClaims(api, options),
             workers=WORKERS,
         ).start()
 

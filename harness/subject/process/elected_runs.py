@@ -51,7 +51,7 @@ def run(
     on_ready: Callable[[], None],
 ) -> None:
     """Stand by until the lease is held, schedule, and release the lease when all has ended."""
-    stopped = processes.stop_event()
+    stopped = processes.StopEvent()
     scheduler.stand_by()
     on_ready()
     elector.start()

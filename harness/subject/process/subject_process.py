@@ -190,7 +190,7 @@ def read_settings(path: pathlib.Path | None) -> Settings:
 
 
 def _run(part: _Part, options: SubjectOptions) -> None:
-    stopped = processes.stop_event()
+    stopped = processes.StopEvent()
     part.start()
     _touch_ready(options)
     stopped.wait()

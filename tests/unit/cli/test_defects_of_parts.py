@@ -60,7 +60,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Pat
 def test_a_kubelet_for_a_node_that_is_not_there(
     kubeconfig: pathlib.Path, node: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for of_a_process in ("stop_event", "end_on_thread_failure"):
+    for of_a_process in ("StopEvent", "end_on_thread_failure"):
         monkeypatch.setattr(processes, of_a_process, lambda *_: None)
     claims = node_claims.NodeClaimsOptions(driver=driver_specs.DriverSpec())
     options = kubelet_process.KubeletOptions(

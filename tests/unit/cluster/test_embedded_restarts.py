@@ -122,22 +122,22 @@ def test_its_end_is_not_reported_while_it_is_restarted(cluster: Cluster) -> None
         clocks.sleep(0.01)
     assert set(seen) == {None}
     create(cluster, "one")
-    cluster.process.kill()
+    cluster.server.process.kill()
     assert cluster.exit_report() is not None
 
 
 def test_while_it_is_down_it_refuses_connections_and_its_ports_are_kept(cluster: Cluster) -> None:
-    command = cluster._command.on_ports_in_use()
-    cluster.process.kill()
-    with loopback_ports.kept((command.port, command.tls_port)):
-        for port in (command.port, command.tls_port):
+    ports = cluster._command.ports()
+    cluster.server.process.kill()
+    with loopback_ports.kept(ports):
+        for port in ports:
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection((loopback_ports.ADDRESS, port))
 
 
 def test_a_port_that_another_program_took_is_named(cluster: Cluster) -> None:
-    port = cluster._command.on_ports_in_use().port
-    cluster.process.kill()
+    port = cluster._command.ports()[0]
+    cluster.server.process.kill()
     with (
         socket.create_server((loopback_ports.ADDRESS, port)),
         pytest.raises(errors.ClusterError, match=f"expected port {port} .*address already in use"),
@@ -150,7 +150,7 @@ def test_a_port_that_another_program_took_is_named(cluster: Cluster) -> None:
 
 def test_damaged_data_are_named(cluster: Cluster, folder: pathlib.Path) -> None:
     create(cluster, "one")
-    cluster.process.kill()
+    cluster.server.process.kill()
     log = folder / "apiserver-data" / "commits.jsonl"
     log.write_bytes(b"x" + log.read_bytes()[1:])
     with pytest.raises(
@@ -183,7 +183,7 @@ def test_only_the_log_is_left(cluster: Cluster, folder: pathlib.Path) -> None:
 def test_what_a_dead_owner_left_is_removed(folder: pathlib.Path) -> None:
     folder.mkdir()
     command = embedded_cluster.ServerCommand(directory=folder, with_parent=True, on_disk=True)
-    embedded_cluster.start("one", command).process.kill()
+    embedded_cluster.start("one", command).server.process.kill()
     assert command.data.is_dir()
     request = interfaces.ClusterRequest(name="one", directory=folder)
     providers.of(ON_DISK).reap(request)
@@ -209,4 +209,4 @@ def test_a_restart_on_another_thread_outlives_the_thread(cluster: Cluster) -> No
     )
     thread.start()
     thread.join(TIMEOUT_S)
-    assert cluster.process.wait(timeout_s=0.3) is None
+    assert cluster.server.process.wait(timeout_s=0.3) is None

@@ -6,25 +6,7 @@ import socket
 import pytest
 
 from harness import errors
-from harness.client import apis, transports
-from harness.cluster import embedded_cluster, interfaces, providers
-from harness.scenario import profiles
-
-
-def test_an_embedded_cluster_comes_answers_and_goes(tmp_path: pathlib.Path) -> None:
-    request = interfaces.ClusterRequest(name="one", directory=tmp_path / "new")
-    cluster = providers.up(profiles.load("embedded"), request)
-    assert cluster.name == "one"
-    assert cluster.exit_report() is None
-    for path in (cluster.kubeconfig, cluster.user_kubeconfig):
-        api = apis.Api(transports.connect(path))
-        assert api.get(apis.NAMESPACES, "default")["kind"] == "Namespace"
-        api.transport.close()
-    cluster.down()
-    assert cluster.exit_report() is not None
-    assert not cluster.kubeconfig.exists()
-    assert not cluster.user_kubeconfig.exists()
-    cluster.down()  # again is no harm
+from harness.cluster import embedded_cluster
 
 
 def test_a_cluster_that_cannot_start_says_why(tmp_path: pathlib.Path) -> None:

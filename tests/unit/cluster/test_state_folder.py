@@ -77,11 +77,3 @@ def test_what_others_can_read_is_refused() -> None:
     state_folder.shared_base().chmod(0o755)
     with pytest.raises(errors.UsageError, match=r"got drwxr-xr-x of user .*export XDG_STATE_HOME"):
         state_folder.folder()
-
-
-def test_a_link_is_refused(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "theirs").mkdir(mode=0o700)
-    state_folder.shared_base().symlink_to(tmp_path / "theirs")
-    with pytest.raises(errors.UsageError, match="got lrwxrwxrwx"):
-        state_folder.folder()
-    assert list((tmp_path / "theirs").iterdir()) == []

@@ -110,18 +110,6 @@ def test_signals_end_it_in_order_or_at_once(fork: Fork, tmp_path: pathlib.Path) 
     assert psutil.pid_exists(killed.pid) is psutil.pid_exists(orderly.pid) is False
 
 
-def test_a_process_is_paused_and_resumed(
-    made: prepared_processes.Template, fork: Fork, tmp_path: pathlib.Path
-) -> None:
-    del made
-    process = processes.Process("apiserver", serving(fork, tmp_path), tmp_path / "log")
-    assert process.pause()
-    assert psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
-    process.resume()
-    assert process.stop(timeout_s=TIMEOUT_S) == 0
-    assert not process.pause()
-
-
 def test_they_end_with_their_template_and_nothing_is_forked_afterwards(
     made: prepared_processes.Template, fork: Fork, tmp_path: pathlib.Path
 ) -> None:

@@ -36,8 +36,8 @@ def test_elsewhere_it_is_a_file_that_goes(
 
 
 def test_a_file_is_written_whole_and_for_the_user_alone(tmp_path: pathlib.Path) -> None:
-    writing.write_private(tmp_path / "file", b"old")
-    writing.write_private(tmp_path / "file", b"new", is_durable=True)
+    writing.write_whole(tmp_path / "file", b"old")
+    writing.write_whole(tmp_path / "file", b"new", mode=writing.PRIVATE)
     (path,) = tmp_path.iterdir()
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -46,5 +46,5 @@ def test_a_file_is_written_whole_and_for_the_user_alone(tmp_path: pathlib.Path) 
 def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError):
-        writing.write_private(tmp_path / "folder", b"token")
+        writing.write_whole(tmp_path / "folder", b"token")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]

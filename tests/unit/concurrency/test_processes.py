@@ -109,7 +109,7 @@ def test_stop_lets_a_process_end_in_order(start: Start, tmp_path: pathlib.Path) 
         python(
             "import pathlib, sys",
             "from harness import processes",
-            "stopped = processes.stop_event()",
+            "stopped = processes.StopEvent()",
             "processes.touch_ready(pathlib.Path(sys.argv[-1]))",
             "stopped.wait()",
             "print('in order')",
@@ -128,7 +128,7 @@ def test_a_signal_that_another_thread_receives_ends_the_wait(start: Start) -> No
         python(
             "import signal, threading, time",
             "from harness import processes",
-            "stopped = processes.stop_event()",
+            "stopped = processes.StopEvent()",
             "def send():",
             "    time.sleep(0.2)",
             "    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)",
@@ -146,7 +146,7 @@ def test_a_paused_process_does_nothing_until_it_is_resumed_or_stopped(start: Sta
         python(
             "import itertools, time",
             "from harness import processes",
-            "stopped = processes.stop_event()",
+            "stopped = processes.StopEvent()",
             "for number in itertools.count():",
             "    print(number, flush=True)",
             "    if stopped.wait(0.01): break",
@@ -285,11 +285,6 @@ def test_a_part_that_is_never_ready_is_killed(tmp_path: pathlib.Path) -> None:
         start_ready(tmp_path, "import os", write_pid, FOREVER, timeout_s=1.0)
     if pid_file.exists() and (text := pid_file.read_text()):  # else it was killed before it could
         assert ended_processes.is_gone(int(text))
-
-
-def test_the_command_line_of_a_part() -> None:
-    argv = processes.command("part", "apiserver")
-    assert argv == [sys.executable, "-P", "-m", "harness.cli.main", "part", "apiserver"]
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])

@@ -21,12 +21,6 @@ def test_another_seed_or_another_name_gives_another_stream() -> None:
     assert len({tuple(stream) for stream in streams}) == len(streams)
 
 
-def test_drawing_from_one_stream_does_not_move_another() -> None:
-    made = seeds.Seeds(7)
-    made.stream("a").random()
-    assert made.stream("b").random() == seeds.Seeds(7).stream("b").random()
-
-
 def test_a_seed_means_the_same_in_every_process() -> None:
     code = "from harness import seeds; print(seeds.Seeds(7).derive('traffic', 3))"
     done = subprocess.run(

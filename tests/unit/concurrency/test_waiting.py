@@ -32,27 +32,12 @@ def test_an_event_wakes_all_who_wait_and_stays() -> None:
     assert event.wait()
 
 
-def test_waiting_for_an_event_may_end_without_it() -> None:
-    event = concurrency.Event("test")
-    assert not event.wait(0.001)
-    assert not event.wait(0)
-
-
 def test_a_queue_gives_in_the_order_of_coming() -> None:
     queue: concurrency.Queue[int] = concurrency.Queue("test")
     for number in range(3):
         queue.put(number)
     assert len(queue) == 3
     assert [queue.get() for _ in range(3)] == [0, 1, 2]
-
-
-def test_a_get_waits_for_a_put() -> None:
-    queue: concurrency.Queue[str] = concurrency.Queue("test")
-    got: list[str] = []
-    threads = spawn_all(1, lambda: got.append(queue.get()))
-    queue.put("x")
-    join_all(threads)
-    assert got == ["x"]
 
 
 def test_a_closed_queue_gives_what_it_has_and_takes_no_more() -> None:
@@ -63,21 +48,6 @@ def test_a_closed_queue_gives_what_it_has_and_takes_no_more() -> None:
     assert queue.get() == "before"
     with pytest.raises(concurrency.Closed):
         queue.get()
-
-
-def test_closing_ends_every_get() -> None:
-    queue: concurrency.Queue[str] = concurrency.Queue("test")
-    ended: list[bool] = []
-
-    def get() -> None:
-        with pytest.raises(concurrency.Closed):
-            queue.get()
-        ended.append(True)
-
-    threads = spawn_all(4, get)
-    queue.close()
-    join_all(threads)
-    assert ended == [True] * 4
 
 
 def test_every_item_is_taken_once() -> None:
@@ -113,11 +83,3 @@ def test_a_thread_has_its_name_and_does_not_keep_the_process() -> None:
     join_all([thread])
     assert seen == [("worker-7", "worker-7", True)]
     assert thread.name == "worker-7"
-
-
-def test_a_real_lock_excludes() -> None:
-    lock = concurrency.lock("test")
-    with lock:
-        assert not lock.acquire(blocking=False)
-    assert lock.acquire(timeout=TIMEOUT_S)
-    lock.release()

@@ -62,7 +62,3 @@ def test_a_stopped_thread_finishes_its_task_and_drops_the_others() -> None:
     stopping.join(TIMEOUT_S)
     assert not stopping.is_alive()
     assert done == ["first"]
-
-
-def test_one_that_was_never_started_can_be_stopped() -> None:
-    Tasks().stop()

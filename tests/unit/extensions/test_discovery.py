@@ -115,10 +115,3 @@ def test_what_is_shipped_keeps_its_name(
 def test_names_have_a_form(kind: entry_points.Kind, name: str, is_good: bool) -> None:
     plugin = entry_points.Plugin(kind=kind, name=name, target="acme:X", package="acme", version="1")
     assert (not discovery.objection_to(plugin, [plugin])) == is_good
-
-
-def test_groups_have_kinds() -> None:
-    for kind in entry_points.KINDS:
-        assert entry_points.kind_of(entry_points.group(kind)) == kind
-    assert entry_points.kind_of("flake_hunt.nothing") is None
-    assert entry_points.kind_of("checks") is None

@@ -110,7 +110,7 @@ class PreparedClaimStartedAgain(drivers.Driver):
 @replacements.known_as("late-prepare-goes-on")
 class LatePrepareGoesOn(served_drivers.ServedDriver):
     def _prepare_one(self, claim: preparations.ClaimReference, node: str) -> preparations.Prepared:
-        found = self._reader.read(claim)
+        found = self._read(claim)
         self._happened("prepare.claim-read", claim)
         with self._turn(claim, node):
             return self.driver.prepare_claim(found, node)
@@ -118,11 +118,12 @@ class LatePrepareGoesOn(served_drivers.ServedDriver):
 
 @replacements.known_as("device-status-overwritten")
 class DeviceStatusOverwritten(served_drivers.ServedDriver):
-    def _report(self, claim: Object, node: str) -> None:
-        if self._statuses is not None:
-            entries = served_drivers.status_entries(claim, self.driver.name, node)
-            patch = {"status": {"devices": entries}}
-            self._statuses.write(claim, patch, kind=apis.PatchKind.MERGE)
+    def _write_status(self, claim: Object, entries: list[Object], node: str) -> None:
+        del node
+        meta, patch = claim["metadata"], {"status": {"devices": entries}}
+        self._api.patch(
+            apis.CLAIMS, meta["name"], patch, namespace=meta["namespace"], subresource="status"
+        )
 
 
 @replacements.known_as("cdi-files-empty")

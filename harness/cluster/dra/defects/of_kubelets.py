@@ -77,15 +77,15 @@ class PreparedClaimEndsLoop(claim_managers.ClaimManager):
 
 @replacements.known_as("unregistered-driver-awaited")
 class UnregisteredDriverAwaited(claim_managers.ClaimManager):
-    def _require_drivers(self, pod: Object, claim: Object) -> None:
-        del pod, claim
+    def _require_drivers(self, pod: Object, wanted: claim_infos.ClaimInfo) -> None:
+        del pod, wanted
 
 
 @replacements.known_as("old-claim-used")
 class OldClaimUsed(claim_managers.ClaimManager):
-    def _find(self, claim: Object, pod: Object) -> Any:
-        entry = self._entries.get(claim_infos.of(claim).key)
-        return super()._find(claim, pod) if entry is None else entry
+    def _find(self, wanted: claim_infos.ClaimInfo, pod: Object) -> Any:
+        entry = self._entries.get(wanted.key)
+        return super()._find(wanted, pod) if entry is None else entry
 
 
 @replacements.known_as("unnamed-claim-stops-unprepare")

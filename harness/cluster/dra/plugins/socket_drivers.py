@@ -159,7 +159,7 @@ class Registry:
 class SocketDrivers:
     """Finds drivers in registry folders, until it is stopped. Thread-safe."""
 
-    outlive_kubelet = True
+    keeps_endings = True
 
     def __init__(self, registry: str, *, note: Note) -> None:
         """`registry` is the folder of all nodes, or one for each node (see `node_folders`)."""

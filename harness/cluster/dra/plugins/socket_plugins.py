@@ -58,7 +58,6 @@ class SocketPlugin:
         return messages.unprepared(self._call(self.service.unprepare, asked))
 
     def is_served(self) -> bool:
-        """Return whether a process takes connections at the driver's socket."""
         try:
             return socket_paths.is_served(self.endpoint)
         except OSError:

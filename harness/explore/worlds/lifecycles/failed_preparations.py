@@ -7,7 +7,7 @@ from typing import Any
 from harness import concurrency
 from harness.client import apis
 from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
-from harness.cluster.driver import drivers, prepared_claims, served_drivers
+from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.explore.worlds import world_fixtures, world_specs
 from harness.explore.worlds.lifecycles import node_preparations
@@ -104,7 +104,7 @@ class UnnamedClaim(node_preparations.NodePreparations):
 class _NoDrivers:
     """The drivers of a node without any."""
 
-    outlive_kubelet = True
+    keeps_endings = True
 
     def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
         """Raise PreparationError: it is not registered."""
@@ -165,8 +165,8 @@ class LatePrepare(node_preparations.NodePreparations):
     def begin(self) -> None:
         """Start the late call, and the kubelet."""
         driver = self.parts.kubelet.driver(self.driver_spec, name=world_fixtures.DRIVER)
-        reader = served_drivers.ClaimReader(apis.Api(self.server))
-        self._served = self.parts.kubelet.served(driver, reader=reader, at=self._happened)
+        api = apis.Api(self.server)
+        self._served = self.parts.kubelet.served(driver, api, at=self._happened)
         first, second = (self._reference(name) for name in ("claim-1", "claim-2"))
         concurrency.spawn("late-call", lambda: self._late(first))
         concurrency.spawn("kubelet-1", lambda: self._replace(first, second))

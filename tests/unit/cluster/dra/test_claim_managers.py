@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, errors
-from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects, node_claims
+from harness.cluster.dra import claim_infos, claim_managers, node_claims
 from harness.cluster.kubelet_api import preparations
 from harness.history import journal_reader, records
 from harness.scenario import driver_specs
@@ -81,8 +81,11 @@ class Nodes:
         }
         return self.api.claims[name]
 
-    def cdi_files(self) -> list[str]:
-        return sorted(path.name for path in (self.folder / "state" / "cdi").rglob("*.json"))
+    def ready(self) -> list[str]:
+        """The CDI devices that containers find."""
+        return sorted(
+            one for driver in self.claims._own._drivers.values() for _, one in driver.edits
+        )
 
 
 @pytest.fixture
@@ -111,10 +114,10 @@ def test_a_claim_is_prepared_once_and_unprepared_after_its_last_pod(nodes: Nodes
     assert nodes.api.gets == 3  # live, for each pod
     nodes.claims.unprepare(NODE, "uid-of-a")
     assert nodes.unprepared() == []
-    assert len(nodes.cdi_files()) == 1
+    assert len(nodes.ready()) == 1
     nodes.claims.unprepare(NODE, "uid-of-b")
     assert nodes.unprepared() == [("c", "b")]
-    assert nodes.cdi_files() == []
+    assert nodes.ready() == []
 
 
 def test_a_claim_of_pods_on_two_nodes_is_prepared_on_both(nodes: Nodes) -> None:
@@ -234,19 +237,6 @@ def allocated(claim: Any) -> Any:
     return claim["status"]["allocation"]["devices"]["results"]
 
 
-def test_a_kubelet_that_forgets_its_claims(tmp_path: pathlib.Path) -> None:
-    """The known defect: a device in use is prepared for another claim after a restart."""
-    nodes = Nodes(tmp_path, exclusivity=True)
-    nodes.parts = kubelet_defects.parts(["kubelet-forgets-claims"])
-    first, rival = pod("a", "c"), pod("rival", "other")
-    nodes.claim("c", first)
-    nodes.claim("other", rival)  # of the same device
-    nodes.claims.prepare(first)
-    nodes.start()
-    nodes.claims.prepare(rival)
-    assert nodes.prepared() == [("other", "rival")]
-
-
 def test_a_claim_of_the_checkpoint_that_the_driver_never_prepared(tmp_path: pathlib.Path) -> None:
     """The kubelet was killed before it called the driver: the journal tells that it is free."""
     nodes = Nodes(tmp_path, prepare={"failing_from_s": 0.0, "failing_s": 80_000})
@@ -307,16 +297,13 @@ def test_containers_find_the_devices_of_their_extended_resources(nodes: Nodes) -
     }
 
 
-def test_a_container_whose_cdi_file_is_gone_is_not_started(nodes: Nodes) -> None:
+def test_a_container_whose_device_is_not_ready_is_not_started(nodes: Nodes) -> None:
     user = pod("a", "c")
     user["spec"]["containers"] = [{"name": "x", "resources": {"claims": [{"name": "entry-c"}]}}]
     nodes.claim("c", user)
     nodes.claims.prepare(user)
-    (file,) = (nodes.folder / "state" / "cdi").rglob("*.json")
-    file.write_text("torn")
-    with pytest.raises(
-        preparations.PreparationError, match=r"unresolvable .*: expected a CDI file"
-    ):
+    nodes.claims._own._drivers["gpu.example"].edits.clear()
+    with pytest.raises(preparations.PreparationError, match="unresolvable CDI device"):
         nodes.claims.start_containers(user)
 
 
@@ -351,4 +338,4 @@ def test_a_pod_that_comes_while_its_claim_is_unprepared_waits(tmp_path: pathlib.
     kinds = [type(record) for record in nodes.records()]
     assert kinds == [records.Prepared, records.Unprepared, records.Prepared]
     assert nodes.claims.pods() == {("ns/new", "uid-of-new", NODE)}
-    assert len(nodes.cdi_files()) == 1
+    assert len(nodes.ready()) == 1

@@ -33,7 +33,7 @@ def with_unknown(answer: dict[str, Any]) -> dict[str, Any]:
 class Drivers:
     """Drivers whose answers are changed before the kubelet sees them."""
 
-    outlive_kubelet: bool = False
+    keeps_endings: bool = False
     names: set[str] = dataclasses.field(default_factory=lambda: {"a.example", "b.example"})
     answers: dict[str, Answer] = dataclasses.field(default_factory=dict)
     calls: list[tuple[str, str, list[str]]] = dataclasses.field(default_factory=list)
@@ -265,7 +265,7 @@ def test_a_kubelet_that_was_killed_while_a_driver_unprepared_says_that_it_may_ha
     def kill(answer: dict[str, Any]) -> dict[str, Any]:
         raise KilledError
 
-    node.drivers = Drivers(outlive_kubelet=True)
+    node.drivers = Drivers(keeps_endings=True)
     node.start()
     node.prepare(node.claim("x", "a"))
     node.drivers.answers["a.example"] = kill

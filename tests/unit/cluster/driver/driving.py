@@ -197,20 +197,3 @@ def refused(call: Any) -> calls.CallError:
     except calls.CallError as error:
         return error
     raise AssertionError("expected a CallError")
-
-
-class _Bytes:
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def SerializeToString(self) -> bytes:  # noqa: N802 - protobuf's name
-        return self._content
-
-
-def outcome(channel: channels.Channel, method: services.Method, content: bytes) -> str:
-    """Return the code of a call with any bytes; ok if there is an answer."""
-    try:
-        channel.call(method, _Bytes(content), timeout_s=TIMEOUT_S)  # type: ignore[arg-type]
-    except calls.CallError as error:
-        return error.code
-    return "ok"

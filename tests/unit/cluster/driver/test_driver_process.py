@@ -3,7 +3,6 @@
 import contextlib
 import json
 import pathlib
-import random
 import shutil
 import subprocess
 import threading
@@ -260,19 +259,6 @@ def test_the_health_of_devices_is_told(driver: driving.Driver) -> None:
             ("device-000", health.HEALTHY),
             ("device-001", health.UNHEALTHY),
         ]
-
-
-def test_random_bytes_do_not_stop_it(driver: driving.Driver, claims: tuple[Any, Any]) -> None:
-    driver.start()
-    stream = random.Random(3)
-    with channels.Channel(driver.endpoint()) as channel:
-        for _ in range(300):
-            content = stream.randbytes(stream.randrange(1, 100))
-            for service in services.DRA.values():
-                for method in (service.prepare, service.unprepare):
-                    answer = driving.outcome(channel, method, content)
-                    assert answer in {"ok", "INTERNAL", "UNKNOWN"}
-    assert driver.prepare(claims[0]) == {driving.uid(claims[0]): (device(claims[0]),)}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from harness import concurrency, errors
-from harness.cluster.dra.defects import of_drivers
 from harness.cluster.driver import cdi_files, driver_settings, drivers
 from harness.cluster.kubelet_api import preparations
 from harness.scenario import driver_specs
@@ -52,14 +51,10 @@ def answered(answers: Any, claim: Any) -> Any:
 
 
 def driver(folder: pathlib.Path | None = None, **spec: Any) -> drivers.Driver:
-    return make(drivers.Driver, folder, **spec)
-
-
-def make(kind: Any, folder: pathlib.Path | None = None, **spec: Any) -> drivers.Driver:
     files = drivers.NOWHERE
     if folder is not None:
         files = drivers.DriverFiles(cdi=f"{folder}/{{node}}", state=f"{folder}/state/{{node}}")
-    return kind(driver_specs.DriverSpec(**spec), name="gpu.example", files=files)
+    return drivers.Driver(driver_specs.DriverSpec(**spec), name="gpu.example", files=files)
 
 
 def test_a_device_that_another_claim_holds_is_refused() -> None:
@@ -249,29 +244,3 @@ def test_calls_are_delayed_blocked_and_failed_for_a_time() -> None:
             except preparations.PreparationError as error:
                 ends.append((time.now_s, error.reason))
     assert ends == [(1, "ok"), (16, "ok"), (22, "FailedForATime"), (27, "ok")]
-
-
-def test_a_driver_that_gives_devices_free_first() -> None:
-    """The known defect: meanwhile another claim is prepared."""
-    [claim, rival] = [allocated(name, result("d")) for name in ("a", "b")]
-    failing = {"failure_probability": 0.999999}
-    for kind, is_free in ((drivers.Driver, False), (of_drivers.ReleasedFirst, True)):
-        made = make(kind, exclusivity=True, unprepare=failing)
-        prepare(made, claim)
-        with pytest.raises(preparations.PreparationError, match="on demand"):
-            unprepare(made, claim)
-        if is_free:
-            prepare(made, rival)
-        else:
-            with pytest.raises(preparations.PreparationError, match="is prepared for claim"):
-                prepare(made, rival)
-
-
-def test_a_driver_that_keeps_parameters(tmp_path: pathlib.Path) -> None:
-    """The known defect: containers get those of the claim that had the device before."""
-    for kind, expected in ((drivers.Driver, "second"), (of_drivers.StaleParameters, "first")):
-        made = make(kind, tmp_path / expected)
-        for name in ("first", "second"):
-            prepare(made, allocated(name, result("d"), config=[config("FromClaim", who=name)]))
-        (file,) = (tmp_path / expected).rglob("*-uid-of-second-gpu.json")
-        assert f"user_who={expected}" in file.read_text()

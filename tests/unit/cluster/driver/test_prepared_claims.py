@@ -42,7 +42,7 @@ def test_files_tell_a_restart_what_is_prepared(tmp_path: pathlib.Path) -> None:
     again = prepared_claims.PreparedClaims("gpu.example", template)
     assert again.load() == [known(claim())]
     assert prepared_claims.PreparedClaims("other.example", template).load() == []
-    again.remove(known(claim()))
+    again.remove("n", "uid-a")
     assert again.load() == []
 
 
@@ -85,19 +85,18 @@ class Slow(drivers.Driver):
         return super().prepare_claim(claim, node)
 
 
-class Reader(served_drivers.ClaimReader):
-    """Reads claims that are there."""
+class Api:
+    """Has the claim, which is reserved."""
 
-    def __init__(self) -> None:
-        self.reads = 0
-
-    def read(self, claim_reference: preparations.ClaimReference) -> Any:
-        self.reads += 1
-        return claim()
+    def get(self, resource: object, name: str, *, namespace: str) -> Any:
+        found = claim()
+        found["status"]["reservedFor"] = [{"uid": "pod"}]
+        return found
 
 
 def served(driver: drivers.Driver) -> served_drivers.ServedDriver:
-    return served_drivers.ServedDriver(driver, reader=Reader(), at=lambda moment, name: None)
+    api: Any = Api()
+    return served_drivers.ServedDriver(driver, api, at=lambda moment, name: None)
 
 
 def test_calls_for_one_claim_wait_for_each_other(tmp_path: pathlib.Path) -> None:

@@ -105,12 +105,6 @@ def engine(bench: Bench) -> Iterator[docker_engine.Engine]:
         yield made
 
 
-def test_it_says_what_it_is(engine: docker_engine.Engine) -> None:
-    found = engine.describe()
-    assert found.memory_bytes > 1 << 30
-    assert found.cgroup_version in ("1", "2")
-
-
 def test_the_nodes_of_a_cluster_are_told_apart(bench: Bench, engine: docker_engine.Engine) -> None:
     other = f"{bench.cluster}0"  # a name that begins with the other's
     mine, others = bench.container(), bench.container(cluster=other)
@@ -142,10 +136,3 @@ def test_files_are_read_where_they_are(
     (saved,) = engine.save_folder(name, "/folder", tmp_path / "to")
     assert saved.read_bytes() == TEXT
     assert engine.save_folder(name, "/none", tmp_path / "nothing") == []
-
-
-def test_a_name_is_given_once(bench: Bench) -> None:
-    bench.container()
-    with pytest.raises(docker.errors.APIError, match="is already in use by container") as caught:
-        bench.container()
-    assert caught.value.status_code == 409

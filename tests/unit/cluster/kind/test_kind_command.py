@@ -27,21 +27,19 @@ def programs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib
 
 def test_a_kind_that_is_there(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo kind v0.33.0 go1.25.5 linux/amd64")
-    found = kind_command.find(at_least="0.33.0")
-    assert found.version == "0.33.0"
-    assert found.path == str(programs / "kind")
+    assert kind_command.version(at_least="0.33.0") == "0.33.0"
 
 
 def test_a_version_between_releases(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo kind v0.34.0-alpha+4d2f4e2b1a1b1c go1.25.5 darwin/arm64")
-    assert kind_command.find(at_least="0.33.0").version == "0.34.0"
+    assert kind_command.version(at_least="0.33.0") == "0.34.0"
 
 
 def test_no_kind(programs: pathlib.Path) -> None:
     with pytest.raises(
         errors.ClusterError, match=r"kind v0\.33\.0 or newer in PATH, found no kind"
     ):
-        kind_command.find(at_least="0.33.0")
+        kind_command.version(at_least="0.33.0")
 
 
 def test_a_kind_that_is_too_old(programs: pathlib.Path) -> None:
@@ -49,20 +47,20 @@ def test_a_kind_that_is_too_old(programs: pathlib.Path) -> None:
     with pytest.raises(
         errors.ClusterError, match=r"expected kind v0\.33\.0 or newer, got .kind v0\.9\.0"
     ):
-        kind_command.find(at_least="0.33.0")
+        kind_command.version(at_least="0.33.0")
 
 
 def test_no_docker_command(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo kind v0.33.0 go1.25.5 linux/amd64")
     (programs / "docker").unlink()
     with pytest.raises(errors.ClusterError, match="found no docker"):
-        kind_command.find(at_least="0.33.0")
+        kind_command.version(at_least="0.33.0")
 
 
 def test_something_else_called_kind(programs: pathlib.Path) -> None:
     executable(programs, "kind", "echo usage: kind of a program")
     with pytest.raises(errors.ClusterError, match=r"got .usage: kind of a program"):
-        kind_command.find(at_least="0.33.0")
+        kind_command.version(at_least="0.33.0")
 
 
 @pytest.mark.parametrize(
@@ -79,9 +77,8 @@ def test_a_failure_has_the_words_of_kind_and_the_path_of_its_log(
     programs: pathlib.Path, tmp_path: pathlib.Path, output: str, words: str
 ) -> None:
     executable(programs, "kind", f"printf '%s' '{output}'\nexit 139")
-    kind = kind_command.Kind(path=str(programs / "kind"), version="0.33.0")
     log = tmp_path / "kind.log"
     with pytest.raises(errors.ClusterError) as caught:
-        kind_command.export_logs(kind, "one", tmp_path, log=log)
+        kind_command.export_logs("one", tmp_path, log=log)
     assert words in str(caught.value)
     assert str(log) in str(caught.value)

@@ -80,17 +80,6 @@ def test_a_call_ends_at_its_deadline_and_a_server_does_not_wait_for_it(path: pat
         released.set()
 
 
-def test_answers_that_are_too_long_or_none_are_errors(path: pathlib.Path) -> None:
-    def long(_: Any) -> Any:
-        return services.GET_INFO.answer(name="x" * 5000)
-
-    with servers.Server(path, {services.GET_INFO: long}):
-        with channels.Channel(path, message_bytes_max=1000) as channel:
-            error = refused(lambda: channel.call(services.GET_INFO, ASKED, timeout_s=10))
-            assert error.code == "RESOURCE_EXHAUSTED"
-        assert len(ask(path).name) == 5000
-
-
 class Bytes:
     """Stands for a message with any bytes."""
 

@@ -84,12 +84,12 @@ def test_prune_removes_what_has_lost_a_process_and_nothing_else() -> None:
     clocks.wait_until(
         lambda: not prune.is_alive(ill), timeout_s=TIMEOUT_S, why="the death to be seen"
     )
-    assert prune.prune().removed == ["cluster ill"]
+    assert prune.prune()[0] == ["cluster ill"]
     psutil.wait_procs(rest, timeout=TIMEOUT_S)
     assert running(ill) == []
     assert not ill.path.exists()
     assert [entry.name for entry in cluster_records.known()] == ["healthy"]
-    assert prune.prune().removed == []
+    assert prune.prune()[0] == []
     assert prune.is_alive(healthy)
 
 
@@ -110,7 +110,7 @@ def test_a_cluster_for_a_while_is_in_the_registry_and_safe_from_prune(
     request = interfaces.ClusterRequest(name="run", directory=tmp_path / "run")
     with held_clusters.held(EMBEDDED, request) as cluster:
         assert cluster_records.find("run").is_held
-        assert prune.prune().removed == []
+        assert prune.prune()[0] == []
         assert cluster.exit_report() is None
     assert cluster.exit_report() is not None
     assert cluster_records.known() == []
@@ -173,7 +173,7 @@ def test_prune_removes_what_a_killed_run_has_left() -> None:
     entry.kubeconfig.write_text("token")
     (entry.path / "apiserver.log").touch()
     with of_folder(entry, "harness.cli.main") as left, of_folder(entry, "tail") as other:
-        assert prune.prune().removed == ["cluster run"]
+        assert prune.prune()[0] == ["cluster run"]
         clocks.wait_until(
             lambda: not cluster_records.is_running(left), timeout_s=TIMEOUT_S, why="its end"
         )
@@ -188,7 +188,7 @@ def test_prune_removes_temporary_folders_of_the_dead(tmp_path: pathlib.Path) -> 
     (tmp_path / f"flake-hunt-{gone}-abc").mkdir()
     (tmp_path / f"flake-hunt-{os.getpid()}-abc").mkdir()
     (tmp_path / "flake-hunt-notes").mkdir()
-    assert prune.prune().removed == [f"folder {tmp_path}/flake-hunt-{gone}-abc"]
+    assert prune.prune()[0] == [f"folder {tmp_path}/flake-hunt-{gone}-abc"]
     assert (tmp_path / f"flake-hunt-{os.getpid()}-abc").exists()
     assert (tmp_path / "flake-hunt-notes").exists()
 
@@ -202,7 +202,7 @@ def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
         )
         (tmp_path / f"flake-hunt-{child.pid}-abc").mkdir()
         (cluster_records.folder() / f".run.1.{child.pid}.new").touch()
-        assert prune.prune().removed == [f"folder {tmp_path}/flake-hunt-{child.pid}-abc"]
+        assert prune.prune()[0] == [f"folder {tmp_path}/flake-hunt-{child.pid}-abc"]
         assert list(cluster_records.folder().iterdir()) == []
 
 
@@ -223,8 +223,7 @@ def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
     on = provider.capabilities
     fake_world.publish(api, SPEC, namespace="flake-hunt-0a1b2c3d", run_id="0a1b2c3d", on=on)
     assert len(api.list(apis.NODES).items) == 3
-    pruned = prune.prune()
-    assert (pruned.removed, pruned.failed) == (["cluster run"], [])
+    assert prune.prune() == (["cluster run"], [])
     assert [node["metadata"]["name"] for node in api.list(apis.NODES).items] == ["somebody-elses"]
     assert api.list(apis.SLICES).items == []
     assert not entry.kubeconfig.exists()
@@ -304,7 +303,7 @@ def test_prune_goes_on_when_one_cluster_does_not_answer(tmp_path: pathlib.Path) 
         "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
         "clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n"
     )
-    pruned = prune.prune()
-    assert "expected to remove what is left on the cluster of" in pruned.failed[0]
+    [failed] = prune.prune()[1]
+    assert "expected to remove what is left on the cluster of" in failed
     assert cluster_records.known() == [entry], "the next prune tries again"
     entry.kubeconfig.unlink()

@@ -145,32 +145,6 @@ def _watching(cluster: interfaces.Cluster, seen: list[str | None]) -> Iterator[N
 
 
 @needs_etcd
-def test_an_api_server_that_does_not_come_back_is_reported(
-    up: Callable[..., interfaces.Cluster], folder: pathlib.Path
-) -> None:
-    cluster = up()
-    (folder / "kube-apiserver").write_text("#!/bin/sh\necho no room >&2; exit 1\n")
-    with pytest.raises(errors.ClusterError, match=r"kube-apiserver to start, .* exit code 1"):
-        cluster.restart_api_server(kill=True, down_s=0)
-    assert "kube-apiserver ended with exit code 1" in (cluster.exit_report() or "")
-
-
-@needs_etcd
-def test_a_cluster_that_is_taken_down_does_not_wait_for_a_restart(
-    up: Callable[..., interfaces.Cluster],
-) -> None:
-    cluster = up()
-    server = cluster.pids[0]
-    restart = threading.Thread(target=lambda: cluster.restart_api_server(kill=True, down_s=3600))
-    restart.start()
-    clocks.wait_until(lambda: not psutil.pid_exists(server), timeout_s=30, why="its end")
-    cluster.down()
-    restart.join(30)
-    assert not restart.is_alive()
-    assert not any(psutil.pid_exists(pid) for pid in cluster.pids)
-
-
-@needs_etcd
 def test_with_a_controller_manager_namespaces_go_by_themselves(
     up: Callable[..., interfaces.Cluster], folder: pathlib.Path
 ) -> None:
@@ -283,7 +257,7 @@ def test_what_a_dead_owner_left_is_reaped_by_the_request_alone(
         for process in [*psutil.Process(pid).children(recursive=True), psutil.Process(pid)]:
             process.kill()
     for component in cluster.running:
-        component.kill()
+        component.process.kill()
     provider(folder).reap(request)
     assert not cluster.files.data.exists()
     assert not cluster.kubeconfig.exists()

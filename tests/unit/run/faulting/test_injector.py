@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness import clocks
-from harness.cluster import interfaces
+from harness.cluster import components
 from harness.history import plans
 from harness.run.faulting import carriers, injector
 from tests.support import cases
@@ -38,11 +38,11 @@ class Run:
         )
         self.injector = injector.Injector(stage, has_load=lambda: self.has_load)
 
-    def restart_api_server(self, *, kill: bool, down_s: float) -> interfaces.End:
+    def restart_api_server(self, *, kill: bool, down_s: float) -> components.End:
         self.restarting += 1
         assert self.restarting == 1, "two at a time"
         clocks.sleep(down_s)
-        end = interfaces.End.of(self.carrier.restart)
+        end = components.End.of(self.carrier.restart)
         self.restarting -= 1
         return end
 

@@ -7,8 +7,10 @@ import pytest
 
 from harness import clocks, concurrency
 from harness.client import apis
+from harness.cluster.dra import claim_infos
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
+from harness.cluster.kubelet_api import preparations
 from harness.history import records
 from harness.run.faulting import injecting, node_faults
 from harness.scenario import pool_specs
@@ -92,6 +94,16 @@ def test_a_node_that_never_comes_back_is_removed_with_its_slices(world: World) -
     assert applied.detail == "worker-1 was lost and was removed"
 
 
+PREPARED = claim_infos.ClaimInfo(
+    namespace="ns",
+    name="c",
+    uid="u",
+    devices=["gpu.example/p/d"],
+    pods={"pod-uid": "pod"},
+    prepared={"gpu.example": (preparations.PreparedDevice(pool="p", device="d"),)},
+)
+
+
 def reboot(
     folder: pathlib.Path, ending: injecting.Ending
 ) -> tuple[pathlib.Path, list[records.FaultApplied], list[str]]:
@@ -99,18 +111,19 @@ def reboot(
     processes = fake_parts.FakeProcesses()
     stage = fake_parts.stage(folder, processes)
     state = stage.directory.kubelet_state("scheduler")
-    for path in ("cdi/worker-1/a.json", "cdi/worker-0/b.json", "checkpoints/worker-1.json"):
-        (state / path).parent.mkdir(parents=True, exist_ok=True)
-        (state / path).touch()
+    (state / "checkpoints").mkdir(parents=True)
+    for node in ("worker-0", "worker-1"):
+        claim_infos.Checkpoint(state / "checkpoints" / f"{node}.json").save([PREPARED])
     fault = fake_parts.fault("boot", "reboot-node", down_s=0.0, times=2, interval_s=0.01)
     applied, _ = fake_parts.injected(stage, fault, ending)
     return state, applied, processes.calls
 
 
-def test_a_reboot_empties_the_cdi_folder_of_the_node_alone(tmp_path: pathlib.Path) -> None:
+def test_after_a_reboot_no_device_of_the_node_is_ready(tmp_path: pathlib.Path) -> None:
     state, applied, calls = reboot(tmp_path, injecting.Ending())
-    assert [path.parent.name for path in state.glob("cdi/*/*")] == ["worker-0"]
-    assert (state / "checkpoints/worker-1.json").exists()
+    for node, prepared in (("worker-0", PREPARED.prepared), ("worker-1", {})):
+        [kept] = claim_infos.Checkpoint(state / "checkpoints" / f"{node}.json").load()
+        assert (kept.pods, kept.prepared) == (PREPARED.pods, prepared)
     assert calls == ["kill scheduler for boot", "start scheduler"] * 2
     assert [item.detail for item in applied] == ["worker-1 was rebooted"] * 2
     assert len((state / "boots/worker-1").read_text()) == 36

@@ -227,7 +227,7 @@ def test_errors_of_a_driver_are_those_of_its_claims(serve: Serve, drivers: Any) 
     plugin = wait(drivers)
     for answers in (plugin.prepare([CLAIM]), plugin.unprepare([INFO])):
         assert str(answers["u"]) == "no such device"
-        assert answers["u"].reason == driver_contracts.DRIVER_ERROR
+        assert answers["u"].reason == preparations.DRIVER_ERROR
 
 
 def test_bytes_that_are_no_answer_fail_one_call(serve: Serve, drivers: Any) -> None:
