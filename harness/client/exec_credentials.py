@@ -144,9 +144,12 @@ class _Answer(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
+_answers = msgspec.json.Decoder(_Answer)
+
+
 def _decode(command: Command, output: bytes) -> tuple[Credentials, datetime.datetime | None]:
     try:
-        found = msgspec.json.decode(output, type=_Answer).status
+        found = _answers.decode(output).status
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         why = f"its output is not an ExecCredential in JSON ({error})"
         raise _unusable(command, why) from error
