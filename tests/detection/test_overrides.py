@@ -106,12 +106,10 @@ def _used(path: pathlib.Path) -> frozenset[str]:
 # -------------------------------------------------------------------------------------- the tests
 
 
-REPLACEMENTS = dict(every_replacement())
-
-
-@pytest.mark.parametrize("name", REPLACEMENTS)
-def test_a_replacement_overrides_what_runs(name: str) -> None:
-    assert list(unused(*REPLACEMENTS[name])) == []
+def test_replacements_override_what_runs() -> None:
+    wrong = {name: [*unused(*pair)] for name, pair in every_replacement()}
+    assert len(wrong) > 100
+    assert {name: found for name, found in wrong.items() if found} == {}
 
 
 class _Correct:

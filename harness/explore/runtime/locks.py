@@ -15,6 +15,7 @@ from harness.explore.runtime import tasks
 if TYPE_CHECKING:
     from harness.explore.runtime import scheduler
 
+_NO_PARTS = hash(frozenset())
 _WAITERS = ("", "waiters")
 """The part of a condition that waiting and notifying use."""
 
@@ -84,6 +85,8 @@ class ControlledLock(tasks.Shared):
         return True
 
     def _parts_past(self) -> int:
+        if not self._parts:  # as nearly always
+            return _NO_PARTS
         return hash(frozenset((it.identity, it.past, it.added) for it in self._parts.values()))
 
     def hold_whole(self) -> None:
