@@ -29,13 +29,13 @@ flake-hunt: .venv/.installed  ## the main job: hunt on the embedded cluster (ARG
 	$(BIN)/flake-hunt hunt $(if $(GITHUB_STEP_SUMMARY),--summary $(GITHUB_STEP_SUMMARY)) $(ARGS)
 
 # mypy needs one processor only: the tests run beside it.
-test: lint  ## lint, type-check and test: the fast tests, and a twentieth of the others, which the commit chooses
+test: lint  ## lint, type-check and test: the fast tests, and a tenth of the others, which the commit chooses
 	$(MAKE) --no-print-directory --jobs 2 suite types ARGS="$(or $(ARGS),--fast)" TYPED=harness
 
 test-all: lint  ## lint, type-check and test: everything
 	$(MAKE) --no-print-directory --jobs 2 suite types
 
-suite: .venv/.dev-installed
+suite: .venv/.dev-installed build/.compiled
 	$(BIN)/python -m pytest -n 3 --dist worksteal --max-worker-restart=1 $(ARGS)
 
 quick: .venv/.dev-installed  ## lint, and the tests of the packages that differ from the last commit (SINCE=origin/main)
@@ -111,6 +111,12 @@ clean:  ## remove the environment, caches and reports
 .venv/.dev-installed: .venv/.installed
 	@echo "Installing the tools for development into .venv: another minute or more the first time."
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+# One process compiles what the tests import: without it, each of three would do so at the same time.
+build/.compiled: .venv/.dev-installed
+	@echo "Compiling the tests and what they import: half a minute, once."
+	@mkdir -p build; $(BIN)/python -m pytest --collect-only -q > build/collected.txt || { tail -n 30 build/collected.txt; exit 1; }
 	@touch $@
 
 build/docs-venv/.installed: pyproject.toml constraints.txt

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Generator, Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from harness import processes
@@ -91,6 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("fast"):
         for name, amount in deferring.AMOUNTS.items():
             os.environ.setdefault(name, amount)
+        hypothesis.settings.register_profile("fast", max_examples=deferring.EXAMPLES, deadline=None)
+        hypothesis.settings.load_profile("fast")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -98,9 +101,20 @@ def pytest_report_header(config: pytest.Config) -> str:
     if not config.getoption("fast"):
         return "tests: all"
     return (
-        f"tests: without those of tests/deferred.txt, except a twentieth of them, which commit "
+        f"tests: without those of tests/deferred.txt, except a tenth of them, which commit "
         f"{deferring.commit()} chooses; `make test-all` runs all"
     )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which of the deferred tests ran, by their files."""
+    if not terminalreporter.config.getoption("fast"):
+        return
+    kinds = ("passed", "failed", "error", "skipped")
+    ids = {item.nodeid for kind in kinds for item in terminalreporter.stats.get(kind, ())}
+    terminalreporter.section(f"deferred tests that commit {deferring.commit()} chose")
+    for line in deferring.told(ids):
+        terminalreporter.line(line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
