@@ -4,27 +4,11 @@ from typing import Any
 
 Document = dict[str, Any]
 DRIVER = "gpu.example.com"
-CLASS = "gpu.example.com"
-MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-APPLY = "application/apply-patch+yaml"
 
 
 def config(name: str, value: str = "0", **labels: str) -> Document:
     metadata = {"name": name, "labels": labels}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"v": value}}
-
-
-def pod(name: str, **labels: str) -> Document:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "containers": [{"name": "main", "image": "none", "env": [{"name": "A", "value": "a"}]}]
-        },
-    }
 
 
 def other_image(name: str) -> Document:
@@ -57,7 +41,7 @@ def resource_slice(name: str, *devices: str) -> Document:
 
 
 def claim(name: str) -> Document:
-    request = {"name": "gpu", "exactly": {"deviceClassName": CLASS}}
+    request = {"name": "gpu", "exactly": {"deviceClassName": DRIVER}}
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -70,12 +54,3 @@ def allocation(pool: str, device: str) -> Document:
     """The status of such a claim after its allocation."""
     result = {"request": "gpu", "driver": DRIVER, "pool": pool, "device": device}
     return {"allocation": {"devices": {"results": [result]}}}
-
-
-def lease(name: str, holder: str) -> Document:
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": name},
-        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15},
-    }

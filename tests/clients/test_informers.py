@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from harness import clocks
 from tests.clients import objects
 
 kubernetes = pytest.importorskip("kubernetes", reason="the kubernetes client is not installed")
@@ -108,17 +107,3 @@ def test_it_lists_again_when_what_it_saw_is_gone(
     create(core, namespace, "d")
     assert informer.told(1) == [("ADDED", "d")]
     assert informer.cached() == {"b": f"v{outrunning[-1]}", "c": "0", "d": "0"}
-
-
-def test_it_goes_on_when_the_server_ends_its_watch(core: Any, namespace: str) -> None:
-    create(core, namespace, "a")
-    informer = Informer(core, namespace, resync_period=1)
-    informer.informer.start()
-    try:
-        assert informer.told(2) == [("ADDED", "a"), ("MODIFIED", "a")]
-        core.delete_namespaced_config_map("a", namespace)
-        clocks.wait_until(
-            lambda: not informer.cached(), timeout_s=TIMEOUT_S, why="the deletion to be known"
-        )
-    finally:
-        informer.informer.stop()

@@ -61,6 +61,14 @@ def version_of(path: pathlib.Path) -> tuple[int, int] | None:
         return None
 
 
+def newest() -> pathlib.Path:
+    by_version = {version_of(path): path for path in candidates()}
+    versions = sorted(version for version in by_version if version and version >= VERSION_MIN)
+    if not versions:
+        pytest.skip(NONE_FOUND)
+    return by_version[versions[-1]]
+
+
 class Cluster:
     """A cluster that was started with `flake-hunt cluster up`."""
 

@@ -92,15 +92,6 @@ def on_kind(_: pytest.FixtureRequest) -> Options:
     return ["--cluster", running.KIND_PROFILE, *running.LONGER]
 
 
-def test_the_profiles_of_kind_are_chosen_for_all_files_at_once(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    monkeypatch.setenv("E2E", "kind")
-    monkeypatch.setattr(doctor, "examine", lambda _: [])
-    monkeypatch.setattr(running, "KIND_PROFILE", "kind-1.36")
-    assert on_kind(request)[:2] == ["--cluster", "kind-1.36"]
-
-
 def on_existing(request: pytest.FixtureRequest) -> Options:
     kubeconfig = request.getfixturevalue("elsewhere")
     options = ["--cluster", "kubeconfig", "--cluster", f"kubeconfig={kubeconfig}"]

@@ -156,22 +156,6 @@ def test_fake_nodes_stay_ready_without_leases(tmp_path: pathlib.Path) -> None:
     assert ready == "True"
 
 
-def test_a_run_is_valid_and_keeps_the_audit_log(tmp_path: pathlib.Path) -> None:
-    scenario = running.scenario(tmp_path)
-    text = flake_hunt(tmp_path, "run", str(scenario), "--cluster", MAIN, *running.LONGER)
-    assert "VALID" in text
-    kept = list(tmp_path.glob("reports/*/*/audit/audit.log*"))
-    assert len(kept) == 1
-    if MAIN in ("kind", *SHIPPED):
-        events = [
-            json.loads(line) for line in running.text(kept[0].with_name("audit.log")).splitlines()
-        ]
-        assert any(
-            (event.get("objectRef") or {}).get("resource") == "resourceclaims" for event in events
-        )
-    assert not list(tmp_path.glob("reports/*/*/logs/cluster/kubeconfig*"))
-
-
 def test_a_known_defect_is_caught(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     control = ("--defect", "gather-not-atomic", "--until-found")

@@ -115,26 +115,3 @@ def test_a_killed_run_is_pruned(tmp_path: pathlib.Path) -> None:
         flake_hunt(tmp_path, "cluster", "prune")
         command.require_alone()
     assert not list(tmp_path.rglob("*.key"))
-
-
-@real_programs.needs("kube-scheduler")
-def test_kube_scheduler_is_valid(tmp_path: pathlib.Path) -> None:
-    scenario = str(running.scenario(tmp_path))
-    options = ("--cluster", "local", "--subject", "kube-scheduler")
-    flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
-
-
-@real_programs.needs("kube-scheduler")
-def test_kube_scheduler_is_valid_on_the_embedded_cluster_too(tmp_path: pathlib.Path) -> None:
-    scenario = str(running.scenario(tmp_path))
-    flake_hunt(tmp_path, "run", scenario, "--subject", "kube-scheduler", *running.LONGER)
-
-
-@real_programs.needs("kube-controller-manager")
-def test_the_controller_manager_makes_the_claims(tmp_path: pathlib.Path) -> None:
-    scenario = str(running.scenario(tmp_path))
-    options = ("--cluster", "local", "--cluster", "controller_manager=true")
-    flake_hunt(tmp_path, "run", scenario, *options, *running.LONGER)
-    logs = running.run_directory(tmp_path) / "logs"
-    assert not (logs / "claim-controller.log").exists()
-    assert (logs / "cluster" / "kube-controller-manager.log").is_file()

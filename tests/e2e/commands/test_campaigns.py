@@ -118,7 +118,6 @@ def test_the_first_failure_ends_the_others_and_is_made_again(tmp_path: pathlib.P
 
 
 def _campaign(folder: pathlib.Path) -> dict[str, Any]:
-    """The result of the newest campaign."""
     newest = max((folder / "reports" / "campaigns").iterdir())
     document: dict[str, Any] = json.loads((newest / "results.json").read_text())
     return document

@@ -78,7 +78,7 @@ def _published(path: pathlib.Path) -> directories.RunDirectory:
 def token(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("token")
     search = ("--defect", "gather-not-atomic", "--seed", "1", "--schedules", "2000")
-    _, output = running.run(folder, "explore", *search)
+    _, output = running.called(folder, "explore", *search)
     return re.findall(r"fh3-\S+", output)[0]
 
 

@@ -1,4 +1,4 @@
-"""The drivers of the examples hold the suite's rules, and a spoilt line breaks the rule for it."""
+"""The drivers of the examples hold the suite's rules; a changed one breaks the rules for it."""
 
 import json
 import pathlib
@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "dra-driver"
 ARGUMENTS = "{kubeconfig} {node} {driver} {plugins_dir} {registry_dir} {cdi_dir} {state_dir}"
-SPOILT = cases.read(__file__, "spoilt")
 FOUND = cases.read(__file__, "found")
 
 
@@ -118,18 +117,3 @@ def test_a_driver_takes_the_folder_of_the_kubelet(
     command = f"{driver} {compiled / 'driver.py'} {arguments}"
     code, output, _ = flake_hunt("driver-test", command, "--rules=registration")
     assert code == 0, output
-
-
-@pytest.mark.parametrize("rule", SPOILT)
-def test_a_spoilt_line_breaks_the_rule_that_names_it(
-    flake_hunt: FlakeHunt, compiled: pathlib.Path, tmp_path: pathlib.Path, rule: str
-) -> None:
-    part, other = SPOILT[rule]
-    text = (compiled / "driver.py").read_text()
-    assert text.count(part) == 1
-    shutil.copytree(compiled, tmp_path / "spoilt")
-    driver = tmp_path / "spoilt" / "driver.py"
-    driver.write_text(text.replace(part, other))
-    code, failed = checked(flake_hunt, f"{sys.executable} {driver}", "--rules", rule)
-    assert {*failed} == {rule}
-    assert code == (10 if failed[rule] == "must" else 0)

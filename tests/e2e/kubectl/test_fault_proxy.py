@@ -11,7 +11,7 @@ from harness import processes
 from tests.e2e import kubectls
 from tests.support import fault_proxies
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kubectl")]
+pytestmark = pytest.mark.e2e
 cluster = kubectls.cluster
 CONFIG = """
 apiVersion: v1
@@ -33,19 +33,13 @@ class Proxied:
 def proxied(
     cluster: kubectls.Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Proxied]:
-    programs = [
-        path
-        for path in kubectls.candidates()
-        if (kubectls.version_of(path) or (0, 0)) >= kubectls.VERSION_MIN
-    ]
-    if not programs:
-        pytest.skip(kubectls.NONE_FOUND)
+    program = kubectls.newest()
     folder = tmp_path_factory.mktemp("proxy")
     with fault_proxies.running(
         folder, cluster.kubeconfig, client="kubectl", timeout_s=kubectls.TIMEOUT_S
     ) as (kubeconfig, process):
         env = {**os.environ, "HOME": str(folder), "KUBECONFIG": str(kubeconfig)}
-        yield Proxied(kubectls.Kubectl(programs[-1], "default", env), process)
+        yield Proxied(kubectls.Kubectl(program, "default", env), process)
     assert process.log_tail() == "(it printed nothing)"
 
 

@@ -1,69 +1,133 @@
-"""kubectl as people use it, in several versions, against a cluster that the command line has
-started.
+"""kubectl as people use it, in every version that is on this machine, against a cluster that the
+command line has started.
 
-The oldest, the newest and one between of those that `kubectls` finds are used. The script of
-commands that every version goes through is in test_kubectl_script.py.
+Each version goes through one script of commands. A line of it is what is typed and a pattern of
+what has to be printed; `!` in front of it says that the command has to fail, and `1.28:` that older
+versions do not have it. Each has a namespace of its own: `{me}` is its name.
 """
 
+import contextlib
 import pathlib
+import re
 import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
 from tests.e2e import kubectls
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("kubectl")]
+pytestmark = pytest.mark.e2e
 cluster = kubectls.cluster
 CLAIM = """
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
-metadata:
-  name: {name}
-  labels: {{app: {name}}}
-spec:
-  devices:
-    requests:
-    - name: gpu
-      exactly: {{deviceClassName: flake-hunt}}
+metadata: {{name: {name}, labels: {{app: {name}}}}}
+spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: {of}}}}}]}}}}
 """
 CONFIG = """
 apiVersion: v1
 kind: ConfigMap
-metadata: {{name: config}}
+metadata: {{name: shared}}
 data: {{key: {value}}}
 """
+FILES = {
+    "pod.yaml": kubectls.POD.format(name="by-hand", node="worker-0"),
+    "leaving.yaml": kubectls.POD.format(name="leaving", node="worker-1"),
+    "claim.yaml": CLAIM.format(name="red", of="flake-hunt"),
+    "other.yaml": CLAIM.format(name="red", of="other"),
+    "invalid.yaml": CLAIM.format(name="Not_A_Name", of="flake-hunt"),
+    "config.yaml": CONFIG.format(value="one"),
+    "changed.yaml": CONFIG.format(value="two"),
+}
+SCRIPT = pathlib.Path(__file__).with_suffix(".txt").read_text()
+FOUND = {path.name: path for path in reversed(kubectls.candidates())}
+TYPED = """
+apiVersion: v1
+kind: Pod
+metadata: {name: typed}
+spec:
+  containers:
+  - name: main
+    image: none
+    env: [{name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+    livenessProbe: {httpGet: {port: web, path: /alive}}
+    resources: {limits: {cpu: 500m}}
+  volumes: [{name: colours, configMap: {name: colours}}]
+"""
+EVENT = """
+apiVersion: v1
+kind: Event
+metadata: {name: seen, namespace: default}
+involvedObject: {kind: Pod, name: typed, namespace: default}
+reason: Tested
+message: in a message
+type: Normal
+"""
+PROTOBUF = "Content-Type: application/vnd.kubernetes.protobuf"
 
 
-@pytest.fixture(scope="module")
-def programs() -> dict[str, pathlib.Path]:
-    """The oldest, the newest, and one between."""
-    by_version = {kubectls.version_of(path): path for path in reversed(kubectls.candidates())}
-    versions = sorted(
-        version for version in by_version if version and version >= kubectls.VERSION_MIN
-    )
-    found = [by_version[version] for version in versions]
-    if not found:
-        pytest.skip(kubectls.NONE_FOUND)
-    chosen = {"oldest": found[0]}
-    if len(found) > 1:
-        chosen["newest"] = found[-1]
-    if len(found) > 2:
-        chosen["between"] = found[len(found) // 2]
-    return chosen
+class Line(NamedTuple):
+    """One command of the script."""
+
+    since: tuple[int, int]
+    fails: bool
+    words: list[str]
+    pattern: str
 
 
-@pytest.fixture(scope="module", params=["oldest", "between", "newest"])
-def kubectl(
-    request: pytest.FixtureRequest, programs: dict[str, pathlib.Path], cluster: kubectls.Cluster
-) -> kubectls.Kubectl:
-    if request.param not in programs:
-        pytest.skip(f"only {len(programs)} versions of kubectl were found")
-    env = {**cluster.env, "KUBECONFIG": cluster.kubeconfig}
-    made = kubectls.Kubectl(programs[request.param], request.param, env)
-    namespace = f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {request.param}\n"
-    said = made.ok("create", "-f", "-", stdin=namespace)
-    assert said == f"namespace/{request.param} created\n"
-    return made
+def lines() -> Iterator[Line]:
+    for line in filter(None, SCRIPT.splitlines()):
+        typed, pattern = re.split(r"\s{2,}", line, maxsplit=1)
+        since, typed = re.fullmatch(r"(?:1\.(\d+): )?(.*)", typed).groups()  # type: ignore[union-attr]
+        words = re.split(r"(?<!\\) ", typed.removeprefix("! "))
+        yield Line(
+            (1, int(since or 0)),
+            typed.startswith("! "),
+            [word.replace("\\ ", " ") for word in words],
+            pattern,
+        )
+
+
+def play(
+    kubectl: kubectls.Kubectl, version: tuple[int, int], folder: pathlib.Path
+) -> Iterator[str]:
+    """Yield the commands that go otherwise than the script says, with their output."""
+    for line in lines():
+        if line.since > version:
+            continue
+        arguments = [word.replace("{me}", kubectl.namespace) for word in line.words]
+        ended = subprocess.run(
+            kubectl.argv(*arguments),
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=kubectl.env,
+            timeout=kubectls.TIMEOUT_S,
+            check=False,
+        )
+        differs = ended.returncode == 1 and arguments[0] == "diff"
+        succeeded = ended.returncode == 0 or differs
+        said = ended.stderr if line.fails else ended.stdout
+        pattern = line.pattern.replace("{me}", kubectl.namespace)
+        if succeeded is line.fails or not re.search(pattern, said):
+            yield f"{' '.join(arguments)}: {ended.stdout}{ended.stderr}"
+
+
+@pytest.mark.parametrize("name", sorted(FOUND) or ["none"])
+def test_every_version_goes_through_the_script(
+    cluster: kubectls.Cluster, tmp_path: pathlib.Path, name: str
+) -> None:
+    version = kubectls.version_of(FOUND[name]) if name in FOUND else None
+    if version is None or version < kubectls.VERSION_MIN:
+        pytest.skip(f"{name} is of version {version}" if name in FOUND else kubectls.NONE_FOUND)
+    if f"kubectl.{version[0]}.{version[1]}" in FOUND.keys() - {name}:
+        pytest.skip(f"{name} is of version {version}, which has its turn already")
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    env = {**cluster.env, "KUBECONFIG": cluster.kubeconfig, "HOME": str(tmp_path)}
+    kubectl = kubectls.Kubectl(FOUND[name], name.replace(".", "-"), env)
+    assert "\n".join(play(kubectl, version, tmp_path)) == ""
 
 
 def rows(table: str) -> list[list[str]]:
@@ -85,124 +149,17 @@ def test_what_the_cluster_command_says(cluster: kubectls.Cluster) -> None:
     assert "Clusters: e2e" in unknown.stderr
 
 
-def test_nodes_and_slices(kubectl: kubectls.Kubectl) -> None:
-    nodes = rows(kubectl.ok("get", "nodes"))
-    assert nodes[0] == ["NAME", "STATUS", "VERSION", "AGE"]
-    assert [row[:2] for row in nodes[1:]] == [["worker-0", "Ready"], ["worker-1", "Ready"]]
-    slices = rows(kubectl.ok("get", "resourceslices"))
-    assert slices[0] == ["NAME", "NODE", "DRIVER", "POOL", "AGE"]
-    assert [row[1] for row in slices[1:]] == ["worker-0", "worker-1"]
-    by_driver = kubectl.json("get", "resourceslices", "--field-selector=spec.nodeName=worker-1")
-    assert [item["spec"]["nodeName"] for item in by_driver["items"]] == ["worker-1"]
+# ------------------------------------------------------------------- the newest version
 
 
-def test_create_and_get(kubectl: kubectls.Kubectl) -> None:
-    for name in ("red", "blue"):
-        created = kubectl.ok("create", "-f", "-", stdin=CLAIM.format(name=name))
-        assert created == f"resourceclaim.resource.k8s.io/{name} created\n"
-    again = kubectl.fails("create", "-f", "-", stdin=CLAIM.format(name="red"))
-    assert 'resourceclaims.resource.k8s.io "red" already exists' in again
-    table = rows(kubectl.ok("get", "resourceclaims"))
-    assert table[0] == ["NAME", "STATE", "AGE"]
-    assert [row[:2] for row in table[1:]] == [["blue", "pending"], ["red", "pending"]]
-    document = kubectl.json("get", "resourceclaim", "red")
-    exactly = document["spec"]["devices"]["requests"][0]["exactly"]
-    assert exactly == {"deviceClassName": "flake-hunt", "allocationMode": "ExactCount", "count": 1}
-    by_label = kubectl.ok("get", "resourceclaims", "-l", "app in (red)", "--output=name")
-    assert by_label == "resourceclaim.resource.k8s.io/red\n"
-    by_field = kubectl.ok(
-        "get", "resourceclaims", "--field-selector=metadata.name!=red", "--output=name"
-    )
-    assert by_field == "resourceclaim.resource.k8s.io/blue\n"
-    missing = kubectl.fails("get", "resourceclaim", "green")
-    assert missing == (
-        'Error from server (NotFound): resourceclaims.resource.k8s.io "green" not found\n'
-    )
-    invalid = kubectl.fails("create", "-f", "-", stdin=CLAIM.format(name="Not_A_Name"))
-    assert "RFC 1123" in invalid
-    assert kubectl.run("get", "secrets").stderr.startswith("No resources found")
+@pytest.fixture
+def kubectl(cluster: kubectls.Cluster) -> kubectls.Kubectl:
+    env = {**cluster.env, "KUBECONFIG": cluster.kubeconfig}
+    return kubectls.Kubectl(kubectls.newest(), "default", env)
 
 
-def test_get_and_watch(kubectl: kubectls.Kubectl) -> None:
-    def change(value: str) -> None:
-        kubectl.ok("apply", "-f", "-", stdin=CONFIG.format(value=value).replace("config}", "seen}"))
-
-    change("one")
-    watching = kubectl.argv("get", "configmap", "seen", "--watch", "--output=jsonpath={.data.key} ")
-    with subprocess.Popen(watching, stdout=subprocess.PIPE, env=kubectl.env) as process:
-        assert process.stdout is not None
-        assert process.stdout.read(4) == b"one "
-        change("two")
-        assert process.stdout.read(4) == b"two "
-        change("six")
-        assert process.stdout.read(4) == b"six "
-        assert process.poll() is None
-        process.terminate()
-
-
-def test_apply(kubectl: kubectls.Kubectl) -> None:
-    said = [
-        kubectl.ok("apply", "-f", "-", stdin=CONFIG.format(value=value))
-        for value in ("one", "one", "two")
-    ]
-    assert said == [f"configmap/config {what}\n" for what in ("created", "unchanged", "configured")]
-    assert kubectl.json("get", "configmap", "config")["data"] == {"key": "two"}
-    claim = CLAIM.format(name="applied")
-    kubectl.ok("apply", "-f", "-", stdin=claim)
-    before = kubectl.json("get", "resourceclaim", "applied")
-    kubectl.ok("apply", "-f", "-", stdin=claim)  # "configured" or "unchanged", by version
-    assert kubectl.json("get", "resourceclaim", "applied") == before
-    other = claim.replace("flake-hunt", "other")
-    assert "field is immutable" in kubectl.fails("apply", "-f", "-", stdin=other)
-
-
-def test_apply_on_the_server(kubectl: kubectls.Kubectl) -> None:
-    def apply(manager: str, *options: str) -> list[str]:
-        return ["apply", "--server-side", f"--field-manager={manager}", *options, "-f", "-"]
-
-    def shared(value: str) -> str:
-        return CONFIG.format(value=value).replace("config}", "shared}")
-
-    for arguments, value in [
-        (apply("one"), "a"),
-        (apply("one"), "a"),
-        (apply("two", "--force-conflicts"), "b"),
-    ]:
-        said = kubectl.ok(*arguments, stdin=shared(value))
-        assert said == "configmap/shared serverside-applied\n"
-    refused = kubectl.fails(*apply("one"), stdin=shared("c"))
-    assert 'conflict with "two": .data.key' in refused
-    assert kubectl.json("get", "configmap", "shared")["data"] == {"key": "b"}
-
-
-def test_patches(kubectl: kubectls.Kubectl) -> None:
-    config = CONFIG.format(value="one").replace("config}", "patched}")
-    kubectl.ok("create", "-f", "-", stdin=config)
-    for kind, patch in [
-        ("strategic", '{"data": {"strategic": "yes"}}'),
-        ("merge", '{"data": {"merge": "yes", "key": null}}'),
-        ("json", '[{"op": "add", "path": "/data/json", "value": "yes"}]'),
-    ]:
-        said = kubectl.ok("patch", "configmap", "patched", f"--type={kind}", "--patch", patch)
-        assert said == "configmap/patched patched\n"
-    data = kubectl.json("get", "configmap", "patched")["data"]
-    assert data == {"strategic": "yes", "merge": "yes", "json": "yes"}
-    again = kubectl.ok(
-        "patch", "configmap", "patched", "--type=merge", "--patch", '{"data": {"merge": "yes"}}'
-    )
-    assert again == "configmap/patched patched (no change)\n"
-    missing = '[{"op": "replace", "path": "/nothing/here", "value": 1}]'
-    kubectl.fails("patch", "configmap", "patched", "--type=json", "--patch", missing)
-
-
-def test_wait(kubectl: kubectls.Kubectl) -> None:
+def test_a_wait_for_the_end_of_a_pod_watches(kubectl: kubectls.Kubectl) -> None:
     kubectl.ok("create", "-f", "-", stdin=kubectls.POD.format(name="waited", node="worker-0"))
-    running = kubectl.ok("wait", "pod/waited", "--for=condition=Ready", "--timeout=30s")
-    assert running == "pod/waited condition met\n"
-    phase = "--for=jsonpath={.status.phase}=Running"
-    assert kubectl.ok("wait", "pod/waited", phase, "--timeout=30s") == "pod/waited condition met\n"
-    too_late = kubectl.fails("wait", "pod/waited", "--for=condition=Never", "--timeout=1s")
-    assert "timed out waiting for the condition" in too_late
     waiting = kubectl.argv("wait", "pod/waited", "--for=delete", "--timeout=30s", "-v=6")
     pipe = subprocess.PIPE
     with subprocess.Popen(waiting, stdout=pipe, stderr=pipe, env=kubectl.env) as process:
@@ -210,28 +167,33 @@ def test_wait(kubectl: kubectls.Kubectl) -> None:
         assert any(b"watch=true" in line for line in process.stderr), "it does not watch"
         kubectl.ok("delete", "pod", "waited", "--wait=false")
         said, _ = process.communicate(timeout=kubectls.TIMEOUT_S)
-    assert process.returncode == 0
-    assert said == b"pod/waited condition met\n"
+    assert (process.returncode, said) == (0, b"pod/waited condition met\n")
     assert "not found" in kubectl.fails("get", "pod", "waited")
 
 
-def test_delete(kubectl: kubectls.Kubectl) -> None:
-    for name in ("one", "two", "three"):
-        kubectl.ok("create", "-f", "-", stdin=kubectls.POD.format(name=name, node="worker-1"))
-        kubectl.ok("create", "-f", "-", stdin=CLAIM.format(name=name))
-    columns = ["NAME", "STATUS", "NODE", "AGE"]
-    assert rows(kubectl.ok("get", "pods", "one"))[0] == columns
-    deleted = kubectl.ok("delete", "pod", "one")
-    assert deleted.startswith('pod "one" deleted')
-    deleted = kubectl.ok("delete", "pods", "-l", "app=two", "--grace-period=1")
-    assert deleted.startswith('pod "two" deleted')
-    deleted = kubectl.ok("delete", "resourceclaim", "one")
-    assert deleted.startswith('resourceclaim.resource.k8s.io "one" deleted')
-    deleted = kubectl.ok("delete", "resourceclaims", "two", "three")
-    assert len(deleted.splitlines()) == 2
-    forced = kubectl.run("delete", "pods", "--all", "--force", "--grace-period=0")
-    assert forced.returncode == 0
-    assert 'pod "three" force deleted' in forced.stdout
-    assert kubectl.json("get", "pods")["items"] == []
-    assert 'pods "one" not found' in kubectl.fails("delete", "pod", "one")
-    assert kubectl.ok("delete", "pod", "one", "--ignore-not-found") == ""
+def test_typed_clients_write_and_read_protobuf(kubectl: kubectls.Kubectl) -> None:
+    """`create quota` sends a message, `describe` asks for several, as kube-scheduler does."""
+    made = kubectl.run("create", "quota", "few", "--hard=pods=3,requests.cpu=500m", "-v=9")
+    assert "resourcequota/few created" in made.stdout
+    assert PROTOBUF in made.stderr
+    assert kubectl.json("get", "quota", "few")["spec"] == {
+        "hard": {"pods": "3", "requests.cpu": "500m"}
+    }
+    kubectl.ok("create", "-f", "-", stdin=TYPED)
+    shown = kubectl.run("describe", "pod", "typed", "-v=9").stdout
+    for text in ("http-get http://:web/alive", "(v1:metadata.name)", "500m", "by a ConfigMap"):
+        assert text in shown
+
+
+def test_a_watch_in_protobuf(kubectl: kubectls.Kubectl) -> None:
+    watching = kubectl.argv("events", "--watch", "-v=9")
+    pipe, merged = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(
+        watching, stdout=pipe, stderr=merged, env=kubectl.env, text=True
+    ) as process:
+        assert process.stdout is not None
+        with contextlib.closing(process.stdout) as told:
+            assert any("watch=true" in line for line in told)
+            kubectl.ok("create", "-f", "-", stdin=EVENT)
+            assert any("Tested" in line and "in a message" in line for line in told)
+        process.terminate()

@@ -55,10 +55,8 @@ def test_the_correct_subject_is_valid_and_judged_alike_again(
 
 
 def test_a_known_defect_is_found_and_named(tmp_path: pathlib.Path) -> None:
-    code, output = running.run(
-        tmp_path,
-        *("run", str(running.scenario(tmp_path)), "--defect", "gather-not-atomic", "--until-found"),
-    )
+    defect = ("--defect", "gather-not-atomic", "--until-found")
+    code, output = running.called(tmp_path, "run", str(running.scenario(tmp_path)), *defect)
     assert code == verdicts.Verdict.INVALID.exit_code, output
     judgement = judged(running.run_directory(tmp_path))
     violation = verdicts.double_allocations(judgement.checks)[0]

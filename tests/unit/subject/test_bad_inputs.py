@@ -36,8 +36,11 @@ def asking(request: Object | None = None, **more: Any) -> Object:
     return {"devices": {"requests": [request or api_objects.exactly()], **more}}
 
 
-def of_class(name: str, **more: Any) -> Object:
-    return {"name": "r", "exactly": {"deviceClassName": name, **more}}
+def of_class(of: str, name: str = "r", **more: Any) -> Object:
+    return {"name": name, "exactly": {"deviceClassName": of, **more}}
+
+
+NEVER = of_class("many", "never", selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +103,11 @@ INPUTS = {
     ),
     "devices of an incomplete pool": Bad(asking(of_class("halves")), UNSCHEDULABLE, FULL),
     "devices of an invalid pool": Bad(asking(of_class("doubles")), UNSCHEDULABLE, FULL),
+    "a search of all choices, which would not end": Bad(
+        {"devices": {"requests": [of_class("many", count=8), NEVER]}},
+        UNSCHEDULABLE,
+        FULL,
+    ),
     "a capacity that no device has": Bad(
         asking(api_objects.exactly(capacity={"requests": {"memory": "1Gi"}})), UNSCHEDULABLE, FULL
     ),
@@ -144,13 +152,15 @@ class Cluster:
         self.put(apis.SLICES, api_objects.slice_of(*devices))
         half = api_objects.slice_of("a", name="half", count=2)
         double = api_objects.slice_of("same", "same", name="double")
-        for item, name in ((half, "halves"), (double, "doubles")):
+        many = api_objects.slice_of(*(f"m{number}" for number in range(60)), name="many")
+        for item, name in ((half, "halves"), (double, "doubles"), (many, "many")):
             driver = f"{name}.example.com"
             item["spec"]["driver"] = driver
             self.put(apis.SLICES, item)
             chosen = api_objects.device_class(f'device.driver == "{driver}"', name=name)
             self.put(apis.DEVICE_CLASSES, chosen)
-        self.put(apis.SLICES, _unreadable_slice())
+        self.put(apis.SLICES, _slice_of_nodes("rank", "About"))
+        self.put(apis.SLICES, _slice_of_nodes("kubernetes.io/hostname", "Gt"))
 
     def pod(self, name: str) -> Object:
         return self.api.get(apis.PODS, name, namespace="default")
@@ -163,11 +173,11 @@ class Cluster:
         return {}
 
 
-def _unreadable_slice() -> Object:
-    """A slice whose nodes are chosen by an operator that this scheduler does not know."""
-    term = {"key": "rank", "operator": "About", "values": ["5"]}
+def _slice_of_nodes(key: str, operator: str) -> Object:
+    """A slice whose nodes are chosen by an operator that is unknown, or that fails for a label."""
+    term = {"key": key, "operator": operator, "values": ["5"]}
     selector = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
-    return api_objects.slice_of("far", pool="rack", nodeSelector=selector)
+    return api_objects.slice_of("far", pool=f"rack-{operator.lower()}", nodeSelector=selector)
 
 
 @pytest.fixture(scope="module")
